@@ -1,0 +1,46 @@
+"""Errors that are written for people.
+
+Everything a user can get wrong ends in a `UserError`: the command line prints it without a
+traceback and exits with 2. A file with several problems raises one error that holds all of them,
+because mending a file one message at a time is misery.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+SHOWN = 20  # problems printed in full; the rest is counted
+
+
+class UserError(Exception):
+    """Bad input: what was expected, what was found and where, and what mends it."""
+
+
+class Problems:
+    """Collects every problem of one input, then raises them together."""
+
+    def __init__(self, subject: str) -> None:
+        self.subject = subject
+        self.found: list[str] = []
+
+    def add(self, where: str, what: str) -> None:
+        self.found.append(f"{where}: {what}" if where else what)
+
+    def raise_if_any(self, mend: str = "") -> None:
+        if not self.found:
+            return
+        count = len(self.found)
+        lines = [f"{self.subject}: {count} problem{'s' if count > 1 else ''}"]
+        lines += [f"  {problem}" for problem in self.found[:SHOWN]]
+        if count > SHOWN:
+            lines.append(f"  ... and {count - SHOWN} more")
+        if mend:
+            lines.append(mend)
+        raise UserError("\n".join(lines))
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """' Did you mean X?' when something known is close to `name`, else an empty string."""
+    close = difflib.get_close_matches(name, list(known), n=3, cutoff=0.5)
+    return f" Did you mean {' or '.join(close)}?" if close else ""

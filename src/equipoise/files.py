@@ -1,0 +1,102 @@
+"""Files that can be trusted: written whole or not at all, named by what is in them."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from equipoise.errors import UserError
+
+
+@contextlib.contextmanager
+def atomic_write(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
+    """Open a temporary file beside `path`; it takes the name only when everything was written.
+
+    A full disk, Ctrl-C or an exception leaves the old file (or none) and removes the temporary one.
+    Through a symlink it is the link's target that is replaced.
+    """
+    target = Path(path)
+    target = target.resolve() if target.is_symlink() else target
+    target.parent.mkdir(parents=True, exist_ok=True)
+    handle_number, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+    try:
+        encoding = None if "b" in mode else "utf-8"
+        newline = None if "b" in mode else "\n"
+        with os.fdopen(handle_number, mode, encoding=encoding, newline=newline) as handle:
+            yield handle
+            handle.flush()
+            os.fsync(handle.fileno())
+        os.chmod(temporary, target.stat().st_mode if target.exists() else 0o666 & ~_umask())
+        os.replace(temporary, target)
+    except OSError as error:
+        if error.filename is None or str(error.filename) == temporary:
+            raise UserError(f"{target}: could not be written ({error.strerror}); nothing was changed") from error
+        raise
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def write_json(path: str | Path, value: Any) -> None:
+    """Write `value` as indented JSON, atomically; NaN is refused because other readers refuse it."""
+    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
+    with atomic_write(path) as handle:
+        handle.write(text + "\n")
+
+
+def read_text(path: str | Path) -> str:
+    """The text of a file, with an error for people when it is missing or not UTF-8."""
+    path = Path(path)
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such file") from None
+    except IsADirectoryError:
+        raise UserError(f"{path}: a folder, where a file was expected") from None
+    except PermissionError:
+        raise UserError(f"{path}: no permission to read it") from None
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: not UTF-8 text (byte {error.start} is {error.object[error.start]:#04x})") from None
+
+
+def read_json(path: str | Path) -> Any:
+    """The value of a JSON file; a syntax error names line and column."""
+    text = read_text(path)
+    if not text.strip():
+        raise UserError(f"{path}: the file is empty; JSON was expected")
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise UserError(f"{path}, line {error.lineno}, column {error.colno}: not JSON ({error.msg})") from None
+
+
+def sha256_file(path: str | Path) -> str:
+    with Path(path).open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+def sha256_json(value: Any) -> str:
+    """Hash of a JSON value, the same for any order of keys."""
+    canonical = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def inside(root: str | Path, relative: str) -> Path:
+    """`root/relative`, refused when it would leave `root` (absolute paths, `..`, links outward)."""
+    base = Path(root).resolve()
+    resolved = (base / relative).resolve()
+    if resolved != base and base not in resolved.parents:
+        raise UserError(f"path {relative!r} leaves its folder {root}; such paths are never followed")
+    return base / relative

@@ -1,0 +1,248 @@
+"""Item, the one noun: an image, its caption, hard positives, hard negatives, tags.
+
+Items are kept as JSONL (one a line, to be read by people) or Parquet (to be read by machines).
+Reading checks the whole file and reports every problem at once, each with its line and field.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+
+from equipoise.errors import Problems, UserError
+from equipoise.files import atomic_write
+
+Operation = Literal["swap", "replace", "negate", "add", "shuffle"]
+Target = Literal["object", "attribute", "relation", "action", "order"]
+NonEmpty = Annotated[str, StringConstraints(min_length=1)]
+Box = tuple[float, float, float, float]  # x, y, width, height in pixels of the stored image
+
+
+def _text(value: str) -> str:
+    if not value.strip():
+        raise ValueError("expected some text, found only white space")
+    return value
+
+
+def _image_path(value: str) -> str:
+    """Paths stay below the image folder, whoever wrote the file."""
+    path = PurePosixPath(value.replace("\\", "/"))
+    if path.is_absolute() or ".." in path.parts or (len(value) > 1 and value[1] == ":"):
+        raise ValueError(f"expected a path below the image folder, found {value!r}")
+    return value
+
+
+def _box(value: Box | None) -> Box | None:
+    if value is not None and (not all(map(math.isfinite, value)) or value[2] <= 0 or value[3] <= 0):
+        raise ValueError(f"expected x, y, width, height with width and height above 0, found {list(value)}")
+    return value
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, populate_by_name=True)
+
+
+class Edit(_Record):
+    """What was changed between the caption and a hard positive or negative."""
+
+    op: Operation
+    target: Target | None = None
+    source: str | None = Field(default=None, alias="from")
+    to: str | None = None
+    by: str | None = None  # who wrote it: a lexicon, a rule, a model
+    span: tuple[int, int] | None = None  # characters of the caption that were changed
+
+
+class Text(_Record):
+    text: Annotated[NonEmpty, AfterValidator(_text)]
+    edit: Edit | None = None
+
+
+class ImageRef(_Record):
+    path: Annotated[NonEmpty, AfterValidator(_image_path)]
+    box: Annotated[Box | None, AfterValidator(_box)] = None
+
+
+class Item(_Record):
+    """One test or training case. `positives` keep the caption's meaning, `negatives` break it."""
+
+    id: NonEmpty
+    image: ImageRef | None = None
+    caption: Annotated[NonEmpty, AfterValidator(_text)]
+    positives: tuple[Text, ...] = ()
+    negatives: tuple[Text, ...] = ()
+    tags: dict[str, str] = Field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """The JSON object of this item, keys in the documented order; empty edit fields are left out."""
+        return {
+            "id": self.id,
+            "image": None if self.image is None else {"path": self.image.path, "box": self.image.box},
+            "caption": self.caption,
+            "positives": [_text_json(text) for text in self.positives],
+            "negatives": [_text_json(text) for text in self.negatives],
+            "tags": self.tags,
+        }
+
+
+def _text_json(text: Text) -> dict[str, Any]:
+    edit = None if text.edit is None else text.edit.model_dump(by_alias=True, exclude_none=True)
+    return {"text": text.text, "edit": edit}
+
+
+def texts(*strings: str, edit: Edit | None = None) -> tuple[Text, ...]:
+    """Plain strings as the texts of an item, all with the same edit."""
+    return tuple(Text(text=string, edit=edit) for string in strings)
+
+
+# ---------------------------------------------------------------------------- reading
+
+
+def load_items(path: str | Path, limit: int | None = None) -> list[Item]:
+    """Every item of a JSONL or Parquet file, checked; all problems of the file are raised together."""
+    path = Path(path)
+    items: list[Item] = []
+    problems = Problems(str(path))
+    seen: dict[str, str] = {}
+    for where, raw in _records(path, problems):
+        try:
+            item = Item.model_validate_json(raw)
+        except ValidationError as error:
+            _explain(error, where, problems)
+            continue
+        if item.id in seen:
+            problems.add(where, f"id: {item.id!r} is already used in {seen[item.id]}; ids must be unique")
+        seen.setdefault(item.id, where)
+        items.append(item)
+        if limit is not None and len(items) >= limit:
+            break
+    problems.raise_if_any("Mend the file, or write it again with `equipoise bench build` or `equipoise perturb`.")
+    if not items:
+        raise UserError(f"{path}: holds no items; expected one JSON object a line (see docs/design.md)")
+    return items
+
+
+def _records(path: Path, problems: Problems) -> Iterator[tuple[str, str]]:
+    """(where, JSON text) of each record, for both formats."""
+    if path.is_dir():
+        raise UserError(f"{path}: a folder, where an items file (.jsonl or .parquet) was expected")
+    if not path.exists():
+        raise UserError(f"{path}: no such file")
+    if path.suffix == ".parquet":
+        yield from _parquet_records(path)
+        return
+    with path.open("rb") as handle:
+        for number, line in enumerate(handle, 1):
+            if not line.strip():
+                continue
+            try:
+                yield f"line {number}", line.decode("utf-8")
+            except UnicodeDecodeError as error:
+                problems.add(f"line {number}", f"not UTF-8 text (byte {error.start} of the line)")
+
+
+def _explain(error: ValidationError, where: str, problems: Problems) -> None:
+    for detail in error.errors():
+        if detail["type"] == "json_invalid":
+            problems.add(where, f"not JSON ({detail['ctx']['error']})")
+            continue
+        field = ".".join(str(part) for part in detail["loc"]) or "the record"
+        message = detail["msg"].removeprefix("Value error, ")
+        found = "" if detail["type"] in {"value_error", "missing"} else f"; found {_short(detail['input'])}"
+        problems.add(where, f"{field}: {message[0].lower()}{message[1:]}{found}")
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+# ---------------------------------------------------------------------------- writing
+
+
+def write_items(path: str | Path, items: Iterable[Item]) -> int:
+    """Write items as JSONL or, for `.parquet`, as Parquet; atomically. Returns how many."""
+    path = Path(path)
+    if path.suffix == ".parquet":
+        return _write_parquet(path, items)
+    count = 0
+    with atomic_write(path) as handle:
+        for item in items:
+            handle.write(json.dumps(item.to_json(), ensure_ascii=False) + "\n")
+            count += 1
+    return count
+
+
+_CHUNK = 10_000
+
+
+def _parquet_records(path: Path) -> Iterator[tuple[str, str]]:
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        file = pyarrow.parquet.ParquetFile(path)
+    except (pyarrow.ArrowInvalid, OSError) as error:
+        raise UserError(f"{path}: not a Parquet file ({error})") from None
+    with file:
+        if missing := {"id", "caption"} - set(file.schema_arrow.names):
+            raise UserError(f"{path}: expected the columns of an items file, {', '.join(sorted(missing))} missing")
+        number = 0
+        for batch in file.iter_batches(_CHUNK):
+            for record in batch.to_pylist(maps_as_pydicts="strict"):
+                number += 1
+                yield f"row {number}", json.dumps(_without_empty_edits(record), ensure_ascii=False)
+
+
+def _without_empty_edits(record: dict[str, Any]) -> dict[str, Any]:
+    """Parquet structs hold every field; drop the nulls that JSONL does not have."""
+    for kind in ("positives", "negatives"):
+        for text in record.get(kind) or ():
+            if text.get("edit"):
+                text["edit"] = {key: value for key, value in text["edit"].items() if value is not None}
+    return {key: value for key, value in record.items() if value is not None}
+
+
+def _write_parquet(path: Path, items: Iterable[Item]) -> int:
+    import pyarrow
+    import pyarrow.parquet
+
+    string = pyarrow.string()
+    edit = pyarrow.struct(
+        [(name, string) for name in ("op", "target", "from", "to", "by")] + [("span", pyarrow.list_(pyarrow.int64()))]
+    )
+    listed = pyarrow.list_(pyarrow.struct([("text", string), ("edit", edit)]))
+    image = pyarrow.struct([("path", string), ("box", pyarrow.list_(pyarrow.float64()))])
+    schema = pyarrow.schema(
+        [
+            ("id", string),
+            ("image", image),
+            ("caption", string),
+            ("positives", listed),
+            ("negatives", listed),
+            ("tags", pyarrow.map_(string, string)),
+        ]
+    )
+    count = 0
+    with atomic_write(path, "wb") as handle, pyarrow.parquet.ParquetWriter(handle, schema) as writer:
+        for chunk in _chunks(items, _CHUNK):
+            rows = [{**item.to_json(), "tags": list(item.tags.items())} for item in chunk]
+            writer.write_table(pyarrow.Table.from_pylist(rows, schema=schema))
+            count += len(rows)
+    return count
+
+
+def _chunks(items: Iterable[Item], size: int) -> Iterator[Sequence[Item]]:
+    chunk: list[Item] = []
+    for item in items:
+        chunk.append(item)
+        if len(chunk) == size:
+            yield chunk
+            chunk = []
+    if chunk:
+        yield chunk
