@@ -1,0 +1,98 @@
+"""Features, what every loss sees: the embeddings of the global batch, and which of them exist.
+
+The loop fills a `Features` (gathered from all processes, whole even under gradient accumulation),
+a loss turns it into `LossParts`. No loss knows about models, processes or files, so that each can
+be read beside its paper and be tested with a few random vectors.
+
+Shapes: B samples, K slots for negatives, M dense captions, P image patches, T text tokens, D
+dimensions. Everything is unit-norm but the patches and tokens. Where a sample has no positive, no
+negative in a slot or no hard image, the mask is False and the row holds any finite value (zeros by
+custom): a loss never lets it count. A mask of None means that all rows exist.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Protocol, runtime_checkable
+
+import torch
+from torch import Tensor
+
+# The slots of `Features.negative` for a recipe whose negatives have types (CE-CLIP, section 3.1).
+NEGATIVE_TYPES = ("relation", "attribute", "object", "action")
+
+
+@dataclass
+class Features:
+    """The unit-norm embeddings of one global batch; see the module for shapes and masks."""
+
+    image: Tensor  # (B, D)
+    caption: Tensor  # (B, D)
+    scale: Tensor  # exp(logit_scale), a scalar
+    bias: Tensor | None = None  # SigLIP's logit bias, a scalar
+
+    positive: Tensor | None = None  # (B, D), the hard positive drawn for each sample
+    positive_mask: Tensor | None = None  # (B,) bool
+    negative: Tensor | None = None  # (B, K, D); slot k is type k where the recipe has types
+    negative_mask: Tensor | None = None  # (B, K) bool
+
+    # NegCLIP: a mined hard image for each sample, its caption and its caption's negatives
+    hard_image: Tensor | None = None  # (B, D)
+    hard_caption: Tensor | None = None  # (B, D)
+    hard_image_mask: Tensor | None = None  # (B,) bool, for the image and its caption
+    hard_negative: Tensor | None = None  # (B, K, D)
+    hard_negative_mask: Tensor | None = None  # (B, K) bool
+
+    # DAC: dense captions of each image, and a negative of each of them
+    dense: Tensor | None = None  # (B, M, D)
+    dense_mask: Tensor | None = None  # (B, M) bool
+    dense_negative: Tensor | None = None  # (B, M, D)
+    dense_negative_mask: Tensor | None = None  # (B, M) bool
+
+    # FSC-CLIP's local loss: projected into the joint space, NOT normalised
+    patches: Tensor | None = None  # (B, P, D), without the class token
+    caption_tokens: Tensor | None = None  # (B, T, D)
+    caption_tokens_mask: Tensor | None = None  # (B, T) bool: words and the end token; no start token, no padding
+    negative_tokens: Tensor | None = None  # (B, K, T, D)
+    negative_tokens_mask: Tensor | None = None  # (B, K, T) bool
+
+    def tensors(self) -> dict[str, Tensor]:
+        """The fields that are there, by name: for gathering, caching and moving to a device."""
+        found = ((one.name, getattr(self, one.name)) for one in fields(self))
+        return {name: value for name, value in found if value is not None}
+
+
+@dataclass
+class LossParts:
+    """A loss and what it is made of. `parts` is detached and unweighted: for the log alone."""
+
+    total: Tensor
+    parts: dict[str, Tensor] = field(default_factory=dict)
+
+
+class Loss(Protocol):
+    """A function or a small object from Features to LossParts."""
+
+    def __call__(self, features: Features) -> LossParts: ...
+
+
+@runtime_checkable
+class StatefulLoss(Protocol):
+    """A loss that remembers something between steps (CMR's thresholds): saved with the checkpoint.
+
+    The state moves on only in `step()`, which the loop calls once after each optimizer step. The
+    loss itself may then be called any number of times on a batch (GradCache, a repeated batch
+    after running out of memory) and stays the same function.
+    """
+
+    def __call__(self, features: Features) -> LossParts: ...
+    def step(self) -> None: ...
+    def start_epoch(self) -> None: ...
+    def state_dict(self) -> dict[str, Any]: ...
+    def load_state_dict(self, state: Mapping[str, Any]) -> None: ...
+
+
+def valid(mask: Tensor | None, like: Tensor) -> Tensor:
+    """The mask of the vectors `like` (..., D), all True where there is none."""
+    return torch.ones(like.shape[:-1], dtype=torch.bool, device=like.device) if mask is None else mask
