@@ -9,13 +9,15 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
 from equipoise.errors import Problems, UserError
 from equipoise.files import atomic_write
+from equipoise.records import checked, jsonl_lines
 
 Operation = Literal["swap", "replace", "negate", "add", "shuffle"]
 Target = Literal["object", "attribute", "relation", "action", "order"]
@@ -106,60 +108,13 @@ def texts(*strings: str, edit: Edit | None = None) -> tuple[Text, ...]:
 def load_items(path: str | Path, limit: int | None = None) -> list[Item]:
     """Every item of a JSONL or Parquet file, checked; all problems of the file are raised together."""
     path = Path(path)
-    items: list[Item] = []
     problems = Problems(str(path))
-    seen: dict[str, str] = {}
-    for where, raw in _records(path, problems):
-        try:
-            item = Item.model_validate_json(raw)
-        except ValidationError as error:
-            _explain(error, where, problems)
-            continue
-        if item.id in seen:
-            problems.add(where, f"id: {item.id!r} is already used in {seen[item.id]}; ids must be unique")
-        seen.setdefault(item.id, where)
-        items.append(item)
-        if limit is not None and len(items) >= limit:
-            break
+    lines = _parquet_records(path) if path.suffix == ".parquet" else jsonl_lines(path, problems)
+    items = [item for _, item in islice(checked(lines, Item, problems), limit)]
     problems.raise_if_any("Mend the file, or write it again with `equipoise bench build` or `equipoise perturb`.")
     if not items:
         raise UserError(f"{path}: holds no items; expected one JSON object a line (see docs/design.md)")
     return items
-
-
-def _records(path: Path, problems: Problems) -> Iterator[tuple[str, str]]:
-    """(where, JSON text) of each record, for both formats."""
-    if path.is_dir():
-        raise UserError(f"{path}: a folder, where an items file (.jsonl or .parquet) was expected")
-    if not path.exists():
-        raise UserError(f"{path}: no such file")
-    if path.suffix == ".parquet":
-        yield from _parquet_records(path)
-        return
-    with path.open("rb") as handle:
-        for number, line in enumerate(handle, 1):
-            if not line.strip():
-                continue
-            try:
-                yield f"line {number}", line.decode("utf-8")
-            except UnicodeDecodeError as error:
-                problems.add(f"line {number}", f"not UTF-8 text (byte {error.start} of the line)")
-
-
-def _explain(error: ValidationError, where: str, problems: Problems) -> None:
-    for detail in error.errors():
-        if detail["type"] == "json_invalid":
-            problems.add(where, f"not JSON ({detail['ctx']['error']})")
-            continue
-        field = ".".join(str(part) for part in detail["loc"]) or "the record"
-        message = detail["msg"].removeprefix("Value error, ")
-        found = "" if detail["type"] in {"value_error", "missing"} else f"; found {_short(detail['input'])}"
-        problems.add(where, f"{field}: {message[0].lower()}{message[1:]}{found}")
-
-
-def _short(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= 60 else text[:57] + "..."
 
 
 # ---------------------------------------------------------------------------- writing
@@ -185,6 +140,8 @@ def _parquet_records(path: Path) -> Iterator[tuple[str, str]]:
     import pyarrow
     import pyarrow.parquet
 
+    if not path.is_file():
+        raise UserError(f"{path}: no such file")
     try:
         file = pyarrow.parquet.ParquetFile(path)
     except (pyarrow.ArrowInvalid, OSError) as error:

@@ -1,0 +1,63 @@
+"""Reading JSONL into checked records, with every problem of the file reported at once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from equipoise.errors import Problems, UserError
+
+Record = TypeVar("Record", bound=BaseModel)
+
+
+def jsonl_lines(path: Path, problems: Problems) -> Iterator[tuple[str, str]]:
+    """("line N", text) of each line that is not blank."""
+    if path.is_dir():
+        raise UserError(f"{path}: a folder, where a JSONL file was expected")
+    if not path.exists():
+        raise UserError(f"{path}: no such file")
+    with path.open("rb") as handle:
+        for number, line in enumerate(handle, 1):
+            if not line.strip():
+                continue
+            try:
+                yield f"line {number}", line.decode("utf-8")
+            except UnicodeDecodeError as error:
+                problems.add(f"line {number}", f"not UTF-8 text (byte {error.start} of the line)")
+
+
+def checked(lines: Iterable[tuple[str, str]], kind: type[Record], problems: Problems) -> Iterator[tuple[str, Record]]:
+    """(where, record) for each line that fits `kind`; the others, and ids used twice, go to `problems`."""
+    seen: dict[str, str] = {}
+    for where, raw in lines:
+        try:
+            record = kind.model_validate_json(raw)
+        except ValidationError as error:
+            explain(error, where, problems)
+            continue
+        name = getattr(record, "id", None)
+        if name is not None and seen.setdefault(name, where) != where:
+            problems.add(where, f"id: {name!r} is already used in {seen[name]}; ids must be unique")
+        yield where, record
+
+
+def explain(error: ValidationError, where: str, problems: Problems) -> None:
+    """One line for people per thing that pydantic found wrong."""
+    for detail in error.errors():
+        if detail["type"] == "json_invalid":
+            problems.add(where, f"not JSON ({detail['ctx']['error']})")
+            continue
+        field = ".".join(str(part) for part in detail["loc"]) or "the record"
+        message = detail["msg"].removeprefix("Value error, ")
+        found = "" if detail["type"] in {"value_error", "missing"} else f"; found {short(detail['input'])}"
+        problems.add(where, f"{field}: {message[0].lower()}{message[1:]}{found}")
+
+
+def short(value: Any) -> str:
+    """`value` as JSON of at most 60 characters."""
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 60 else text[:57] + "..."
