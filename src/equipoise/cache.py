@@ -1,0 +1,96 @@
+"""Embeddings on disk, addressed by what they were made from.
+
+The key is a hash of the weights, the preprocessing or tokenizer, the dtype and the input itself, so a cache can be
+shared between runs, benchmarks and machines and can never answer for another model. SQLite keeps it whole through
+kills and full disks; what was embedded before either is there after it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from equipoise.errors import UserError
+
+Vector = NDArray[np.float32]
+
+
+def default_cache() -> Path:
+    """$EQUIPOISE_CACHE, else the user's cache folder."""
+    if chosen := os.environ.get("EQUIPOISE_CACHE"):
+        return Path(chosen)
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "equipoise"
+
+
+def key(*parts: str | bytes) -> bytes:
+    """The hash of several parts, each with its length, so that no two lists of parts share one."""
+    digest = hashlib.sha256()
+    for part in parts:
+        raw = part.encode() if isinstance(part, str) else part
+        digest.update(len(raw).to_bytes(8, "little") + raw)
+    return digest.digest()
+
+
+class EmbeddingCache:
+    """key -> float32 vector. `folder=None` keeps everything in memory for this run only."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self.path: Path | None = None
+        name = ":memory:"
+        if folder is not None:
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise UserError(
+                    f"{folder}: the cache folder cannot be made ({error.strerror}); name another with --cache"
+                ) from None
+            self.path = folder / "embeddings.sqlite"
+            name = str(self.path)
+        try:
+            self.database = sqlite3.connect(name, timeout=60)
+            self.database.execute("PRAGMA journal_mode=WAL")
+            self.database.execute("PRAGMA synchronous=NORMAL")
+            self.database.execute("CREATE TABLE IF NOT EXISTS embeddings (key BLOB PRIMARY KEY, vector BLOB NOT NULL)")
+        except sqlite3.Error as error:
+            raise self._failed(error) from None
+
+    def _failed(self, error: sqlite3.Error) -> UserError:
+        return UserError(
+            f"{self.path}: the embedding cache failed ({error}). What was stored stays; make room, name another folder "
+            "with --cache, or delete this file: it holds nothing that cannot be computed again."
+        )
+
+    def get(self, keys: Sequence[bytes]) -> dict[bytes, Vector]:
+        """The vectors that are there, for distinct `keys`."""
+        found: dict[bytes, Vector] = {}
+        try:
+            for start in range(0, len(keys), 500):  # SQLite's limit on variables is 999 in old builds
+                part = keys[start : start + 500]
+                marks = ",".join("?" * len(part))
+                query = f"SELECT key, vector FROM embeddings WHERE key IN ({marks})"
+                found.update(
+                    (bytes(name), np.frombuffer(raw, np.float32)) for name, raw in self.database.execute(query, part)
+                )
+        except sqlite3.Error as error:
+            raise self._failed(error) from None
+        return found
+
+    def put(self, vectors: Mapping[bytes, Vector] | Iterable[tuple[bytes, Vector]]) -> None:
+        """Store vectors durably before returning."""
+        pairs = vectors.items() if isinstance(vectors, Mapping) else vectors
+        rows = [(name, np.ascontiguousarray(vector, dtype=np.float32).tobytes()) for name, vector in pairs]
+        try:
+            with self.database:
+                self.database.executemany("INSERT OR REPLACE INTO embeddings VALUES (?, ?)", rows)
+        except sqlite3.Error as error:
+            raise self._failed(error) from None
+
+    def close(self) -> None:
+        self.database.close()

@@ -1,0 +1,399 @@
+"""Items and a model -> one number per (image, text) pair.
+
+Every distinct image (with its box) and every distinct token sequence is embedded once, however many items ask for
+it; REPLACE has 6.8 times fewer images and 2.2 times fewer texts than its published code encodes. What was embedded
+is on disk at once, so a killed run goes on where it stopped.
+
+An input's embedding must not depend on its neighbours: texts are padded by their own length, never by the
+longest of a batch, and every batch has the same number of rows (the last one is filled up). A run over a subset, in
+another order, or after a resume therefore multiplies the same shapes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from equipoise.cache import EmbeddingCache, Vector, key
+from equipoise.errors import UserError
+from equipoise.files import sha256_json
+from equipoise.images import ImageProblem, decode_image, missing_images, open_image, read_image_bytes
+from equipoise.items import ImageRef, Item
+from equipoise.progress import progress
+from equipoise.scores import ItemScores, TextScores, require_finite
+
+LENGTH_STEP = 8  # texts are padded to a multiple of this: few shapes, little padding
+
+
+@dataclass
+class Scoring:
+    """The scores, in the order of the items, and what could not be scored."""
+
+    rows: list[ItemScores]
+    skipped: dict[str, str] = field(default_factory=dict)  # item id -> why
+    counts: dict[str, int] = field(default_factory=dict)
+
+
+def score_items(
+    model: Any,
+    items: Sequence[Item],
+    *,
+    images: Path | None = None,
+    cache: EmbeddingCache | None = None,
+    batch_size: int = 64,
+    workers: int = 4,
+    allow_missing: bool = False,
+    text_scores: bool = False,
+) -> Scoring:
+    """Score every caption, positive and negative of `items` with `model`.
+
+    `model` is anything from `load_model`, or any object with `embed_images(list of PIL images)` and
+    `embed_texts(list of str)`, or with `score_pairs(images, texts)`. `images` is the folder the items' paths are in.
+    """
+    usable, skipped = _usable(items)
+    root = _image_root(usable, images)
+    usable, unseen = _present(usable, root, allow_missing)
+    skipped |= unseen
+    if hasattr(model, "score_pairs"):
+        score, bad, counts = _pair_scores(model, usable, root, batch_size)
+    else:
+        store = cache if cache is not None and _identity(model) else EmbeddingCache(None)
+        embedded = _embed(model, usable, root, store, batch_size, workers)
+        score, bad, counts = _cosines(embedded), embedded.bad, embedded.counts
+    _refuse_bad(bad, root, allow_missing)
+    skipped |= {item.id: bad[item.image] for item in usable if item.image in bad}
+    usable = [item for item in usable if item.image not in bad]
+    if not usable:
+        raise UserError(
+            f"none of {len(items):,} items could be scored; the first because: {next(iter(skipped.values()))}"
+        )
+    rows = score(usable, text_scores)
+    require_finite(rows, "the model's scores")
+    return Scoring(rows, skipped, counts | {"items": len(rows)})
+
+
+# ---------------------------------------------------------------------------- what can be scored
+
+
+def _usable(items: Sequence[Item]) -> tuple[list[Item], dict[str, str]]:
+    skipped = {item.id: "no hard negative to compare with" for item in items if not item.negatives}
+    skipped |= {item.id: "no image" for item in items if item.image is None}
+    return [item for item in items if item.id not in skipped], skipped
+
+
+def _image_root(items: Sequence[Item], images: Path | None) -> Path:
+    if images is None:
+        raise UserError(f"{len(items):,} items need their images: name the folder they are in with --data DIR")
+    if not images.is_dir():
+        raise UserError(f"{images}: no such folder (expected the folder of the images, --data)")
+    return images
+
+
+def _present(items: list[Item], root: Path, allow_missing: bool) -> tuple[list[Item], dict[str, str]]:
+    missing = missing_images(root, (item.image for item in items if item.image is not None))
+    if missing and not allow_missing:
+        distinct = len({item.image.path for item in items if item.image is not None})
+        shown = "\n".join(f"  {path}" for path in missing[:5])
+        rest = f"\n  ... and {len(missing) - 5:,} more" if len(missing) > 5 else ""
+        raise UserError(
+            f"{len(missing):,} of {distinct:,} images are missing below {root}:\n{shown}{rest}\n"
+            "Check --data, or score the rest with --allow-missing (the result then says how many)."
+        )
+    gone = set(missing)
+    skipped = {item.id: f"image missing: {item.image.path}" for item in items if item.image and item.image.path in gone}
+    return [item for item in items if item.id not in skipped], skipped
+
+
+def _refuse_bad(bad: dict[ImageRef, str], root: Path, allow_missing: bool) -> None:
+    if bad and not allow_missing:
+        shown = "\n".join(f"  {reason}" for reason in list(bad.values())[:5])
+        rest = f"\n  ... and {len(bad) - 5:,} more" if len(bad) > 5 else ""
+        raise UserError(
+            f"{len(bad):,} images below {root} cannot be used:\n{shown}{rest}\n"
+            "Everything else is embedded and cached. Replace them and run again, or score the rest with --allow-missing."
+        )
+
+
+def _texts(item: Item) -> list[str]:
+    return [item.caption, *(text.text for text in item.positives), *(text.text for text in item.negatives)]
+
+
+def _row(item: Item, values: Sequence[float], text: TextScores | None = None) -> ItemScores:
+    assert item.image is not None
+    positives = len(item.positives)
+    return ItemScores(
+        id=item.id,
+        image=item.image.path,
+        caption=values[0],
+        positives=list(values[1 : 1 + positives]),
+        negatives=list(values[1 + positives :]),
+        tags=item.tags,
+        text=text,
+    )
+
+
+# ---------------------------------------------------------------------------- embedding
+
+
+@dataclass
+class _Embedded:
+    image: dict[ImageRef, Vector]
+    text: dict[str, Vector]
+    bad: dict[ImageRef, str]
+    counts: dict[str, int]
+
+
+def _identity(model: Any) -> str | None:
+    """What a cached embedding depends on besides its input, or None where the model does not say."""
+    card = getattr(model, "card", None)
+    if not card:
+        return None
+    parts = (
+        "weight_sha256",
+        "preprocessing",
+        "tokenizer",
+        "activation",
+        "architecture",
+        "context_length",
+        "dtype",
+        "device",
+    )
+    return sha256_json({part: card.get(part) for part in parts})
+
+
+def _embed(
+    model: Any, items: Sequence[Item], root: Path, cache: EmbeddingCache, batch_size: int, workers: int
+) -> _Embedded:
+    refs = list(dict.fromkeys(item.image for item in items if item.image is not None))
+    strings = list(dict.fromkeys(text for item in items for text in _texts(item)))
+    identity = _identity(model) or "this run"
+    bad: dict[ImageRef, str] = {}
+    image_keys = _image_keys(refs, root, identity, workers, bad)
+    image_vectors, encoded_images = _embed_images(model, image_keys, root, cache, batch_size, workers, bad)
+    text_keys, cut = _text_keys(model, strings, identity)
+    text_vectors, encoded_texts = _embed_texts(model, text_keys, cache, batch_size)
+    return _Embedded(
+        image={ref: image_vectors[name] for ref, name in image_keys.items() if ref not in bad},
+        text={string: text_vectors[name] for string, (name, _) in text_keys.items()},
+        bad=bad,
+        counts={
+            "images": len(set(image_keys.values())),
+            "images_encoded": encoded_images,
+            "texts": len({name for name, _ in text_keys.values()}),
+            "texts_encoded": encoded_texts,
+            "texts_cut": cut,
+        },
+    )
+
+
+def _image_keys(
+    refs: Sequence[ImageRef], root: Path, identity: str, workers: int, bad: dict[ImageRef, str]
+) -> dict[ImageRef, bytes]:
+    """The cache key of each image: its bytes and box, so that two paths of one photo are one input."""
+    paths = list(dict.fromkeys(ref.path for ref in refs))
+
+    def digest(path: str) -> bytes | str:
+        try:
+            return hashlib.sha256(read_image_bytes(root, path)).digest()
+        except ImageProblem as problem:
+            return str(problem)
+
+    with ThreadPoolExecutor(workers) as pool:
+        digests = dict(zip(paths, pool.map(digest, paths), strict=True))
+    keys: dict[ImageRef, bytes] = {}
+    for ref in refs:
+        found = digests[ref.path]
+        if isinstance(found, str):
+            bad[ref] = found
+        else:
+            keys[ref] = key("image", identity, found, repr(ref.box))
+    return keys
+
+
+def _embed_images(
+    model: Any,
+    keys: dict[ImageRef, bytes],
+    root: Path,
+    cache: EmbeddingCache,
+    batch_size: int,
+    workers: int,
+    bad: dict[ImageRef, str],
+) -> tuple[dict[bytes, Vector], int]:
+    vectors = cache.get(list(dict.fromkeys(keys.values())))
+    todo = {name: ref for ref, name in keys.items() if name not in vectors}
+    preprocess: Callable[[Any], Any] = getattr(model, "preprocess", lambda image: image)
+
+    def prepare(ref: ImageRef) -> Any:
+        try:
+            return preprocess(decode_image(read_image_bytes(root, ref.path), ref))
+        except ImageProblem as problem:
+            return problem
+
+    reasons: dict[bytes, str] = {}
+    with ThreadPoolExecutor(workers) as pool, progress(len(todo), "images", "images") as advance:
+        for batch in _batches(list(todo.items()), batch_size):
+            prepared = list(pool.map(prepare, [ref for _, ref in batch]))
+            good = [
+                (name, image)
+                for (name, _), image in zip(batch, prepared, strict=True)
+                if not isinstance(image, ImageProblem)
+            ]
+            reasons |= {
+                name: str(image)
+                for (name, _), image in zip(batch, prepared, strict=True)
+                if isinstance(image, ImageProblem)
+            }
+            if good:
+                fresh = _image_batch(model, [image for _, image in good], batch_size)
+                stored = dict(zip([name for name, _ in good], fresh, strict=True))
+                cache.put(stored)
+                vectors |= stored
+            advance(len(batch))
+    bad |= {ref: reasons[name] for ref, name in keys.items() if name in reasons}
+    return vectors, len(todo) - len(reasons)
+
+
+def _image_batch(model: Any, prepared: list[Any], batch_size: int) -> Vector:
+    if not hasattr(model, "encode_images"):
+        return _unit(model.embed_images(prepared), len(prepared), "embed_images")
+    filled = prepared + [prepared[0]] * (batch_size - len(prepared))
+    return _unit(model.encode_images(np.stack(filled))[: len(prepared)], len(prepared), "encode_images")
+
+
+def _text_keys(model: Any, strings: Sequence[str], identity: str) -> tuple[dict[str, tuple[bytes, Any]], int]:
+    """text -> (cache key, what to encode); and how many texts are longer than the model reads."""
+    if not hasattr(model, "tokenize"):
+        return {string: (key("text", identity, string), string) for string in strings}, 0
+    keys: dict[str, tuple[bytes, Any]] = {}
+    cut = 0
+    for string, ids in zip(strings, model.tokenize(strings), strict=True):
+        if len(ids) > model.context_length:
+            cut += 1
+            ids = model.truncate(ids)
+        keys[string] = (key("text", identity, np.asarray(ids, dtype=np.int64).tobytes()), tuple(ids))
+    return keys, cut
+
+
+def _embed_texts(
+    model: Any, keys: dict[str, tuple[bytes, Any]], cache: EmbeddingCache, batch_size: int
+) -> tuple[dict[bytes, Vector], int]:
+    contents = dict(keys.values())
+    vectors = cache.get(list(contents))
+    todo = [(name, content) for name, content in contents.items() if name not in vectors]
+    with progress(len(todo), "texts ", "texts") as advance:
+        for length, batch in _text_batches(model, todo, batch_size):
+            chosen = [content for _, content in batch]
+            if length is None:
+                fresh = _unit(model.embed_texts(chosen), len(chosen), "embed_texts")
+            else:
+                filled = chosen + [chosen[0]] * (batch_size - len(chosen))
+                fresh = _unit(model.encode_texts(filled, pad_to=length)[: len(chosen)], len(chosen), "encode_texts")
+            stored = dict(zip([name for name, _ in batch], fresh, strict=True))
+            cache.put(stored)
+            vectors |= stored
+            advance(len(batch))
+    return vectors, len(todo)
+
+
+def _text_batches(
+    model: Any, todo: list[tuple[bytes, Any]], batch_size: int
+) -> Iterator[tuple[int | None, list[tuple[bytes, Any]]]]:
+    """(padded length, batch). Where the tower is causal nothing after a text's end can reach its embedding, so it is
+    padded only to the next multiple of LENGTH_STEP; elsewhere to the length the model was trained with."""
+    if not hasattr(model, "encode_texts"):
+        for batch in _batches(todo, batch_size):
+            yield None, batch
+        return
+    by_length: dict[int, list[tuple[bytes, Any]]] = {}
+    for name, ids in todo:
+        needed = -(-len(ids) // LENGTH_STEP) * LENGTH_STEP if model.causal_text else model.context_length
+        by_length.setdefault(min(needed, model.context_length), []).append((name, ids))
+    for length in sorted(by_length):
+        for batch in _batches(by_length[length], batch_size):
+            yield length, batch
+
+
+def _batches(values: list[Any], size: int) -> Iterator[list[Any]]:
+    for start in range(0, len(values), size):
+        yield values[start : start + size]
+
+
+def _unit(vectors: Any, expected: int, method: str) -> Vector:
+    """Rows of unit length, whatever the model returned; its shape is checked because a notebook may have written it."""
+    array: NDArray[np.float64] = np.asarray(vectors, dtype=np.float64)
+    if array.ndim != 2 or len(array) != expected:
+        raise UserError(f"{method} of the model: expected an array of {expected} rows, found shape {array.shape}")
+    norms = np.linalg.norm(array, axis=1, keepdims=True)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return (array / norms).astype(np.float32)
+
+
+# ---------------------------------------------------------------------------- scores
+
+
+def _cosines(embedded: _Embedded) -> Callable[[Sequence[Item], bool], list[ItemScores]]:
+    def score(items: Sequence[Item], text_scores: bool) -> list[ItemScores]:
+        rows = []
+        for item in items:
+            assert item.image is not None
+            image = embedded.image[item.image].astype(np.float64)
+            matrix = np.stack([embedded.text[text] for text in _texts(item)]).astype(np.float64)
+            # Row by row, so that a score does not depend on which other texts the item has.
+            values = [float(np.dot(text, image)) for text in matrix]
+            rows.append(_row(item, values, _text_scores(item, matrix) if text_scores else None))
+        return rows
+
+    return score
+
+
+def _text_scores(item: Item, matrix: NDArray[np.float64]) -> TextScores:
+    positives = matrix[1 : 1 + len(item.positives)]
+    negatives = matrix[1 + len(item.positives) :]
+
+    def cosines(one: NDArray[np.float64], others: Iterable[NDArray[np.float64]]) -> list[float]:
+        return [float(np.dot(one, other)) for other in others]
+
+    return TextScores(
+        caption_positives=cosines(matrix[0], positives),
+        caption_negatives=cosines(matrix[0], negatives),
+        positives_negatives=[cosines(positive, negatives) for positive in positives],
+    )
+
+
+def _pair_scores(
+    model: Any, items: Sequence[Item], root: Path, batch_size: int
+) -> tuple[Callable[[Sequence[Item], bool], list[ItemScores]], dict[ImageRef, str], dict[str, int]]:
+    """Models with a matching head see each distinct (image, text) pair once."""
+    pairs: dict[ImageRef, dict[str, float]] = {}
+    for item in items:
+        if item.image is not None:
+            pairs.setdefault(item.image, {}).update(dict.fromkeys(_texts(item), np.nan))
+    bad: dict[ImageRef, str] = {}
+    total = sum(len(texts) for texts in pairs.values())
+    with progress(total, "pairs ", "pairs") as advance:
+        for ref, texts in pairs.items():
+            try:
+                image = open_image(root, ref)
+            except ImageProblem as problem:
+                bad[ref] = str(problem)
+                continue
+            for batch in _batches(list(texts), batch_size):
+                values = np.asarray(model.score_pairs([image] * len(batch), batch), dtype=np.float64)
+                if values.shape != (len(batch),):
+                    raise UserError(f"score_pairs: expected {len(batch)} scores, found shape {values.shape}")
+                texts.update(zip(batch, values.tolist(), strict=True))
+                advance(len(batch))
+
+    def score(usable: Sequence[Item], text_scores: bool) -> list[ItemScores]:
+        return [
+            _row(item, [pairs[item.image][text] for text in _texts(item)]) for item in usable if item.image is not None
+        ]
+
+    return score, bad, {"pairs_scored": total}

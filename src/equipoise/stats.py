@@ -1,0 +1,81 @@
+"""Intervals and paired tests, with numpy alone.
+
+Items that share an image are not independent: REPLACE asks up to 26 questions about one caption.
+So images, not items, are resampled (the cluster bootstrap). Every ratio that is asked for in one call
+sees the same resamples, which is what makes differences between them paired.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+RESAMPLES = 2000
+LEVEL = 0.95
+_CHUNK = 64  # resamples drawn at once, so that memory stays flat
+
+
+def wilson(successes: int, n: int, level: float = LEVEL) -> tuple[float, float]:
+    """Wilson's score interval of a share, for independent items; sane at 0 and 1, unlike the normal one."""
+    if n == 0:
+        return (0.0, 1.0)
+    z = _normal_quantile(0.5 + level / 2)
+    share = successes / n
+    centre = (share + z * z / (2 * n)) / (1 + z * z / n)
+    half = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / (1 + z * z / n)
+    # A share of 0 or 1 touches its bound exactly; floating point would leave it 1e-17 away.
+    low = 0.0 if successes == 0 else max(0.0, centre - half)
+    return (low, 1.0 if successes == n else min(1.0, centre + half))
+
+
+def _normal_quantile(p: float) -> float:
+    from statistics import NormalDist
+
+    return NormalDist().inv_cdf(p)
+
+
+def cluster_bootstrap(sums: Floats, counts: Floats, seed: int = 0, resamples: int = RESAMPLES) -> Floats:
+    """Resampled ratios sum(sums) / sum(counts) over clusters.
+
+    `sums` and `counts` are (clusters, columns); the result is (resamples, columns), NaN where a resample
+    happens to hold nothing of a column.
+    """
+    clusters, columns = sums.shape
+    rng = np.random.default_rng(seed)
+    ratios = np.empty((resamples, columns))
+    for start in range(0, resamples, _CHUNK):
+        stop = min(start + _CHUNK, resamples)
+        weights = np.stack(
+            [np.bincount(rng.integers(clusters, size=clusters), minlength=clusters) for _ in range(start, stop)]
+        ).astype(np.float64)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            ratios[start:stop] = (weights @ sums) / (weights @ counts)
+    return ratios
+
+
+def percentile_interval(values: Floats, level: float = LEVEL) -> tuple[float, float]:
+    """The middle `level` of bootstrap values, NaN left out; (nan, nan) where nothing is left."""
+    values = values[~np.isnan(values)]
+    if not len(values):
+        return (math.nan, math.nan)
+    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
+    return (float(low), float(high))
+
+
+def mcnemar(only_first: int, only_second: int) -> float:
+    """Exact two-sided McNemar p-value from the items that only one of two models gets right."""
+    discordant = only_first + only_second
+    if discordant == 0:
+        return 1.0
+    smaller = min(only_first, only_second)
+    # Sum of binomial(n, 1/2) up to `smaller`, in logs: n may be tens of thousands.
+    logs = [
+        math.lgamma(discordant + 1) - math.lgamma(k + 1) - math.lgamma(discordant - k + 1) - discordant * math.log(2)
+        for k in range(smaller + 1)
+    ]
+    largest = max(logs)
+    return min(1.0, 2 * math.exp(largest) * sum(math.exp(value - largest) for value in logs))
