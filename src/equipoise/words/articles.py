@@ -28,8 +28,8 @@ _EITHER = re.compile(r"herb|histori|hotel|homage|hysteri|habitual")  # both arti
 
 # Read letter by letter although they look like words. (Without a vowel, as in TV or LCD, no list is needed.)
 _SPELLED = re.compile(
-    r"ai|eu|fbi|fyi|hiv|hoa|hud|ipa|lapd|led|lsu|mba|mri|nba|ncaa|nra|nsa|nyu|sos|suvs?"
-    r"|uae|uc|ucla|ufos?|uhd|uhf|uk|unc|ups|usa?|usaf|usb|usc|usda|usps|uv|ux"
+    r"ai|eu|fbi|fyi|hiv|hoa|hud|ipa|lapd|led|lsu|mba|mri|nba|ncaa|nra|nsa|nyu|smu|sos|suvs?"
+    r"|uae|uc|ucla|ufos?|uhd|uhf|uk|unc|ups|usa?|usaf|usb|usc|usda|usps|uv|uw|ux"
 )
 _ABBREVIATED = re.compile(r"mrs?|ms|mt|st|ft|ltd|sr")  # no vowel, yet said as a word
 _LETTERS_SAID_WITH_VOWEL = frozenset("aefhilmnorsx")
@@ -57,7 +57,7 @@ def article_for(word: str) -> str:
 # The article, the gap with any opening quote or bracket, and the word that decides.
 _ARTICLE = re.compile(r"(?<![\w'’.\-])(a|an|A|An|AN)(\s+[\"'“‘(\[]?)([^\W_][\w'’.&\-]*)")
 # Before these a lone "a" is a letter or a slip of the pen, and changing it mends nothing.
-_NO_NOUN_PHRASE = re.compile(r"an?|and|are|as|at|if|is|it|of|or|the|was", re.IGNORECASE)
+_NO_NOUN_PHRASE = re.compile(r"an?|and|are|as|at|by|for|from|her|his|if|in|is|its?|of|on|or|the|their|to|was|with", re.IGNORECASE)
 
 
 def fix_articles(text: str) -> str:

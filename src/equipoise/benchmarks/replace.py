@@ -1,0 +1,352 @@
+"""REPLACE (Kamath et al. 2024): one word of a VL-CheckList caption gives way to a synonym.
+
+The paper published four files but not the code that made them. The rules below rebuild all four byte for byte
+from VL-CheckList's annotations, accidents included: case decides what matches, edits reach into other
+words, nothing is deduplicated. `replace-clean` is the benchmark without those accidents; this one is
+for numbers that must be comparable with the paper's.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from equipoise.benchmarks.base import TRIPLE_CHANCE, Benchmark
+from equipoise.errors import Problems, UserError, did_you_mean
+from equipoise.files import atomic_write, read_json
+from equipoise.items import Edit, Item, Target, Text
+
+SPLITS: dict[str, int | None] = {"attributes": 10_575, "relations": 16_868}
+
+# Phrase and hard positive, by split and VL-CheckList type. The order is the order of matching. The paper
+# speaks of 14 relations and 24 attributes; its files hold these 16 (15 that differ) and 23.
+LEXICON: dict[str, dict[str, dict[str, str]]] = {
+    "relations": {
+        "spatial": {
+            "in": "within",
+            "behind": "to the rear of",
+            "on top of": "on",
+            "near": "next to",
+            "next to": "near",
+            "under": "beneath",
+            "by": "near",
+            "above": "on top of",
+        },
+        "action": {
+            "wearing": "in",
+            "holding": "grasping",
+            "sitting": "seated",
+            "wears": "in",
+            "hanging": "dangling",
+            "walking": "strolling",
+            "riding on": "traveling on",
+            "riding": "traveling on",
+        },
+    },
+    "attributes": {
+        "action": {
+            "standing": "upright",
+            "sitting": "seated",
+            "walking": "strolling",
+            "eating": "ingesting",
+            "hanging": "dangling",
+            "looking": "gazing",
+        },
+        "color": {
+            "white": "ivory",
+            "black": "ebony",
+            "blue": "sapphire",
+            "brown": "chestnut",
+            "red": "crimson",
+            "green": "emerald",
+            "silver": "metallic",
+        },
+        "size": {"large": "big", "small": "tiny", "long": "lengthy", "big": "large", "huge": "big"},
+        "state": {"wet": "damp", "smiling": "happy", "old": "aged", "clear": "unclouded", "young": "youthful"},
+    },
+}
+_FOLDER = {"relations": "Relation/vg", "attributes": "Attribute/vg"}
+
+
+@dataclass(frozen=True)
+class Triple:
+    """One record of the two files that belong together."""
+
+    image: str  # "VG_100K/2361911.jpg"
+    caption: str
+    positive: str
+    negative: str
+
+
+# ---------------------------------------------------------------------------- from VL-CheckList
+
+
+def rebuild(split: str, annotations: dict[str, list[Triple]]) -> list[Triple]:
+    """The published records of a split, in their order, from VL-CheckList's records by type."""
+    if split == "attributes":
+        return [triple for kind in LEXICON[split] for triple in _attributes(kind, annotations[kind])]
+    return [*_in(annotations["spatial"]), *_relations("spatial", annotations), *_relations("action", annotations)]
+
+
+def _in(records: list[Triple]) -> Iterator[Triple]:
+    """Visual Genome's canonical IN against "out of" comes first, and only the first "in" is replaced."""
+    for record in records:
+        if " IN " in record.caption and " out of " in record.negative:
+            caption = record.caption.lower()
+            yield Triple(record.image, caption, caption.replace(" in ", " within ", 1), record.negative.lower())
+
+
+def _relations(kind: str, annotations: dict[str, list[Triple]]) -> Iterator[Triple]:
+    """The first phrase of the lexicon between spaces, in the case it is written in; all of its occurrences."""
+    phrases = list(LEXICON["relations"][kind].items())
+    if kind == "action":
+        phrases.insert(0, ("WEARING", "in"))
+    for record in annotations[kind]:
+        for phrase, synonym in phrases:
+            if f" {phrase} " in record.caption:
+                positive = record.caption.replace(f" {phrase} ", f" {synonym} ")
+                yield Triple(record.image, record.caption.lower(), positive.lower(), record.negative.lower())
+                break
+
+
+def _attributes(kind: str, records: list[Triple]) -> Iterator[Triple]:
+    """Records whose negative lost one word of the lexicon.
+
+    What is replaced is not that word but the first one of the lexicon that occurs as a substring.
+    """
+    lexicon = LEXICON["attributes"][kind]
+    for record in records:
+        kept = record.negative.split()
+        gone = [word for word in record.caption.split() if word not in kept]
+        if len(gone) == 1 and gone[0] in lexicon:
+            word = next(word for word in lexicon if word in record.caption)
+            yield Triple(record.image, record.caption, record.caption.replace(word, lexicon[word]), record.negative)
+
+
+def _read_annotations(folder: Path, split: str) -> dict[str, list[Triple]]:
+    problems = Problems(str(folder / _FOLDER[split]))
+    found: dict[str, list[Triple]] = {}
+    for kind in LEXICON[split]:
+        path = folder / _FOLDER[split] / f"{kind}.json"
+        records = _read_list(path, problems)
+        found[kind] = [
+            triple
+            for number, record in enumerate(records)
+            if (triple := _annotation(record, f"{path.name}, record {number}", problems))
+        ]
+    problems.raise_if_any("Get the annotations again from https://github.com/om-ai-lab/VL-CheckList.")
+    return found
+
+
+def _annotation(record: Any, where: str, problems: Problems) -> Triple | None:
+    """[image, {"POS": [caption], "NEG": [negative]}], with the positive left empty."""
+    if not (isinstance(record, list) and len(record) == 2 and isinstance(record[1], dict)):
+        problems.add(where, f'expected [image path, {{"POS": [caption], "NEG": [caption]}}], found {_short(record)}')
+        return None
+    image, captions = record
+    before = len(problems.found)
+    if not (isinstance(image, str) and re.fullmatch(r"(?:[\w-]+/)*[\w-]+\.\w+", image)):
+        problems.add(where, f"image path: expected one like VG_100K/2361911.jpg, found {_short(image)}")
+    for key in ("POS", "NEG"):
+        listed = captions.get(key)
+        if not (isinstance(listed, list) and listed and isinstance(listed[0], str) and listed[0].strip()):
+            problems.add(where, f"{key}: expected a list with a caption, found {_short(listed)}")
+    if len(problems.found) > before:
+        return None
+    return Triple(image, captions["POS"][0], "", captions["NEG"][0])
+
+
+# ---------------------------------------------------------------------------- the published layout
+
+_KEYS = ("image_id", "true_caption", "false_caption", "image_path")
+_MEND = "Write the files again: equipoise bench build replace --source VL_CHECKLIST --out DIR --layout published"
+
+
+def write_published(source: Path, out: Path) -> list[Path]:
+    """Write the four files of the paper's repository below `out`; the bytes are those of the published ones."""
+    written = []
+    for split, triples in [(split, read_triples(source, split)) for split in SPLITS]:
+        for folder, captions in (
+            ("data", [triple.caption for triple in triples]),
+            ("swapped_data", [triple.positive for triple in triples]),
+        ):
+            path = out / folder / _file_name(split)
+            records = [
+                {
+                    "image_id": PurePosixPath(triple.image).stem,
+                    "true_caption": caption,
+                    "false_caption": triple.negative,
+                    "image_path": f"data/{triple.image}",
+                }
+                for triple, caption in zip(triples, captions, strict=True)
+            ]
+            with atomic_write(path) as handle:
+                handle.write(json.dumps(records))
+            written.append(path)
+    return written
+
+
+def _file_name(split: str) -> str:
+    return f"vl_checklist_{split}.json"
+
+
+def _read_published(folder: Path, split: str) -> list[Triple]:
+    """The records of data/ and swapped_data/, which belong together by their index."""
+    paths = [folder / name / _file_name(split) for name in ("data", "swapped_data")]
+    problems = Problems(f"{folder}, split {split}")
+    originals, swapped = (_read_list(path, problems) for path in paths)
+    for path, records in zip(paths, (originals, swapped), strict=True):
+        for number, record in enumerate(records):
+            _check_record(record, f"{path.parent.name}/{path.name}, record {number}", problems)
+    if len(originals) != len(swapped):
+        problems.add("", f"data/ holds {len(originals)} records and swapped_data/ {len(swapped)}; expected as many")
+    problems.raise_if_any(_MEND)
+    for number, (original, twin) in enumerate(zip(originals, swapped, strict=True)):
+        for key in ("image_id", "false_caption", "image_path"):
+            if original[key] != twin[key]:
+                what = f"data/ has {original[key]!r} and swapped_data/ {twin[key]!r}; expected the same"
+                problems.add(f"record {number}", f"{key}: {what}")
+    problems.raise_if_any(_MEND)
+    return [
+        Triple(
+            original["image_path"].removeprefix("data/"),
+            original["true_caption"],
+            twin["true_caption"],
+            original["false_caption"],
+        )
+        for original, twin in zip(originals, swapped, strict=True)
+    ]
+
+
+def _check_record(record: Any, where: str, problems: Problems) -> None:
+    if not isinstance(record, dict):
+        problems.add(where, f"expected an object with {', '.join(_KEYS)}, found {_short(record)}")
+        return
+    for key in _KEYS:
+        value = record.get(key)
+        if not (isinstance(value, str) and value.strip()):
+            problems.add(where, f"{key}: expected some text, found {_short(value)}")
+    path = record.get("image_path")
+    if isinstance(path, str) and path.strip():
+        if not re.fullmatch(r"data/(?:[\w-]+/)*[\w-]+\.\w+", path):
+            problems.add(where, f"image_path: expected one like data/VG_100K/2361911.jpg, found {_short(path)}")
+        elif PurePosixPath(path).stem != record.get("image_id"):
+            problems.add(where, f"image_id: expected the name of {path}, found {_short(record.get('image_id'))}")
+
+
+def _read_list(path: Path, problems: Problems) -> list[Any]:
+    """The records of a JSON file; a file that is missing or broken is one of the problems."""
+    try:
+        value = read_json(path)
+    except UserError as error:
+        problems.add("", str(error))
+        return []
+    if not isinstance(value, list):
+        problems.add(str(path), f"expected a JSON list of records, found {_short(value)}")
+        return []
+    if not value:
+        problems.add(str(path), "expected records, found an empty list")
+    return value
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+# ---------------------------------------------------------------------------- both, as Items
+
+
+def read_triples(source: Path, split: str) -> list[Triple]:
+    """The records of one split, from VL-CheckList's annotations or from the published files."""
+    if (source / "swapped_data").is_dir():
+        return _read_published(source, split)
+    for folder in (source, source / "data"):
+        if any((folder / below).is_dir() for below in _FOLDER.values()):
+            return rebuild(split, _read_annotations(folder, split))
+    raise UserError(
+        f"{source}: no REPLACE data here. Expected either VL-CheckList's annotations (Relation/vg/*.json and "
+        "Attribute/vg/*.json, maybe below data/) or the paper's files (data/vl_checklist_*.json and "
+        "swapped_data/vl_checklist_*.json).\nWhere to get them: equipoise bench list replace"
+    )
+
+
+def load(source: Path, splits: Sequence[str] = ()) -> list[Item]:
+    """The items of the named splits (none named: all), the same from either source."""
+    if unknown := [name for name in splits if name not in SPLITS]:
+        hint = did_you_mean(unknown[0], SPLITS)
+        raise UserError(f"replace has no split {unknown[0]!r}; it has {', '.join(SPLITS)}.{hint}")
+    return [
+        _item(split, number, triple)
+        for split in SPLITS
+        if not splits or split in splits
+        for number, triple in enumerate(read_triples(source, split), 1)
+    ]
+
+
+def _item(split: str, number: int, triple: Triple) -> Item:
+    kind, edit = explain(split, triple.caption, triple.positive)
+    tags = {"split": split, "type": kind, "image_id": PurePosixPath(triple.image).stem}
+    return Item.model_validate(
+        {
+            "id": f"replace-{split}/{number:05}",
+            "image": {"path": triple.image},
+            "caption": triple.caption,
+            "positives": (Text(text=triple.positive, edit=edit),),
+            "negatives": (Text(text=triple.negative),),
+            "tags": {tag: value for tag, value in tags.items() if value},
+        }
+    )
+
+
+def explain(split: str, caption: str, positive: str) -> tuple[str, Edit]:
+    """Type and edit, found from the texts alone: the published files do not tell them.
+
+    A text that no entry of the lexicon explains (somebody's own file) gets an empty type.
+    """
+    for kind, lexicon in LEXICON[split].items():
+        for phrase, synonym in lexicon.items():
+            if _comes_from(caption, positive, phrase, synonym, whole=split == "relations"):
+                target: Target = "attribute"
+                if split == "relations":
+                    target = "action" if kind == "action" else "relation"
+                return kind, Edit(op="replace", target=target, source=phrase, to=synonym, by="lexicon")
+    return "", Edit(op="replace")
+
+
+def _comes_from(caption: str, positive: str, phrase: str, synonym: str, whole: bool) -> bool:
+    """Whether replacing some occurrences gives `positive`: case, lost by lowering, chose which ones."""
+    if phrase not in caption or caption == positive:
+        return False
+    parts = re.split(f"(?<= ){phrase}(?= )", caption) if whole else caption.split(phrase)
+    if len(parts) == 2:
+        return synonym.join(parts) == positive
+    return re.fullmatch(f"(?:{phrase}|{synonym})".join(map(re.escape, parts)), positive) is not None
+
+
+BENCHMARK = Benchmark(
+    name="replace",
+    title="REPLACE: one word replaced by a synonym (hard positive) or by another word (hard negative)",
+    splits=SPLITS,
+    chance=TRIPLE_CHANCE,
+    ties="all comparisons are strict: a tie is wrong and not brittle. 16 records are forced ties (two texts equal)",
+    licence="no licence stated for VL-CheckList's annotations or the paper's files; Visual Genome is CC BY 4.0",
+    citation="Kamath, Hsieh, Chang, Krishna: The Hard Positive Truth about Vision-Language Compositionality, ECCV 2024",
+    url="https://github.com/amitakamath/hard_positives",
+    get=(
+        "1. Annotations, one of: VL-CheckList's (https://github.com/om-ai-lab/VL-CheckList, folder data/) or the "
+        "paper's own four files (https://github.com/amitakamath/hard_positives, data/ and swapped_data/).\n"
+        "2. Photos: Visual Genome part 1 and 2 from https://homes.cs.washington.edu/~ranjay/visualgenome/, unpacked "
+        "as VG_100K/ and VG_100K_2/ in one folder; that folder is --data."
+    ),
+    load=load,
+    macro=("split",),
+    notes=(
+        "Rebuilt byte for byte from VL-CheckList. About one record in ten is a duplicate or flawed; `replace-clean` "
+        "is the same without those."
+    ),
+)
