@@ -1,0 +1,152 @@
+"""Cases: a scene, a clean caption, a hard positive and a hard negative, each checked against the scene.
+
+`replace` changes one word: the positive puts a synonym in its place, the negative another value. `swap` trades
+an attribute between two things in the negative, and in the positive the things trade places in the sentence.
+`count` and `without` are the types that finetuning never sees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from random import Random
+
+from equipoise.world.art import CONTAINERS
+from equipoise.world.scenes import Object, Scene, related
+from equipoise.world.sentences import Sentence, Thing, text, thing_of
+from equipoise.world.truth import holds
+from equipoise.world.words import ATTRIBUTES, FAMILIES, RELATIONS, Word, common, seen, unseen
+
+FAMILY_WEIGHTS = {"colour": 3, "texture": 2, "size": 1}  # how often each attribute is the one that is changed
+CONFUSABLE = 0.5  # share of attribute negatives that take the value of another thing in the picture
+MENTIONED = 0.35  # chance that another attribute is mentioned besides
+
+
+@dataclass(frozen=True)
+class Case:
+    scene: Scene
+    caption: Sentence
+    positive: Sentence
+    negative: Sentence
+    test: str  # replace-attributes, replace-relations, swap, count or without
+    family: str  # what was changed
+    synonym: str  # seen, unseen, or none where the positive replaces no word
+    changed: tuple[Word, Word, Word] | None  # the word of the caption, of the positive, of the negative
+
+    def right(self) -> bool:
+        """Caption and positive hold; the negative does not, even for a lenient reader."""
+        return (
+            holds(self.caption, self.scene)
+            and holds(self.positive, self.scene)
+            and not holds(self.negative, self.scene, lenient=True)
+            and len({text(self.caption), text(self.positive), text(self.negative)}) == 3
+        )
+
+
+Maker = Callable[[Scene, Random, str], Case | None]
+
+
+def replace_attributes(scene: Scene, rng: Random, synonym: str) -> Case | None:
+    family = rng.choices(list(FAMILY_WEIGHTS), list(FAMILY_WEIGHTS.values()))[0]
+    said = rng.sample(scene.objects, k=min(len(scene.objects), rng.choice((1, 2))))
+    things = [_thing(each, rng, family if index == 0 else None) for index, each in enumerate(said)]
+    old = things[0].attribute(family)
+    assert old is not None
+    present = sorted({getattr(each, family) for each in scene.objects} - {old.value})
+    others = sorted(set(FAMILIES[family]) - {old.value})
+    value = rng.choice(present if present and rng.random() < CONFUSABLE else others)
+    target = rng.randrange(len(things))
+    things[0], things[target] = things[target], things[0]
+    caption = Sentence("things", tuple(things), template=rng.randrange(12))
+    to, wrong = _synonym(old, rng, synonym), _any_word(family, value, rng)
+    thing = caption.things[target]
+    positive = caption.with_thing(target, thing.with_attribute(to))
+    negative = caption.with_thing(target, thing.with_attribute(wrong))
+    return _checked(Case(scene, caption, positive, negative, "replace-attributes", family, synonym, (old, to, wrong)))
+
+
+def replace_relations(scene: Scene, rng: Random, synonym: str) -> Case | None:
+    pairs = [
+        (a, relation, b)
+        for a in scene.objects
+        for b in scene.objects
+        if a is not b
+        for relation in RELATIONS
+        if related(relation, a, b)
+    ]
+    if not pairs:
+        return None
+    first, relation, second = rng.choice(pairs)
+    old = common("relation", relation)
+    things = tuple(_thing(each, rng, None, 0.15) for each in (first, second))
+    caption = Sentence("relation", things, old, template=rng.randrange(12))
+    # "in a tree" would be told wrong without a look at the picture, so "in" is only said of containers.
+    others = [other for other in RELATIONS if other != relation and (other != "in" or second.kind in CONTAINERS)]
+    wrong = _any_word("relation", rng.choice(others), rng)
+    to = _synonym(old, rng, synonym)
+    positive, negative = replace(caption, relation=to), replace(caption, relation=wrong)
+    return _checked(
+        Case(scene, caption, positive, negative, "replace-relations", "relation", synonym, (old, to, wrong))
+    )
+
+
+def swap(scene: Scene, rng: Random, synonym: str) -> Case | None:
+    family = rng.choices(list(FAMILY_WEIGHTS), list(FAMILY_WEIGHTS.values()))[0]
+    if len(scene.objects) < 2:
+        return None
+    first, second = (_thing(each, rng, family, 0.15) for each in rng.sample(scene.objects, k=2))
+    one, other = first.attribute(family), second.attribute(family)
+    assert one is not None and other is not None
+    caption = Sentence("things", (first, second), template=rng.randrange(12))
+    positive = replace(caption, things=(second, first))
+    negative = replace(caption, things=(first.with_attribute(other), second.with_attribute(one)))
+    return _checked(Case(scene, caption, positive, negative, "swap", family, "none", None))
+
+
+def count(scene: Scene, rng: Random, synonym: str) -> Case | None:
+    thing = thing_of(rng.choice(scene.objects), ())
+    number = sum(each.kind == thing.kind.value for each in scene.objects)
+    old = common("number", str(number))
+    wrong = _any_word("number", rng.choice([other for other in FAMILIES["number"] if other != old.value]), rng)
+    to = _synonym(old, rng, "unseen")
+    caption = Sentence("count", (thing,), number=old, template=rng.randrange(12))
+    positive, negative = replace(caption, number=to), replace(caption, number=wrong)
+    return _checked(Case(scene, caption, positive, negative, "count", "number", "unseen", (old, to, wrong)))
+
+
+def without(scene: Scene, rng: Random, synonym: str) -> Case | None:
+    present = thing_of(rng.choice(scene.objects), ())
+    kinds = {each.kind for each in scene.objects}
+    absent = Thing(common("kind", rng.choice([kind for kind in FAMILIES["kind"] if kind not in kinds])))
+    old = common("absence", "no")
+    to = _synonym(old, rng, "unseen")
+    caption = Sentence("without", (present, absent), number=old, template=rng.randrange(12))
+    positive, negative = replace(caption, number=to), replace(caption, things=(absent, present))
+    return _checked(Case(scene, caption, positive, negative, "without", "absence", "unseen", None))
+
+
+MAKERS: dict[str, Maker] = {
+    "replace-attributes": replace_attributes,
+    "replace-relations": replace_relations,
+    "swap": swap,
+    "count": count,
+    "without": without,
+}
+
+
+def _checked(case: Case) -> Case | None:
+    return case if case.right() else None
+
+
+def _thing(each: Object, rng: Random, wanted: str | None, mentioned: float = MENTIONED) -> Thing:
+    return thing_of(each, tuple(name for name in ATTRIBUTES if name == wanted or rng.random() < mentioned))
+
+
+def _synonym(word: Word, rng: Random, which: str) -> Word:
+    choices = seen(word.family, word.value) if which == "seen" else unseen(word.family, word.value)
+    return word._replace(text=rng.choice(choices))
+
+
+def _any_word(family: str, value: str, rng: Random) -> Word:
+    """Negatives are written with the whole vocabulary, rare words included, as a lexicon or a language model does."""
+    return Word(family, value, rng.choice(FAMILIES[family][value]))

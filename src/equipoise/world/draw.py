@@ -1,0 +1,125 @@
+"""Drawing a scene: sprites are cut once for each kind, texture and pixel size, then tinted and laid down.
+
+The small picture that a model sees comes with a tinted lamp and grain, as a camera's does; the large one for
+people is drawn clean from the same scene.
+"""
+
+from __future__ import annotations
+
+import colorsys
+from functools import cache, lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from equipoise.world.art import DARK, INKS, LIGHT, WOOD, board
+from equipoise.world.scenes import Object, Scene
+
+PIXELS = 48  # the side of the pictures that the base model reads
+LAMP = 0.10  # how strongly the lamp may tint a picture
+GRAIN = 0.06  # standard deviation of the camera's noise, of the whole range
+
+Picture = NDArray[np.uint8]
+_Array = NDArray[np.float32]
+
+# hue (degrees), how far it may stray to either side, saturation, value
+HUES = {
+    "red": (2, 8, 0.92, 0.86),
+    "orange": (28, 6, 0.95, 0.98),
+    "yellow": (54, 6, 0.88, 0.98),
+    "green": (125, 22, 0.75, 0.62),
+    "blue": (216, 14, 0.85, 0.86),
+    "purple": (276, 10, 0.70, 0.68),
+    "pink": (332, 9, 0.42, 1.0),
+    "brown": (24, 6, 0.72, 0.48),
+    "black": (240, 0, 0.05, 0.20),
+    "white": (60, 0, 0.02, 1.0),
+}
+
+
+def paint(colour: str, shade: float = 0.0) -> tuple[_Array, _Array]:
+    """The colour itself and the second tone that textures use, as RGB from 0 to 1."""
+    hue, stray, saturation, value = HUES[colour]
+    value = min(1.0, value * (1 + 0.06 * shade))
+    rgb = np.array(colorsys.hsv_to_rgb(((hue + stray * shade) % 360) / 360, saturation, value), dtype=np.float32)
+    bright = rgb @ np.array([0.3, 0.59, 0.11], dtype=np.float32)
+    second = rgb * 0.55 if bright > 0.72 else rgb + (1 - rgb) * 0.72
+    return rgb, second.astype(np.float32)
+
+
+def _pattern(texture: str, height: int, width: int, unit: float) -> NDArray[np.bool_]:
+    """Where the second tone goes; `unit` is the longer side in board pixels."""
+    y, x = np.mgrid[0:height, 0:width] / unit
+    if texture == "striped":
+        return np.asarray((x + y) % 0.25 < 0.125)
+    if texture == "dotted":
+        return np.asarray(((x % 0.22) - 0.11) ** 2 + ((y % 0.22) - 0.11) ** 2 < 0.07**2)
+    if texture == "checked":
+        return np.asarray(((x // 0.14) + (y // 0.14)) % 2 == 0)
+    return np.zeros((height, width), dtype=bool)
+
+
+def _cut(kind: str, texture: str, pixels: int) -> tuple[_Array, _Array, _Array, _Array]:
+    """Shares of the first tone, of the second tone, of paper left over, and the fixed inks' RGB, per pixel."""
+    inks = board(kind)
+    unit = max(inks.shape)
+    height, width = (max(1, round(side / unit * pixels)) for side in inks.shape)
+    second = _pattern(texture, *inks.shape, unit)
+    body, shade = inks == INKS.index("body"), inks == INKS.index("shade")
+    first_share = (body & ~second) + 0.72 * shade
+    fixed = np.zeros((*inks.shape, 3), dtype=np.float32)
+    for ink, rgb in (("dark", DARK), ("light", LIGHT), ("wood", WOOD)):
+        fixed[inks == INKS.index(ink)] = np.array(rgb, dtype=np.float32) / 255
+
+    def shrink(layer: NDArray[np.generic]) -> _Array:
+        image = Image.fromarray(layer.astype(np.float32))
+        return np.asarray(image.resize((width, height), Image.Resampling.BOX), dtype=np.float32)[..., None]
+
+    colours = np.concatenate([shrink(fixed[..., channel]) for channel in range(3)], axis=-1)
+    return shrink(first_share), shrink(body & second), shrink(inks == 0), colours
+
+
+_sprite = cache(_cut)  # at the model's size: a few hundred small arrays
+_large_sprite = lru_cache(maxsize=64)(_cut)
+
+
+def draw(scene: Scene, pixels: int = PIXELS, clean: bool = False) -> Picture:
+    """The scene as an RGB picture; `clean` leaves lamp and grain out."""
+    sprite = _sprite if pixels <= 64 else _large_sprite
+    canvas = np.empty((pixels, pixels, 3), dtype=np.float32)
+    canvas[:] = np.linspace(scene.paper, scene.paper - 0.06, pixels, dtype=np.float32)[:, None, None]
+    for thing in scene.objects:
+        _lay(canvas, thing, pixels, sprite(thing.kind, thing.texture, max(3, round(thing.scale * pixels))))
+    if not clean:
+        canvas *= 1 + LAMP * np.array(scene.light, dtype=np.float32)
+        canvas += _grain(pixels, scene.grain)
+    canvas *= 255
+    canvas += 0.5
+    return np.clip(canvas, 0, 255, out=canvas).astype(np.uint8)
+
+
+def _lay(canvas: _Array, thing: Object, pixels: int, layers: tuple[_Array, _Array, _Array, _Array]) -> None:
+    first_share, second_share, paper, fixed = layers
+    height, width = paper.shape[:2]
+    top = min(max(round(thing.y * pixels - height / 2), 0), pixels - height)
+    left = min(max(round(thing.x * pixels - width / 2), 0), pixels - width)
+    first, second = paint(thing.colour, thing.shade)
+    region = canvas[top : top + height, left : left + width]
+    region *= paper
+    region += fixed
+    region += first_share * first
+    region += second_share * second
+
+
+@cache
+def _noise_bank(pixels: int) -> _Array:
+    return np.random.default_rng(0).standard_normal((16 * pixels, 16 * pixels, 3), dtype=np.float32) * GRAIN
+
+
+def _grain(pixels: int, seed: int) -> _Array:
+    """A window of one fixed field of noise: as random as it needs to be, and far cheaper than drawing it."""
+    bank = _noise_bank(pixels)
+    places = 15 * pixels
+    top, left = seed % places, (seed // places) % places
+    return bank[top : top + pixels, left : left + pixels]

@@ -1,0 +1,125 @@
+"""Pretraining captions: what the web writes beside a picture.
+
+Short, partial, often just words in any order, with words that no picture answers to, and now and then a rare
+synonym. All that is said is true (only the order of a bag of words says nothing), and the model that learns
+from it is weak in the ways that real ones are: it knows things better than attributes, attributes better than
+whose they are, and relations least.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+
+from equipoise.world.scenes import Object, Scene, related
+from equipoise.world.sentences import Sentence, Thing, text, thing_of
+from equipoise.world.truth import fits
+from equipoise.world.words import (
+    ATTRIBUTES,
+    FAMILIES,
+    FILLERS,
+    PLACES,
+    RELATIONS,
+    Word,
+    common,
+)
+
+ARTICLES = {"a", "an", "the", "is", "there", "and", "of"}
+
+
+@dataclass(frozen=True)
+class Noise:
+    """How the web writes. Tuned on validation scenes; see the README beside this file."""
+
+    shuffled: float = 0.4  # captions that are a bag of words
+    attribute: float = 0.4  # chance that an attribute is mentioned
+    relations: float = 0.3  # captions about a relation, without attributes
+    places: float = 0.3  # captions that say where on the picture things are, without attributes
+    rare: float = 0.004  # words replaced by a rarer synonym
+    filler: float = 0.2  # captions with a word or two about nothing
+    bare: float = 0.5  # captions without articles
+
+
+NOISE = Noise()
+
+
+def noisy_caption(scene: Scene, rng: Random, noise: Noise = NOISE) -> str:
+    sentence = noisy_sentence(scene, rng, noise)
+    words = text(_with_rare_words(sentence, rng, noise.rare)).split()
+    if rng.random() < noise.shuffled:
+        words = [word for word in words if word not in ARTICLES]
+        rng.shuffle(words)
+    elif rng.random() < noise.bare:
+        words = [word for word in words if word not in ("a", "an", "there", "is")]
+    if rng.random() < noise.filler:
+        for _ in range(rng.choice((1, 2))):
+            words.insert(rng.choice((0, len(words))), rng.choice(FILLERS))
+    return " ".join(words)
+
+
+def noisy_sentence(scene: Scene, rng: Random, noise: Noise = NOISE) -> Sentence:
+    """A partial, true sentence in common words."""
+    template = rng.randrange(12)
+    draw = rng.random()
+    if draw < noise.relations:
+        pair = rng.choice(_related_pairs(scene) or [None])
+        if pair is not None:
+            first, relation, second = pair
+            things = (thing_of(first, ()), thing_of(second, ()))
+            return Sentence("relation", things, common("relation", relation), template=template)
+    if draw < noise.relations + noise.places:
+        said = rng.sample(scene.objects, k=min(len(scene.objects), rng.choice((1, 1, 2))))
+        return Sentence("things", tuple(_placed(each, rng) for each in said), template=template)
+    counted = _several(scene)
+    if counted is not None and rng.random() < 0.5:
+        kind, number = counted
+        return Sentence("count", (Thing(common("kind", kind)),), number=common("number", number), template=template)
+    said = rng.sample(scene.objects, k=min(len(scene.objects), rng.choice((1, 2, 2, 3))))
+    things = tuple(
+        thing_of(each, tuple(family for family in ATTRIBUTES if rng.random() < noise.attribute)) for each in said
+    )
+    return Sentence("things", things, template=template)
+
+
+def _related_pairs(scene: Scene) -> list[tuple[Object, str, Object]]:
+    return [
+        (a, relation, b)
+        for a in scene.objects
+        for b in scene.objects
+        if a is not b
+        for relation in RELATIONS
+        if related(relation, a, b)
+    ]
+
+
+def _placed(thing: Object, rng: Random) -> Thing:
+    said = thing_of(thing, ())
+    choices = []
+    for place in PLACES:
+        word = common("place", place)
+        if fits(Thing(said.kind, place=word), thing):
+            choices.append(word)
+    return Thing(said.kind, place=rng.choice(choices)) if choices else said
+
+
+def _several(scene: Scene) -> tuple[str, str] | None:
+    kinds = [thing.kind for thing in scene.objects]
+    repeated = next((kind for kind in kinds if kinds.count(kind) > 1), None)
+    return None if repeated is None else (repeated, str(kinds.count(repeated)))
+
+
+def _with_rare_words(sentence: Sentence, rng: Random, chance: float) -> Sentence:
+    def maybe(word: Word | None) -> Word | None:
+        if word is None or rng.random() >= chance:
+            return word
+        return word._replace(text=rng.choice(FAMILIES[word.family][word.value][1:]))
+
+    things = tuple(
+        Thing(
+            maybe(thing.kind) or thing.kind,
+            tuple(maybe(word) or word for word in thing.attributes),
+            maybe(thing.place),
+        )
+        for thing in sentence.things
+    )
+    return Sentence(sentence.form, things, maybe(sentence.relation), maybe(sentence.number), sentence.template)

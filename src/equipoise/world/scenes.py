@@ -1,0 +1,195 @@
+"""Scenes: a few things with kind, colour, size, texture and place. Relations follow from where things are.
+
+Coordinates run from 0 to 1 over the picture, x to the right and y downwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from random import Random
+
+from equipoise.world.art import CONTAINERS, extent
+from equipoise.world.words import COLOURS, KINDS, RELATIONS, SIZES, TEXTURES
+
+SCALES = {"small": (0.20, 0.22, 0.24), "big": (0.35, 0.38)}
+CONTAINER_SCALE = 0.5
+INTERIOR = 0.76  # of a container's side
+EDGE = 0.01  # nothing comes closer to the picture's border
+ALIGNED = 0.06  # how far off the axis a clear relation may be
+NOTICEABLE = 0.08  # an offset from here on might be called "left of" or "above" by somebody
+APART = 0.06  # the least gap between a thing and another that is above it without being on it
+TOUCHING = 0.015
+
+# Few kinds are common and many are rare, as in any real collection of photos. It also makes a batch hold
+# several pictures of the same two things, which is what teaches a contrastive model where things are.
+KIND_WEIGHTS = [1 / (rank + 2) for rank in range(len(KINDS))]
+_KINDS, _COLOURS, _SIZES, _TEXTURES = list(KINDS), list(COLOURS), list(SIZES), list(TEXTURES)
+_RELATIONS = list(RELATIONS)
+
+
+@dataclass(frozen=True, slots=True)
+class Object:
+    kind: str
+    colour: str
+    size: str
+    texture: str
+    x: float  # centre
+    y: float
+    scale: float  # the longer side of the picture, as a share of the scene's side
+    shade: float = 0.0  # -1..1: how far the colour strays within its name
+
+    @property
+    def width(self) -> float:
+        return self.scale * extent(self.kind)[0]
+
+    @property
+    def height(self) -> float:
+        return self.scale * extent(self.kind)[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    objects: tuple[Object, ...]
+    light: tuple[float, float, float] = (1.0, 1.0, 1.0)  # the lamp's colour
+    paper: float = 0.9  # brightness of the background
+    grain: int = 0  # seed of the camera's noise
+
+
+def related(relation: str, a: Object, b: Object, lenient: bool = False) -> bool:
+    """Does `a` stand in `relation` to `b`?
+
+    Strictly (the default) it holds only where nobody would object; leniently, where somebody might agree.
+    Right captions must hold strictly, and wrong ones must not even hold leniently; what lies between is
+    never said.
+    """
+    dx, dy = a.x - b.x, a.y - b.y
+    if relation in ("left", "right"):
+        along = -dx if relation == "left" else dx
+        if lenient:
+            return along > NOTICEABLE
+        return along > (a.width + b.width) / 2 and abs(dy) <= ALIGNED
+    if relation in ("above", "below"):
+        along = -dy if relation == "above" else dy
+        if lenient:
+            return along > NOTICEABLE
+        return along >= (a.height + b.height) / 2 + APART and abs(dx) <= ALIGNED
+    if relation == "on":
+        gap = -dy - (a.height + b.height) / 2
+        if lenient:
+            return abs(gap) < APART - TOUCHING and abs(dx) < (a.width + b.width) / 2
+        return abs(gap) <= TOUCHING and abs(dx) <= ALIGNED
+    if b.kind not in CONTAINERS:
+        return False
+    if lenient:
+        return abs(dx) < b.width / 2 and abs(dy) < b.height / 2
+    room = b.scale * INTERIOR / 2
+    return abs(dx) + a.width / 2 <= room and abs(dy) + a.height / 2 <= room
+
+
+# ---------------------------------------------------------------------------- sampling
+
+
+def sample_scene(rng: Random, distractors: tuple[int, ...] = (0, 1, 2)) -> Scene:
+    """Two things in a clear relation, and some more things that do not touch them."""
+    relation = rng.choice(_RELATIONS)
+    first, second = _pair(rng, relation)
+    objects = [second, first]  # what is in a container is drawn after it
+    for _ in range(rng.choice(distractors)):
+        extra = _placed_freely(rng, objects, _kind(rng, {thing.kind for thing in objects}))
+        if extra is not None:
+            objects.append(extra)
+    return _finish(rng, objects)
+
+
+def sample_crowd(rng: Random) -> Scene:
+    """One to three things of one kind, and one of another: something to count."""
+    kind = _kind(rng, set(CONTAINERS))
+    other = _kind(rng, {kind, *CONTAINERS})
+    objects: list[Object] = []
+    for each in [kind] * rng.choice((1, 2, 3)) + [other]:
+        placed = _placed_freely(rng, objects, each)
+        if placed is not None:
+            objects.append(placed)
+    return _finish(rng, objects)
+
+
+def _finish(rng: Random, objects: Iterable[Object]) -> Scene:
+    light = (rng.uniform(-1, 1), rng.uniform(-1, 1), rng.uniform(-1, 1))
+    return Scene(tuple(objects), light, rng.uniform(0.82, 0.94), rng.getrandbits(31))
+
+
+def _kind(rng: Random, taken: set[str]) -> str:
+    while True:
+        kind: str = rng.choices(_KINDS, KIND_WEIGHTS)[0]
+        if kind not in taken:
+            return kind
+
+
+def _object(rng: Random, kind: str, size: str | None = None, scale: float | None = None) -> Object:
+    size = size or rng.choice(_SIZES)
+    return Object(
+        kind,
+        rng.choice(_COLOURS),
+        size,
+        rng.choice(_TEXTURES),
+        0.5,
+        0.5,
+        scale or rng.choice(SCALES[size]),
+        rng.uniform(-1, 1),
+    )
+
+
+def _at(thing: Object, x: float, y: float) -> Object:
+    return Object(thing.kind, thing.colour, thing.size, thing.texture, x, y, thing.scale, thing.shade)
+
+
+def _pair(rng: Random, relation: str) -> tuple[Object, Object]:
+    if relation == "in":
+        holder = _object(rng, rng.choice(CONTAINERS), "big", CONTAINER_SCALE)
+        held = _object(rng, _kind(rng, set(CONTAINERS)), "small")
+        room = holder.scale * INTERIOR / 2
+        x, y = _anywhere(rng, holder)
+        slack_x, slack_y = (min(room - side / 2, ALIGNED) for side in (held.width, held.height))
+        held = _at(held, x + rng.uniform(-slack_x, slack_x), y + rng.uniform(-slack_y, slack_y))
+        return held, _at(holder, x, y)
+    kind = _kind(rng, set())
+    a, b = _object(rng, kind), _object(rng, _kind(rng, {kind}))
+    upright = relation not in ("left", "right")
+    extra = 0.0 if relation == "on" else APART + 0.01
+    apart = (a.height + b.height if upright else a.width + b.width) / 2 + extra
+    room = 1 - 2 * EDGE - apart - ((a.height + b.height) if upright else (a.width + b.width)) / 2
+    if relation != "on":
+        apart += rng.uniform(0, max(0.0, room))
+    sideways = rng.uniform(-ALIGNED, ALIGNED)
+    offset = (sideways, apart) if upright else (apart, sideways)
+    if relation in ("left", "above", "on"):
+        offset = (-offset[0], -offset[1])
+    # b's centre is drawn from where both stay on the picture.
+    spans = []
+    for delta, side_a, side_b in ((offset[0], a.width, b.width), (offset[1], a.height, b.height)):
+        low = EDGE + max(side_b / 2, side_a / 2 - delta)
+        high = 1 - EDGE - max(side_b / 2, side_a / 2 + delta)
+        spans.append(rng.uniform(low, high) if high > low else (low + high) / 2)
+    return _at(a, spans[0] + offset[0], spans[1] + offset[1]), _at(b, spans[0], spans[1])
+
+
+def _anywhere(rng: Random, thing: Object) -> tuple[float, float]:
+    across, down = thing.width / 2 + EDGE, thing.height / 2 + EDGE
+    return rng.uniform(across, 1 - across), rng.uniform(down, 1 - down)
+
+
+def _placed_freely(rng: Random, others: list[Object], kind: str) -> Object | None:
+    """A thing of this kind that overlaps no other; None where there is no room."""
+    thing = _object(rng, kind)
+    for attempt in range(12):
+        if attempt == 6:
+            thing = _object(rng, kind, "small")
+        x, y = _anywhere(rng, thing)
+        if all(
+            abs(x - other.x) > (thing.width + other.width) / 2 + 0.02
+            or abs(y - other.y) > (thing.height + other.height) / 2 + 0.02
+            for other in others
+        ):
+            return _at(thing, x, y)
+    return None

@@ -1,0 +1,85 @@
+"""Sentences about a scene: structure is data, text follows from it.
+
+A sentence holds values (what truth asks about) and, beside each, the word chosen for it (what text shows), so
+that swapping a synonym cannot change its truth and changing a value cannot go unnoticed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from equipoise.world.scenes import Object
+from equipoise.world.words import ATTRIBUTES, Word, article, common, plural
+
+TEMPLATES = {
+    "things": ("{0}", "there is {0}", "a picture of {0}", "we see {0}", "{0} can be seen"),
+    "relation": ("{0} is {r} {1}", "{0} {r} {1}", "there is {0} {r} {1}", "a picture of {0} {r} {1}"),
+    "count": ("{n} {0}", "we see {n} {0}", "a picture of {n} {0}"),
+    "without": ("{0} and {n} {1}", "there is {0} and {n} {1}", "we see {0} and {n} {1}"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Thing:
+    """What is said about one thing."""
+
+    kind: Word
+    attributes: tuple[Word, ...] = ()
+    place: Word | None = None
+
+    def attribute(self, family: str) -> Word | None:
+        return next((word for word in self.attributes if word.family == family), None)
+
+    def with_attribute(self, new: Word) -> Thing:
+        """The same, with another word (or value) for the attribute of that family."""
+        return replace(self, attributes=tuple(new if word.family == new.family else word for word in self.attributes))
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """form "things": they are all there; "relation": the first stands in it to the second; "count": exactly so
+    many; "without": the first is there and the second is not."""
+
+    form: str
+    things: tuple[Thing, ...]
+    relation: Word | None = None
+    number: Word | None = None  # for "count"; for "without" the word of absence
+    template: int = 0
+
+    def with_thing(self, index: int, thing: Thing) -> Sentence:
+        things = (*self.things[:index], thing, *self.things[index + 1 :])
+        return replace(self, things=things)
+
+
+def thing_of(candidate: Object, families: tuple[str, ...]) -> Thing:
+    """A true description of the object by its kind and these attributes, in common words."""
+    words = tuple(common(family, getattr(candidate, family)) for family in ATTRIBUTES if family in families)
+    return Thing(common("kind", candidate.kind), words)
+
+
+def text(sentence: Sentence) -> str:
+    template = TEMPLATES[sentence.form][sentence.template % len(TEMPLATES[sentence.form])]
+    if sentence.form == "things":
+        return template.format(" and ".join(noun_phrase(thing) for thing in sentence.things))
+    if sentence.form == "relation":
+        assert sentence.relation is not None
+        first, second = (noun_phrase(thing) for thing in sentence.things)
+        return template.format(first, second, r=sentence.relation.text)
+    assert sentence.number is not None
+    if sentence.form == "count":
+        return template.format(_bare(sentence.things[0], many=sentence.number.value != "1"), n=sentence.number.text)
+    present, absent = sentence.things
+    return template.format(noun_phrase(present), _bare(absent), n=sentence.number.text)
+
+
+def noun_phrase(thing: Thing) -> str:
+    bare = _bare(thing)
+    return f"{article(bare)} {bare}"
+
+
+def _bare(thing: Thing, many: bool = False) -> str:
+    noun = plural(thing.kind.text) if many else thing.kind.text
+    words = [word.text for word in thing.attributes] + [noun]
+    if thing.place is not None:
+        words.append(thing.place.text)
+    return " ".join(words)
