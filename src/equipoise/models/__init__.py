@@ -1,0 +1,44 @@
+"""A model spec becomes something that embeds or scores. Importing this package loads no torch."""
+
+from __future__ import annotations
+
+from equipoise.errors import UserError, did_you_mean
+from equipoise.models.base import Embedder, Model, PairScorer
+
+__all__ = ["Embedder", "Model", "PairScorer", "load_model"]
+
+FORMS = {
+    "world": "world",
+    "hf": "hf:NAME-or-folder",
+    "openclip": "openclip:ARCH/PRETRAINED",
+    "checkpoint": "checkpoint:FILE?act=quickgelu",
+    "paper": "paper:negclip@FILE",
+    "py": "py:module:factory",
+}
+
+
+def load_model(spec: str, *, device: str = "auto", dtype: str = "float32") -> Model:
+    """Load the model a spec names; see FORMS for what a spec looks like."""
+    kind, _, rest = spec.partition(":")
+    if kind == "world" and not rest:
+        return _world(device, dtype)
+    if kind not in FORMS or kind == "world" or not rest:
+        forms = ", ".join(FORMS.values())
+        raise UserError(f"model {spec!r}: not a model spec ({forms}).{did_you_mean(kind, FORMS)}")
+    if kind == "hf":
+        from equipoise.models.hf import load_hf
+
+        return load_hf(rest, spec=spec, device=device, dtype=dtype)
+    raise UserError(f"model {spec!r}: {kind}: is not built yet")
+
+
+def _world(device: str, dtype: str) -> Model:
+    from importlib import resources
+    from pathlib import Path
+
+    folder = Path(str(resources.files("equipoise.world").joinpath("base")))
+    if not (folder / "config.json").is_file():
+        raise UserError("model 'world': the base model is not in this installation; reinstall equipoise")
+    from equipoise.models.hf import load_folder
+
+    return load_folder(folder, spec="world", device=device, dtype=dtype)

@@ -1,0 +1,242 @@
+"""One class for every torch model of ours: CLIP, SigLIP, and checkpoints converted into transformers' CLIP."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from PIL import Image
+
+from equipoise.errors import UserError
+from equipoise.files import write_json
+from equipoise.models.base import Floats
+from equipoise.models.preprocess import Preprocess
+from equipoise.models.tokens import CLEANERS, check_tokenizer, cleaning_for, tokenizer_sha256
+
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+BATCH = 64  # of the convenience methods embed_images and embed_texts; scoring makes its own batches
+
+
+class ClipModel:
+    """A dual encoder with its tokenizer, preprocessing and a card that says what it is."""
+
+    def __init__(
+        self,
+        spec: str,
+        network: Any,  # transformers' CLIPModel or SiglipModel, in float32
+        tokenizer: Any,
+        preprocess: Preprocess,
+        *,
+        device: str = "auto",
+        dtype: str = "float32",
+        notes: dict[str, Any] | None = None,
+    ) -> None:
+        config = network.config
+        self.spec = spec
+        self.causal_text = config.model_type == "clip"
+        self.context_length = int(config.text_config.max_position_embeddings)
+        check_tokenizer(tokenizer, config.text_config.vocab_size, causal=self.causal_text, where=spec)
+        if self.causal_text:
+            # Old configs say eos_token_id 2, by which transformers pools at the highest id, padding included.
+            config.text_config.eos_token_id = network.text_model.eos_token_id = int(tokenizer.eos_token_id)
+        expected = _square(config.vision_config.image_size)
+        if preprocess.image_size != expected:
+            raise UserError(
+                f"{spec}: preprocessing makes images of {preprocess.image_size}, the vision tower takes {expected}"
+            )
+        self.tokenizer = tokenizer
+        self.preprocess = preprocess
+        self.cleaning = cleaning_for(tokenizer)
+        self.device = torch.device(pick_device(device))
+        self.dtype = pick_dtype(dtype)
+        self.card = _card(self, network, dtype) | (notes or {})
+        self.network = network.to(device=self.device, dtype=self.dtype).eval()
+
+    @property
+    def logit_scale(self) -> float:
+        """The factor on the cosine, i.e. the exponential of the stored parameter (100 for OpenAI's CLIP)."""
+        return math.exp(self.network.logit_scale.item())
+
+    @property
+    def end_id(self) -> int:
+        return int(self.tokenizer.eos_token_id)
+
+    @property
+    def pad_id(self) -> int:
+        """CLIP pads with its end token, after the first of which nothing counts; SigLIP as its tokenizer says."""
+        pad = self.tokenizer.pad_token_id
+        return self.end_id if self.causal_text or pad is None else int(pad)
+
+    def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
+        """Start to end token of each text; neither padded nor truncated."""
+        if not texts:
+            return []
+        clean = CLEANERS[self.cleaning]
+        return [list(ids) for ids in self.tokenizer([clean(text) for text in texts], verbose=False)["input_ids"]]
+
+    def truncate(self, ids: Sequence[int]) -> list[int]:
+        """Cut to the context length, keeping the end token."""
+        if len(ids) <= self.context_length:
+            return list(ids)
+        return [*ids[: self.context_length - 1], self.end_id]
+
+    def pad(self, ids: Sequence[Sequence[int]], pad_to: int | None = None) -> tuple[torch.Tensor, torch.Tensor]:
+        """Token matrix and, for each row, the position at which a causal tower is read (its first end token).
+
+        A causal tower needs no more columns than the longest text; a non-causal one is always padded to
+        the context length, as it was trained (SigLIP attends to its padding and is read at the last position).
+        """
+        longest = max(len(row) for row in ids)
+        if longest > self.context_length:
+            raise UserError(
+                f"a text of {longest} tokens does not fit the context of {self.context_length}; truncate it"
+            )
+        width = max(pad_to or longest, longest) if self.causal_text else self.context_length
+        if width > self.context_length:
+            raise UserError(f"cannot pad to {width} tokens: the context is {self.context_length}")
+        rows = torch.tensor([[*row, *[self.pad_id] * (width - len(row))] for row in ids], dtype=torch.long)
+        ends = torch.tensor([list(row).index(self.end_id) if self.causal_text else width - 1 for row in ids])
+        return rows, ends
+
+    def image_features(self, pixels: torch.Tensor) -> torch.Tensor:
+        """Projected, not yet normalised; differentiable."""
+        features: torch.Tensor = self.network.get_image_features(pixel_values=pixels).pooler_output
+        return features
+
+    def text_features(self, ids: torch.Tensor, ends: torch.Tensor) -> torch.Tensor:
+        """Projected, not yet normalised; differentiable. Reads at `ends`, so that what pads cannot matter."""
+        if not self.causal_text:
+            features: torch.Tensor = self.network.get_text_features(input_ids=ids).pooler_output
+            return features
+        hidden = self.network.text_model(input_ids=ids).last_hidden_state
+        features = self.network.text_projection(hidden[torch.arange(len(ids), device=ids.device), ends])
+        return features
+
+    @torch.inference_mode()
+    def encode_images(self, pixels: np.ndarray[Any, Any]) -> Floats:
+        """(n, 3, H, W) float32 -> (n, d) float32 of unit norm."""
+        tensor = torch.from_numpy(np.ascontiguousarray(pixels)).to(self.device, self.dtype)
+        return _unit(self.image_features(tensor))
+
+    @torch.inference_mode()
+    def encode_texts(self, ids: Sequence[Sequence[int]], pad_to: int | None = None) -> Floats:
+        """Token lists from `tokenize` (and `truncate`) -> (n, d) float32 of unit norm."""
+        if not ids:
+            return np.zeros((0, self.card["embed_dim"]), np.float32)
+        rows, ends = self.pad(ids, pad_to)
+        return _unit(self.text_features(rows.to(self.device), ends.to(self.device)))
+
+    def embed_images(self, images: Sequence[Image.Image]) -> Floats:
+        batches = [
+            self.encode_images(np.stack([self.preprocess(image) for image in images[start : start + BATCH]]))
+            for start in range(0, len(images), BATCH)
+        ]
+        return np.concatenate(batches) if batches else np.zeros((0, self.card["embed_dim"]), np.float32)
+
+    def embed_texts(self, texts: Sequence[str]) -> Floats:
+        """Texts that are too long are cut; `tokenize` tells their length beforehand."""
+        ids = [self.truncate(row) for row in self.tokenize(texts)]
+        batches = [self.encode_texts(ids[start : start + BATCH]) for start in range(0, len(ids), BATCH)]
+        return np.concatenate(batches) if batches else np.zeros((0, self.card["embed_dim"]), np.float32)
+
+    def save(self, folder: str | Path) -> None:
+        """A standard transformers folder (config, safetensors, tokenizer, preprocessor) that `hf:` loads."""
+        folder = Path(folder)
+        with quiet_transformers():
+            self.network.save_pretrained(folder)
+        self.tokenizer.save_pretrained(folder)
+        kind = "CLIPImageProcessor" if self.causal_text else "SiglipImageProcessor"
+        write_json(folder / "preprocessor_config.json", self.preprocess.to_config(kind))
+
+
+@contextlib.contextmanager
+def quiet_transformers() -> Iterator[None]:
+    """Without the bars transformers draws for a second of reading or writing."""
+    from transformers.utils import logging
+
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()
+
+
+def weight_sha256(network: torch.nn.Module) -> str:
+    """Hash of the tensors as float32, by name: the same however a model was stored, named or converted."""
+    digest = hashlib.sha256()
+    for name, tensor in sorted(network.state_dict().items()):
+        values = tensor.detach().to("cpu", torch.float32).contiguous().numpy()
+        digest.update(f"{name} {tuple(values.shape)}\n".encode())
+        digest.update(values.tobytes())
+    return digest.hexdigest()
+
+
+def pick_device(device: str) -> str:
+    if device == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    if device.startswith("cuda") and not torch.cuda.is_available():
+        raise UserError(f"device {device!r}: torch sees no CUDA device here; use --device cpu")
+    try:
+        torch.device(device)
+    except RuntimeError:
+        raise UserError(f"device {device!r} is not one torch knows; use auto, cpu or cuda") from None
+    return device
+
+
+def pick_dtype(dtype: str) -> torch.dtype:
+    if dtype not in DTYPES:
+        raise UserError(f"dtype {dtype!r} is not supported; use one of {', '.join(DTYPES)}")
+    return DTYPES[dtype]
+
+
+def _unit(features: torch.Tensor) -> Floats:
+    features = features.float()
+    unit: Floats = (features / features.norm(dim=-1, keepdim=True)).cpu().numpy()
+    return unit
+
+
+def _square(size: Any) -> tuple[int, int]:
+    return (size, size) if isinstance(size, int) else (size[0], size[1])
+
+
+def _card(model: ClipModel, network: Any, dtype: str) -> dict[str, Any]:
+    text, vision = network.config.text_config, network.config.vision_config
+    tokenizer = model.tokenizer
+    return {
+        "spec": model.spec,
+        "weight_sha256": weight_sha256(network),
+        "architecture": {
+            "class": type(network).__name__,
+            "vision": _tower(vision) | {"patch_size": vision.patch_size},
+            "text": _tower(text) | {"vocabulary": text.vocab_size},
+        },
+        "activation": {"vision": vision.hidden_act, "text": text.hidden_act},
+        "preprocessing": model.preprocess.to_config("") | {"image_processor_type": "equipoise, Pillow"},
+        "tokenizer": {
+            "name": type(tokenizer).__name__,
+            "sha256": tokenizer_sha256(tokenizer),
+            "cleaning": model.cleaning,
+        },
+        "context_length": model.context_length,
+        "embed_dim": int(network.config.projection_dim if model.causal_text else text.projection_size),
+        "image_size": list(model.preprocess.image_size),
+        "dtype": dtype,
+        "parameters": sum(parameter.numel() for parameter in network.parameters()),
+    }
+
+
+def _tower(config: Any) -> dict[str, int]:
+    return {
+        "width": config.hidden_size,
+        "layers": config.num_hidden_layers,
+        "heads": config.num_attention_heads,
+        "mlp": config.intermediate_size,
+    }

@@ -1,0 +1,146 @@
+"""`hf:NAME-or-folder`: CLIP and SigLIP models in transformers' format, from a folder or the hub.
+
+Nothing a folder holds is executed: safetensors, or .bin files read with weights_only; no remote code.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+from pathlib import Path
+from typing import Any
+
+from equipoise.errors import Problems, UserError
+from equipoise.files import read_json
+from equipoise.models.clip import ClipModel, quiet_transformers
+from equipoise.models.preprocess import Preprocess, from_config
+
+TOKENIZER_FILES = ("tokenizer.json", "vocab.json", "spiece.model", "tokenizer.model")
+SMALL_FILES = ["*.json", "*.txt", "*.model"]
+FAMILIES = {"clip": "CLIPModel", "siglip": "SiglipModel"}
+
+
+def load_hf(name: str, *, spec: str, device: str = "auto", dtype: str = "float32") -> ClipModel:
+    folder = Path(name).expanduser()
+    if folder.is_dir():
+        return load_folder(folder, spec=spec, device=device, dtype=dtype)
+    if name.startswith((".", "~", os.sep)) or name.count("/") > 1 or not name:
+        raise UserError(f"{spec}: no folder {name!r}")
+    folder = _from_hub(name)
+    return load_folder(folder, spec=spec, device=device, dtype=dtype, notes={"revision": folder.name})
+
+
+def load_folder(
+    folder: Path, *, spec: str, device: str = "auto", dtype: str = "float32", notes: dict[str, Any] | None = None
+) -> ClipModel:
+    """A model from a local folder; never looks at the network."""
+    if not (folder / "config.json").is_file():
+        raise UserError(f"{folder}: no config.json; a folder as transformers' save_pretrained writes it was expected")
+    config = read_json(folder / "config.json")
+    family = config.get("model_type") if isinstance(config, dict) else None
+    if family not in FAMILIES:
+        raise UserError(
+            f"{folder / 'config.json'}: model_type {family!r} is not supported by hf: ({', '.join(FAMILIES)} are); "
+            "wrap another model in two methods and name it py:module:factory"
+        )
+    preprocess = _preprocess(folder)
+    tokenizer = _tokenizer(folder)
+    network = _network(folder, FAMILIES[family])
+    return ClipModel(spec, network, tokenizer, preprocess, device=device, dtype=dtype, notes=notes)
+
+
+def _preprocess(folder: Path) -> Preprocess:
+    if (folder / "preprocessor_config.json").is_file():
+        path = folder / "preprocessor_config.json"
+        return from_config(read_json(path), str(path))
+    path = folder / "processor_config.json"  # where newer transformers keep it
+    nested = read_json(path).get("image_processor") if path.is_file() else None
+    if nested is None:
+        raise UserError(
+            f"{folder}: no preprocessor_config.json, so how its images were scaled in training is unknown; "
+            "copy the file of the model it was finetuned from"
+        )
+    return from_config(nested, str(path))
+
+
+def _tokenizer(folder: Path) -> Any:
+    if not any((folder / name).is_file() for name in TOKENIZER_FILES):
+        raise UserError(
+            f"{folder}: no tokenizer ({' or '.join(TOKENIZER_FILES)}); "
+            "copy the tokenizer files of the model it was finetuned from into the folder"
+        )
+    from transformers import AutoTokenizer
+
+    try:
+        return AutoTokenizer.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
+    except (OSError, ValueError, ImportError, KeyError, TypeError, AttributeError) as error:
+        hint = "; pip install sentencepiece protobuf" if "entencepiece" in str(error) else ""
+        raise UserError(f"{folder}: the tokenizer could not be loaded ({_short(error)}){hint}") from error
+
+
+def _network(folder: Path, class_name: str) -> Any:
+    import torch
+    import transformers
+    from safetensors import SafetensorError
+
+    safe = any(folder.glob("*.safetensors"))
+    if not safe and not any(folder.glob("pytorch_model*.bin")):
+        raise UserError(f"{folder}: no weights (model.safetensors)")
+    try:
+        with quiet_transformers():
+            network, info = getattr(transformers, class_name).from_pretrained(
+                str(folder),
+                local_files_only=True,
+                use_safetensors=safe,
+                weights_only=True,
+                dtype=torch.float32,
+                output_loading_info=True,
+                ignore_mismatched_sizes=True,  # so that they come back in `info`, with all the others
+            )
+    except (OSError, ValueError, RuntimeError, EOFError, pickle.UnpicklingError, SafetensorError) as error:
+        raise UserError(f"{folder}: the weights could not be loaded ({_short(error)})") from error
+    problems = Problems(f"{folder}: the weights do not match config.json")
+    for kind in ("missing_keys", "unexpected_keys", "mismatched_keys"):
+        for key in sorted(map(str, info.get(kind, ()))):
+            if not key.endswith("position_ids"):
+                problems.add(kind.split("_")[0], key)
+    problems.raise_if_any()
+    return network
+
+
+def _from_hub(name: str) -> Path:
+    """The hub's files in its own cache; says so before it downloads, and what."""
+    from huggingface_hub import HfApi, constants, snapshot_download
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
+
+    try:
+        cached = Path(snapshot_download(name, local_files_only=True))
+        if any(cached.glob("*.safetensors")) or any(cached.glob("pytorch_model*.bin")):
+            return cached
+    except LocalEntryNotFoundError:
+        pass
+    except HFValidationError as error:
+        raise UserError(f"hf:{name}: neither a folder nor a name of the hub ({_short(error)})") from None
+    if constants.HF_HUB_OFFLINE:
+        raise UserError(
+            f"hf:{name}: not in the local cache, and HF_HUB_OFFLINE is set; unset it once to download, or give a folder"
+        )
+    try:
+        files = HfApi().model_info(name, files_metadata=True).siblings or []
+        sizes = {file.rfilename: file.size or 0 for file in files if "/" not in file.rfilename}
+        weights = [n for n in sizes if n.endswith(".safetensors")] or [
+            n for n in sizes if n.startswith("pytorch_model") and n.endswith(".bin")
+        ]
+        total = sum(sizes[weight] for weight in weights) / 1e6
+        print(f"downloading {name} from the Hugging Face hub: {total:,.0f} MB of weights", file=sys.stderr)
+        return Path(snapshot_download(name, allow_patterns=[*SMALL_FILES, *weights]))
+    except (HfHubHTTPError, OSError) as error:
+        raise UserError(
+            f"hf:{name}: no such folder here, and the hub did not give it ({_short(error)}); "
+            "offline, give the folder of a downloaded model"
+        ) from error
+
+
+def _short(error: BaseException) -> str:
+    return str(error).strip().split("\n")[0][:300] or type(error).__name__

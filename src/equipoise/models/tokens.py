@@ -1,0 +1,113 @@
+"""Tokenizers: CLIP's own, built offline from its merges, and whether a tokenizer fits a text tower.
+
+CLIP was trained on cleaned text: mojibake repaired (ftfy), HTML entities resolved twice, white space
+squeezed, lower case. transformers' CLIPTokenizer leaves the first two out, so the same caption could get
+other tokens through `hf:` than through open_clip. Here every CLIP tokenizer gets cleaned text, whichever
+way the model was loaded; the tests hold the tokens equal to open_clip's.
+"""
+
+from __future__ import annotations
+
+import functools
+import gzip
+import html
+import string
+from collections.abc import Callable
+from importlib import resources
+from typing import Any
+
+from equipoise.errors import Problems, UserError
+from equipoise.files import sha256_json
+
+CLIP_VOCABULARY = 49408
+
+
+@functools.cache
+def clip_tokenizer() -> Any:
+    """CLIP's tokenizer (transformers' class), from the merges shipped with the package."""
+    from transformers import CLIPTokenizer
+
+    packed = resources.files("equipoise.models").joinpath("assets/clip_merges.txt.gz").read_bytes()
+    merges = [tuple(line.split(" ")) for line in gzip.decompress(packed).decode().splitlines()]
+    letters = _byte_letters()
+    words = letters + [letter + "</w>" for letter in letters] + ["".join(merge) for merge in merges]
+    words += ["<|startoftext|>", "<|endoftext|>"]
+    return CLIPTokenizer(vocab={word: number for number, word in enumerate(words)}, merges=merges, model_max_length=77)
+
+
+def _byte_letters() -> list[str]:
+    """A printable letter for each of the 256 bytes, in the order of CLIP's vocabulary (GPT-2's byte-level BPE)."""
+    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    return [chr(code) for code in printable] + [chr(256 + n) for n in range(256 - len(printable))]
+
+
+def clean_clip(text: str) -> str:
+    """The cleaning CLIP's training text went through."""
+    if not (text.isascii() and text.isprintable() and "&" not in text):  # ftfy and unescape change nothing else
+        text = html.unescape(html.unescape(_fix_text(text)))
+    return " ".join(text.split()).lower()
+
+
+def clean_siglip(text: str) -> str:
+    """SigLIP's cleaning: lower case, no ASCII punctuation. Doing it twice (SiglipTokenizer does it too) is harmless."""
+    return " ".join(text.lower().translate(str.maketrans("", "", string.punctuation)).split())
+
+
+def _fix_text(text: str) -> str:
+    try:
+        from ftfy import fix_text
+    except ImportError:
+        raise UserError(
+            f"text beyond plain ASCII ({text[:40]!r}) needs ftfy, with which CLIP's text was cleaned: pip install ftfy"
+        ) from None
+    return str(fix_text(text))
+
+
+CLEANERS: dict[str, Callable[[str], str]] = {
+    "clip": clean_clip,
+    "siglip": clean_siglip,
+    "lower": str.lower,
+    "none": str,
+}
+
+
+def cleaning_for(tokenizer: Any) -> str:
+    """Which cleaning a tokenizer's text needs; a tokenizer of somebody's own is given the text as it is."""
+    name = type(tokenizer).__name__
+    if name.startswith("CLIPTokenizer"):
+        return "clip"
+    if name.startswith("SiglipTokenizer"):
+        return "siglip"
+    if name.startswith(("Gemma", "Siglip2")):  # SigLIP 2 was trained on lower case; Gemma's vocabulary has both
+        return "lower"
+    return "none"
+
+
+def tokenizer_sha256(tokenizer: Any) -> str:
+    """Hash of everything that decides a token: the whole fast tokenizer, or the vocabulary of a slow one."""
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    return sha256_json(backend.to_str() if backend is not None else tokenizer.get_vocab())
+
+
+def check_tokenizer(tokenizer: Any, rows: int, *, causal: bool, where: str) -> None:
+    """Refuse a tokenizer that was not made for this text tower: its scores would be noise, not an error.
+
+    `rows` is the number of token embeddings. CLIP pools at the end token, so its absence is silent there.
+    """
+    problems = Problems(f"{where}: the tokenizer does not fit the text tower")
+    size = len(tokenizer)
+    highest = max(tokenizer.get_vocab().values(), default=-1)
+    if highest >= rows:
+        problems.add("vocabulary", f"token ids up to {highest}, but the text tower has {rows} embeddings")
+    elif causal and size != rows:
+        problems.add("vocabulary", f"{size} tokens, but the text tower has {rows} embeddings")
+    end = tokenizer.eos_token_id
+    if end is None:
+        problems.add("end token", "the tokenizer has none")
+    else:
+        ids = tokenizer("a photo")["input_ids"]
+        if not ids or ids[-1] != end:
+            problems.add("end token", f"a text becomes {ids}, which does not end with the end token {end}")
+        elif causal and (ids[0] != tokenizer.bos_token_id or ids.index(end) != len(ids) - 1):
+            problems.add("start token", f"a text becomes {ids}: CLIP expects start, words, end")
+    problems.raise_if_any("Put the tokenizer files of the model itself into its folder.")

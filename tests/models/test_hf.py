@@ -1,0 +1,109 @@
+"""hf: folders and hub names that are wrong in some way."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from equipoise.errors import UserError
+from equipoise.models import load_model
+from equipoise.models.clip import ClipModel
+
+
+@pytest.fixture
+def folder(clip_folder: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(clip_folder, tmp_path / "model"))
+
+
+def refused(folder: Path, match: str) -> None:
+    with pytest.raises(UserError, match=match):
+        load_model(f"hf:{folder}", device="cpu")
+
+
+def test_missing_parts(folder: Path) -> None:
+    for name, message in [
+        ("model.safetensors", "no weights"),
+        ("tokenizer.json", "no tokenizer"),
+        ("preprocessor_config.json", "no preprocessor_config.json"),
+        ("config.json", "no config.json"),
+    ]:
+        (folder / name).rename(folder / "away")
+        refused(folder, message)
+        (folder / "away").rename(folder / name)
+    refused(folder / "nowhere", "no folder")
+
+
+def test_another_family(folder: Path) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"model_type": "blip"}))
+    refused(folder, "'blip' is not supported")
+
+
+def test_weights_that_do_not_match_are_all_reported(folder: Path) -> None:
+    weights = load_file(folder / "model.safetensors")
+    weights["visual_projection.weigth"] = weights.pop("visual_projection.weight")
+    weights["text_projection.weight"] = torch.zeros(3, 3)
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(UserError, match="do not match") as caught:
+        load_model(f"hf:{folder}", device="cpu")
+    for part in ("missing: visual_projection.weight", "unexpected: visual_projection.weigth", "text_projection"):
+        assert part in str(caught.value)
+
+
+def test_truncated_weights(folder: Path) -> None:
+    path = folder / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:1000])
+    refused(folder, "could not be loaded")
+
+
+class Canary:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> object:
+        return os.mkdir, (str(self.path),)
+
+
+def test_a_bin_file_is_data(folder: Path, tmp_path: Path) -> None:
+    weights = load_file(folder / "model.safetensors")
+    (folder / "model.safetensors").unlink()
+    torch.save(weights, folder / "pytorch_model.bin")
+    assert isinstance(load_model(f"hf:{folder}", device="cpu"), ClipModel)
+    torch.save(weights | {"x": Canary(tmp_path / "ran")}, folder / "pytorch_model.bin")
+    refused(folder, "could not be loaded")
+    assert not (tmp_path / "ran").exists()
+
+
+def test_the_hub_is_announced_and_offline_is_respected(
+    clip_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import huggingface_hub
+    from huggingface_hub import constants
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    def download(name: str, local_files_only: bool = False, allow_patterns: object = None) -> str:
+        if local_files_only:
+            raise LocalEntryNotFoundError("not cached")
+        assert "downloading some/model" in capsys.readouterr().err
+        return str(clip_folder)
+
+    class Api:
+        def model_info(self, name: str, files_metadata: bool) -> SimpleNamespace:
+            names = ["config.json", "model.safetensors", "pytorch_model.bin"]
+            return SimpleNamespace(siblings=[SimpleNamespace(rfilename=n, size=10) for n in names])
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", download)
+    monkeypatch.setattr(huggingface_hub, "HfApi", Api)
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    model = load_model("hf:some/model", device="cpu")
+    assert isinstance(model, ClipModel) and model.card["revision"] == clip_folder.name
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    with pytest.raises(UserError, match="HF_HUB_OFFLINE is set"):
+        load_model("hf:some/model", device="cpu")
