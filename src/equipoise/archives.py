@@ -65,7 +65,9 @@ def safe_unpack(archive: Path, into: Path, advance: Callable[[int], None] | None
         _merge(temporary, into)
         return names
     except (tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
-        raise UserError(f"{archive}: damaged, or not an archive we read ({error}); nothing was unpacked") from error
+        raise UserError(
+            f"{archive}: damaged, or not a tar, tar.gz or zip ({error}); nothing was unpacked. Get it again"
+        ) from error
     except (OSError, ValueError, RuntimeError) as error:
         raise UserError(f"{archive}: could not be unpacked ({error}); nothing was unpacked") from error
     finally:
@@ -162,8 +164,8 @@ def _check(archive: Path, into: Path, members: Callable[[], Iterator[_Member]]) 
         if total > ceiling:  # stop: to go on would unpack the bomb in memory
             problems.add(
                 where,
-                f"with it the archive of {archive.stat().st_size:,} bytes unpacks to {total:,}; at most {ceiling:,} are "
-                "unpacked (the rest was not looked at)",
+                f"with it {archive.stat().st_size:,} bytes unpack to {total:,}; at most {ceiling:,} are unpacked "
+                "(the rest was not looked at)",
             )
             break
         if count > MOST_FILES:
