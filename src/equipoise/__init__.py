@@ -1,3 +1,52 @@
-"""Equipoise: does a vision-language model know when a change of words changes the meaning?"""
+"""Equipoise: does a vision-language model know when a change of words changes the meaning?
+
+    from equipoise import load_items, load_model, evaluate
+
+    items = load_items("items.jsonl")
+    result = evaluate(load_model("hf:my-checkpoint"), items, images="photos")
+    print(result.numbers["original"], result.numbers["augmented"], result.numbers["brittleness"])
+
+Any object with `embed_images` and `embed_texts` is a model too. Names are loaded when first used: importing this
+package loads neither torch nor transformers.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from equipoise.errors import UserError as UserError
+    from equipoise.evaluation import Result as Result
+    from equipoise.evaluation import evaluate as evaluate
+    from equipoise.items import Edit as Edit
+    from equipoise.items import ImageRef as ImageRef
+    from equipoise.items import Item as Item
+    from equipoise.items import Text as Text
+    from equipoise.items import load_items as load_items
+    from equipoise.items import write_items as write_items
+    from equipoise.models import load_model as load_model
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    "Edit": "items",
+    "ImageRef": "items",
+    "Item": "items",
+    "Result": "evaluation",
+    "Text": "items",
+    "UserError": "errors",
+    "evaluate": "evaluation",
+    "load_items": "items",
+    "load_model": "models",
+    "write_items": "items",
+}
+__all__ = [*_HOMES, "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'equipoise' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"equipoise.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value

@@ -194,11 +194,12 @@ def macro(
     least: int = 1,
     seed: int = 0,
     resamples: int = stats.RESAMPLES,
-) -> dict[str, Any]:
+) -> dict[str, Any] | None:
     """Unweighted means over groups, nested along the tags of `path`, outermost first.
 
     REPLACE is the mean of attributes and relations; VL-CheckList a mean over tests of means over sources of means
-    over files. Innermost groups with fewer than `least` items are left out, as ARO does below 25.
+    over files. Innermost groups with fewer than `least` items are left out, as ARO does below 25; None where that
+    leaves nothing (a first look at a few items).
     """
     keys = [tuple(tags.get(tag, "") for tag in path) for tags in outcomes.tags]
     sizes: dict[tuple[str, ...], int] = {}
@@ -206,7 +207,7 @@ def macro(
         sizes[key] = sizes.get(key, 0) + 1
     leaves = sorted(key for key, size in sizes.items() if size >= least)
     if not leaves:
-        raise ValueError(f"no group of {'/'.join(path)} has {least} items or more")
+        return None
     number = {leaf: index for index, leaf in enumerate(leaves)}
     leaf_of = np.array([number.get(key, -1) for key in keys])
     weights = np.array([_leaf_weight(leaf, leaves) for leaf in leaves])

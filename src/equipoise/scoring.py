@@ -117,7 +117,7 @@ def _refuse_bad(bad: dict[ImageRef, str], root: Path, allow_missing: bool) -> No
         rest = f"\n  ... and {len(bad) - 5:,} more" if len(bad) > 5 else ""
         raise UserError(
             f"{len(bad):,} images below {root} cannot be used:\n{shown}{rest}\n"
-            "Everything else is embedded and cached. Replace them and run again, or score the rest with --allow-missing."
+            "All others are embedded and cached. Replace these and run again, or score the rest with --allow-missing."
         )
 
 
@@ -238,18 +238,9 @@ def _embed_images(
 
     reasons: dict[bytes, str] = {}
     with ThreadPoolExecutor(workers) as pool, progress(len(todo), "images", "images") as advance:
-        for batch in _batches(list(todo.items()), batch_size):
-            prepared = list(pool.map(prepare, [ref for _, ref in batch]))
-            good = [
-                (name, image)
-                for (name, _), image in zip(batch, prepared, strict=True)
-                if not isinstance(image, ImageProblem)
-            ]
-            reasons |= {
-                name: str(image)
-                for (name, _), image in zip(batch, prepared, strict=True)
-                if isinstance(image, ImageProblem)
-            }
+        for batch, prepared in _ahead(pool, prepare, list(_batches(list(todo.items()), batch_size))):
+            good = [(name, image) for name, image in prepared if not isinstance(image, ImageProblem)]
+            reasons |= {name: str(image) for name, image in prepared if isinstance(image, ImageProblem)}
             if good:
                 fresh = _image_batch(model, [image for _, image in good], batch_size)
                 stored = dict(zip([name for name, _ in good], fresh, strict=True))
@@ -258,6 +249,17 @@ def _embed_images(
             advance(len(batch))
     bad |= {ref: reasons[name] for ref, name in keys.items() if name in reasons}
     return vectors, len(todo) - len(reasons)
+
+
+def _ahead(
+    pool: ThreadPoolExecutor, prepare: Callable[[ImageRef], Any], batches: list[list[tuple[bytes, ImageRef]]]
+) -> Iterator[tuple[list[tuple[bytes, ImageRef]], list[tuple[bytes, Any]]]]:
+    """Each batch with its decoded images; the next one is decoded while the model works on this one."""
+    pending = [[pool.submit(prepare, ref) for _, ref in batch] for batch in batches[:1]]
+    for index, batch in enumerate(batches):
+        if index + 1 < len(batches):
+            pending.append([pool.submit(prepare, ref) for _, ref in batches[index + 1]])
+        yield batch, [(name, image.result()) for (name, _), image in zip(batch, pending.pop(0), strict=True)]
 
 
 def _image_batch(model: Any, prepared: list[Any], batch_size: int) -> Vector:
@@ -332,7 +334,8 @@ def _unit(vectors: Any, expected: int, method: str) -> Vector:
         raise UserError(f"{method} of the model: expected an array of {expected} rows, found shape {array.shape}")
     norms = np.linalg.norm(array, axis=1, keepdims=True)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return (array / norms).astype(np.float32)
+        unit: Vector = (array / norms).astype(np.float32)
+    return unit
 
 
 # ---------------------------------------------------------------------------- scores

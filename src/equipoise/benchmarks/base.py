@@ -47,4 +47,5 @@ class Benchmark:
     least: int = 1  # groups of the innermost macro tag with fewer items are left out (ARO: 25)
     metrics: tuple[str, ...] = ()  # the paper's metrics beside Original: "tot", "groups", "ranks"
     downloads: tuple[Download, ...] = field(default=())
+    drawn: bool = False  # load() draws the images below `source` itself: no files are needed
     notes: str = ""

@@ -1,0 +1,164 @@
+"""The verbs, nothing else: every command reads its arguments, calls the library, prints.
+
+Heavy imports (torch, transformers) happen inside the commands, so that `--help` and `bench list` answer at once.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import click
+import typer
+from rich.console import Console
+
+from equipoise import __version__
+from equipoise.errors import UserError
+from equipoise.report.tables import FORMATS, Format, metrics_rows, render, result_rows
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Does a vision-language model know when a change of words changes the meaning?",
+)
+bench = typer.Typer(no_args_is_help=True, help="Benchmarks: list, build, check, fetch.")
+app.add_typer(bench, name="bench")
+
+ModelSpec = Annotated[str, typer.Argument(help="hf:NAME-or-folder, paper:negclip@FILE, checkpoint:FILE?act=..., world")]
+FormatOption = Annotated[str, typer.Option("--format", help=f"one of {', '.join(FORMATS)}")]
+
+
+def main() -> None:
+    """Run a command; errors of the user end in one message and exit code 2, never in a traceback."""
+    try:
+        code = app(standalone_mode=False)
+        sys.exit(code if isinstance(code, int) else 0)
+    except UserError as error:
+        _fail(str(error), 2)
+    except click.exceptions.Abort:
+        _fail("stopped; what was finished is kept, the same command goes on from there", 130)
+    except KeyboardInterrupt:
+        _fail("stopped; what was finished is kept, the same command goes on from there", 130)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(2)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except OSError as error:
+        _fail(f"{error.filename or 'a file'}: {error.strerror or error}", 2)
+    except Exception as error:
+        if os.environ.get("EQUIPOISE_TRACEBACK"):
+            raise
+        _fail(
+            f"a bug in equipoise, please report it: {type(error).__name__}: {error}\n"
+            "(EQUIPOISE_TRACEBACK=1 shows where it happened)",
+            3,
+        )
+
+
+def _fail(message: str, code: int) -> None:
+    Console(stderr=True, highlight=False, markup=False, soft_wrap=True).print(f"error: {message}")
+    sys.exit(code)
+
+
+def _form(name: str) -> Format:
+    if name not in FORMATS:
+        raise UserError(f"--format {name}: expected one of {', '.join(FORMATS)}")
+    return name  # type: ignore[return-value]
+
+
+def _split_names(names: str) -> list[str]:
+    return [name.strip() for name in names.split(",") if name.strip()]
+
+
+@app.callback(invoke_without_command=True)
+def root(version: Annotated[bool, typer.Option("--version", help="print the version")] = False) -> None:
+    if version:
+        typer.echo(f"equipoise {__version__}")
+        raise typer.Exit
+
+
+# ---------------------------------------------------------------------------- eval, metrics
+
+
+@app.command("eval")
+def evaluate(
+    model: ModelSpec,
+    bench: Annotated[str, typer.Option(help="benchmarks or items files, separated by commas")],
+    source: Annotated[Path | None, typer.Option(help="folder of the benchmark's annotation files")] = None,
+    data: Annotated[Path | None, typer.Option(help="folder of the images")] = None,
+    splits: Annotated[str, typer.Option(help="only these splits, separated by commas")] = "",
+    out: Annotated[Path | None, typer.Option(help="where the run is kept: OUT/BENCHMARK/result.json")] = None,
+    limit: Annotated[int | None, typer.Option(help="only the first N items, for a first look")] = None,
+    allow_missing: Annotated[bool, typer.Option(help="score the rest when images are missing or corrupt")] = False,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda, mps")] = "auto",
+    dtype: Annotated[str, typer.Option(help="float32, bfloat16, float16")] = "float32",
+    batch_size: Annotated[int, typer.Option(min=1)] = 64,
+    workers: Annotated[int, typer.Option(min=1, help="threads that decode images")] = os.cpu_count() or 1,
+    cache: Annotated[Path | None, typer.Option(help="folder of the embedding cache")] = None,
+    no_cache: Annotated[bool, typer.Option(help="embed everything anew and keep nothing")] = False,
+    seed: Annotated[int, typer.Option(help="of the bootstrap")] = 0,
+    form: FormatOption = "text",
+) -> None:
+    """Score and judge a model. A killed run goes on where it stopped."""
+    shown = _form(form)
+    passed = {name: str(value) for name, value in locals().items() if name not in {"shown"}}
+    from equipoise.cache import EmbeddingCache, default_cache
+    from equipoise.evaluation import evaluate_benchmarks
+    from equipoise.models import load_model
+
+    results = evaluate_benchmarks(
+        load_model(model, device=device, dtype=dtype),
+        _split_names(bench),
+        source=source,
+        data=data,
+        splits=_split_names(splits),
+        out=out,
+        limit=limit,
+        allow_missing=allow_missing,
+        batch_size=batch_size,
+        workers=workers,
+        cache=None if no_cache else EmbeddingCache(cache or default_cache()),
+        seed=seed,
+        arguments=passed,
+    )
+    for record in results:
+        typer.echo(render(result_rows(record), shown, _result_caption(record) if shown in {"text", "md"} else ""))
+
+
+def _result_caption(record: dict) -> str:  # type: ignore[type-arg]
+    lines = [f"{record['model'].get('spec')}: percent [95% interval, images resampled]; a tie is never a win"]
+    if record["n"]["skipped"]:
+        lines.append(f"{record['n']['skipped']:,} of {record['n']['items']:,} items were NOT scored (see result.json)")
+    if record["counts"].get("texts_cut"):
+        lines.append(f"{record['counts']['texts_cut']:,} texts are longer than the model reads and were cut")
+    return "\n".join(lines)
+
+
+@app.command()
+def metrics(
+    scores: Annotated[Path, typer.Argument(help="JSONL: id, image, caption, positives, negatives, tags")],
+    as_json: Annotated[bool, typer.Option("--json", help='{"overall": ..., "by": {"tag": ...}}')] = False,
+    seed: Annotated[int, typer.Option(help="of the bootstrap")] = 0,
+    form: FormatOption = "text",
+) -> None:
+    """Judge scores that were made elsewhere."""
+    import json
+
+    from equipoise.metrics import judge, summarise
+    from equipoise.scores import read_scores
+
+    shown = _form(form)
+    summary = summarise(judge(read_scores(scores)), seed)
+    if as_json:
+        typer.echo(json.dumps(summary, indent=2, allow_nan=False))
+    else:
+        typer.echo(render(metrics_rows(summary), shown))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,113 @@
+"""Results as tables: for the terminal, Markdown, LaTeX, CSV and JSON, with the papers' columns."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, get_args
+
+from rich.console import Console
+from rich.table import Table
+
+Format = Literal["text", "md", "latex", "csv", "json"]
+FORMATS: tuple[str, ...] = get_args(Format)
+HEADER = ("", "n", "Orig.", "Aug. (drop)", "Brittleness", "ties")
+
+
+def result_rows(record: Mapping[str, Any], splits: bool = True) -> list[dict[str, Any]]:
+    """The rows of one result: its headline (averaged as its paper does), then each split."""
+    metrics, name = record["metrics"], record["benchmark"]["name"]
+    average = metrics.get("macro") or {}
+    how = f"mean of {average['groups']} {'/'.join(average['over'])} groups" if average else "mean over items"
+    rows = [{"label": name, "average": how, **metrics["overall"], **average}]
+    parts = metrics["by"].get("split", {}) if splits else {}
+    if len(parts) > 1:
+        rows += [{"label": f"  {value}", "average": "mean over items", **numbers} for value, numbers in parts.items()]
+    return rows
+
+
+def metrics_rows(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The rows of `equipoise metrics`: overall, then every tag and value."""
+    rows = [{"label": "overall", **summary["overall"]}]
+    for tag, values in summary["by"].items():
+        rows += [{"label": f"{tag}={value}", **numbers} for value, numbers in values.items()]
+    return rows
+
+
+def render(rows: Sequence[Mapping[str, Any]], form: Format = "text", caption: str = "") -> str:
+    """The rows in one of FORMATS. Percentages with 95% intervals; a dash where nothing was measured."""
+    if form == "json":
+        return json.dumps(list(rows), indent=2, ensure_ascii=False)
+    if form == "csv":
+        return _csv(rows)
+    cells = [_cells(row) for row in rows]
+    if form == "md":
+        lines = ["| " + " | ".join(HEADER) + " |", "|" + " --- |" * len(HEADER)]
+        lines += ["| " + " | ".join(cell.strip() for cell in row) + " |" for row in cells]
+        return "\n".join(lines + ([f"\n{caption}"] if caption else []))
+    if form == "latex":
+        return _latex(cells, caption)
+    table = Table(caption=caption or None, caption_justify="left")
+    for index, name in enumerate(HEADER):
+        table.add_column(name, justify="left" if index == 0 else "right", no_wrap=True)
+    for row in cells:
+        table.add_row(*row)
+    console = Console(file=io.StringIO(), width=max(100, Console().width), highlight=False)
+    console.print(table)
+    file = console.file
+    assert isinstance(file, io.StringIO)
+    return file.getvalue().rstrip()
+
+
+def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
+    augmented = percent(row, "augmented")
+    if row.get("drop") is not None:
+        augmented += f" ({-100 * row['drop']:+.1f})"
+    return (
+        str(row["label"]),
+        f"{row['n']:,}",
+        percent(row, "original"),
+        augmented,
+        percent(row, "brittleness"),
+        f"{row['ties']:,}",
+    )
+
+
+def percent(row: Mapping[str, Any], name: str) -> str:
+    """'61.6 [60.9, 62.3]' of a fraction and its interval."""
+    value = row.get(name)
+    if value is None:
+        return "-"
+    interval = (row.get("intervals") or {}).get(name)
+    return f"{100 * value:.1f}" + (f" [{100 * interval[0]:.1f}, {100 * interval[1]:.1f}]" if interval else "")
+
+
+def _csv(rows: Sequence[Mapping[str, Any]]) -> str:
+    names = ("original", "augmented", "brittleness", "drop")
+    fields = ["label", "n", "ties"] + [f"{name}{part}" for name in names for part in ("", "_low", "_high")]
+    output = io.StringIO()
+    writer = csv.DictWriter(output, fields, extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        record = {**row, "label": str(row["label"]).strip()}
+        for name in names:
+            low, high = (row.get("intervals") or {}).get(name, (None, None))
+            record |= {f"{name}_low": low, f"{name}_high": high}
+        writer.writerow(record)
+    return output.getvalue().rstrip("\n")
+
+
+def _latex(cells: Sequence[Sequence[str]], caption: str) -> str:
+    def escape(text: str) -> str:
+        for character in "\\&%$#_{}":
+            text = text.replace(character, r"\textbackslash{}" if character == "\\" else f"\\{character}")
+        return text.strip()
+
+    lines = [r"\begin{tabular}{l" + "r" * (len(HEADER) - 1) + "}", r"\toprule"]
+    lines.append(" & ".join(escape(name) for name in HEADER) + r" \\")
+    lines.append(r"\midrule")
+    lines += [" & ".join(escape(cell) for cell in row) + r" \\" for row in cells]
+    lines += [r"\bottomrule", r"\end{tabular}"]
+    return "\n".join(([f"% {caption}"] if caption else []) + lines)
