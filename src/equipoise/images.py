@@ -50,7 +50,7 @@ def decode_image(data: bytes, ref: ImageRef) -> Image.Image:
         except UnidentifiedImageError:
             raise ImageProblem(f"{ref.path}: not an image that Pillow can read") from None
         except Image.DecompressionBombError as error:
-            raise ImageProblem(f"{ref.path}: refused ({error})") from None
+            raise ImageProblem(f"{ref.path}: {error}; images over {MAX_PIXELS:,} pixels are refused") from None
         except (OSError, SyntaxError, ValueError, EOFError) as error:
             raise ImageProblem(f"{ref.path}: corrupt ({error})") from None
     return image if ref.box is None else _crop(image, ref)

@@ -1,0 +1,31 @@
+# Two commands do everything on a fresh machine, set-up included:
+#   make demo    the whole story on the built-in world
+#   make test    the tests
+VENV := .venv
+PYTHON := $(VENV)/bin/python
+STAMP := $(VENV)/.ready
+
+.PHONY: setup demo test lint clean
+
+setup: $(STAMP)
+
+# torch first and alone: asked for together with the rest, pip may take the newest build and its CUDA packages.
+$(STAMP): pyproject.toml constraints.txt
+	test -x $(PYTHON) || python3 -m venv $(VENV)
+	$(PYTHON) -m pip install --quiet --constraint constraints.txt torch
+	$(PYTHON) -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	touch $(STAMP)
+
+demo: $(STAMP)
+	$(VENV)/bin/equipoise demo
+
+test: $(STAMP)
+	$(PYTHON) -m pytest
+
+lint: $(STAMP)
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+
+clean:
+	rm -rf $(VENV) build dist demo-out
