@@ -1,0 +1,173 @@
+"""Items: what is read is what was written, and every problem of a file is told at once."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from equipoise.errors import UserError
+from equipoise.files import atomic_write, inside, read_json, write_json
+from equipoise.items import Edit, ImageRef, Item, Text, load_items, texts, write_items
+
+words = st.text(alphabet=st.characters(blacklist_categories=["Cs"]), min_size=1).filter(lambda text: text.strip())
+edits = st.none() | st.builds(
+    Edit,
+    op=st.sampled_from(["swap", "replace", "negate", "add"]),
+    target=st.none() | st.sampled_from(["object", "relation"]),
+    source=st.none() | words,
+    to=st.none() | words,
+    span=st.none() | st.tuples(st.integers(0, 9), st.integers(0, 9)),
+)
+images = st.none() | st.builds(
+    ImageRef,
+    path=st.just("folder/1.jpg"),
+    box=st.none() | st.tuples(*[st.floats(1, 1e6, allow_nan=False)] * 4),
+)
+some = st.lists(st.builds(Text, text=words, edit=edits), max_size=3).map(tuple)
+an_item = st.builds(
+    Item, id=words, image=images, caption=words, positives=some, negatives=some, tags=st.dictionaries(words, st.text())
+)
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
+def test_round_trip(suffix: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("items")
+
+    @settings(max_examples=60, deadline=None)
+    @given(st.lists(an_item, min_size=1, max_size=4, unique_by=lambda item: item.id))
+    def check(items: list[Item]) -> None:
+        path = folder / f"items.{suffix}"
+        assert write_items(path, items) == len(items)
+        assert load_items(path) == items
+
+    check()
+
+
+def test_the_documented_line(tmp_path: Path) -> None:
+    line = (
+        '{"id": "replace-attributes/00001", "image": {"path": "VG_100K_2/2401814.jpg", "box": null}, '
+        '"caption": "walking elephant", "positives": [{"text": "strolling elephant", "edit": {"op": "replace", '
+        '"target": "attribute", "from": "walking", "to": "strolling", "by": "lexicon"}}], '
+        '"negatives": [{"text": "jumping elephant", "edit": null}], '
+        '"tags": {"split": "attributes", "type": "action"}}\n'
+    )
+    path = tmp_path / "items.jsonl"
+    path.write_text(line)
+    (item,) = load_items(path)
+    assert item.positives[0].edit is not None and item.positives[0].edit.source == "walking"
+    write_items(path, [item])
+    assert path.read_text() == line
+
+
+def test_every_problem_at_once_with_line_and_field(tmp_path: Path) -> None:
+    good = {"id": "1", "image": {"path": "1.jpg"}, "caption": "a cat", "negatives": [{"text": "a dog"}]}
+    bad = [
+        good,
+        {**good, "id": "2", "caption": 7},
+        {**good, "id": "3", "image": {"path": "../secret.jpg"}},
+        {**good, "id": "4", "image": {"path": "1.jpg", "box": [0, 0, 0, 5]}},
+        {**good, "id": "5", "negatives": [{"text": " "}], "colour": "red"},
+        {**good, "id": "1"},
+    ]
+    path = tmp_path / "items.jsonl"
+    path.write_text("\n".join(json.dumps(record) for record in bad) + '\n{"id": "7", "caption": \n')
+    with pytest.raises(UserError) as caught:
+        load_items(path)
+    message = str(caught.value)
+    assert "7 problems" in message
+    for part in (
+        "line 2: caption: input should be a valid string; found 7",
+        "line 3: image.path: expected a path below the image folder, found '../secret.jpg'",
+        "line 4: image.box: expected x, y, width, height with width and height above 0",
+        "line 5: negatives.0.text: expected some text",
+        "line 5: colour: extra inputs are not permitted",
+        "line 6: id: '1' is already used in line 1",
+        "line 7: not JSON",
+    ):
+        assert part in message, message
+
+
+def test_many_problems_are_counted(tmp_path: Path) -> None:
+    path = tmp_path / "items.jsonl"
+    path.write_text("{}\n" * 50)
+    with pytest.raises(UserError, match=r"100 problems(.|\n)*\.\.\. and 80 more"):
+        load_items(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(b"", "holds no items"), (b"\n\n", "holds no items"), (b'{"id": "\xff"}\n', "line 1: not UTF-8")],
+)
+def test_files_that_are_no_items(content: bytes, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "items.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(UserError, match=message):
+        load_items(path)
+
+
+def test_parquet_that_is_none(tmp_path: Path) -> None:
+    path = tmp_path / "items.parquet"
+    path.write_text("no")
+    with pytest.raises(UserError, match="not a Parquet file"):
+        load_items(path)
+    with pytest.raises(UserError, match="no such file"):
+        load_items(tmp_path / "absent.parquet")
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", "a/../../b", "..\\b", "C:/b", ""])
+def test_paths_that_leave(path: str) -> None:
+    with pytest.raises(ValueError):
+        ImageRef(path=path)
+
+
+def test_limit(tmp_path: Path) -> None:
+    path = tmp_path / "items.jsonl"
+    write_items(path, [Item(id=str(i), caption="a cat", negatives=texts("a dog")) for i in range(5)])
+    assert [item.id for item in load_items(path, limit=2)] == ["0", "1"]
+
+
+# ---------------------------------------------------------------------------- files
+
+
+def test_a_failed_write_leaves_the_old_file_and_no_other(tmp_path: Path) -> None:
+    path = tmp_path / "result.json"
+    write_json(path, {"old": 1})
+    with pytest.raises(KeyboardInterrupt), atomic_write(path) as handle:
+        handle.write("half of a ")
+        raise KeyboardInterrupt
+    assert read_json(path) == {"old": 1}
+    assert [entry.name for entry in tmp_path.iterdir()] == ["result.json"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_is_a_message_and_no_half_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    full = os.open("/dev/full", os.O_WRONLY)
+    monkeypatch.setattr("tempfile.mkstemp", lambda **_: (full, str(tmp_path / "part")))
+    with pytest.raises(UserError, match=r"result\.json: could not be written \(No space left on device\)"):
+        write_json(tmp_path / "result.json", {"a": 1})
+    assert not list(tmp_path.iterdir())
+
+
+def test_writing_through_a_link_keeps_the_link(tmp_path: Path) -> None:
+    (tmp_path / "real.json").write_text("{}")
+    (tmp_path / "link.json").symlink_to(tmp_path / "real.json")
+    write_json(tmp_path / "link.json", {"a": 1})
+    assert (tmp_path / "link.json").is_symlink() and read_json(tmp_path / "real.json") == {"a": 1}
+
+
+def test_not_a_number_is_not_written(tmp_path: Path) -> None:
+    with pytest.raises(ValueError):
+        write_json(tmp_path / "a.json", {"a": float("nan")})
+    assert not list(tmp_path.iterdir())
+
+
+def test_inside(tmp_path: Path) -> None:
+    assert inside(tmp_path, "a/b.jpg") == tmp_path.resolve() / "a/b.jpg"
+    for path in ("../x", "/etc/passwd", "a/../../x"):
+        with pytest.raises(UserError, match="leaves its folder"):
+            inside(tmp_path, path)
