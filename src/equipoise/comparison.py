@@ -1,0 +1,131 @@
+"""Two models on the same items: paired differences with intervals.
+
+The same images are resampled for both models, so what both find easy or hard cancels out. A model may be several
+runs (finetuning seeds): its outcome on an item is then the mean over them, and the interval speaks of these seeds on
+other images, not of other seeds. The spread over seeds is therefore given beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from equipoise import stats
+from equipoise.errors import UserError
+from equipoise.metrics import METRICS, Outcomes, judge
+from equipoise.results import read_result
+from equipoise.scores import ItemScores, read_scores
+
+
+@dataclass(frozen=True)
+class Run:
+    """One finished run, read back."""
+
+    folder: Path
+    record: dict[str, Any]
+    rows: list[ItemScores]
+    outcomes: Outcomes
+
+
+def load_run(folder: str | Path) -> Run:
+    """A run folder's result and scores; judged again, so that nobody's edited outcome is believed."""
+    folder = Path(folder)
+    record = read_result(folder)
+    rows = read_scores(folder / "items.jsonl")
+    return Run(folder, record, rows, judge(rows))
+
+
+def difference(
+    first: Sequence[Run],
+    second: Sequence[Run],
+    seed: int = 0,
+    resamples: int = stats.RESAMPLES,
+    group: str = "",
+) -> dict[str, Any]:
+    """second - first for every metric: value, 95% interval, whether the interval leaves zero out, and by seed.
+
+    `group` names a tag whose groups are averaged without weights (REPLACE: "split").
+    """
+    _same_items([*first, *second])
+    values = [_per_item(run.outcomes) for run in (*first, *second)]
+    a, b = (np.mean(part, axis=0) for part in (values[: len(first)], values[len(first) :]))
+    outcomes = first[0].outcomes
+    measured, spread = _grouped(b - a, outcomes, group, seed, resamples)
+    seeds = [
+        _grouped(there - here, outcomes, group, seed, 0)[0]
+        for here, there in zip(values[: len(first)], values[len(first) :], strict=False)
+    ]
+    found: dict[str, Any] = {"n": len(outcomes), "runs": [len(first), len(second)]}
+    for index, name in enumerate(METRICS):
+        if np.isnan(measured[index]):
+            continue
+        low, high = stats.percentile_interval(spread[:, index])
+        found[name] = {
+            "difference": float(measured[index]),
+            "interval": [low, high],
+            "clear": bool(low > 0 or high < 0),
+            "by_run": [float(one[index]) for one in seeds],
+        }
+    if len(first) == len(second) == 1:
+        found["original"]["mcnemar"] = stats.mcnemar(*_discordant(first[0].outcomes, second[0].outcomes))
+    return found
+
+
+def _discordant(a: Outcomes, b: Outcomes) -> tuple[int, int]:
+    return int((a.original & ~b.original).sum()), int((b.original & ~a.original).sum())
+
+
+def _per_item(outcomes: Outcomes) -> stats.Floats:
+    """(items, 4): original, augmented, brittle, drop; NaN where an item has no positive."""
+    positive = np.where(outcomes.has_positive, 1.0, np.nan)
+    return np.stack(
+        [
+            outcomes.original.astype(float),
+            outcomes.augmented * positive,
+            outcomes.brittle * positive,
+            (outcomes.original.astype(float) - outcomes.augmented) * positive,
+        ],
+        axis=1,
+    )
+
+
+def _grouped(
+    values: stats.Floats, outcomes: Outcomes, group: str, seed: int, resamples: int
+) -> tuple[stats.Floats, stats.Floats]:
+    """Mean of each column (of group means where a group is named), and its bootstrap values."""
+    labels = np.array([tags.get(group, "") for tags in outcomes.tags])
+    sums, counts = [], []
+    for label in np.unique(labels):
+        inside = np.where((labels == label)[:, None], values, np.nan)
+        there = ~np.isnan(inside)
+        sums.append(_by_cluster(np.where(there, inside, 0.0), outcomes))
+        counts.append(_by_cluster(there.astype(float), outcomes))
+    groups, columns = len(sums), values.shape[1]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratios = np.concatenate(sums, 1).sum(0) / np.concatenate(counts, 1).sum(0)
+    spread = stats.cluster_bootstrap(np.concatenate(sums, 1), np.concatenate(counts, 1), seed, resamples)
+    return ratios.reshape(groups, columns).mean(0), spread.reshape(resamples, groups, columns).mean(1)
+
+
+def _by_cluster(values: stats.Floats, outcomes: Outcomes) -> stats.Floats:
+    clusters = int(outcomes.cluster.max()) + 1
+    return np.stack([np.bincount(outcomes.cluster, column, clusters) for column in values.T], axis=1)
+
+
+def _same_items(runs: Sequence[Run]) -> None:
+    """Paired means the same items, in the same order, with the same texts."""
+    reference = runs[0]
+    for run in runs[1:]:
+        here, there = (one.record["benchmark"] for one in (reference, run))
+        if here["items_sha256"] != there["items_sha256"] or [row.id for row in reference.rows] != [
+            row.id for row in run.rows
+        ]:
+            raise UserError(
+                f"{reference.folder} ({here['name']}, {len(reference.rows):,} items scored) and {run.folder} "
+                f"({there['name']}, {len(run.rows):,}) were not scored on the same items, so they cannot be paired. "
+                "Evaluate both with the same --bench, --splits and --limit."
+            )
