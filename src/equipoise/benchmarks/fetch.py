@@ -1,33 +1,24 @@
 """`bench fetch`: a benchmark's files from their official addresses, resumable and checked.
 
-What will be downloaded, and how large it is, is said before anything is. A download grows in NAME.part, beside
-NAME.part.json that remembers which version of the file (ETag or Last-Modified) it is a part of, and takes its name only
-when size and hash are right. An archive is unpacked beside itself and then deleted; NAME.unpacked remembers it.
+What will be downloaded, and how large it is, is said before anything is. An archive is unpacked beside itself and then
+deleted; NAME.unpacked remembers it.
 """
 
 from __future__ import annotations
 
-import contextlib
-import http.client
-import json
 import os
 import shutil
-import ssl
-import time
-import urllib.error
-import urllib.request
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from email.message import Message
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import IO, Any
-from urllib.parse import urlsplit
 
 from rich.console import Console
 from rich.progress import (
     BarColumn,
     DownloadColumn,
     Progress,
+    TaskID,
     TextColumn,
     TimeRemainingColumn,
     TransferSpeedColumn,
@@ -36,15 +27,22 @@ from rich.progress import (
 from equipoise.archives import safe_unpack
 from equipoise.benchmarks.addresses import ADDRESSES, BY_HAND
 from equipoise.benchmarks.base import Benchmark, Download
+from equipoise.download import (
+    TIMEOUT,
+    TRIES,
+    Broken,
+    Refused,
+    Remote,
+    allowed,
+    download,
+    notes_of,
+    part_of,
+    size_of,
+    wrong,
+)
 from equipoise.errors import Problems, UserError
-from equipoise.files import inside, sha256_file, write_json
+from equipoise.files import inside, write_json
 
-TRIES = 5  # in a row without getting on
-TIMEOUT = 30.0  # seconds without a byte
-LONGEST_PAUSE = 60.0
-GETTING_ON = 2**20  # bytes: a broken try that brought more does not count against TRIES
-_PIECE = 2**18
-_PASSING = {408, 425, 429, 500, 502, 503, 504}  # HTTP answers worth another try
 _OFFLINE = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
 
 
@@ -90,7 +88,7 @@ class Plan:
                 lines.append(f"  {where}  there already")
             else:
                 after = ", then unpacked" if step.download.unpack else ""
-                part = f", {_bytes(step.have)} of it there" if step.have else ""
+                part = f", {_bytes(step.have)} of it there already" if step.have else ""
                 lines.append(f"  {where}  {size}{part}{after}  from {step.download.url}")
         if self.todo:
             unknown = sum(step.size is None for step in self.todo)
@@ -103,52 +101,51 @@ class Plan:
         return "\n".join(lines)
 
 
-class _Refused(Exception):
-    """This file cannot be had, and another try would not help."""
-
-
-class _Broken(Exception):
-    """The try failed in a way that may pass."""
-
-    def __init__(self, why: str, pause: float = 0.0) -> None:
-        super().__init__(why)
-        self.pause = pause
-
-
 def plan(benchmark: Benchmark, into: str | Path, images: bool = True) -> Plan:
     """Look at what lies below `into`; sizes nobody wrote down are asked of the server.
 
     `images=False` leaves the archives out, for people who have the photos already.
     """
     into = Path(into)
-    downloads = benchmark.downloads or ADDRESSES.get(benchmark.name, ())
+    entries = benchmark.downloads or ADDRESSES.get(benchmark.name, ())
     problems = Problems(f"{benchmark.name}: files in {into} are not the published ones")
     steps: list[Step] = []
-    ask = not _offline()
-    for download in downloads:
-        if download.unpack and not images:
+    for entry in entries:
+        if entry.unpack and not images:
             continue
-        path = inside(into, download.to)
-        if not _allowed(download.url):
-            raise UserError(f"{download.url}: only https is fetched (http from this machine alone)")
-        if _unpacked(path, download):
-            steps.append(Step(download, path, download.size, 0, True))
+        path = inside(into, entry.to)
+        if not allowed(entry.url):
+            raise UserError(f"{entry.url}: only https is fetched (http from this machine alone)")
+        if _unpacked(path, entry):
+            steps.append(Step(entry, path, entry.size, 0, True))
         elif path.exists():
-            if wrong := _wrong(path, download):
-                problems.add(str(path), wrong)
-            steps.append(Step(download, path, download.size, path.stat().st_size, not download.unpack))
+            if difference := wrong(path, _remote(entry)):
+                problems.add(str(path), difference)
+            size = path.stat().st_size
+            steps.append(Step(entry, path, size, size, not entry.unpack))
         else:
-            size = download.size
-            if size is None and ask:
-                try:
-                    size = _ask_size(download.url)
-                except _Broken:
-                    ask = False  # no network: `fetch` will say so; do not wait for it once a file
-            part = _part(path)
-            steps.append(Step(download, path, size, part.stat().st_size if part.exists() else 0, False))
+            part = part_of(path)
+            steps.append(Step(entry, path, entry.size, part.stat().st_size if part.exists() else 0, False))
     problems.raise_if_any("Move them away, or fetch into another folder: nothing of yours is overwritten.")
-    by_hand = BY_HAND.get(benchmark.name, "") if downloads else benchmark.get
-    return Plan(benchmark.name, into, tuple(steps), by_hand)
+    by_hand = BY_HAND.get(benchmark.name, "") if entries else benchmark.get
+    return Plan(benchmark.name, into, _with_sizes(steps), by_hand)
+
+
+def _with_sizes(steps: list[Step]) -> tuple[Step, ...]:
+    """Ask for the sizes nobody wrote down: one first, and when nobody answers none of the others."""
+    unknown = [step for step in steps if step.size is None and not step.done]
+    if not unknown or _offline():
+        return tuple(steps)
+    try:
+        sizes = {unknown[0].path: size_of(unknown[0].download.url)}
+        with ThreadPoolExecutor(8) as pool:
+            for step, size in zip(
+                unknown[1:], pool.map(lambda step: size_of(step.download.url), unknown[1:]), strict=True
+            ):
+                sizes[step.path] = size
+    except Broken:  # `fetch` will say what is wrong
+        return tuple(steps)
+    return tuple(replace(step, size=sizes.get(step.path, step.size)) for step in steps)
 
 
 def fetch(
@@ -161,7 +158,7 @@ def fetch(
     """
     console = console or Console(stderr=True)
     console.print(plan.describe(), markup=False, highlight=False, soft_wrap=True)
-    if plan.todo and (flag := _offline()):
+    if any(not step.path.exists() for step in plan.todo) and (flag := _offline()):
         raise UserError(
             f"{plan.name}: {flag} is set, so nothing is downloaded. Unset it and run: {plan.command}\n"
             "or download the files above on another machine and put them there."
@@ -183,15 +180,17 @@ def fetch(
                 continue
             try:
                 if not step.path.exists():
-                    _download(step, progress, tries, pause, timeout)
+                    task = progress.add_task(step.path.name, total=step.size)
+                    show = partial(_show, progress, task)
+                    download(_remote(step.download), step.path, show, tries, pause, timeout)
                 if step.download.unpack:
                     _unpack(step, progress)
                 ready.append(step.path.parent if step.download.unpack else step.path)
-            except _Refused as error:
+            except Refused as error:
                 problems.add(step.download.url, str(error))
             except UserError as error:  # an archive that was refused
                 problems.add("", str(error))
-            except _Broken as error:
+            except Broken as error:
                 problems.add(step.download.url, f"{error} ({tries} tries); what came so far is kept")
                 break
             except OSError as error:  # a full disk, no permission
@@ -201,89 +200,8 @@ def fetch(
     return ready
 
 
-def _download(step: Step, progress: Progress, tries: int, pause: float, timeout: float) -> None:
-    """One file, over as many tries as it takes, into its place."""
-    download, part = step.download, _part(step.path)
-    part.parent.mkdir(parents=True, exist_ok=True)
-    task = progress.add_task(step.path.name, total=step.size)
-
-    def show(have: int, total: int | None) -> None:
-        progress.update(task, completed=have, total=total)
-
-    failures, furthest = 0, part.stat().st_size if part.exists() else 0
-    while True:
-        fresh = not part.exists()
-        try:
-            _one_try(download, part, show, timeout)
-            if wrong := _wrong(part, download):
-                _forget(part)
-                if fresh:
-                    raise _Refused(f"{wrong}. The file at this address was changed or damaged; it was not kept")
-                raise _Broken(f"{wrong} after resuming")
-            break
-        except _Broken as error:
-            have = part.stat().st_size if part.exists() else 0
-            # measured from the furthest point ever: a server that breaks off and cannot resume must not go on forever
-            failures = 1 if have >= furthest + GETTING_ON else failures + 1
-            furthest = max(furthest, have)
-            if failures >= tries:
-                raise
-            time.sleep(min(LONGEST_PAUSE, max(error.pause, pause * 2 ** (failures - 1))))
-    os.replace(part, step.path)
-    _forget(part)
-
-
-def _one_try(download: Download, part: Path, show: Callable[[int, int | None], None], timeout: float) -> None:
-    """Ask for what is missing of `part` and append it; _Broken when the end was not reached."""
-    have, version = _resumable(download, part)
-    headers = {"Range": f"bytes={have}-"} if have else {}
-    if have and version:
-        headers["If-Range"] = version  # a changed file then comes whole, not as a tail that does not fit
-    with _request(download.url, "GET", headers, timeout) as answer:
-        got = _version(answer.headers)
-        if have and answer.status == 206:
-            start, total = _content_range(answer.headers.get("Content-Range", ""))
-            if start != have or (version and got and got != version):
-                _forget(part)
-                raise _Broken("the server answered with another part than asked for")
-            tail = _length(answer.headers)
-            total = have + tail if total is None and tail is not None else total
-        elif answer.status == 416:  # nothing after `have`: complete, or a part of something else
-            _, total = _content_range(answer.headers.get("Content-Range", ""))
-            if total == have:
-                return
-            _forget(part)
-            raise _Broken("the part that lay here does not fit the file")
-        elif answer.status == 200:
-            have, total = 0, _length(answer.headers)  # no Range there, or the file changed: from the start
-        else:
-            raise _Refused(f"HTTP {answer.status}")
-        if download.size is not None and total is not None and total != download.size:
-            _forget(part)
-            raise _Refused(f"{total:,} bytes there, {download.size:,} were expected; nothing was downloaded")
-        if not have:
-            part.unlink(missing_ok=True)
-            write_json(_notes(part), {"url": download.url, "version": got})
-        _append(answer, part, have, total or download.size, show)
-
-
-def _append(answer: Any, part: Path, have: int, total: int | None, show: Callable[[int, int | None], None]) -> None:
-    with part.open("ab") as handle:
-        while True:
-            show(have, total)
-            try:
-                piece = answer.read(_PIECE)
-            except (OSError, http.client.HTTPException) as error:
-                raise _Broken(f"the connection broke after {have:,} bytes ({_reason(error)})") from error
-            if not piece:
-                break
-            have += len(piece)
-            if total is not None and have > total:
-                _forget(part)
-                raise _Refused(f"more came than the {total:,} bytes that were announced; it was not kept")
-            handle.write(piece)
-    if total is not None and have < total:
-        raise _Broken(f"the connection ended after {have:,} of {total:,} bytes")
+def _show(progress: Progress, task: TaskID, have: int, total: int | None) -> None:
+    progress.update(task, completed=have, total=total)
 
 
 def _unpack(step: Step, progress: Progress) -> None:
@@ -309,143 +227,25 @@ def _check_disk(plan: Plan) -> None:
         )
 
 
-# --- HTTP
-
-
-class _SafeRedirects(urllib.request.HTTPRedirectHandler):
-    def redirect_request(
-        self,
-        req: urllib.request.Request,
-        fp: IO[bytes],
-        code: int,
-        msg: str,
-        headers: http.client.HTTPMessage,
-        newurl: str,
-    ) -> urllib.request.Request | None:
-        # the public web may not send us to a service of this machine
-        if not _allowed(newurl) or (_loopback(newurl) and not _loopback(req.full_url)):
-            raise _Refused(f"it redirects to {newurl}; only https is followed")
-        return super().redirect_request(req, fp, code, msg, headers, newurl)
-
-
-def _request(url: str, method: str, headers: dict[str, str], timeout: float) -> Any:
-    """An open answer with status 200, 206 or 416; everything else as _Refused or _Broken."""
-    headers = {"User-Agent": "equipoise", "Accept-Encoding": "identity", **headers}
-    opener = urllib.request.build_opener(_SafeRedirects)
-    try:
-        return opener.open(urllib.request.Request(url, headers=headers, method=method), timeout=timeout)
-    except urllib.error.HTTPError as error:
-        if error.code == 416:
-            return error  # it is an answer as well
-        error.close()
-        if error.code in _PASSING:
-            after = error.headers.get("Retry-After", "")
-            raise _Broken(f"HTTP {error.code} {error.reason}", float(after) if after.isdecimal() else 0.0) from error
-        raise _Refused(f"HTTP {error.code} {error.reason}") from error
-    except (OSError, http.client.HTTPException) as error:  # URLError is an OSError
-        reason = getattr(error, "reason", error)
-        if isinstance(reason, ssl.SSLCertVerificationError):
-            raise _Refused(f"its certificate is not valid ({reason.verify_message})") from error
-        raise _Broken(f"no connection ({_reason(reason)})") from error
-
-
-def _ask_size(url: str) -> int | None:
-    try:
-        with _request(url, "HEAD", {}, 10.0) as answer:
-            return _length(answer.headers)
-    except _Refused:
-        return None  # some servers know no HEAD; the download itself will tell
-
-
-def _length(headers: Message) -> int | None:
-    text = headers.get("Content-Length", "")
-    return int(text) if text.isdecimal() else None
-
-
-def _content_range(text: str) -> tuple[int | None, int | None]:
-    """Start and total of `bytes 5-9/10` or `bytes */10`."""
-    span, _, total = text.removeprefix("bytes ").partition("/")
-    start = span.partition("-")[0]
-    return int(start) if start.isdecimal() else None, int(total) if total.isdecimal() else None
-
-
-def _version(headers: Message) -> str:
-    """What If-Range may carry: a strong ETag, else the date of change."""
-    tag = str(headers.get("ETag", ""))
-    return tag if tag.startswith('"') else str(headers.get("Last-Modified", ""))
-
-
-def _allowed(url: str) -> bool:
-    return urlsplit(url).scheme == "https" or (urlsplit(url).scheme == "http" and _loopback(url))
-
-
-def _loopback(url: str) -> bool:
-    return urlsplit(url).hostname in ("127.0.0.1", "localhost", "::1")
-
-
-def _reason(error: object) -> str:
-    return str(error) or type(error).__name__
-
-
 def _offline() -> str:
     """The environment variable that forbids the network, if one does."""
     return next((name for name in _OFFLINE if os.environ.get(name, "").lower() in ("1", "true", "yes", "on")), "")
-
-
-# --- what lies on disk
-
-
-def _part(path: Path) -> Path:
-    return path.with_name(path.name + ".part")
-
-
-def _notes(part: Path) -> Path:
-    return part.with_name(part.name + ".json")
 
 
 def _marker(path: Path) -> Path:
     return path.with_name(path.name + ".unpacked")
 
 
-def _forget(part: Path) -> None:
-    part.unlink(missing_ok=True)
-    _notes(part).unlink(missing_ok=True)
+def _unpacked(path: Path, entry: Download) -> bool:
+    notes = notes_of(_marker(path))
+    names = notes.get("names")
+    if not (entry.unpack and notes.get("url") == entry.url and isinstance(names, list)):
+        return False
+    return all((path.parent / str(name)).exists() for name in names)
 
 
-def _notes_of(path: Path) -> dict[str, Any]:
-    with contextlib.suppress(OSError, ValueError):
-        value = json.loads(path.read_text(encoding="utf-8"))
-        return value if isinstance(value, dict) else {}
-    return {}
-
-
-def _resumable(download: Download, part: Path) -> tuple[int, str]:
-    """Bytes of `part` that can be built upon, and the version they are of.
-
-    Without a version only a known hash can tell whether head and tail fit; with neither, it starts again.
-    """
-    notes = _notes_of(_notes(part))
-    version = str(notes.get("version") or "")
-    if not part.exists() or notes.get("url") != download.url or not (version or download.sha256):
-        _forget(part)
-        return 0, ""
-    return part.stat().st_size, version
-
-
-def _unpacked(path: Path, download: Download) -> bool:
-    notes = _notes_of(_marker(path))
-    names: Iterable[str] = notes.get("names", ())
-    return download.unpack and notes.get("url") == download.url and all((path.parent / name).exists() for name in names)
-
-
-def _wrong(path: Path, download: Download) -> str:
-    """What differs from the published file, or nothing."""
-    size = path.stat().st_size
-    if download.size is not None and size != download.size:
-        return f"{size:,} bytes, where {download.size:,} were expected"
-    if download.sha256 and (found := sha256_file(path)) != download.sha256:
-        return f"sha256 {found}, where {download.sha256} was expected"
-    return ""
+def _remote(entry: Download) -> Remote:
+    return Remote(entry.url, entry.size, entry.sha256)
 
 
 def _bytes(count: int | None) -> str:

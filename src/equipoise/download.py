@@ -1,0 +1,254 @@
+"""One file over HTTP, resumed where it broke off and checked before it takes its name.
+
+It grows in NAME.part, beside NAME.part.json that remembers which version of the file (ETag or Last-Modified) it is a
+part of. Only https is spoken, except with this machine itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import os
+import ssl
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from dataclasses import dataclass
+from email.message import Message
+from pathlib import Path
+from typing import IO, Any
+from urllib.parse import urlsplit
+
+from equipoise.files import sha256_file, write_json
+
+TRIES = 5  # in a row without getting on
+TIMEOUT = 30.0  # seconds without a byte
+LONGEST_PAUSE = 60.0
+GETTING_ON = 2**20  # bytes: a broken try that brought more does not count against TRIES
+_PIECE = 2**18
+_PASSING = {408, 425, 429, 500, 502, 503, 504}  # HTTP answers worth another try
+
+Show = Callable[[int, int | None], None]  # bytes so far, bytes in all if known
+
+
+@dataclass(frozen=True)
+class Remote:
+    """A file elsewhere and what is known of it."""
+
+    url: str
+    size: int | None = None
+    sha256: str | None = None
+
+
+class Refused(Exception):
+    """This file cannot be had, and another try would not help."""
+
+
+class Broken(Exception):
+    """The try failed in a way that may pass."""
+
+    def __init__(self, why: str, pause: float = 0.0) -> None:
+        super().__init__(why)
+        self.pause = pause
+
+
+def download(
+    remote: Remote, path: Path, show: Show, tries: int = TRIES, pause: float = 1.0, timeout: float = TIMEOUT
+) -> None:
+    """Bring `remote` to `path`, over as many tries as it takes; Refused or Broken when it cannot be had."""
+    part = part_of(path)
+    part.parent.mkdir(parents=True, exist_ok=True)
+    failures, furthest = 0, part.stat().st_size if part.exists() else 0
+    while True:
+        fresh = not part.exists()
+        try:
+            _one_try(remote, part, show, timeout)
+            if difference := wrong(part, remote):
+                _forget(part)
+                if fresh:
+                    raise Refused(f"{difference}. The file at this address was changed or damaged; it was not kept")
+                raise Broken(f"{difference} after resuming")
+            break
+        except Broken as error:
+            have = part.stat().st_size if part.exists() else 0
+            # measured from the furthest point ever: a server that breaks off and cannot resume must not go on forever
+            failures = 1 if have >= furthest + GETTING_ON else failures + 1
+            furthest = max(furthest, have)
+            if failures >= tries:
+                raise
+            time.sleep(min(LONGEST_PAUSE, max(error.pause, pause * 2 ** (failures - 1))))
+    os.replace(part, path)
+    _forget(part)
+
+
+def _one_try(remote: Remote, part: Path, show: Show, timeout: float) -> None:
+    """Ask for what is missing of `part` and append it; Broken when the end was not reached."""
+    have, version = _resumable(remote, part)
+    headers = {"Range": f"bytes={have}-"} if have else {}
+    if have and version:
+        headers["If-Range"] = version  # a changed file then comes whole, not as a tail that does not fit
+    with _request(remote.url, "GET", headers, timeout) as answer:
+        got = _version(answer.headers)
+        if have and answer.status == 206:
+            start, total = _content_range(answer.headers.get("Content-Range", ""))
+            if start != have or (version and got and got != version):
+                _forget(part)
+                raise Broken("the server answered with another part than asked for")
+            tail = _length(answer.headers)
+            total = have + tail if total is None and tail is not None else total
+        elif answer.status == 416:  # nothing after `have`: complete, or a part of something else
+            _, total = _content_range(answer.headers.get("Content-Range", ""))
+            if total == have:
+                return
+            _forget(part)
+            raise Broken("the part that lay here does not fit the file")
+        elif answer.status == 200:
+            have, total = 0, _length(answer.headers)  # no Range there, or the file changed: from the start
+        else:
+            raise Refused(f"HTTP {answer.status}")
+        if remote.size is not None and total is not None and total != remote.size:
+            _forget(part)
+            raise Refused(f"{total:,} bytes there, {remote.size:,} were expected; nothing was downloaded")
+        if not have:
+            part.unlink(missing_ok=True)
+            write_json(_notes(part), {"url": remote.url, "version": got})
+        _append(answer, part, have, total or remote.size, show)
+
+
+def _append(answer: Any, part: Path, have: int, total: int | None, show: Show) -> None:
+    with part.open("ab") as handle:
+        while True:
+            show(have, total)
+            try:
+                piece = answer.read(_PIECE)
+            except (OSError, http.client.HTTPException) as error:
+                raise Broken(f"the connection broke after {have:,} bytes ({_reason(error)})") from error
+            if not piece:
+                break
+            have += len(piece)
+            if total is not None and have > total:
+                _forget(part)
+                raise Refused(f"more came than the {total:,} bytes that were announced; it was not kept")
+            handle.write(piece)
+    if total is not None and have < total:
+        raise Broken(f"the connection ended after {have:,} of {total:,} bytes")
+
+
+class _SafeRedirects(urllib.request.HTTPRedirectHandler):
+    def redirect_request(
+        self,
+        req: urllib.request.Request,
+        fp: IO[bytes],
+        code: int,
+        msg: str,
+        headers: http.client.HTTPMessage,
+        newurl: str,
+    ) -> urllib.request.Request | None:
+        # the public web may not send us to a service of this machine
+        if not allowed(newurl) or (_loopback(newurl) and not _loopback(req.full_url)):
+            raise Refused(f"it redirects to {newurl}; only https is followed")
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+def _request(url: str, method: str, headers: dict[str, str], timeout: float) -> Any:
+    """An open answer with status 200, 206 or 416; everything else as Refused or Broken."""
+    headers = {"User-Agent": "equipoise", "Accept-Encoding": "identity", **headers}
+    opener = urllib.request.build_opener(_SafeRedirects)
+    try:
+        return opener.open(urllib.request.Request(url, headers=headers, method=method), timeout=timeout)
+    except urllib.error.HTTPError as error:
+        if error.code == 416:
+            return error  # it is an answer as well
+        error.close()
+        if error.code in _PASSING:
+            after = error.headers.get("Retry-After", "")
+            raise Broken(f"HTTP {error.code} {error.reason}", float(after) if after.isdecimal() else 0.0) from error
+        raise Refused(f"HTTP {error.code} {error.reason}") from error
+    except (OSError, http.client.HTTPException) as error:  # URLError is an OSError
+        reason = getattr(error, "reason", error)
+        if isinstance(reason, ssl.SSLCertVerificationError):
+            raise Refused(f"its certificate is not valid ({reason.verify_message})") from error
+        raise Broken(f"no connection ({_reason(reason)})") from error
+
+
+def size_of(url: str) -> int | None:
+    try:
+        with _request(url, "HEAD", {}, 10.0) as answer:
+            return _length(answer.headers)
+    except Refused:
+        return None  # some servers know no HEAD; the download itself will tell
+
+
+def _length(headers: Message) -> int | None:
+    text = headers.get("Content-Length", "")
+    return int(text) if text.isdecimal() else None
+
+
+def _content_range(text: str) -> tuple[int | None, int | None]:
+    """Start and total of `bytes 5-9/10` or `bytes */10`."""
+    span, _, total = text.removeprefix("bytes ").partition("/")
+    start = span.partition("-")[0]
+    return int(start) if start.isdecimal() else None, int(total) if total.isdecimal() else None
+
+
+def _version(headers: Message) -> str:
+    """What If-Range may carry: a strong ETag, else the date of change."""
+    tag = str(headers.get("ETag", ""))
+    return tag if tag.startswith('"') else str(headers.get("Last-Modified", ""))
+
+
+def allowed(url: str) -> bool:
+    return urlsplit(url).scheme == "https" or (urlsplit(url).scheme == "http" and _loopback(url))
+
+
+def _loopback(url: str) -> bool:
+    return urlsplit(url).hostname in ("127.0.0.1", "localhost", "::1")
+
+
+def _reason(error: object) -> str:
+    return str(error) or type(error).__name__
+
+
+def part_of(path: Path) -> Path:
+    return path.with_name(path.name + ".part")
+
+
+def _notes(part: Path) -> Path:
+    return part.with_name(part.name + ".json")
+
+
+def _forget(part: Path) -> None:
+    part.unlink(missing_ok=True)
+    _notes(part).unlink(missing_ok=True)
+
+
+def notes_of(path: Path) -> dict[str, Any]:
+    with contextlib.suppress(OSError, ValueError):
+        value = json.loads(path.read_text(encoding="utf-8"))
+        return value if isinstance(value, dict) else {}
+    return {}
+
+
+def _resumable(remote: Remote, part: Path) -> tuple[int, str]:
+    """Bytes of `part` that can be built upon, and the version they are of.
+
+    Without a version only a known hash can tell whether head and tail fit; with neither, it starts again.
+    """
+    notes = notes_of(_notes(part))
+    version = str(notes.get("version") or "")
+    if not part.exists() or notes.get("url") != remote.url or not (version or remote.sha256):
+        _forget(part)
+        return 0, ""
+    return part.stat().st_size, version
+
+
+def wrong(path: Path, remote: Remote) -> str:
+    """What differs from the published file, or nothing."""
+    size = path.stat().st_size
+    if remote.size is not None and size != remote.size:
+        return f"{size:,} bytes, where {remote.size:,} were expected"
+    if remote.sha256 and (found := sha256_file(path)) != remote.sha256:
+        return f"sha256 {found}, where {remote.sha256} was expected"
+    return ""
