@@ -1,0 +1,136 @@
+"""Data parallel over processes started by torchrun, small enough to be read.
+
+Not DistributedDataParallel: it averages gradients, and a contrastive loss is not the average of its
+parts' losses. Here every process sees all embeddings and computes the whole loss, and gradients are
+summed, once a step.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+BUCKET = 32 << 20  # numbers summed in one message
+
+
+def processes() -> int:
+    return dist.get_world_size() if dist.is_initialized() else 1
+
+
+def rank() -> int:
+    return dist.get_rank() if dist.is_initialized() else 0
+
+
+@contextmanager
+def started(device: torch.device) -> Iterator[None]:
+    """Join the processes of a torchrun, if there is one and nobody has joined yet."""
+    if dist.is_initialized() or int(os.environ.get("WORLD_SIZE", "1")) == 1:
+        yield
+        return
+    if device.type == "cuda":
+        torch.cuda.set_device(device)
+    dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
+    try:
+        yield
+    finally:
+        dist.destroy_process_group()
+
+
+def local_device(device: torch.device) -> torch.device:
+    """With several GPUs on a machine each process takes its own."""
+    if str(device) == "cuda" and "LOCAL_RANK" in os.environ:
+        return torch.device("cuda", int(os.environ["LOCAL_RANK"]))
+    return device
+
+
+def exchange(numbers: list[int]) -> list[list[int]]:
+    """A few whole numbers of each process."""
+    device = "cuda" if dist.get_backend() == "nccl" else "cpu"
+    local = torch.tensor(numbers, dtype=torch.int64, device=device)
+    found = [torch.empty_like(local) for _ in range(processes())]
+    dist.all_gather(found, local)
+    return [row.tolist() for row in found]
+
+
+class _Gather(torch.autograd.Function):
+    """Rows of all processes; backwards, only a process's own rows matter (the others' owners see them too)."""
+
+    @staticmethod
+    def forward(ctx: Any, local: Tensor, sizes: list[int]) -> Tensor:
+        ctx.start, ctx.count = sum(sizes[: rank()]), len(local)
+        flat = local.contiguous()
+        widest = max(sizes)  # processes may hold different numbers of rows, collectives want the same
+        padded = flat.new_zeros((widest, *flat.shape[1:]))
+        padded[: len(flat)] = flat
+        found = [torch.empty_like(padded) for _ in sizes]
+        dist.all_gather(found, padded)
+        return torch.cat([rows[:size] for rows, size in zip(found, sizes, strict=True)])
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> tuple[Any, None]:
+        return gradients[0][ctx.start : ctx.start + ctx.count], None
+
+
+def gather(local: Tensor, sizes: list[int]) -> Tensor:
+    """(n, ...) of this process -> (all n, ...) of all, in the order of processes; differentiable.
+
+    `sizes` are the n of all processes.
+    """
+    if local.dtype == torch.bool:
+        return gather(local.to(torch.uint8), sizes).bool()
+    gathered: Tensor = _Gather.apply(local, sizes)  # type: ignore[no-untyped-call]
+    return gathered
+
+
+class _Shared(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, value: Tensor) -> Tensor:
+        return value.clone()
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        return gradients[0] / processes()
+
+
+def shared(parameter: Tensor) -> Tensor:
+    """A parameter the loss uses directly: each process finds its whole gradient, so each counts for a part."""
+    shared_: Tensor = _Shared.apply(parameter)  # type: ignore[no-untyped-call]
+    return shared_
+
+
+def sum_gradients(parameters: Iterable[torch.nn.Parameter]) -> None:
+    """Add up the gradients of all processes, a few large messages instead of many small ones."""
+    if processes() == 1:
+        return
+    bucket: list[Tensor] = []
+    for parameter in parameters:
+        if not parameter.requires_grad:
+            continue
+        if parameter.grad is None:
+            parameter.grad = torch.zeros_like(parameter)
+        bucket.append(parameter.grad)
+        if sum(gradient.numel() for gradient in bucket) >= BUCKET:
+            _sum(bucket)
+            bucket = []
+    if bucket:
+        _sum(bucket)
+
+
+def _sum(gradients: list[Tensor]) -> None:
+    flat = torch.cat([gradient.flatten() for gradient in gradients])
+    dist.all_reduce(flat)
+    start = 0
+    for gradient in gradients:
+        gradient.copy_(flat[start : start + gradient.numel()].view_as(gradient))
+        start += gradient.numel()
+
+
+def barrier() -> None:
+    if processes() > 1:
+        dist.barrier()

@@ -1,0 +1,116 @@
+"""What a run tells while it runs: a bar, a line of JSON a step, and at the end a table and a plot."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from equipoise.files import atomic_write
+
+LOG = "log.jsonl"
+
+
+def read_log(out: Path) -> list[dict[str, Any]]:
+    """The records of a run so far; a last line cut short by a kill is left out."""
+    path = out / LOG
+    if not path.exists():
+        return []
+    lines = path.read_text(encoding="utf-8").split("\n")
+    return [json.loads(line) for line in lines[:-1] if line]
+
+
+class RunLog:
+    """The log of one run, open for more. Records of steps after `step` (a kill lost them) are dropped."""
+
+    def __init__(self, out: Path, step: int, steps: int, show: bool = True, write: bool = True) -> None:
+        self.out = out
+        if write:
+            kept = [record for record in read_log(out) if record["step"] <= step]
+            with atomic_write(out / LOG) as handle:
+                handle.writelines(json.dumps(record) + "\n" for record in kept)
+        self._handle = (out / LOG if write else Path(os.devnull)).open("a", encoding="utf-8")
+        self._progress = Progress(
+            TextColumn("step"),
+            MofNCompleteColumn(),
+            BarColumn(bar_width=20),
+            TextColumn("{task.description}"),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+            disable=not show,
+        )
+        self._task = self._progress.add_task("", total=steps, completed=step)
+        self._last = time.monotonic()
+
+    def __enter__(self) -> RunLog:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.stop()
+        self._handle.close()
+
+    def steps(self, records: list[dict[str, Any]], images: int) -> None:
+        """Records of the steps since the last call, which saw `images` images."""
+        now = time.monotonic()
+        rate = images / max(now - self._last, 1e-9)
+        self._last = now
+        for record in records:
+            self._handle.write(json.dumps(record | {"images_per_s": round(rate, 1)}) + "\n")
+        self._handle.flush()
+        last = records[-1]
+        shown = {"loss": last["loss"], **last["parts"]}
+        text = "  ".join(f"{name} {value:.3f}" for name, value in shown.items())
+        self._progress.update(self._task, completed=last["step"], description=f"{text}  {rate:,.0f} images/s")
+
+    def evaluation(self, step: int, metrics: dict[str, float]) -> None:
+        self._handle.write(json.dumps({"step": step, "metrics": metrics}) + "\n")
+        self._handle.flush()
+        if not self._progress.disable:
+            shown = "  ".join(f"{name} {value:.4f}" for name, value in metrics.items())
+            self._progress.console.print(f"step {step}: {shown}")
+
+    def pause(self) -> None:
+        """The time since the last step (an evaluation, a checkpoint) is none of training's rate."""
+        self._last = time.monotonic()
+
+
+def write_summary(out: Path) -> None:
+    """loss.csv and loss.svg of the whole run."""
+    records = [record for record in read_log(out) if "loss" in record]
+    if not records:
+        return
+    parts = list(dict.fromkeys(name for record in records for name in record["parts"]))
+    with atomic_write(out / "loss.csv") as handle:
+        writer = csv.writer(handle, lineterminator="\n")
+        writer.writerow(["step", "epoch", "loss", *parts, "learning_rate", "scale"])
+        for record in records:
+            values = [record["parts"].get(part, "") for part in parts]
+            writer.writerow([record["step"], record["epoch"], record["loss"], *values, record["lr"], record["scale"]])
+    _plot(out / "loss.svg", records, parts)
+
+
+def _plot(path: Path, records: list[dict[str, Any]], parts: list[str]) -> None:
+    import matplotlib
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure
+
+    steps = [record["step"] for record in records]
+    figure = Figure(figsize=(8, 4.5), layout="constrained")
+    axes = figure.add_subplot(xlabel="step", ylabel="loss (parts unweighted)")
+    axes.plot(steps, [record["loss"] for record in records], label="loss", color="black", linewidth=1.5)
+    for part in parts:
+        axes.plot(steps, [record["parts"].get(part, float("nan")) for record in records], label=part, linewidth=1)
+    axes.legend(frameon=False)
+    axes.grid(alpha=0.3)
+    with matplotlib.rc_context({"svg.hashsalt": "equipoise"}), atomic_write(path, "wb") as handle:
+        FigureCanvasSVG(figure).print_svg(handle, metadata={"Date": None})  # type: ignore[no-untyped-call]
