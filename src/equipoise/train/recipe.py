@@ -1,0 +1,83 @@
+"""Recipe, the noun: what a way of finetuning tells the data (Needs, Slot), the model (Lora) and the optimizer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from equipoise.items import Edit, Operation, Target
+from equipoise.train.features import StatefulLoss
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A place for one text a sample, and which edits may fill it. `kinds` are (operation, target)
+    pairs, None for any; a text without an edit fits only a slot that takes anything."""
+
+    name: str = "any"
+    kinds: tuple[tuple[Operation | None, Target | None], ...] = ((None, None),)
+
+    def accepts(self, edit: Edit | None) -> bool:
+        op, target = (None, None) if edit is None else (edit.op, edit.target)
+        return any(k_op in (None, op) and k_target in (None, target) for k_op, k_target in self.kinds)
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What a recipe wants of each item, besides image and caption.
+
+    For every slot one fitting text of the item is drawn anew each epoch; where there is none, the
+    sample is masked in that slot. Items without any text for any slot still train the contrastive term.
+    """
+
+    positive: Slot | None = None  # fills Features.positive
+    negatives: tuple[Slot, ...] = ()  # fill Features.negative, slot by slot
+    hard_images: bool = False  # another item, drawn from the ids (a JSON list) in tags["hard_images"]
+    dense: int = 0  # captions drawn with replacement from the captions and positives of all items of the image
+    dense_negatives: bool = False  # and for each of them a negative of the item it came from
+    tokens: bool = False  # patch and token features (FSC-CLIP's local loss)
+    distinct_images: bool = False  # no two items of one image in a batch
+
+
+@dataclass(frozen=True)
+class Lora:
+    """Low-rank adapters on every linear layer of both towers (and the patch convolution), the rest
+    frozen, the logit scale too. The update is scaled by alpha / rank."""
+
+    rank: int = 4
+    alpha: float = 1.0
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A complete way to finetune. The defaults are what nearly all of the papers share (open_clip's)."""
+
+    name: str
+    citation: str
+    loss: Callable[[], StatefulLoss]
+    needs: Needs = Needs()
+    options: Mapping[str, Any] = field(default_factory=dict)  # the recipe's own options, in full
+
+    batch_size: int = 256  # of all processes together
+    epochs: int = 5
+    max_steps: int | None = None  # ends earlier, and the cosine with it
+    lr: float = 5e-6
+    warmup_steps: int = 50
+    weight_decay: float = 0.1  # none on biases, norms, other 1-d parameters and the logit scale
+    betas: tuple[float, float] = (0.9, 0.98)
+    eps: float = 1e-6
+    grad_clip: float | None = None  # largest gradient norm
+    max_scale: float = 100.0  # exp(logit_scale) is held between 1 and this
+    lora: Lora | None = None  # None: every parameter is trained
+    wise_ft: float | None = None  # after training: weights = (1 - a) base + a finetuned
+    seed: int = 0
+
+    def describe(self) -> dict[str, Any]:
+        """Everything but the loss itself, as JSON: for a run's record, and to see whether a resumed run is the same."""
+        plain = {name: value for name, value in vars(self).items() if name not in {"loss", "needs", "lora"}}
+        return plain | {
+            "needs": asdict(self.needs),
+            "lora": self.lora and asdict(self.lora),
+            "options": {**self.options},
+        }

@@ -1,0 +1,256 @@
+"""Recipes: the papers' numbers, options by name, and messages for the wrong ones."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import torch
+from torch import Tensor
+
+from equipoise.errors import UserError
+from equipoise.items import Edit
+from equipoise.train.features import Features
+from equipoise.train.losses import Cmr, Imc, clip_loss, itc_hn, svlc_analogy, svlc_negative
+from equipoise.train.recipes import RECIPES, Lora, Needs, Recipe, get_recipe, options_of
+
+
+def batch_for(needs: Needs, samples: int = 4) -> Features:
+    """Random features with what the recipe asked for, and nothing else: a loss that wants more fails."""
+    draw = torch.Generator().manual_seed(0)
+
+    def vectors(*shape: int) -> Tensor:
+        return torch.nn.functional.normalize(torch.randn(*shape, 6, generator=draw, dtype=torch.float64), dim=-1)
+
+    b, k, m = samples, len(needs.negatives), needs.dense
+    features = Features(vectors(b), vectors(b), torch.tensor(5.0, dtype=torch.float64))
+    if needs.positive:
+        features.positive = vectors(b)
+    if k:
+        features.negative = vectors(b, k)
+    if needs.hard_images:
+        features.hard_image, features.hard_caption, features.hard_negative = vectors(b), vectors(b), vectors(b, k)
+    if m:
+        features.dense = vectors(b, m)
+    if needs.dense_negatives:
+        features.dense_negative = vectors(b, m)
+    if needs.tokens:
+        features.patches, features.caption_tokens = vectors(b, 5), vectors(b, 3)
+        features.negative_tokens = vectors(b, k, 3)
+    return features
+
+
+def total(recipe: Recipe, features: Features) -> float:
+    return float(recipe.loss()(features).total)
+
+
+@pytest.mark.parametrize("quick", [False, True])
+@pytest.mark.parametrize("name", RECIPES)
+def test_every_recipe_computes_its_loss_from_what_it_asks_for(name: str, quick: bool) -> None:
+    recipe = get_recipe(name, quick=quick)
+    assert recipe.name == name
+    result = recipe.loss()(batch_for(recipe.needs))
+    assert result.total.isfinite()
+    assert result.parts
+    assert set(recipe.options) <= set(options_of(name))
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_every_recipe_has_its_command_and_a_record(name: str) -> None:
+    assert f"equipoise train {name} --items" in (RECIPES[name].__doc__ or "")
+    recipe = get_recipe(name, quick=True)
+    record = json.loads(json.dumps(recipe.describe()))
+    assert record["name"] == name and record["lr"] == recipe.lr and record["citation"]
+    assert get_recipe(name, quick=True).describe() == recipe.describe()
+    assert (recipe.max_steps or 0) <= 1000 and recipe.batch_size <= 256
+
+
+def test_the_papers_numbers() -> None:
+    svlc, ce_clip, fsc = (get_recipe(name) for name in ("svlc_doveh_2023", "ce_clip_zhang_2024", "fsc_clip_oh_2024"))
+    assert (svlc.lr, svlc.batch_size, svlc.warmup_steps, svlc.lora) == (5e-6, 128, 10_000, Lora(4, 1.0))
+    assert (ce_clip.lr, ce_clip.batch_size, ce_clip.warmup_steps, ce_clip.seed, ce_clip.lora) == (
+        5e-6,
+        256,
+        50,
+        42,
+        None,
+    )
+    assert (fsc.lr, get_recipe("fsc_clip_oh_2024", lora=4).lr) == (5e-6, 5e-5)
+    assert [slot.name for slot in fsc.needs.negatives] == ["swap", "replace", "shuffle"]
+    assert get_recipe("negclip_yuksekgonul_2023").lr == 1e-6
+    dac = get_recipe("dac_doveh_2023")
+    assert (dac.batch_size, dac.needs.dense) == (32, 10)
+    assert all(get_recipe(name).betas == (0.9, 0.98) and get_recipe(name).eps == 1e-6 for name in RECIPES)
+
+
+# ---------------------------------------------------------------- Kamath et al.
+
+
+@pytest.mark.parametrize("weight", [0.25, 0.5, 0.75, 1])
+def test_hn_weight_weighs_the_negative_loss_alone(weight: float) -> None:
+    recipe = get_recipe("hard_positives_kamath_2024", hn_weight=str(weight))
+    features = batch_for(recipe.needs)
+    expected = clip_loss(features) + weight * svlc_negative(features) + svlc_analogy(features)
+    assert total(recipe, features) == pytest.approx(float(expected))
+
+
+def test_without_negatives_it_is_hp_only() -> None:
+    recipe, hp_only = get_recipe("hard_positives_kamath_2024", hn_weight=0), get_recipe("hp_only")
+    assert recipe.needs == hp_only.needs == Needs(positive=recipe.needs.positive)
+    features = batch_for(recipe.needs)
+    assert total(recipe, features) == pytest.approx(total(hp_only, features))
+
+
+def test_the_controls_leave_the_other_half_out() -> None:
+    everything = batch_for(get_recipe("hard_positives_kamath_2024").needs)
+    clip = float(clip_loss(everything))
+    assert total(get_recipe("control"), everything) == pytest.approx(clip)
+    assert total(get_recipe("hn_only"), everything) == pytest.approx(clip + float(svlc_negative(everything)))
+    assert total(get_recipe("hp_only"), everything) == pytest.approx(clip + float(svlc_analogy(everything)))
+    assert get_recipe("control").needs == Needs()
+
+
+@pytest.mark.parametrize(
+    ("option", "op", "other"), [("swap_only", "swap", "replace"), ("replace_only", "replace", "swap")]
+)
+def test_one_operation_only(option: str, op: str, other: str) -> None:
+    needs = get_recipe("hard_positives_kamath_2024", **{option: "true"}).needs
+    assert needs.positive is not None
+    for slot in (needs.positive, *needs.negatives):
+        assert slot.accepts(Edit(op=op))
+        assert not slot.accepts(Edit(op=other))
+        assert not slot.accepts(None)
+
+
+def test_any_slot_takes_a_text_without_an_edit() -> None:
+    assert get_recipe("hn_only").needs.negatives[0].accepts(None)
+
+
+def test_swap_only_and_replace_only_exclude_each_other() -> None:
+    with pytest.raises(UserError, match="exclude each other"):
+        get_recipe("hard_positives_kamath_2024", swap_only=True, replace_only=True)
+
+
+# ---------------------------------------------------------------- CE-CLIP
+
+
+def test_ce_clip_is_the_weighted_sum_of_its_losses() -> None:
+    recipe = get_recipe("ce_clip_zhang_2024")
+    features = batch_for(recipe.needs)
+    cmr = Cmr(("relation", "attribute", "object", "action"))
+    expected = itc_hn(features) + 0.2 * Imc("all")(features) + 0.4 * cmr(features)
+    assert total(recipe, features) == pytest.approx(float(expected))
+
+
+@pytest.mark.parametrize(
+    ("options", "parts"),
+    [
+        ({"itc": "off"}, {"imc", "cmr"}),
+        ({"imc_weight": 0}, {"itc", "cmr"}),
+        ({"cmr_weight": "0"}, {"itc", "imc"}),
+        ({"itc": "off", "cmr_weight": 0}, {"imc"}),
+    ],
+)
+def test_each_ce_clip_loss_can_be_switched_off(options: dict[str, object], parts: set[str]) -> None:
+    recipe = get_recipe("ce_clip_zhang_2024", **options)
+    found = recipe.loss()(batch_for(recipe.needs)).parts
+    assert {name for name in found if not name.startswith("threshold")} == parts
+
+
+def test_ce_clip_without_negatives_is_clip() -> None:
+    recipe = get_recipe("ce_clip_zhang_2024", itc="plain", imc_weight=0, cmr_weight=0)
+    assert recipe.needs == Needs()
+    features = batch_for(recipe.needs)
+    assert total(recipe, features) == pytest.approx(float(clip_loss(features)))
+
+
+def test_each_ce_clip_type_can_be_switched_off() -> None:
+    recipe = get_recipe("ce_clip_zhang_2024", types="object, relation")
+    assert [slot.name for slot in recipe.needs.negatives] == ["object", "relation"]
+    parts = recipe.loss()(batch_for(recipe.needs)).parts
+    assert {name for name in parts if name.startswith("threshold")} == {"threshold_object", "threshold_relation"}
+    for wrong in ("", "colour", "object,object"):
+        with pytest.raises(UserError, match="types"):
+            get_recipe("ce_clip_zhang_2024", types=wrong)
+
+
+def test_a_negative_fits_at_most_one_ce_clip_type() -> None:
+    slots = get_recipe("ce_clip_zhang_2024").needs.negatives
+    fits = {
+        (op, target): [slot.name for slot in slots if slot.accepts(Edit(op=op, target=target))]
+        for op in ("swap", "replace", "add")
+        for target in ("object", "attribute", "relation", "action", None)
+    }
+    assert fits["swap", "object"] == fits["swap", None] == fits["replace", "relation"] == ["relation"]
+    assert fits["replace", "attribute"] == ["attribute"]
+    assert fits["replace", "object"] == ["object"]
+    assert fits["replace", "action"] == ["action"]
+    assert fits["replace", None] == fits["add", "object"] == []
+    assert all(len(names) <= 1 for names in fits.values())
+
+
+def test_thresholds_of_two_runs_are_apart() -> None:
+    recipe = get_recipe("ce_clip_zhang_2024")
+    first, second = recipe.loss(), recipe.loss()
+    features = batch_for(recipe.needs)
+    features.caption = features.image
+    first(features)
+    first.step()
+    assert any(first.state_dict()["cmr"]["thresholds"])
+    assert not any(second.state_dict()["cmr"]["thresholds"])
+
+
+def test_fixed_thresholds() -> None:
+    recipe = get_recipe("ce_clip_zhang_2024", fixed_threshold="5")
+    assert float(recipe.loss()(batch_for(recipe.needs)).parts["threshold_action"]) == 5
+    assert get_recipe("ce_clip_zhang_2024", fixed_threshold="none").options["fixed_threshold"] is None
+
+
+# ---------------------------------------------------------------- other options, and wrong ones
+
+
+def test_svlc_options_change_what_is_needed() -> None:
+    negatives = get_recipe("svlc_doveh_2023", positive_weight=0)
+    assert negatives.needs.positive is None and len(negatives.needs.negatives) == 1
+    features = batch_for(negatives.needs)
+    assert total(negatives, features) == pytest.approx(float(itc_hn(features) + svlc_negative(features)))
+    plain = get_recipe("svlc_doveh_2023", positive_weight=0, negatives_in_contrastive="no")
+    assert total(plain, features) == pytest.approx(float(clip_loss(features) + svlc_negative(features)))
+    assert get_recipe("svlc_doveh_2023", negative_weight=0).needs.negatives == ()
+
+
+def test_negclip_without_hard_images_is_itc_with_negatives() -> None:
+    recipe = get_recipe("negclip_yuksekgonul_2023", hard_images=False)
+    features = batch_for(recipe.needs)
+    assert not recipe.needs.hard_images
+    assert total(recipe, features) == pytest.approx(float(itc_hn(features)))
+
+
+def test_settings_of_every_recipe() -> None:
+    recipe = get_recipe(
+        "svlc_doveh_2023", quick=True, lora="0", wise_ft="0.5", distinct_images="yes", lr="1e-4", max_steps="none"
+    )
+    assert (recipe.lora, recipe.wise_ft, recipe.lr, recipe.max_steps) == (None, 0.5, 1e-4, None)
+    assert recipe.needs.distinct_images and recipe.needs.positive
+    assert get_recipe("control", lora=8).lora == Lora(8)
+
+
+def test_wrong_names_are_told_with_what_there_is() -> None:
+    with pytest.raises(UserError, match=r"no recipe 'ce_clip'.*ce_clip_zhang_2024"):
+        get_recipe("ce_clip")
+
+
+def test_all_wrong_options_are_told_at_once() -> None:
+    with pytest.raises(UserError) as error:
+        get_recipe("hard_positives_kamath_2024", hn_wieght=0.5, hn_weight=-1, epochs=0.5, wise_ft="2", lr="nan")
+    message = str(error.value)
+    assert "5 problems" in message
+    assert "unknown option 'hn_wieght'. Did you mean hn_weight" in message
+    assert "hn_weight: input should be greater than or equal to 0; found -1" in message
+    assert "epochs:" in message and "wise_ft:" in message and "lr:" in message
+    assert "takes: hn_weight, swap_only, replace_only, batch_size" in message
+
+
+def test_everything_switched_off_is_refused() -> None:
+    with pytest.raises(UserError, match="every loss is switched off"):
+        get_recipe("ce_clip_zhang_2024", itc="off", imc_weight=0, cmr_weight=0)
