@@ -15,8 +15,10 @@ import typer
 from rich.console import Console
 
 from equipoise import __version__
+from equipoise.cli.bench import app as bench_commands
+from equipoise.cli.options import form_name, split_names
 from equipoise.errors import UserError
-from equipoise.report.tables import FORMATS, Format, metrics_rows, render, result_rows
+from equipoise.report.tables import FORMATS, metrics_rows, render, result_rows
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -24,11 +26,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Does a vision-language model know when a change of words changes the meaning?",
 )
-bench = typer.Typer(no_args_is_help=True, help="Benchmarks: list, build, check, fetch.")
-app.add_typer(bench, name="bench")
-
 ModelSpec = Annotated[str, typer.Argument(help="hf:NAME-or-folder, paper:negclip@FILE, checkpoint:FILE?act=..., world")]
 FormatOption = Annotated[str, typer.Option("--format", help=f"one of {', '.join(FORMATS)}")]
+app.add_typer(bench_commands, name="bench")
 
 
 def main() -> None:
@@ -65,16 +65,6 @@ def _fail(message: str, code: int) -> None:
     sys.exit(code)
 
 
-def _form(name: str) -> Format:
-    if name not in FORMATS:
-        raise UserError(f"--format {name}: expected one of {', '.join(FORMATS)}")
-    return name  # type: ignore[return-value]
-
-
-def _split_names(names: str) -> list[str]:
-    return [name.strip() for name in names.split(",") if name.strip()]
-
-
 @app.callback(invoke_without_command=True)
 def root(version: Annotated[bool, typer.Option("--version", help="print the version")] = False) -> None:
     if version:
@@ -105,7 +95,7 @@ def evaluate(
     form: FormatOption = "text",
 ) -> None:
     """Score and judge a model. A killed run goes on where it stopped."""
-    shown = _form(form)
+    shown = form_name(form)
     passed = {name: str(value) for name, value in locals().items() if name not in {"shown"}}
     from equipoise.cache import EmbeddingCache, default_cache
     from equipoise.evaluation import evaluate_benchmarks
@@ -113,10 +103,10 @@ def evaluate(
 
     results = evaluate_benchmarks(
         load_model(model, device=device, dtype=dtype),
-        _split_names(bench),
+        split_names(bench),
         source=source,
         data=data,
-        splits=_split_names(splits),
+        splits=split_names(splits),
         out=out,
         limit=limit,
         allow_missing=allow_missing,
@@ -152,7 +142,7 @@ def metrics(
     from equipoise.metrics import judge, summarise
     from equipoise.scores import read_scores
 
-    shown = _form(form)
+    shown = form_name(form)
     summary = summarise(judge(read_scores(scores)), seed)
     if as_json:
         typer.echo(json.dumps(summary, indent=2, allow_nan=False))

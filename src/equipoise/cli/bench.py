@@ -1,0 +1,110 @@
+"""equipoise bench: which benchmarks there are; build, check and fetch them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from equipoise.cli.options import split_names
+from equipoise.errors import UserError
+
+app = typer.Typer(no_args_is_help=True, help="Benchmarks: list, build, check, fetch.")
+
+Name = Annotated[str, typer.Argument(help="a benchmark of `bench list`, or an items file")]
+Source = Annotated[Path | None, typer.Option(help="folder of the annotation files")]
+Splits = Annotated[str, typer.Option(help="only these splits, separated by commas")]
+
+
+@app.command("list")
+def list_benchmarks() -> None:
+    """All benchmarks: size, chance, licence, where to get the files."""
+    from equipoise import benchmarks
+
+    table = Table(show_lines=False)
+    for column in ("name", "items", "splits", "chance", "licence", "files"):
+        table.add_column(column, overflow="fold")
+    for name in benchmarks.names():
+        benchmark = benchmarks.get(name)
+        counts = [count for count in benchmark.splits.values() if count is not None]
+        chance = ", ".join(f"{metric} {100 * value:.1f}" for metric, value in benchmark.chance.items())
+        table.add_row(
+            name,
+            f"{sum(counts):,}" if counts else "-",
+            ", ".join(benchmark.splits),
+            chance,
+            benchmark.licence,
+            benchmark.url,
+        )
+    Console().print(table)
+    typer.echo("How to get the files of one: equipoise bench fetch NAME --out DIR")
+
+
+@app.command()
+def build(
+    name: Name,
+    out: Annotated[Path, typer.Option(help="FILE.jsonl or FILE.parquet; a folder for --layout published")],
+    source: Source = None,
+    splits: Splits = "",
+    layout: Annotated[str, typer.Option(help="items, or published (REPLACE's own four files)")] = "items",
+) -> None:
+    """Turn somebody's annotation files into Items."""
+    from equipoise import benchmarks
+    from equipoise.benchmarks import replace, replace_clean
+    from equipoise.items import write_items
+
+    if layout == "published":
+        if name != "replace" or source is None:
+            raise UserError("--layout published is for `bench build replace --source DIR`")
+        for path in replace.write_published(source, out):
+            typer.echo(f"wrote {path}")
+        return
+    if layout != "items":
+        raise UserError(f"--layout {layout}: expected items or published")
+    items, benchmark = benchmarks.load(name, source, split_names(splits))
+    typer.echo(f"wrote {write_items(out, items):,} items of {benchmark.name} to {out}")
+    if benchmark.name == "replace-clean" and source is not None:
+        cleaned = replace_clean.clean(replace.load(source, split_names(splits)))
+        table = Table("reason", "dropped", "repaired")
+        for reason, dropped, repaired in cleaned.reasons_table():
+            table.add_row(reason, f"{dropped:,}", f"{repaired:,}")
+        Console().print(table)
+
+
+@app.command()
+def check(
+    name: Name,
+    source: Source = None,
+    data: Annotated[Path | None, typer.Option(help="folder of the images")] = None,
+    splits: Splits = "",
+) -> None:
+    """Check files and images before a long run: counts, missing and corrupt images, duplicates, forced ties."""
+    from equipoise import benchmarks
+    from equipoise.benchmarks.check import check as check_items
+
+    items, benchmark = benchmarks.load(name, source, split_names(splits))
+    report = check_items(items, benchmark, data)
+    for line in report.lines():
+        typer.echo(line)
+    raise typer.Exit(0 if report.ok else 1)
+
+
+@app.command()
+def fetch(
+    name: Annotated[str, typer.Argument(help="a benchmark of `bench list`")],
+    out: Annotated[Path, typer.Option(help="folder for the files")],
+    images: Annotated[bool, typer.Option(help="photos too, where they have a stable address")] = True,
+    dry_run: Annotated[bool, typer.Option(help="only say what would be downloaded")] = False,
+) -> None:
+    """Download a benchmark's files from their official addresses, or say the steps where there are none."""
+    from equipoise import benchmarks
+    from equipoise.benchmarks import fetch as fetching
+
+    plan = fetching.plan(benchmarks.get(name), out, images)
+    if dry_run:
+        typer.echo(plan.describe())
+    else:
+        fetching.fetch(plan)  # says what it will do before it does it

@@ -1,0 +1,19 @@
+"""What several commands read in the same way."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from equipoise.errors import UserError
+from equipoise.report.tables import FORMATS, Format
+
+
+def form_name(name: str) -> Format:
+    if name not in FORMATS:
+        raise UserError(f"--format {name}: expected one of {', '.join(FORMATS)}")
+    return cast(Format, name)
+
+
+def split_names(names: str) -> list[str]:
+    """'a, b' -> ['a', 'b']"""
+    return [name.strip() for name in names.split(",") if name.strip()]
