@@ -1,0 +1,143 @@
+"""ARO's Visual Genome Relation and Attribution (Yuksekgonul et al. 2023), with the averages behind its numbers.
+
+A plain mean over the files gives other numbers than anybody published, which has cost many people days: VG-R is the
+unweighted mean over relations after dropping symmetric and rare ones, VG-A over ordered attribute pairs with 25
+items or more.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from equipoise.benchmarks.base import PAIR_CHANCE, Benchmark
+from equipoise.benchmarks.reading import Raw, choose, read
+from equipoise.items import Edit, ImageRef, Item, texts
+
+log = logging.getLogger(__name__)
+
+# The 48 relations that the repository's notebook keeps. The paper's table of single relations has the first
+# two groups (45); "leaning against", "pulled by" and "pulling" are too rare for it but in the
+# notebook's average, and so in everybody's numbers since.
+SPATIAL = (
+    "above; at; behind; below; beneath; in; in front of; inside; on; on top of; to the left of; to the right of; under"
+).split("; ")
+VERBS = (
+    "carrying; covered by; covered in; covered with; covering; cutting; eating; feeding; grazing on; hanging on; "
+    "holding; leaning on; looking at; lying in; lying on; parked on; reflected in; resting on; riding; sitting at; "
+    "sitting in; sitting on; sitting on top of; standing by; standing in; standing on; surrounded by; using; "
+    "walking in; walking on; watching; wearing"
+).split("; ")
+RARE = ["leaning against", "pulled by", "pulling"]
+KINDS = {
+    **dict.fromkeys(SPATIAL, "spatial"),
+    **dict.fromkeys(VERBS, "verb"),
+    **dict.fromkeys(RARE, "not in the paper's table"),
+}
+
+Number = Annotated[float, Field(strict=False)]
+
+
+class _Record(Raw):
+    image_path: str
+    bbox_x: Number
+    bbox_y: Number
+    bbox_w: Number
+    bbox_h: Number
+    true_caption: str
+    false_caption: str
+
+
+class _Relation(_Record):
+    relation_name: str
+
+
+class _Attribution(_Record):
+    attributes: Annotated[list[str], Field(min_length=2, max_length=2)]
+
+
+def _item(name: str, key: str, record: _Record, edit: Edit, tags: dict[str, str]) -> Item:
+    box = (record.bbox_x, record.bbox_y, record.bbox_w, record.bbox_h)
+    return Item(
+        id=f"{name}-test/{key}",
+        image=ImageRef(path=record.image_path, box=box),
+        caption=record.true_caption,
+        negatives=texts(record.false_caption, edit=edit),
+        tags={"split": "test", **tags},
+    )
+
+
+def load_relation(source: Path, splits: Sequence[str]) -> list[Item]:
+    """The items of the 48 scored relations; those of the others are counted in the log and left out."""
+    dropped: dict[str, int] = {}
+
+    def build(_: str, key: str, record: _Relation) -> Iterator[Item]:
+        name = record.relation_name
+        if name in KINDS:
+            edit = Edit(op="swap", target="object", by="rule")
+            yield _item("aro-vg-r", key, record, edit, {"relation": name, "kind": KINDS[name]})
+        else:
+            dropped[name] = dropped.get(name, 0) + 1
+
+    files = choose("aro-vg-r", source, {"test": "visual_genome_relation.json"}, splits)
+    items = read(files, _Relation, build)
+    log.info("aro-vg-r: %d items; %d of %d other relations left out", len(items), sum(dropped.values()), len(dropped))
+    return items
+
+
+def load_attribution(source: Path, splits: Sequence[str]) -> list[Item]:
+    def build(_: str, key: str, record: _Attribution) -> Iterator[Item]:
+        edit = Edit(op="swap", target="attribute", by="rule")
+        yield _item("aro-vg-a", key, record, edit, {"pair": "_".join(record.attributes)})
+
+    files = choose("aro-vg-a", source, {"test": "visual_genome_attribution.json"}, splits)
+    return read(files, _Attribution, build)
+
+
+CITATION = (
+    "Yuksekgonul et al. 2023, When and Why Vision-Language Models Behave like Bags-of-Words, and What to Do About It?, "
+    "ICLR"
+)
+URL = "https://github.com/mertyg/vision-language-models-are-bows"
+_LICENCE = "MIT (annotations); Visual Genome images CC BY 4.0"
+_GET = (
+    "The repository's loaders fetch {file} and vgr_vga_images.zip (1 GB) from Google Drive; put the JSON file into "
+    "one folder and unpack the archive, --data is its folder images."
+)
+_TIES = "a tie is wrong (the false caption comes first and argmax takes the first)"
+
+RELATION = Benchmark(
+    name="aro-vg-r",
+    title="ARO Visual Genome Relation: the two objects swapped",
+    splits={"test": None},
+    chance=PAIR_CHANCE,
+    ties=_TIES,
+    licence=_LICENCE,
+    citation=CITATION,
+    url=URL,
+    get=_GET.format(file="visual_genome_relation.json"),
+    load=load_relation,
+    macro=("relation",),
+    notes="The file holds 23,937 records, symmetric relations among them; only the 48 scored relations are loaded "
+    "(their number of records was never published). Boxes are cut out before scoring.",
+)
+
+ATTRIBUTION = Benchmark(
+    name="aro-vg-a",
+    title="ARO Visual Genome Attribution: the two attributes swapped",
+    splits={"test": 28_748},
+    chance=PAIR_CHANCE,
+    ties=_TIES,
+    licence=_LICENCE,
+    citation=CITATION,
+    url=URL,
+    get=_GET.format(file="visual_genome_attribution.json"),
+    load=load_attribution,
+    macro=("pair",),
+    least=25,
+    notes="Averaged over ordered attribute pairs with 25 items or more. Boxes are cut out before scoring.",
+)

@@ -1,0 +1,175 @@
+"""ARO's COCO Order and Flickr30k Order (Yuksekgonul et al. 2023), frozen.
+
+The original shuffles words without a seed each time it is loaded, so no two runs had the same benchmark and
+nobody could match the paper's numbers. Here each caption's shuffles follow from a seed, its image and its place:
+the same for any subset, order or Python version. Word classes come from our offline tagger instead of spaCy's, so
+items differ from any single run of the original, not in kind. A shuffle that gives the caption back, or another of its
+negatives, is drawn again, because it would be a forced tie; where a caption is too short for that it is left out.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import logging
+import re
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Annotated
+
+from pydantic import Field
+
+from equipoise.benchmarks.aro import CITATION, URL
+from equipoise.benchmarks.base import Benchmark
+from equipoise.benchmarks.reading import Raw, choose, read
+from equipoise.items import Edit, ImageRef, Item, Text
+from equipoise.words.tagging import Token, tag
+
+log = logging.getLogger(__name__)
+
+SEED = 0
+TRIES = 20
+MAX_WORDS = 30
+_DROPPED = re.compile(r'[.!"()*#:;~]')
+
+Shuffle = Callable[[int], list[int]]  # n -> an order of range(n)
+
+
+def pre_caption(text: str) -> str:
+    """BLIP's clean-up of captions, which ARO applies to captions and shuffles: lower case, few marks, 30 words."""
+    return " ".join(_DROPPED.sub(" ", text.lower()).split()[:MAX_WORDS])
+
+
+def _order(seed: str, n: int) -> list[int]:
+    """A permutation of range(n) that follows from `seed` alone, in any version of Python."""
+    return sorted(range(n), key=lambda place: hashlib.sha256(f"{seed}/{place}".encode()).digest())
+
+
+def _permuted(words: Sequence[str], places: Sequence[int], shuffle: Shuffle) -> list[str]:
+    """`words` with those at `places` changed about among themselves."""
+    result = list(words)
+    for place, other in zip(places, shuffle(len(places)), strict=True):
+        result[place] = words[places[other]]
+    return result
+
+
+def nouns_and_adjectives(tokens: Sequence[Token], shuffle: Shuffle) -> list[str]:
+    words = [token.text for token in tokens]
+    for letters in ("NN", "JJ"):  # each class among itself
+        words = _permuted(words, [i for i, token in enumerate(tokens) if token.pos.startswith(letters)], shuffle)
+    return words
+
+
+def all_but_nouns_and_adjectives(tokens: Sequence[Token], shuffle: Shuffle) -> list[str]:
+    words = [token.text for token in tokens]
+    return _permuted(words, [i for i, token in enumerate(tokens) if not token.pos.startswith(("NN", "JJ"))], shuffle)
+
+
+def within_trigrams(tokens: Sequence[Token], shuffle: Shuffle) -> list[str]:
+    parts = _trigrams(tokens)
+    return [part[place] for part in parts for place in shuffle(len(part))]
+
+
+def trigrams(tokens: Sequence[Token], shuffle: Shuffle) -> list[str]:
+    parts = _trigrams(tokens)
+    return [word for place in shuffle(len(parts)) for word in parts[place]]
+
+
+def _trigrams(tokens: Sequence[Token]) -> list[list[str]]:
+    words = [token.text for token in tokens]
+    return [words[start : start + 3] for start in range(0, len(words), 3)]
+
+
+SHUFFLES = (nouns_and_adjectives, all_but_nouns_and_adjectives, within_trigrams, trigrams)
+
+
+def negatives(caption: str, seed: str) -> list[Text]:
+    """Up to four shuffles of `caption`, none equal to it or to each other."""
+    tokens = tag(caption)
+    taken = {pre_caption(caption)}
+    found = []
+    for make in SHUFFLES:
+        for attempt in range(TRIES):
+            drawn = _Draws(f"{seed}/{make.__name__}/{attempt}")
+            text = pre_caption(" ".join(make(tokens, drawn)))
+            if text not in taken:
+                taken.add(text)
+                found.append(Text(text=text, edit=Edit(op="shuffle", target="order", by=make.__name__)))
+                break
+    return found
+
+
+class _Draws:
+    """A shuffle whose every call draws anew, yet the same in every run."""
+
+    def __init__(self, seed: str) -> None:
+        self.seed, self.calls = seed, 0
+
+    def __call__(self, n: int) -> list[int]:
+        self.calls += 1
+        return _order(f"{self.seed}/{self.calls}", n)
+
+
+class _Record(Raw):
+    image: str
+    caption: Annotated[list[str], Field(min_length=1)]
+
+
+def load(name: str, file: str, source: Path, splits: Sequence[str]) -> list[Item]:
+    short: dict[int, int] = {}
+
+    def build(split: str, _: str, record: _Record) -> Iterator[Item]:
+        for number, caption in enumerate(record.caption):
+            key = f"{PurePosixPath(record.image).stem}#{number}"
+            wrong = negatives(caption, f"{SEED}/{key}")
+            if len(wrong) < len(SHUFFLES):
+                short[len(wrong)] = short.get(len(wrong), 0) + 1
+            if wrong:
+                yield Item(
+                    id=f"{name}-{split}/{key}",
+                    image=ImageRef(path=record.image),
+                    caption=pre_caption(caption),
+                    negatives=tuple(wrong),
+                    tags={"split": split},
+                )
+
+    items = read(choose(name, source, {"test": file}, splits), _Record, build)
+    for count, captions in sorted(short.items()):
+        log.info("%s: %d captions have only %d of 4 different shuffles", name, captions, count)
+    return items
+
+
+def _benchmark(name: str, title: str, file: str, count: int, licence: str, images: str) -> Benchmark:
+    return Benchmark(
+        name=name,
+        title=title,
+        splits={"test": count},
+        chance={"original": 1 / 5},
+        ties="a tie is RIGHT in the paper's code (the caption comes first and argmax takes the first); not here",
+        licence=licence,
+        citation=CITATION,
+        url=URL,
+        get=f"https://storage.googleapis.com/sfr-vision-language-research/datasets/{file}; {images}",
+        load=functools.partial(load, name, file),
+        notes="Built with a fixed seed and without forced ties; the original is random at every load. One caption "
+        "against four shuffles; a few short captions have fewer.",
+    )
+
+
+COCO = _benchmark(
+    "aro-coco-order",
+    "ARO COCO Order: caption against four shuffles of its words",
+    "coco_karpathy_test.json",
+    25_010,
+    "CC BY 4.0 (captions); COCO images under their Flickr licences",
+    "images: COCO val2014, --data is the folder above val2014",
+)
+
+FLICKR = _benchmark(
+    "aro-flickr-order",
+    "ARO Flickr30k Order: caption against four shuffles of its words",
+    "flickr30k_test.json",
+    5_000,
+    "Flickr30k: research and education only, on request",
+    "images: ask at https://forms.illinois.edu/sec/229675, --data is the folder above flickr30k-images",
+)

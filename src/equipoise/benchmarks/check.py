@@ -1,0 +1,186 @@
+"""`bench check`: what is wrong with a benchmark's items and images, before a long run finds out.
+
+Counts against the published ones, images that are missing or cannot be opened, items twice, and items that no
+model can get right: a right caption that CLIP's tokenizer cannot tell from a negative is a forced tie.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from equipoise.benchmarks.base import Benchmark
+from equipoise.errors import UserError
+from equipoise.images import open_image
+from equipoise.items import ImageRef, Item
+
+SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One kind of defect: how many, the first few, and whether a run would stumble over it."""
+
+    what: str
+    examples: list[str]
+    count: int
+    serious: bool  # a run would refuse it, or the numbers would not be the benchmark's
+
+    def lines(self) -> list[str]:
+        more = [f"    ... and {self.count - len(self.examples)} more"] if self.count > len(self.examples) else []
+        return [f"  {self.count:,} {self.what}", *(f"    {example}" for example in self.examples), *more]
+
+
+@dataclass(frozen=True)
+class CheckReport:
+    """What `check` found. `ok` is False where a run would fail or would not be the published benchmark."""
+
+    items: int
+    images: int
+    counts: dict[str, tuple[int, int | None]]  # split -> (found, published)
+    findings: list[Finding] = field(default_factory=list)
+    looked_at_images: bool = False
+
+    @property
+    def ok(self) -> bool:
+        return not any(finding.serious for finding in self.findings)
+
+    def lines(self) -> list[str]:
+        """The report as plain lines."""
+        opened = "all opened" if self.looked_at_images else "not looked at; name their folder with --data"
+        lines = [f"{self.items:,} items, {self.images:,} images ({opened})"]
+        for split, (found, published) in self.counts.items():
+            verdict = "" if published is None else " as published" if found == published else f" of {published:,}"
+            lines.append(f"  {split}: {found:,}{verdict}")
+        for serious, title in ((True, "To mend:"), (False, "To know:")):
+            chosen = [finding for finding in self.findings if finding.serious is serious]
+            if chosen:
+                lines += [title, *(line for finding in chosen for line in finding.lines())]
+        return [*lines, "ok" if self.ok else "not ok"]
+
+
+def check(
+    items: Sequence[Item],
+    benchmark: Benchmark | None = None,
+    images: Path | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> CheckReport:
+    """Look at `items`, and at their images where the folder `images` is given; `progress(done, of)` as it goes."""
+    counts = Counter(item.tags.get("split", "all") for item in items)
+    published = {split: benchmark.splits.get(split) for split in counts} if benchmark else dict.fromkeys(counts)
+    refs = list(dict.fromkeys(item.image for item in items if item.image is not None))
+    findings = [
+        *_counts(counts, benchmark),
+        *_images(refs, images, progress),
+        _finding("items without a negative: they cannot be judged", (i.id for i in items if not i.negatives), True),
+        _finding("items twice (same image, caption, positives and negatives)", _duplicates(items), False),
+        _finding("forced ties: a right caption reads the same as a negative", _forced_ties(items), False),
+        _finding("hard positives that read the same as their caption", _idle_positives(items), False),
+        _finding(
+            "texts that are right in one item and wrong in another of the same image", _contradictions(items), False
+        ),
+    ]
+    return CheckReport(
+        items=len(items),
+        images=len({ref.path for ref in refs}),
+        counts={split: (count, published[split]) for split, count in counts.items()},
+        findings=[finding for finding in findings if finding.count],
+        looked_at_images=images is not None,
+    )
+
+
+def clean(text: str) -> str:
+    """What is left of a text after CLIP's tokenizer: it lower-cases and squeezes white space."""
+    return " ".join(text.lower().split())
+
+
+def _finding(what: str, examples: Iterable[str], serious: bool) -> Finding:
+    found = list(examples)
+    return Finding(what, found[:SHOWN], len(found), serious)
+
+
+def _counts(counts: Counter[str], benchmark: Benchmark | None) -> list[Finding]:
+    if benchmark is None:
+        return []
+    wrong = [
+        f"{split}: {counts[split]:,} instead of {published:,}"
+        for split, published in benchmark.splits.items()
+        if published is not None and split in counts and counts[split] != published
+    ]
+    absent = [split for split in benchmark.splits if split not in counts]
+    return [
+        _finding("splits whose count is not the published one", wrong, True),
+        _finding("splits of the benchmark that are not here", absent, False),
+    ]
+
+
+def _images(refs: Sequence[ImageRef], root: Path | None, progress: Callable[[int, int], None] | None) -> list[Finding]:
+    """Open and decode every image once for each of its boxes."""
+    if root is None:
+        return []
+    if not root.is_dir():
+        raise UserError(f"{root}: no such folder; --data is the folder of the images")
+    missing: dict[str, None] = {}
+    bad: list[str] = []
+    for number, ref in enumerate(refs, 1):
+        if not (root / ref.path).is_file():
+            missing[ref.path] = None
+        else:
+            try:
+                open_image(root, ref)
+            except UserError as problem:
+                bad.append(str(problem))
+        if progress is not None:
+            progress(number, len(refs))
+    return [
+        _finding(f"images missing below {root}", missing, True),
+        _finding("images that cannot be used", bad, True),
+    ]
+
+
+def _duplicates(items: Sequence[Item]) -> Iterable[str]:
+    first: dict[tuple[object, ...], str] = {}
+    for item in items:
+        key = (
+            item.image,
+            clean(item.caption),
+            tuple(clean(text.text) for text in item.positives),
+            tuple(clean(text.text) for text in item.negatives),
+        )
+        if key in first:
+            yield f"{item.id} is {first[key]} again"
+        first.setdefault(key, item.id)
+
+
+def _forced_ties(items: Sequence[Item]) -> Iterable[str]:
+    for item in items:
+        wrong = {clean(text.text) for text in item.negatives}
+        for text in (item.caption, *(positive.text for positive in item.positives)):
+            if clean(text) in wrong:
+                yield f"{item.id}: {text!r}"
+                break
+
+
+def _idle_positives(items: Sequence[Item]) -> Iterable[str]:
+    for item in items:
+        if any(clean(text.text) == clean(item.caption) for text in item.positives):
+            yield f"{item.id}: {item.caption!r}"
+
+
+def _contradictions(items: Sequence[Item]) -> Iterable[str]:
+    """(image, text) pairs that one item calls right and another wrong; an item's own forced tie is not meant."""
+    right: dict[tuple[ImageRef, str], str] = {}
+    for item in items:
+        if item.image is not None:
+            for text in (item.caption, *(positive.text for positive in item.positives)):
+                right.setdefault((item.image, clean(text)), item.id)
+    seen: set[tuple[ImageRef, str]] = set()
+    for item in items:
+        for negative in item.negatives if item.image is not None else ():
+            assert item.image is not None
+            pair = (item.image, clean(negative.text))
+            if pair in right and right[pair] != item.id and pair not in seen:
+                seen.add(pair)
+                yield f"{negative.text!r}: right in {right[pair]}, wrong in {item.id}"

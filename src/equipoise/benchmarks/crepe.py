@@ -1,0 +1,122 @@
+"""CREPE (Ma et al. 2023): the caption of a Visual Genome region ranked among several hard negatives.
+
+Systematicity asks about compounds seen or not seen in a training corpus, productivity about captions of growing
+length. Negatives stand in the tables as Python lists; they are parsed as data and never run.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+from pydantic import BeforeValidator, Field
+
+from equipoise.benchmarks.base import Benchmark
+from equipoise.benchmarks.reading import Raw, choose, literal_list, read
+from equipoise.items import ImageRef, Item, texts
+
+log = logging.getLogger(__name__)
+
+Number = Annotated[float, Field(strict=False)]
+Texts = Annotated[list[str], BeforeValidator(literal_list)]
+
+
+class _Row(Raw):
+    image_id: str
+    caption: str
+    x: Number
+    y: Number
+    width: Number
+    height: Number
+    negatives: Texts
+
+
+class _Atom(_Row):
+    negatives: Texts = Field(alias="valid_hard_negs_atom")
+
+
+class _Compound(_Row):
+    negatives: Texts = Field(alias="valid_hard_negs_comp")
+
+
+class _Productivity(_Row):
+    negatives: Texts = Field(alias="hard_negs")
+
+
+class _Table(NamedTuple):
+    """Where the negatives of a split are, and what kind of split it is."""
+
+    file: str
+    row: type[_Row]
+    tags: dict[str, str]
+
+
+def _tables() -> Iterator[tuple[str, _Table]]:
+    for seen, corpus in itertools.product(("seen", "unseen"), ("cc12m", "yfcc", "laion")):
+        file = f"syst_hard_negatives/syst_vg_hard_negs_{seen}_compounds_in_{corpus}.csv"
+        for kind, row in (("atom", _Atom), ("comp", _Compound)):
+            tags = {"kind": "systematicity", "type": f"{corpus}-{kind}", "compounds": seen}
+            yield f"syst_{seen}_{corpus}_{kind}", _Table(file, row, tags)
+    for kind, length in itertools.product(("atom", "swap", "negate"), range(4, 13)):
+        file = f"prod_hard_negatives/{kind}/prod_vg_hard_negs_{kind}_complexity_{length}.csv"
+        tags = {"kind": "productivity", "type": kind, "complexity": str(length)}
+        yield f"prod_{kind}_{length}", _Table(file, _Productivity, tags)
+
+
+TABLES = dict(_tables())
+
+
+def load(source: Path, splits: Sequence[str]) -> list[Item]:
+    root = source / "crepe" if (source / "crepe").is_dir() else source
+    files = choose("crepe", root, {split: table.file for split, table in TABLES.items()}, splits)
+    folders = {
+        path.stem: folder for folder in ("VG_100K", "VG_100K_2") for path in (source / folder).glob("*.jpg")
+    }  # the tables do not say in which of its two folders Visual Genome keeps an image
+    empty: list[str] = []
+
+    def build(split: str, key: str, row: _Row) -> Iterator[Item]:
+        if not row.negatives:
+            empty.append(f"{split}/{key}")
+            return
+        name = f"{row.image_id}.jpg"
+        path = f"{folders[row.image_id]}/{name}" if row.image_id in folders else name
+        yield Item(
+            id=f"crepe-{split}/{key}",
+            image=ImageRef(path=path, box=(row.x, row.y, row.width, row.height)),
+            caption=row.caption,
+            negatives=texts(*row.negatives),
+            tags={"split": split, **TABLES[split].tags},
+        )
+
+    items = [
+        item
+        for row in (_Atom, _Compound, _Productivity)
+        if (chosen := {split: path for split, path in files.items() if TABLES[split].row is row})
+        for item in read(chosen, row, build)
+    ]
+    if empty:
+        log.warning("crepe: %d rows have no negative and are left out (%s ...)", len(empty), empty[0])
+    return items
+
+
+BENCHMARK = Benchmark(
+    name="crepe",
+    title="CREPE: caption ranked among several hard negatives",
+    splits=dict.fromkeys(TABLES),
+    chance={},
+    ties="undefined (argsort); here a negative with the caption's score ranks above it",
+    licence="none stated (annotations); Visual Genome images CC BY 4.0",
+    citation="Ma et al. 2023, CREPE: Can Vision-Language Foundation Models Reason Compositionally?, CVPR",
+    url="https://github.com/RAIVNLab/CREPE",
+    get="The repository links the tables (syst_hard_negatives/, prod_hard_negatives/); --source is the folder above "
+    "them. Images: Visual Genome's VG_100K/ and VG_100K_2/ in that same folder (--data too), or all in one folder.",
+    load=load,
+    macro=("kind", "type", "split"),
+    metrics=("ranks",),
+    notes="The chance of Original (recall at 1) is 1 / (1 + negatives) and differs by row. The paper draws curves by "
+    "complexity and prints no average; the headline averages splits, then types, then kinds. Systematicity is for "
+    "models trained on the corpus that a split names.",
+)

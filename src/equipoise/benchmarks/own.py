@@ -1,0 +1,96 @@
+"""A user's own items: JSONL or Parquet as `bench build` and `perturb` write them, or a plain table.
+
+A table (.csv, .tsv) has the columns `image` (path below --data; may be empty), `caption`, any number of columns whose
+name begins with `negative`, any number that begin with `positive`, and optionally `id` (else the number of
+the row). Empty cells are skipped. Every other column becomes a tag, `split` among them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from equipoise.benchmarks.base import Benchmark
+from equipoise.benchmarks.reading import check_splits, table
+from equipoise.errors import Problems, UserError
+from equipoise.items import ImageRef, Item, load_items, texts
+from equipoise.records import explain
+
+SUFFIXES = {".jsonl", ".parquet", ".csv", ".tsv"}
+
+
+def load(path: Path, splits: Sequence[str]) -> list[Item]:
+    """The items of `path`, of the named splits where some are named."""
+    items = _from_table(path) if path.suffix in {".csv", ".tsv"} else load_items(path)
+    if splits:
+        check_splits(str(path), splits, dict.fromkeys(item.tags.get("split", "all") for item in items))
+        items = [item for item in items if item.tags.get("split", "all") in splits]
+    return items
+
+
+def _from_table(path: Path) -> list[Item]:
+    header, rows = table(path)
+    if "caption" not in header or not any(name.startswith("negative") for name in header):
+        raise UserError(
+            f"{path}, line 1: expected the columns image, caption, negative (also negative_2, positive, split, ...), "
+            f"found {', '.join(header)}"
+        )
+    items: list[Item] = []
+    lines: dict[str, int] = {}
+    problems = Problems(str(path))
+    for number, (line, row) in enumerate(rows, 1):
+        try:
+            item = _item(number, list(zip(header, row, strict=True)))
+        except ValidationError as error:
+            explain(error, f"line {line}", problems)
+            continue
+        if item.id in lines:
+            problems.add(
+                f"line {line}", f"id: {item.id!r} is already used in line {lines[item.id]}; ids must be unique"
+            )
+        lines.setdefault(item.id, line)
+        items.append(item)
+    problems.raise_if_any()
+    return items
+
+
+def _item(number: int, cells: list[tuple[str, str]]) -> Item:
+    filled = [(name, value) for name, value in cells if value.strip()]
+    one = dict(filled)
+    named = {"id", "image", "caption"}
+    return Item(
+        id=one.get("id", str(number)),
+        image=ImageRef(path=one["image"]) if "image" in one else None,
+        caption=one.get("caption", ""),
+        positives=texts(*(value for name, value in filled if name.startswith("positive"))),
+        negatives=texts(*(value for name, value in filled if name.startswith("negative"))),
+        tags={"split": "all"}
+        | {
+            name: value for name, value in filled if name not in named and not name.startswith(("positive", "negative"))
+        },
+    )
+
+
+def benchmark(path: Path, items: Sequence[Item]) -> Benchmark:
+    """What can be said about a user's file: its splits, and chance where every item has as many texts."""
+    shapes = {(1 + len(item.positives), len(item.negatives)) for item in items}
+    right, wrong = shapes.pop() if len(shapes) == 1 else (0, 0)
+    chance = {"original": 1 / (1 + wrong)} if wrong else {}
+    if wrong and right > 1:  # all orders of the texts are equally likely
+        above = 1 / math.comb(right + wrong, wrong)
+        chance |= {"augmented": above, "brittleness": 1 - above - wrong / (right + wrong)}
+    return Benchmark(
+        name=path.stem,
+        title=f"items of {path.name}",
+        splits=dict.fromkeys(item.tags.get("split", "all") for item in items),
+        chance=chance,
+        ties="never a win",
+        licence="the user's own",
+        citation="none",
+        url=str(path),
+        get="The file is there.",
+        load=load,
+    )

@@ -1,0 +1,187 @@
+"""What the loaders share: finding the files of a benchmark, and reading records with all their problems."""
+
+from __future__ import annotations
+
+import ast
+import csv
+import io
+import json
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from equipoise.errors import Problems, UserError, did_you_mean
+from equipoise.files import read_json, read_text
+from equipoise.items import Item
+from equipoise.records import explain, jsonl_lines, short
+
+log = logging.getLogger(__name__)
+
+_LONGEST_CELL = 10_000_000  # characters; CREPE's lists of negatives pass the csv module's own limit
+
+
+class Raw(BaseModel):
+    """A record of somebody's annotation file: the fields we use, typed; others are ignored."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
+
+
+Record = TypeVar("Record", bound=BaseModel)
+
+
+# ---------------------------------------------------------------------------- which files
+
+
+def check_splits(benchmark: str, wanted: Sequence[str], known: Iterable[str]) -> None:
+    """Refuse splits that the benchmark does not have, all of them at once."""
+    known = list(known)
+    problems = Problems(f"benchmark {benchmark}")
+    for split in wanted:
+        if split not in known:
+            problems.add("", f"no split {split!r}.{did_you_mean(split, known)}")
+    problems.raise_if_any(f"Its splits are {', '.join(known)}.")
+
+
+def choose(benchmark: str, source: Path, files: Mapping[str, str], splits: Sequence[str]) -> dict[str, Path]:
+    """Split -> its file below `source` (or below `source/data`, where repositories keep theirs).
+
+    A split that was named must be there. Without names, what is there is taken and what is not is said: people
+    often have a part, and whether it is enough is for `bench check` to judge.
+    """
+    check_splits(benchmark, splits, files)
+    if not source.exists():
+        raise UserError(f"{source}: no such folder. `equipoise bench fetch {benchmark}` gets its files, or says how.")
+    found = {split: path for split, name in files.items() if (path := _find(source, name)) is not None}
+    if not found:
+        names = _some([PurePosixPath(name).name if source.is_file() else name for name in files.values()])
+        raise UserError(
+            f"{source}: holds none of the files of {benchmark}; expected {names}. "
+            f"`equipoise bench fetch {benchmark}` gets them, or says how."
+        )
+    missing = [split for split in splits or files if split not in found]
+    if missing and splits:
+        raise UserError(
+            f"{source}: {_some([files[split] for split in missing])} not found. "
+            f"The splits that are there: --splits {','.join(found)}"
+        )
+    if missing:
+        log.warning("%s: without %d of %d splits (%s)", benchmark, len(missing), len(files), _some(missing))
+    return {split: found[split] for split in splits or found}
+
+
+def _find(source: Path, name: str) -> Path | None:
+    if source.is_file():
+        return source if source.name == PurePosixPath(name).name else None
+    return next((path for path in (source / name, source / "data" / name) if path.is_file()), None)
+
+
+def _some(names: Sequence[str], shown: int = 8) -> str:
+    more = f" and {len(names) - shown} more" if len(names) > shown else ""
+    return ", ".join(names[:shown]) + more
+
+
+# ---------------------------------------------------------------------------- what is in them
+
+
+def read(
+    files: Mapping[str, Path],
+    kind: type[Record],
+    build: Callable[[str, str, Record], Iterable[Item]],
+) -> list[Item]:
+    """The items that `build(split, key, record)` makes of every record of every file.
+
+    Problems of all files are raised together, each with its file, the key or line of the record, and the field.
+    """
+    items: list[Item] = []
+    problems = Problems(_common(files.values()))
+    for split, path in files.items():
+        for where, key, value in entries(path, kind, problems):
+            try:
+                items.extend(build(split, key, kind.model_validate(value)))
+            except ValidationError as error:
+                explain(error, f"{path.name}, {where}", problems)
+    problems.raise_if_any("Get the file again, or mend these records.")
+    if not items:
+        raise UserError(f"{_common(files.values())}: no record of it makes an item")
+    return items
+
+
+def _common(paths: Iterable[Path]) -> str:
+    distinct = list(dict.fromkeys(paths))
+    return str(distinct[0]) if len(distinct) == 1 else str(distinct[0].parent)
+
+
+def entries(path: Path, kind: type[BaseModel], problems: Problems) -> Iterator[tuple[str, str, Any]]:
+    """(where, key, value) of each record of a JSON object or list, JSONL, a CSV or TSV table, or Parquet."""
+    if path.suffix in {".csv", ".tsv"}:
+        header, rows = table(path)
+        needed = [field.alias or name for name, field in kind.model_fields.items() if field.is_required()]
+        if missing := [name for name in needed if name not in header]:
+            raise UserError(f"{path}, line 1: expected the columns {', '.join(needed)}; {', '.join(missing)} missing")
+        for index, (line, row) in enumerate(rows):
+            yield f"line {line}", str(index), dict(zip(header, row, strict=True))
+    elif path.suffix == ".jsonl":
+        for index, (where, text) in enumerate(jsonl_lines(path, problems)):
+            try:
+                yield where, str(index), json.loads(text)
+            except json.JSONDecodeError as error:
+                problems.add(f"{path.name}, {where}", f"not JSON ({error.msg}, column {error.colno})")
+    elif path.suffix == ".parquet":
+        for index, record in enumerate(_parquet_rows(path, kind)):
+            yield f"row {index}", str(index), record
+    elif isinstance(value := read_json(path), dict):
+        yield from ((f"record {key!r}", key, record) for key, record in value.items())
+    elif isinstance(value, list):
+        yield from ((f"record {index}", str(index), record) for index, record in enumerate(value))
+    else:
+        raise UserError(f"{path}: expected a JSON object or list of records, found {short(value)}")
+
+
+def _parquet_rows(path: Path, kind: type[BaseModel]) -> list[dict[str, Any]]:
+    """The plain columns that `kind` uses; nested ones, such as images, are left where they are."""
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        schema = pyarrow.parquet.read_schema(path)
+        plain = [name for name in kind.model_fields if name in schema.names and not schema.field(name).type.num_fields]
+        rows: list[dict[str, Any]] = pyarrow.parquet.read_table(path, columns=plain).to_pylist()
+    except (pyarrow.ArrowException, OSError) as error:
+        raise UserError(f"{path}: not a Parquet file ({error})") from None
+    return rows
+
+
+def table(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
+    """The header of a CSV or TSV file, and (line, cells) of each row that is not empty."""
+    csv.field_size_limit(_LONGEST_CELL)
+    text = read_text(path).removeprefix("\ufeff")
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter="\t" if path.suffix == ".tsv" else ",")
+    rows: list[tuple[int, list[str]]] = []
+    problems = Problems(str(path))
+    try:
+        header = [name.strip() for name in next(reader, [])]
+        for row in reader:
+            if row and len(row) != len(header):
+                problems.add(f"line {reader.line_num}", f"{len(row)} cells, where the header has {len(header)}")
+            elif row:
+                rows.append((reader.line_num, row))
+    except csv.Error as error:
+        problems.add(f"line {reader.line_num}", f"not a table ({error})")
+    problems.raise_if_any("A cell that holds a separator, a quote or a line break must be in double quotes.")
+    if not rows:
+        raise UserError(f"{path}: expected a header and rows, found {'only a header' if text.strip() else 'nothing'}")
+    return header, rows
+
+
+def literal_list(text: str) -> list[Any]:
+    """A Python list written as text, as pandas leaves it in a cell; nothing in it is ever run."""
+    try:
+        value = ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        value = None
+    if not isinstance(value, list):
+        raise ValueError(f"expected a list such as ['a cat', 'a dog'], found {short(text)}")
+    return value
