@@ -119,7 +119,7 @@ def evaluate_benchmarks(
     is already finished in `out` for the same model and items is read, not computed.
     """
     loaded = []  # every benchmark is read before the first is scored: a typing error must not cost hours
-    for name in names:
+    for name in (one for name in names for one in benchmarks.expand(name)):
         folder = source or data
         if folder is None and name in benchmarks.names() and benchmarks.get(name).drawn:
             folder = default_cache() / "world"
@@ -166,7 +166,7 @@ def _identity(
             "items_sha256": items_hash(items),
             "chance": dict(benchmark.chance) if benchmark else {},
         },
-        "model": dict(card),
+        "model": {**card, "device": str(getattr(model, "device", "cpu"))},
         "seed": seed,
         "allow_missing": allow_missing,
     }

@@ -155,17 +155,8 @@ def _identity(model: Any) -> str | None:
     card = getattr(model, "card", None)
     if not card:
         return None
-    parts = (
-        "weight_sha256",
-        "preprocessing",
-        "tokenizer",
-        "activation",
-        "architecture",
-        "context_length",
-        "dtype",
-        "device",
-    )
-    return sha256_json({part: card.get(part) for part in parts})
+    parts = ("weight_sha256", "preprocessing", "tokenizer", "activation", "architecture", "context_length", "dtype")
+    return sha256_json({"device": str(getattr(model, "device", "")), **{part: card.get(part) for part in parts}})
 
 
 def _embed(
