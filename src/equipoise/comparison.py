@@ -17,7 +17,7 @@ import numpy as np
 from equipoise import stats
 from equipoise.errors import UserError
 from equipoise.metrics import METRICS, Outcomes, judge
-from equipoise.results import read_result
+from equipoise.results import find_runs, read_result
 from equipoise.scores import ItemScores, read_scores
 
 
@@ -72,6 +72,23 @@ def difference(
         }
     if len(first) == len(second) == 1:
         found["original"]["mcnemar"] = stats.mcnemar(*_discordant(first[0].outcomes, second[0].outcomes))
+    return found
+
+
+def compare_folders(first: Path, others: Sequence[Path], seed: int = 0) -> list[dict[str, Any]]:
+    """`first` against each of `others`, benchmark by benchmark where both have it."""
+    before = {record["benchmark"]["name"]: folder for folder, record in find_runs([first])}
+    found = []
+    for other in others:
+        after = {record["benchmark"]["name"]: folder for folder, record in find_runs([other])}
+        shared = [name for name in before if name in after]
+        if not shared:
+            raise UserError(f"{first} ({', '.join(before)}) and {other} ({', '.join(after)}) share no benchmark")
+        for name in shared:
+            here, there = load_run(before[name]), load_run(after[name])
+            over = (here.record["metrics"].get("macro") or {}).get("over", [])
+            numbers = difference([here], [there], seed, group=over[0] if len(over) == 1 else "")
+            found.append({"benchmark": name, "before": str(first), "after": str(other), **numbers})
     return found
 
 

@@ -150,5 +150,25 @@ def metrics(
         typer.echo(render(metrics_rows(summary), shown))
 
 
+@app.command()
+def compare(
+    runs: Annotated[
+        list[Path], typer.Argument(help="run folders, or folders of runs; the first is compared with each")
+    ],
+    seed: Annotated[int, typer.Option(help="of the bootstrap")] = 0,
+    as_json: Annotated[bool, typer.Option("--json")] = False,
+) -> None:
+    """Paired differences between runs on the same items, with intervals."""
+    import json
+
+    from equipoise.comparison import compare_folders
+    from equipoise.report.tables import render_differences
+
+    if len(runs) < 2:
+        raise UserError("compare needs two runs or more: equipoise compare BEFORE AFTER")
+    found = compare_folders(runs[0], runs[1:], seed)
+    typer.echo(json.dumps(found, indent=2) if as_json else render_differences(found))
+
+
 if __name__ == "__main__":
     main()

@@ -54,11 +54,7 @@ def render(rows: Sequence[Mapping[str, Any]], form: Format = "text", caption: st
         table.add_column(name, justify="left" if index == 0 else "right", no_wrap=True)
     for row in cells:
         table.add_row(*row)
-    console = Console(file=io.StringIO(), width=max(100, Console().width), highlight=False)
-    console.print(table)
-    file = console.file
-    assert isinstance(file, io.StringIO)
-    return file.getvalue().rstrip()
+    return _plain(table)
 
 
 def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
@@ -111,3 +107,27 @@ def _latex(cells: Sequence[Sequence[str]], caption: str) -> str:
     lines += [" & ".join(escape(cell) for cell in row) + r" \\" for row in cells]
     lines += [r"\bottomrule", r"\end{tabular}"]
     return "\n".join(([f"% {caption}"] if caption else []) + lines)
+
+
+def render_differences(found: Sequence[Mapping[str, Any]]) -> str:
+    """Paired differences for the terminal: points, interval, and whether the interval leaves zero out."""
+    table = Table(caption="after minus before, in points [95% interval, paired over images]", caption_justify="left")
+    for index, name in enumerate(("benchmark", "before", "after", "n", "Orig.", "Aug.", "drop", "Brittleness")):
+        table.add_column(name, justify="left" if index < 3 else "right", overflow="fold")
+    for row in found:
+        names = ("original", "augmented", "drop", "brittleness")
+        cells = [_points(row[name]) if name in row else "-" for name in names]
+        table.add_row(row["benchmark"], row["before"], row["after"], f"{row['n']:,}", *cells)
+    return _plain(table)
+
+
+def _points(number: Mapping[str, Any]) -> str:
+    low, high = (100 * value for value in number["interval"])
+    clear = "" if number["clear"] else " (not clear)"
+    return f"{100 * number['difference']:+.1f} [{low:+.1f}, {high:+.1f}]{clear}"
+
+
+def _plain(table: Table) -> str:
+    output = io.StringIO()
+    Console(file=output, width=max(100, Console().width), highlight=False).print(table)
+    return output.getvalue().rstrip()
