@@ -16,9 +16,11 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from equipoise.benchmarks.base import TRIPLE_CHANCE, Benchmark
-from equipoise.errors import Problems, UserError, did_you_mean
+from equipoise.benchmarks.reading import check_splits
+from equipoise.errors import Problems, UserError
 from equipoise.files import atomic_write, read_json
 from equipoise.items import Edit, Item, Target, Text
+from equipoise.records import short
 
 SPLITS: dict[str, int | None] = {"attributes": 10_575, "relations": 16_868}
 
@@ -145,16 +147,16 @@ def _read_annotations(folder: Path, split: str) -> dict[str, list[Triple]]:
 def _annotation(record: Any, where: str, problems: Problems) -> Triple | None:
     """[image, {"POS": [caption], "NEG": [negative]}], with the positive left empty."""
     if not (isinstance(record, list) and len(record) == 2 and isinstance(record[1], dict)):
-        problems.add(where, f'expected [image path, {{"POS": [caption], "NEG": [caption]}}], found {_short(record)}')
+        problems.add(where, f'expected [image path, {{"POS": [caption], "NEG": [caption]}}], found {short(record)}')
         return None
     image, captions = record
     before = len(problems.found)
     if not (isinstance(image, str) and re.fullmatch(r"(?:[\w-]+/)*[\w-]+\.\w+", image)):
-        problems.add(where, f"image path: expected one like VG_100K/2361911.jpg, found {_short(image)}")
+        problems.add(where, f"image path: expected one like VG_100K/2361911.jpg, found {short(image)}")
     for key in ("POS", "NEG"):
         listed = captions.get(key)
         if not (isinstance(listed, list) and listed and isinstance(listed[0], str) and listed[0].strip()):
-            problems.add(where, f"{key}: expected a list with a caption, found {_short(listed)}")
+            problems.add(where, f"{key}: expected a list with a caption, found {short(listed)}")
     if len(problems.found) > before:
         return None
     return Triple(image, captions["POS"][0], "", captions["NEG"][0])
@@ -224,18 +226,18 @@ def _read_published(folder: Path, split: str) -> list[Triple]:
 
 def _check_record(record: Any, where: str, problems: Problems) -> None:
     if not isinstance(record, dict):
-        problems.add(where, f"expected an object with {', '.join(_KEYS)}, found {_short(record)}")
+        problems.add(where, f"expected an object with {', '.join(_KEYS)}, found {short(record)}")
         return
     for key in _KEYS:
         value = record.get(key)
         if not (isinstance(value, str) and value.strip()):
-            problems.add(where, f"{key}: expected some text, found {_short(value)}")
+            problems.add(where, f"{key}: expected some text, found {short(value)}")
     path = record.get("image_path")
     if isinstance(path, str) and path.strip():
         if not re.fullmatch(r"data/(?:[\w-]+/)*[\w-]+\.\w+", path):
-            problems.add(where, f"image_path: expected one like data/VG_100K/2361911.jpg, found {_short(path)}")
+            problems.add(where, f"image_path: expected one like data/VG_100K/2361911.jpg, found {short(path)}")
         elif PurePosixPath(path).stem != record.get("image_id"):
-            problems.add(where, f"image_id: expected the name of {path}, found {_short(record.get('image_id'))}")
+            problems.add(where, f"image_id: expected the name of {path}, found {short(record.get('image_id'))}")
 
 
 def _read_list(path: Path, problems: Problems) -> list[Any]:
@@ -246,16 +248,11 @@ def _read_list(path: Path, problems: Problems) -> list[Any]:
         problems.add("", str(error))
         return []
     if not isinstance(value, list):
-        problems.add(str(path), f"expected a JSON list of records, found {_short(value)}")
+        problems.add(str(path), f"expected a JSON list of records, found {short(value)}")
         return []
     if not value:
         problems.add(str(path), "expected records, found an empty list")
     return value
-
-
-def _short(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 80 else text[:77] + "..."
 
 
 # ---------------------------------------------------------------------------- both, as Items
@@ -271,15 +268,13 @@ def read_triples(source: Path, split: str) -> list[Triple]:
     raise UserError(
         f"{source}: no REPLACE data here. Expected either VL-CheckList's annotations (Relation/vg/*.json and "
         "Attribute/vg/*.json, maybe below data/) or the paper's files (data/vl_checklist_*.json and "
-        "swapped_data/vl_checklist_*.json).\nWhere to get them: equipoise bench list replace"
+        "swapped_data/vl_checklist_*.json). `equipoise bench fetch replace` gets them."
     )
 
 
 def load(source: Path, splits: Sequence[str] = ()) -> list[Item]:
     """The items of the named splits (none named: all), the same from either source."""
-    if unknown := [name for name in splits if name not in SPLITS]:
-        hint = did_you_mean(unknown[0], SPLITS)
-        raise UserError(f"replace has no split {unknown[0]!r}; it has {', '.join(SPLITS)}.{hint}")
+    check_splits("replace", splits, SPLITS)
     return [
         _item(split, number, triple)
         for split in SPLITS
