@@ -29,7 +29,21 @@ def load_model(spec: str, *, device: str = "auto", dtype: str = "float32") -> Mo
         from equipoise.models.hf import load_hf
 
         return load_hf(rest, spec=spec, device=device, dtype=dtype)
-    raise UserError(f"model {spec!r}: {kind}: is not built yet")
+    if kind == "checkpoint":
+        from equipoise.models.checkpoint import load_checkpoint
+
+        return load_checkpoint(rest, spec=spec, device=device, dtype=dtype)
+    if kind == "paper":
+        from equipoise.models.papers import load_paper
+
+        return load_paper(rest, spec=spec, device=device, dtype=dtype)
+    if kind == "openclip":
+        from equipoise.models.openclip import load_openclip
+
+        return load_openclip(rest, spec=spec, device=device, dtype=dtype)
+    from equipoise.models.own import load_own
+
+    return load_own(rest, spec=spec)
 
 
 def _world(device: str, dtype: str) -> Model:

@@ -122,7 +122,7 @@ class ClipModel:
     def encode_images(self, pixels: np.ndarray[Any, Any]) -> Floats:
         """(n, 3, H, W) float32 -> (n, d) float32 of unit norm."""
         tensor = torch.from_numpy(np.ascontiguousarray(pixels)).to(self.device, self.dtype)
-        return _unit(self.image_features(tensor))
+        return unit_rows(self.image_features(tensor))
 
     @torch.inference_mode()
     def encode_texts(self, ids: Sequence[Sequence[int]], pad_to: int | None = None) -> Floats:
@@ -130,7 +130,7 @@ class ClipModel:
         if not ids:
             return np.zeros((0, self.card["embed_dim"]), np.float32)
         rows, ends = self.pad(ids, pad_to)
-        return _unit(self.text_features(rows.to(self.device), ends.to(self.device)))
+        return unit_rows(self.text_features(rows.to(self.device), ends.to(self.device)))
 
     def embed_images(self, images: Sequence[Image.Image]) -> Floats:
         batches = [
@@ -197,7 +197,8 @@ def pick_dtype(dtype: str) -> torch.dtype:
     return DTYPES[dtype]
 
 
-def _unit(features: torch.Tensor) -> Floats:
+def unit_rows(features: torch.Tensor) -> Floats:
+    """Rows of unit norm, as float32 on the CPU whatever they were computed in."""
     features = features.float()
     unit: Floats = (features / features.norm(dim=-1, keepdim=True)).cpu().numpy()
     return unit

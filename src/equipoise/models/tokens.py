@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import gzip
 import html
+import importlib
 import string
 from collections.abc import Callable
 from importlib import resources
@@ -55,12 +56,12 @@ def clean_siglip(text: str) -> str:
 
 def _fix_text(text: str) -> str:
     try:
-        from ftfy import fix_text
+        ftfy: Any = importlib.import_module("ftfy")
     except ImportError:
         raise UserError(
             f"text beyond plain ASCII ({text[:40]!r}) needs ftfy, with which CLIP's text was cleaned: pip install ftfy"
         ) from None
-    return str(fix_text(text))
+    return str(ftfy.fix_text(text))
 
 
 CLEANERS: dict[str, Callable[[str], str]] = {

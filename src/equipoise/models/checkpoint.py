@@ -1,0 +1,193 @@
+"""`checkpoint:FILE?act=...`: a research checkpoint in open_clip's format, opened as data and never run.
+
+Training dicts, DDP and torch.compile prefixes and unmerged LoRA are undone here; what is left is a plain
+state dict that `convert` turns into transformers' CLIP.
+"""
+
+from __future__ import annotations
+
+import pickle
+import re
+import zipfile
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl
+
+import torch
+
+from equipoise.errors import UserError, did_you_mean
+from equipoise.files import sha256_file
+from equipoise.models.clip import ClipModel
+from equipoise.models.convert import ACTIVATIONS, ARCHITECTURES, State, to_transformers
+from equipoise.models.preprocess import clip_preprocess
+from equipoise.models.tokens import clip_tokenizer
+
+OPTIONS = ("arch", "act", "context")
+PREFIXES = ("module.", "_orig_mod.")
+
+
+def load_checkpoint(rest: str, *, spec: str, device: str = "auto", dtype: str = "float32") -> ClipModel:
+    """`rest` is FILE?act=quickgelu[&arch=ViT-B-32][&context=64]."""
+    path, options = split_options(rest, spec)
+    if "act" not in options:
+        join = "&" if options else "?"
+        raise UserError(
+            f"{spec}: the activation is not written in a checkpoint, and the wrong one silently changes the scores.\n"
+            f"  finetuned from OpenAI's CLIP, or trained with a -quickgelu config:  {spec}{join}act=quickgelu\n"
+            f"  finetuned from LAION's, DataComp's or another open_clip model:      {spec}{join}act=gelu"
+        )
+    return load_file(
+        path,
+        spec=spec,
+        activation=options["act"],
+        arch=options.get("arch"),
+        context=int(options["context"]) if "context" in options else None,
+        device=device,
+        dtype=dtype,
+    )
+
+
+def load_file(
+    path: Path,
+    *,
+    spec: str,
+    activation: str,
+    arch: str | None = None,
+    context: int | None = None,
+    device: str = "auto",
+    dtype: str = "float32",
+    notes: dict[str, Any] | None = None,
+) -> ClipModel:
+    """A checkpoint file with its activation known."""
+    state, merged = merge_lora(unprefixed(read_state(path)), str(path))
+    if context is not None:
+        state = cut_context(state, context, str(path))
+    network = to_transformers(state, activation=activation, arch=arch, where=str(path))
+    size = network.config.vision_config.image_size
+    notes = {"file": path.name, "file_sha256": sha256_file(path), "lora_merged": merged} | (notes or {})
+    return ClipModel(spec, network, clip_tokenizer(), clip_preprocess(size), device=device, dtype=dtype, notes=notes)
+
+
+def split_options(rest: str, spec: str) -> tuple[Path, dict[str, str]]:
+    """FILE?name=value&... -> the path and its options, each checked."""
+    name, _, query = rest.partition("?")
+    options = dict(parse_qsl(query, keep_blank_values=True))
+    for key in options:
+        if key not in OPTIONS:
+            raise UserError(f"{spec}: no option {key!r} ({', '.join(OPTIONS)}).{did_you_mean(key, OPTIONS)}")
+    if "act" in options and options["act"] not in ACTIVATIONS:
+        raise UserError(f"{spec}: act={options['act']} is not known; use {' or '.join(ACTIVATIONS)}")
+    if "arch" in options:
+        base = options["arch"].removesuffix("-quickgelu")
+        if base not in ARCHITECTURES:
+            raise UserError(
+                f"{spec}: arch={options['arch']} is not known ({', '.join(ARCHITECTURES)})."
+                f"{did_you_mean(base, ARCHITECTURES)} Without arch= it is read from the shapes."
+            )
+        if base != options["arch"] and options.setdefault("act", "quickgelu") != "quickgelu":
+            raise UserError(f"{spec}: arch={options['arch']} and act={options['act']} contradict each other")
+        options["arch"] = base
+    if "context" in options and not (options["context"].isdecimal() and int(options["context"]) >= 3):
+        raise UserError(f"{spec}: context={options['context']} is not a number of tokens")
+    return Path(name).expanduser(), options
+
+
+def read_state(path: Path) -> dict[str, Any]:
+    """The state dict of a file, without running anything the file says: safetensors, or torch with weights_only."""
+    if not path.is_file():
+        raise UserError(f"{path}: no such checkpoint file")
+    if path.stat().st_size == 0:
+        raise UserError(f"{path}: the file is empty")
+    loaded = _read_safetensors(path) if path.suffix == ".safetensors" else _read_torch(path)
+    for key in ("state_dict", "model", "model_state_dict"):
+        if isinstance(loaded, dict) and isinstance(loaded.get(key), dict):
+            loaded = loaded[key]
+            break
+    if not isinstance(loaded, dict) or not any(isinstance(value, torch.Tensor) for value in loaded.values()):
+        found = f"a dict with {list(loaded)[:5]}" if isinstance(loaded, dict) else type(loaded).__name__
+        raise UserError(f"{path}: no state dict in it (nor under state_dict or model); found {found}")
+    return loaded
+
+
+def _read_safetensors(path: Path) -> Any:
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file as load_safetensors
+
+    try:
+        return load_safetensors(path)
+    except (SafetensorError, OSError) as error:
+        raise UserError(f"{path}: not a whole safetensors file ({error})") from None
+
+
+def _read_torch(path: Path) -> Any:
+    if _is_torchscript(path):
+        raise UserError(
+            f"{path}: a TorchScript archive (OpenAI's download), which is a program; it is not run here.\n"
+            'If you trust it, convert it once:  python -c "import torch; '
+            f"torch.save(torch.jit.load('{path}', map_location='cpu').state_dict(), '{path.stem}-state.pt')\"\n"
+            f"and use checkpoint:{path.stem}-state.pt?act=quickgelu"
+        )
+    try:
+        return torch.load(path, map_location="cpu", weights_only=True)
+    except pickle.UnpicklingError as error:
+        found = re.search(r"GLOBAL (\S+)", str(error))
+        what = f"it asks to call {found.group(1)}" if found else "it is not a plain torch file"
+        raise UserError(
+            f"{path}: refused. A pickle can run any program when it is opened, and this one holds more than tensors: "
+            f"{what}. Nothing was run.\n"
+            'If you trust its source, keep the tensors alone:  python -c "import torch; '
+            f"d = torch.load('{path}', map_location='cpu', weights_only=False); "
+            f"torch.save(d.get('state_dict', d), '{path.stem}-state.pt')\""
+        ) from None
+    except (RuntimeError, EOFError, OSError, ValueError, KeyError) as error:
+        raise UserError(f"{path}: damaged or not a torch file ({str(error).splitlines()[0][:200]})") from None
+
+
+def _is_torchscript(path: Path) -> bool:
+    if not zipfile.is_zipfile(path):
+        return False
+    with zipfile.ZipFile(path) as archive:
+        return any(name.endswith("/constants.pkl") for name in archive.namelist())
+
+
+def unprefixed(state: dict[str, Any]) -> State:
+    """Without what DataParallel and torch.compile put before every name, however often; tensors only."""
+    tensors: State = {name: value for name, value in state.items() if isinstance(value, torch.Tensor)}
+    while (prefix := next((p for p in PREFIXES if any(name.startswith(p) for name in tensors)), None)) is not None:
+        tensors = {name.removeprefix(prefix): value for name, value in tensors.items()}
+    return tensors
+
+
+def merge_lora(state: State, where: str) -> tuple[State, int]:
+    """Add SVLC's, DAC's and FSC-CLIP's low-rank parts to their weights: W + (B @ A) / r (their alpha is 1).
+
+    Names are X.lora_A beside X.weight, and attn.in_proj_weight_lora_A beside attn.in_proj_weight. The rank
+    is the rows of A; of a convolution, whose A is (r*k, 3*k), the rows divided by k. Returns how many.
+    """
+    downs = [name for name in state if name.endswith("lora_A")]
+    merged = {name: tensor for name, tensor in state.items() if not name.endswith(("lora_A", "lora_B"))}
+    for name in downs:
+        target = name.removesuffix("_lora_A") if name.endswith("_lora_A") else name.removesuffix("lora_A") + "weight"
+        up = name.removesuffix("A") + "B"
+        if up not in state or target not in merged:
+            raise UserError(f"{where}: {name} has no {up if up not in state else target} beside it")
+        weight = merged[target].float()
+        down = state[name].float()
+        rank = len(down) // (weight.shape[2] if weight.dim() == 4 else 1)
+        try:
+            merged[target] = weight + (state[up].float() @ down).reshape(weight.shape) / rank
+        except RuntimeError:
+            raise UserError(
+                f"{where}: {up} {tuple(state[up].shape)} @ {name} {tuple(down.shape)} "
+                f"does not fit {target} {tuple(weight.shape)}"
+            ) from None
+    return merged, len(downs)
+
+
+def cut_context(state: State, context: int, where: str) -> State:
+    """Use the first `context` positions, as models trained with shorter texts do (CLoVe: 64)."""
+    positions = state.get("positional_embedding")
+    if positions is None or len(positions) < context:
+        have = "no" if positions is None else len(positions)
+        raise UserError(f"{where}: context={context} was asked for, but the text tower has {have} positions")
+    return state | {"positional_embedding": positions[:context]}

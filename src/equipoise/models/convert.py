@@ -1,0 +1,197 @@
+"""open_clip's (and OpenAI's) state dicts <-> transformers' CLIPModel, decided by names and shapes alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import torch
+
+from equipoise.errors import Problems, UserError
+from equipoise.models.tokens import CLIP_VOCABULARY
+
+State = dict[str, torch.Tensor]
+
+ACTIVATIONS = {"quickgelu": "quick_gelu", "gelu": "gelu"}
+# (vision width, patch, image size, text width, heads of the vision tower) by open_clip's name, "-quickgelu" aside.
+ARCHITECTURES = {
+    "ViT-B-32": (768, 32, 224, 512, 12),
+    "ViT-B-16": (768, 16, 224, 512, 12),
+    "ViT-L-14": (1024, 14, 224, 768, 16),
+    "ViT-L-14-336": (1024, 14, 336, 768, 16),
+    "ViT-H-14": (1280, 14, 224, 1024, 16),
+    "ViT-g-14": (1408, 14, 224, 1024, 16),
+    "ViT-bigG-14": (1664, 14, 224, 1280, 16),
+}
+HEAD_WIDTH = 64  # of every CLIP but those larger ones, whose name is therefore asked for
+BUFFERS = ("attn_mask", "input_resolution", "context_length", "vocab_size")  # not weights; some files hold them
+
+# The names that differ only by their prefix: (transformers, open_clip).
+_VISION = (
+    ("vision_model.embeddings.class_embedding", "visual.class_embedding"),
+    ("vision_model.embeddings.position_embedding.weight", "visual.positional_embedding"),
+    ("vision_model.embeddings.patch_embedding.weight", "visual.conv1.weight"),
+    ("vision_model.pre_layrnorm.weight", "visual.ln_pre.weight"),
+    ("vision_model.pre_layrnorm.bias", "visual.ln_pre.bias"),
+    ("vision_model.post_layernorm.weight", "visual.ln_post.weight"),
+    ("vision_model.post_layernorm.bias", "visual.ln_post.bias"),
+)
+_TEXT = (
+    ("text_model.embeddings.token_embedding.weight", "token_embedding.weight"),
+    ("text_model.embeddings.position_embedding.weight", "positional_embedding"),
+    ("text_model.final_layer_norm.weight", "ln_final.weight"),
+    ("text_model.final_layer_norm.bias", "ln_final.bias"),
+    ("logit_scale", "logit_scale"),
+)
+_BLOCK = (
+    ("layer_norm1", "ln_1"),
+    ("layer_norm2", "ln_2"),
+    ("self_attn.out_proj", "attn.out_proj"),
+    ("mlp.fc1", "mlp.c_fc"),
+    ("mlp.fc2", "mlp.c_proj"),
+)
+_TRANSPOSED = (("visual_projection.weight", "visual.proj"), ("text_projection.weight", "text_projection"))
+_TOWERS = (("vision_model", "visual.transformer"), ("text_model", "transformer"))
+
+
+def to_transformers(state: State, *, activation: str, arch: str | None = None, where: str) -> Any:
+    """A CLIPModel in float32 with the weights of an open_clip state dict (already unprefixed, LoRA merged)."""
+    from transformers import CLIPModel
+
+    state = {name: tensor for name, tensor in state.items() if name not in BUFFERS}
+    _refuse_others(state, where)
+    config = infer_config(state, activation=activation, arch=arch, where=where)
+    network = CLIPModel(config)
+    own = network.state_dict()
+    expected = {name: tuple(tensor.shape) for name, tensor in to_open_clip(network).items()}
+    problems = Problems(f"{where}: not the state dict of a CLIP ViT as open_clip names it")
+    for name in sorted(expected.keys() | state.keys()):
+        if name not in state:
+            problems.add("missing", name)
+        elif name not in expected:
+            problems.add("unexpected", name)
+        elif tuple(state[name].shape) != expected[name]:
+            problems.add("shape", f"{name} is {tuple(state[name].shape)}, {expected[name]} was expected")
+    problems.raise_if_any("Architectures beyond CLIP's own ViT load through openclip:ARCH/PRETRAINED or py:.")
+    converted = {name: tensor.to(torch.float32) for name, tensor in _renamed(state, own)}
+    network.load_state_dict(converted, strict=True)
+    return network.eval()
+
+
+def to_open_clip(network: Any) -> State:
+    """The weights of a transformers CLIPModel under open_clip's names, for other people's scripts."""
+    if getattr(network.config, "model_type", None) != "clip":
+        raise UserError("only CLIP models have open_clip's key format; SigLIP's towers are built differently")
+    own = {name: tensor.detach() for name, tensor in network.state_dict().items()}
+    state = {theirs: own[ours] for ours, theirs in _VISION + _TEXT}
+    state |= {theirs: own[ours].t().contiguous() for ours, theirs in _TRANSPOSED}
+    for ours, theirs in _TOWERS:
+        for layer in range(_layers(own, f"{ours}.encoder.layers.")):
+            mine, other = f"{ours}.encoder.layers.{layer}.", f"{theirs}.resblocks.{layer}."
+            for part in ("weight", "bias"):
+                state |= {f"{other}{b}.{part}": own[f"{mine}{a}.{part}"] for a, b in _BLOCK}
+                qkv = [own[f"{mine}self_attn.{letter}_proj.{part}"] for letter in "qkv"]
+                state[f"{other}attn.in_proj_{part}"] = torch.cat(qkv)
+    return {name: tensor.clone() for name, tensor in state.items()}
+
+
+def _renamed(state: State, own: Mapping[str, torch.Tensor]) -> Iterator[tuple[str, torch.Tensor]]:
+    """open_clip's tensors under transformers' names; the inverse of `to_open_clip`."""
+    for ours, theirs in _VISION + _TEXT:
+        yield ours, state[theirs].reshape(own[ours].shape)
+    for ours, theirs in _TRANSPOSED:
+        yield ours, state[theirs].t().contiguous()
+    for ours, theirs in _TOWERS:
+        for layer in range(_layers(own, f"{ours}.encoder.layers.")):
+            mine, other = f"{ours}.encoder.layers.{layer}.", f"{theirs}.resblocks.{layer}."
+            for part in ("weight", "bias"):
+                for a, b in _BLOCK:
+                    yield f"{mine}{a}.{part}", state[f"{other}{b}.{part}"]
+                for letter, values in zip("qkv", state[f"{other}attn.in_proj_{part}"].chunk(3), strict=True):
+                    yield f"{mine}self_attn.{letter}_proj.{part}", values
+
+
+def infer_config(state: State, *, activation: str, arch: str | None, where: str) -> Any:
+    """Architecture from shapes; only the head width of the largest models needs their name."""
+    from transformers import CLIPConfig
+
+    needed = ["visual.conv1.weight", "visual.positional_embedding", "visual.proj", "positional_embedding"]
+    needed += ["token_embedding.weight", "text_projection"]
+    needed += [f"{tower}.resblocks.0.mlp.c_fc.weight" for _, tower in _TOWERS]
+    problems = Problems(f"{where}: not the state dict of a CLIP ViT as open_clip names it")
+    for name in needed:
+        if name not in state:
+            problems.add("missing", name)
+    problems.raise_if_any(f"Found {len(state)} tensors, the first of them: {', '.join(list(state)[:5])}")
+
+    vision_width, channels, patch, _ = state["visual.conv1.weight"].shape
+    grid = round((len(state["visual.positional_embedding"]) - 1) ** 0.5)
+    context, text_width = state["positional_embedding"].shape
+    vocabulary = len(state["token_embedding.weight"])
+    if vocabulary != CLIP_VOCABULARY:
+        raise UserError(
+            f"{where}: the text tower has {vocabulary} tokens, CLIP's tokenizer {CLIP_VOCABULARY}; "
+            "save the model as a transformers folder with its own tokenizer and load that with hf:"
+        )
+    found = (vision_width, patch, grid * patch, text_width)
+    vision_heads = _vision_heads(found, arch, where)
+    embed = state["visual.proj"].shape[1]
+
+    def tower(width: int, heads: int, prefix: str) -> dict[str, Any]:
+        return {
+            "hidden_size": width,
+            "num_attention_heads": heads,
+            "num_hidden_layers": _layers(state, f"{prefix}.resblocks."),
+            "intermediate_size": len(state[f"{prefix}.resblocks.0.mlp.c_fc.weight"]),
+            "hidden_act": ACTIVATIONS[activation],
+            "projection_dim": embed,
+        }
+
+    return CLIPConfig(
+        projection_dim=embed,
+        vision_config=tower(vision_width, vision_heads, "visual.transformer")
+        | {"image_size": grid * patch, "patch_size": patch, "num_channels": channels},
+        text_config=tower(text_width, text_width // HEAD_WIDTH, "transformer")
+        | {"vocab_size": vocabulary, "max_position_embeddings": context}
+        | {
+            "bos_token_id": CLIP_VOCABULARY - 2,
+            "eos_token_id": CLIP_VOCABULARY - 1,
+            "pad_token_id": CLIP_VOCABULARY - 1,
+        },
+    )
+
+
+def _vision_heads(found: tuple[int, int, int, int], arch: str | None, where: str) -> int:
+    width = found[0]
+    if arch is None:
+        if any(width == known[0] and width // HEAD_WIDTH != known[4] for known in ARCHITECTURES.values()):
+            names = ", ".join(name for name, known in ARCHITECTURES.items() if known[0] == width)
+            raise UserError(f"{where}: a vision tower {width} wide has heads of no standard width; add &arch={names}")
+        return width // HEAD_WIDTH
+    known = ARCHITECTURES[arch]
+    if found != known[:4]:
+        parts = ("vision width", "patch size", "image size", "text width")
+        wrong = [f"{part} {a} instead of {b}" for part, a, b in zip(parts, found, known, strict=False) if a != b]
+        raise UserError(f"{where}: the weights are not those of {arch}: {', '.join(wrong)}")
+    return known[4]
+
+
+def _layers(names: Mapping[str, Any], prefix: str) -> int:
+    return len({name[len(prefix) :].split(".")[0] for name in names if name.startswith(prefix)})
+
+
+def _refuse_others(state: State, where: str) -> None:
+    """Known architectures that look similar and are not this one."""
+    reason = ""
+    if any(name.startswith(("visual.layer1.", "visual.attnpool.")) for name in state):
+        reason = "a ResNet CLIP; only vision transformers are converted"
+    elif any(name.startswith("text_decoder.") for name in state):
+        reason = "a CoCa model"
+    elif any("roberta" in name or name.startswith("text.transformer.") for name in state):
+        reason = "a model with a text tower of its own"
+    elif any(name.startswith("visual.trunk.") for name in state):
+        reason = "a model whose vision tower is timm's"
+    elif any(name.startswith(("text_model.", "vision_model.")) for name in state):
+        raise UserError(f"{where}: already in transformers' format; load its folder with hf:FOLDER")
+    if reason:
+        raise UserError(f"{where}: {reason}. Load it through openclip:ARCH/PRETRAINED (or py:module:factory).")

@@ -1,0 +1,148 @@
+"""`openclip:ARCH/PRETRAINED`: architectures transformers lacks, through open_clip itself (an extra).
+
+A plain ViT CLIP is better converted (`checkpoint:`), which shares one forward pass with everything else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from PIL import Image
+
+from equipoise.errors import UserError, did_you_mean
+from equipoise.models.base import Floats
+from equipoise.models.clip import BATCH, pick_device, pick_dtype, unit_rows, weight_sha256
+
+INSTALL = "pip install 'equipoise[openclip]' (in an environment of its own: it brings torchvision)"
+
+
+class OpenClipModel:
+    """open_clip's model, tokenizer and preprocessing as they are, behind the two methods of an Embedder."""
+
+    def __init__(
+        self, spec: str, network: Any, tokenizer: Any, preprocess: Any, *, device: str, dtype: str, arch: str
+    ) -> None:
+        self.spec = spec
+        self.tokenizer = tokenizer
+        self.preprocess = preprocess
+        self.device = torch.device(pick_device(device))
+        self.dtype = pick_dtype(dtype)
+        self.card: dict[str, Any] = {
+            "spec": spec,
+            "weight_sha256": weight_sha256(network),
+            "architecture": {"class": f"open_clip {arch}"},
+            "activation": _activations(network),
+            "preprocessing": str(preprocess),
+            "tokenizer": {"name": type(tokenizer).__name__, "sha256": _probe_sha256(tokenizer)},
+            "context_length": int(getattr(tokenizer, "context_length", None) or network.context_length),
+            "dtype": dtype,
+            "parameters": sum(parameter.numel() for parameter in network.parameters()),
+        }
+        self.network = network.to(device=self.device, dtype=self.dtype).eval()
+
+    @torch.inference_mode()
+    def embed_images(self, images: Sequence[Image.Image]) -> Floats:
+        batches = [
+            unit_rows(self.network.encode_image(torch.stack(rows).to(self.device, self.dtype)))
+            for start in range(0, len(images), BATCH)
+            if (rows := [self.preprocess(image) for image in images[start : start + BATCH]])
+        ]
+        return np.concatenate(batches)
+
+    @torch.inference_mode()
+    def embed_texts(self, texts: Sequence[str]) -> Floats:
+        batches = [
+            unit_rows(self.network.encode_text(self.tokenizer(list(texts[start : start + BATCH])).to(self.device)))
+            for start in range(0, len(texts), BATCH)
+        ]
+        return np.concatenate(batches)
+
+
+def load_openclip(rest: str, *, spec: str, device: str = "auto", dtype: str = "float32") -> OpenClipModel:
+    open_clip = import_open_clip()
+    arch, _, pretrained = rest.partition("/")
+    if arch not in open_clip.list_models():
+        raise UserError(f"{spec}: open_clip has no architecture {arch!r}.{did_you_mean(arch, open_clip.list_models())}")
+    tags = open_clip.list_pretrained_tags_by_model(arch)
+    if not pretrained:
+        raise UserError(f"{spec}: which weights? openclip:{arch}/PRETRAINED, one of: {', '.join(tags)}")
+    if pretrained not in tags:
+        if Path(pretrained).exists():
+            raise UserError(
+                f"{spec}: a file's activation must be stated: checkpoint:{pretrained}?act=quickgelu (or gelu)"
+            )
+        raise UserError(
+            f"{spec}: {arch} has no weights {pretrained!r} ({', '.join(tags)}).{did_you_mean(pretrained, tags)}"
+        )
+    _refuse_wrong_activation(open_clip, arch, pretrained, spec)
+    print(f"open_clip: loading {arch} {pretrained} (downloaded first where it is not cached)", file=sys.stderr)
+    try:
+        network, _, preprocess = open_clip.create_model_and_transforms(arch, pretrained=pretrained, device="cpu")
+    except (OSError, RuntimeError) as error:
+        raise UserError(f"{spec}: open_clip could not load it ({str(error).splitlines()[0][:300]})") from error
+    tokenizer = open_clip.get_tokenizer(arch)
+    return OpenClipModel(spec, network, tokenizer, preprocess, device=device, dtype=dtype, arch=arch)
+
+
+def import_open_clip() -> Any:
+    """open_clip, also beside a CPU build of torch, where torchvision fails on operators it was built without.
+
+    Declaring the two missing schemas (never called by us) and importing torchvision a second time suffices.
+    """
+    try:
+        try:
+            import torchvision  # noqa: F401
+        except RuntimeError as error:
+            if "torchvision::nms" not in str(error):
+                raise
+            _declare_operators()
+        return importlib.import_module("open_clip")
+    except (ImportError, RuntimeError) as error:
+        raise UserError(f"open_clip cannot be used here ({error}): {INSTALL}") from error
+
+
+def _declare_operators() -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "torchvision"]:
+        del sys.modules[name]
+    library: Any = _untyped.Library("torchvision", "DEF")
+    library.define("nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+    library.define("qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+    _DECLARED.append(library)  # the declaration lives as long as this object
+    importlib.import_module("torchvision")
+
+
+_untyped: Any = torch.library
+_DECLARED: list[Any] = []
+
+
+def _refuse_wrong_activation(open_clip: Any, arch: str, pretrained: str, spec: str) -> None:
+    """open_clip only warns when weights trained with QuickGELU meet a GELU config, or the other way round."""
+    trained = bool(open_clip.get_pretrained_cfg(arch, pretrained).get("quick_gelu", False))
+    configured = bool(open_clip.get_model_config(arch).get("quick_gelu", False))
+    if trained == configured:
+        return
+    name, other = ("QuickGELU", f"{arch}-quickgelu") if trained else ("GELU", arch.removesuffix("-quickgelu"))
+    raise UserError(f"{spec}: these weights were trained with {name}; use openclip:{other}/{pretrained}")
+
+
+def _activations(network: Any) -> dict[str, str]:
+    """The activation of each tower's first MLP, as far as it can be seen."""
+    found: dict[str, str] = {}
+    for name, module in network.named_modules():
+        kind = type(module).__name__
+        if "GELU" in kind.upper():
+            found.setdefault("vision" if name.startswith("visual") else "text", kind)
+    return found
+
+
+def _probe_sha256(tokenizer: Any) -> str:
+    """A tokenizer is known by what it does: hash of its tokens for a fixed text."""
+    probe = tokenizer(["A photo of 2 dogs' bowls, isn't it? Café naïve über 𝄞"])
+    return hashlib.sha256(np.asarray(probe).astype("<i8").tobytes()).hexdigest()
