@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from equipoise import benchmarks
 from equipoise.benchmarks import fetch as module
 from equipoise.benchmarks.addresses import ADDRESSES, BY_HAND
 from equipoise.benchmarks.base import PAIR_CHANCE, Benchmark, Download
@@ -301,7 +302,8 @@ def test_archives_are_unpacked_and_not_fetched_again(server: Server, tmp_path: P
     run(plan(bench, tmp_path))
     assert left(tmp_path) == ["images/val.zip.unpacked", "images/val/1.jpg", "images/val/2.jpg"]
     assert not plan(bench, tmp_path).todo
-    assert plan(bench, tmp_path, images=False).steps == ()
+    without = plan(bench, tmp_path, images=False)
+    assert without.steps == () and without.command.endswith(" --no-images")
 
     (tmp_path / "images/val/1.jpg").unlink()
     (tmp_path / "images/val/2.jpg").unlink()
@@ -405,9 +407,15 @@ def test_addresses_are_sound(shared_data: Path) -> None:
     assert compared >= 6 + 4 + 9 + 1 + 7
 
 
-def test_addresses_can_be_planned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", ADDRESSES)
+def test_addresses_are_what_the_loader_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")  # asks nobody
-    for name, downloads in ADDRESSES.items():
-        todo = plan(benchmark(*downloads, name=name), tmp_path / name)
-        assert len({step.path for step in todo.steps}) == len(downloads) > 0
-        assert todo.get == BY_HAND.get(name, "")
+    bench = benchmarks.get(name)
+    todo = plan(bench, tmp_path)
+    assert len({step.path for step in todo.steps}) == len(ADDRESSES[name])
+    assert todo.get == BY_HAND.get(name, "")
+    annotations = {step.download.to.rpartition(".")[0] for step in todo.steps if not step.download.unpack}
+    if name == "negclip":
+        assert annotations == {"valid_neg_clip"}
+    elif not name.startswith("replace"):
+        assert annotations == set(bench.splits)

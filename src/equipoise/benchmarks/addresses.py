@@ -189,17 +189,30 @@ ADDRESSES: dict[str, tuple[Download, ...]] = {
     "sugarcrepe": (*SUGARCREPE, COCO_VAL2017),
     "sugarcrepe-pp": (*SUGARCREPE_PP, COCO_VAL2017),
     "valse": (*VALSE, COCO_VAL2017, COCO_VAL2014, COCO_TRAIN2014, SWIG),
-    "vl-checklist": (*VL_CHECKLIST_VG, *VL_CHECKLIST_REST, *VISUAL_GENOME, SWIG),
+    "vl-checklist": (
+        *VL_CHECKLIST_VG,
+        *VL_CHECKLIST_REST,
+        *(replace(part, to=part.to.replace("images/", "images/vg/", 1)) for part in VISUAL_GENOME),
+        SWIG,
+    ),
     "negclip": (*NEGCLIP, replace(COCO_VAL2014, to="images/coco/val2014.zip")),  # as the file writes its paths
 }
+
+_SWIG_LINK = "SWiG's photos unpack to images/images_512/ and are looked for in swig/: ln -s images_512 OUT/images/swig"
 
 # What these still lack.
 BY_HAND: dict[str, str] = {
     "valse": (
-        "Photos of Visual7W (existence, counting): http://vision.stanford.edu/yukezhu/visual7w_images.zip, plain http, "
-        "so check it.\n"
-        "Photos of VisDial's validation set 2018 (coreference-hard): https://visualdialog.org/data"
+        "Photos of Visual7W (existence, counting) as images/visual7w/: "
+        "http://vision.stanford.edu/yukezhu/visual7w_images.zip (plain http, so not fetched here)\n"
+        "Photos of VisDial's validation set (coreference-hard) as images/VisualDialog_val2018/: "
+        f"https://visualdialog.org/data\n{_SWIG_LINK}"
     ),
-    "vl-checklist": "Photos of HAKE: https://github.com/DirtyHarryLYL/HAKE/tree/master/Images",
-    "negclip": "The training file of NegCLIP: https://github.com/vinid/neg_clip (the validation file is fetched).",
+    "vl-checklist": (
+        f"Photos of HAKE as images/hake/: https://github.com/DirtyHarryLYL/HAKE/tree/master/Images\n{_SWIG_LINK}"
+    ),
+    "negclip": (
+        "The training table, train_neg_clip.tsv, and COCO's train2014 as images/coco/train2014/, if you want to train: "
+        "https://github.com/mertyg/vision-language-models-are-bows"
+    ),
 }

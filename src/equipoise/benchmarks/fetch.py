@@ -65,6 +65,7 @@ class Plan:
     into: Path
     steps: tuple[Step, ...]
     get: str
+    images: bool = True
 
     @property
     def todo(self) -> tuple[Step, ...]:
@@ -77,7 +78,7 @@ class Plan:
 
     @property
     def command(self) -> str:
-        return f"equipoise bench fetch {self.name} --out {self.into}"
+        return f"equipoise bench fetch {self.name} --out {self.into}" + ("" if self.images else " --no-images")
 
     def describe(self) -> str:
         """What is there, what will be downloaded and how large, and what is left to do by hand."""
@@ -92,12 +93,12 @@ class Plan:
                 lines.append(f"  {where}  {size}{part}{after}  from {step.download.url}")
         if self.todo:
             unknown = sum(step.size is None for step in self.todo)
-            more = f", and {unknown} of unknown size" if unknown else ""
+            more = f", {unknown} of them of unknown size" if unknown else ""
             lines.append(f"To download: {_bytes(self.missing)} in {len(self.todo)} file(s){more}.")
         elif self.steps:
             lines.append("Nothing to download.")
         if self.get:
-            lines += ["By hand, as it has no stable address:", *(f"  {line}" for line in self.get.splitlines())]
+            lines += ["By hand, for want of a stable address:", *(f"  {line}" for line in self.get.splitlines())]
         return "\n".join(lines)
 
 
@@ -128,7 +129,7 @@ def plan(benchmark: Benchmark, into: str | Path, images: bool = True) -> Plan:
             steps.append(Step(entry, path, entry.size, part.stat().st_size if part.exists() else 0, False))
     problems.raise_if_any("Move them away, or fetch into another folder: nothing of yours is overwritten.")
     by_hand = BY_HAND.get(benchmark.name, "") if entries else benchmark.get
-    return Plan(benchmark.name, into, _with_sizes(steps), by_hand)
+    return Plan(benchmark.name, into, _with_sizes(steps), by_hand, images)
 
 
 def _with_sizes(steps: list[Step]) -> tuple[Step, ...]:
