@@ -98,7 +98,7 @@ def evaluate(
     }
     result = Result(record, scoring.rows, outcomes)
     if out is not None:
-        write_run(Path(out), record, scoring.rows, outcomes)
+        write_run(Path(out), record, scoring.rows, outcomes, {item.id: item for item in items})
     return result
 
 
@@ -119,7 +119,7 @@ def evaluate_benchmarks(
     is already finished in `out` for the same model and items is read, not computed.
     """
     loaded = []  # every benchmark is read before the first is scored: a typing error must not cost hours
-    for name in (one for name in names for one in benchmarks.expand(name)):
+    for name in [one for wanted in names for one in benchmarks.expand(wanted)]:
         folder = source or data
         if folder is None and name in benchmarks.names() and benchmarks.get(name).drawn:
             folder = default_cache() / "world"

@@ -16,17 +16,34 @@ from typing import Any
 import equipoise
 from equipoise.errors import UserError
 from equipoise.files import atomic_write, read_json, write_json
+from equipoise.items import Item
 from equipoise.metrics import Outcomes
-from equipoise.scores import ItemScores, score_json
+from equipoise.scores import ItemScores
 
 SCHEMA = 1
 
 
-def write_run(folder: Path, result: Mapping[str, Any], rows: Sequence[ItemScores], outcomes: Outcomes) -> None:
-    """Write a finished run; nothing of it is visible as finished before everything is on disk."""
+def write_run(
+    folder: Path,
+    result: Mapping[str, Any],
+    rows: Sequence[ItemScores],
+    outcomes: Outcomes,
+    items: Mapping[str, Item],
+) -> None:
+    """Write a finished run; nothing of it is visible as finished before everything is on disk.
+
+    The texts go beside their scores, so that a run can be read, and its failures looked at, without the benchmark.
+    """
     with atomic_write(folder / "items.jsonl") as handle:
         for index, row in enumerate(rows):
-            handle.write(json.dumps(score_json(row, outcomes.of(index)), ensure_ascii=False) + "\n")
+            record = row.model_dump(exclude_none=True) | {"outcome": outcomes.of(index)}
+            if item := items.get(row.id):
+                record["texts"] = {
+                    "caption": item.caption,
+                    "positives": [text.text for text in item.positives],
+                    "negatives": [text.text for text in item.negatives],
+                }
+            handle.write(json.dumps(record, ensure_ascii=False) + "\n")
     write_json(folder / "result.json", {"schema": SCHEMA, **result})
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -25,7 +24,7 @@ class TextScores(BaseModel):
 class ItemScores(BaseModel):
     """How high a model puts each text of one item for its image."""
 
-    model_config = ConfigDict(strict=True, frozen=True, extra="ignore")  # items.jsonl also holds the outcome
+    model_config = ConfigDict(strict=True, frozen=True, extra="ignore")  # a run also keeps outcome and texts
     id: str
     image: str | None = None  # what the bootstrap clusters by; the item itself where it is missing
     caption: float
@@ -60,9 +59,3 @@ def require_finite(scores: Iterable[ItemScores], subject: str) -> None:
             if bad:
                 problems.add(f"item {score.id!r}", f"{field}: expected finite scores, found {bad[0]}")
     problems.raise_if_any("A model that gives such scores is broken for these items: look at its weights and dtype.")
-
-
-def score_json(score: ItemScores, outcome: Mapping[str, Any]) -> dict[str, Any]:
-    """A line of a run's items.jsonl: the scores and what was made of them."""
-    record = score.model_dump(exclude_none=True)
-    return {**record, "outcome": dict(outcome)}
