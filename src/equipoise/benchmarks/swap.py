@@ -7,6 +7,7 @@ taken apart only if its own fields leave one way to do it.
 
 from __future__ import annotations
 
+import itertools
 import logging
 import re
 from collections.abc import Iterator, Sequence
@@ -118,13 +119,14 @@ def _divide(caption: str, middle: tuple[int, int], attributes: tuple[str, str]) 
 def read(source: Path, splits: Sequence[str] = ()) -> tuple[list[Item], list[Misfit]]:
     """The items of ARO's file below `source`, and the records that do not fit the pattern."""
     misfits: list[Misfit] = []
+    numbers = itertools.count()
 
-    def build(split: str, key: str, record: _Record) -> Iterator[Item]:
-        parts = take_apart(record)
+    def build(split: str, _: str, record: _Record) -> Iterator[Item]:
+        index, parts = next(numbers), take_apart(record)
         if isinstance(parts, str):
-            misfits.append(Misfit(int(key), record.true_caption, parts))
+            misfits.append(Misfit(index, record.true_caption, parts))
         else:
-            yield _item(split, int(key), record, parts)
+            yield _item(split, index, record, parts)
 
     files = reading.choose("swap", source, {"swap": "visual_genome_attribution.json"}, splits)
     try:
@@ -172,8 +174,10 @@ BENCHMARK = Benchmark(
     chance=TRIPLE_CHANCE,
     ties="all comparisons are strict: a tie is wrong and not brittle",
     licence="MIT (ARO's annotations); Visual Genome images CC BY 4.0",
-    citation="Kamath, Hsieh, Chang, Krishna: The Hard Positive Truth about Vision-Language Compositionality, ECCV 2024; "
-    "made from ARO (Yuksekgonul et al., ICLR 2023)",
+    citation=(
+        "Kamath, Hsieh, Chang, Krishna: The Hard Positive Truth about Vision-Language Compositionality, ECCV 2024; "
+        "made from ARO (Yuksekgonul et al., ICLR 2023)"
+    ),
     url="https://github.com/amitakamath/hard_positives",
     get=(
         "1. Annotations: visual_genome_attribution.json, which the loaders of "
