@@ -1,0 +1,267 @@
+"""A caption as the operations see it: words and fixed compounds, each with its kind and lemma, and noun phrases.
+
+A caption is tagged once. Compounds ("hot dog", "in front of") become one unit, so that no operation can
+edit a part of them: "within front of" and "hot cat" cannot be written at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+from equipoise.perturb.forms import noun_lemma, verb_lemma
+from equipoise.perturb.sources.files import compounds
+from equipoise.words.tagging import Token, tag
+
+Kind = Literal[
+    "noun", "adjective", "verb", "be", "preposition", "determiner", "number", "and", "pronoun", "adverb", "to", "mark",
+    "relative", "fixed", "other",
+]  # fmt: skip
+
+
+class Unit(NamedTuple):
+    """One word, mark or compound: `caption.text[start:end] == text`."""
+
+    text: str
+    word: str  # in lower case
+    start: int
+    end: int
+    kind: Kind
+    lemma: str
+    pos: str
+
+
+class NounPhrase(NamedTuple):
+    """Units `start:end`; `head` is the last noun, `core` where the words after the determiner begin."""
+
+    start: int
+    core: int
+    head: int
+
+    @property
+    def end(self) -> int:
+        return self.head + 1
+
+
+_BE = frozenset("is are was were be been being 's 're am".split())
+_CLAUSE = frozenset("that which who whom whose where while when as because if though although but so than".split())
+_QUANTITY = frozenset("several many few various multiple numerous".split())
+_VERBS_ALSO = frozenset("parked seated dressed topped covered filled surrounded".split())
+# Heads of "a group of people": the phrase speaks of what follows "of".
+COLLECTIVES = frozenset(
+    "group couple pair bunch herd flock lot number row line crowd pile variety assortment collection set team stack "
+    "array selection gathering throng plenty dozen".split()
+)
+
+
+def _kind(token: Token, word: str) -> Kind:
+    pos = token.pos
+    if word in _BE or (word in {"has", "have", "had"} and pos.startswith("VB")):
+        return "be" if word in _BE else "verb"
+    if word in {"and", "&", "or"}:
+        return "and"
+    if word in _CLAUSE and pos != "DT":
+        return "relative"
+    if word in _QUANTITY:
+        return "adjective"
+    if word in _VERBS_ALSO:
+        return "verb" if pos != "JJ" else "adjective"
+    if pos.startswith("NN"):
+        return "noun"
+    if pos.startswith("JJ"):
+        return "adjective"
+    if pos.startswith("VB"):
+        return "verb"
+    if pos in {"DT", "PRP$", "WP$", "PDT"}:
+        return "determiner"
+    if pos in {"PRP", "EX", "WP"}:
+        return "pronoun"
+    if pos == "CD":
+        return "number"
+    if pos in {"IN", "RP"}:
+        return "preposition"
+    if pos == "TO":
+        return "to"
+    if pos.startswith(("RB", "WRB")):
+        return "adverb"
+    if pos in {".", ",", ":", "(", ")", '"', "``", "''", "SYM", "#", "$"} or not word[:1].isalnum():
+        return "mark"
+    return "other"
+
+
+@dataclass(frozen=True)
+class Caption:
+    """The text, and the other captions of the same image where they are known."""
+
+    text: str
+    others: tuple[str, ...] = ()
+    tokens: tuple[Token, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tokens", tuple(tag(self.text)))
+
+    @cached_property
+    def units(self) -> tuple[Unit, ...]:
+        return tuple(self._read_units())
+
+    def _read_units(self) -> Iterator[Unit]:
+        tokens, place = self.tokens, 0
+        words = [token.text.lower() for token in tokens]
+        while place < len(tokens):
+            token, word = tokens[place], words[place]
+            if found := _compound_at(words, tokens, place, self.text):
+                length, kind, lemma = found
+                last = tokens[place + length - 1]
+                pos = last.pos if kind == "noun" else "IN" if kind == "preposition" else "FW"
+                if kind == "noun":
+                    pos = "NNS" if words[place + length - 1] != lemma.split()[-1] else "NN"
+                text = self.text[token.start : last.end]
+                yield Unit(text, " ".join(words[place : place + length]), token.start, last.end, kind, lemma, pos)
+                place += length
+                continue
+            kind = _kind(token, word)
+            lemma = noun_lemma(word) if kind == "noun" else verb_lemma(word) if kind == "verb" else word
+            yield Unit(token.text, word, token.start, token.end, kind, lemma, token.pos)
+            place += 1
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """Every word and lemma of the caption."""
+        found = {token.text.lower() for token in self.tokens}
+        return frozenset(found | {unit.lemma for unit in self.units} | {unit.word for unit in self.units})
+
+    @cached_property
+    def other_words(self) -> frozenset[str]:
+        """Every word and lemma of the other captions of the image."""
+        found: set[str] = set()
+        for text in self.others:
+            found |= Caption(text).words
+        return frozenset(found)
+
+    @cached_property
+    def phrases(self) -> tuple[NounPhrase, ...]:
+        return tuple(_noun_phrases(self.units))
+
+    @cached_property
+    def phrase_at(self) -> dict[int, NounPhrase]:
+        """Unit -> the noun phrase it belongs to."""
+        return {place: phrase for phrase in self.phrases for place in range(phrase.start, phrase.end)}
+
+    def text_of(self, start: int, end: int) -> str:
+        """The text of units `start:end`."""
+        return self.text[self.units[start].start : self.units[end - 1].end]
+
+    def is_plural(self, phrase: NounPhrase) -> bool:
+        head = self.units[phrase.head]
+        if head.pos in {"NNS", "NNPS"} or head.word in {"people", "cattle", "police"}:
+            return True
+        return head.word in SAME_PLURAL and self.units[phrase.start].word not in {"a", "an", "one", "this", "another"}
+
+    def object_of(self, place: int) -> str | None:
+        """Head lemma of the noun phrase that begins right after unit `place`."""
+        units, after = self.units, place + 1
+        while after < len(units) and units[after].kind == "adverb":
+            after += 1
+        phrase = self.phrase_at.get(after)
+        return None if phrase is None or phrase.start != after else self.head_lemma(phrase)
+
+    def head_lemma(self, phrase: NounPhrase) -> str:
+        """The noun a phrase speaks of: people, in "a group of people"."""
+        units, head = self.units, self.units[phrase.head]
+        after = phrase.end
+        if head.lemma in COLLECTIVES and after + 1 < len(units) and units[after].word == "of":
+            inner = self.phrase_at.get(after + 1)
+            if inner is not None:
+                return units[inner.head].lemma
+        return head.lemma
+
+    def subjects_of(self, place: int) -> tuple[str, ...]:
+        """Head lemmas that may be the subject of the verb or preposition at `place`, the nearest first."""
+        units, before = self.units, place - 1
+        while before >= 0 and (units[before].kind in {"be", "adverb", "relative", "to"} or units[before].word == "has"):
+            before -= 1
+        phrase = self.phrase_at.get(before) if before >= 0 else None
+        if phrase is None or phrase.head != before:
+            return (self.head_lemma(self.phrases[0]),) if self.phrases and self.phrases[0].end <= place else ()
+        found = [units[phrase.head].lemma]
+        while phrase.start >= 2 and units[phrase.start - 1].kind == "preposition":
+            outer = self.phrase_at.get(phrase.start - 2)
+            if outer is None or outer.head != phrase.start - 2:
+                break
+            phrase = outer
+            found.append(units[phrase.head].lemma)
+        return tuple(found)
+
+
+SAME_PLURAL = frozenset("sheep deer fish aircraft moose bison elk antelope broccoli".split())
+
+
+def _compound_at(
+    words: list[str], tokens: tuple[Token, ...], place: int, text: str
+) -> tuple[int, Literal["noun", "fixed", "preposition"], str] | None:
+    """(tokens, kind, lemma) of the longest compound that begins at `place`."""
+    for compound in compounds().get(words[place], ()):
+        length = len(compound.words)
+        found = words[place : place + length]
+        if len(found) < length or found[:-1] != list(compound.words[:-1]):
+            continue
+        last = found[-1]
+        if last != compound.words[-1] and not (compound.kind == "noun" and noun_lemma(last) == compound.words[-1]):
+            continue
+        if any(not text[tokens[i].end : tokens[i + 1].start].isspace() for i in range(place, place + length - 1)):
+            continue
+        return length, compound.kind, " ".join(compound.words)
+    return None
+
+
+def _noun_phrases(units: tuple[Unit, ...]) -> Iterator[NounPhrase]:
+    place = 0
+    while place < len(units):
+        start = place
+        while place < len(units) and (
+            units[place].kind in {"determiner", "number"} or units[place].word in {"other", "few", "dozen"}
+        ):
+            place += 1
+        core, head = place, -1
+        while place < len(units) and _in_phrase(units, place, core, start):
+            if units[place].kind == "noun":
+                head = place
+            place += 1
+        if head >= 0:
+            if head + 2 < len(units) and units[head + 1].pos == "POS":  # a man's hand: one phrase with two heads
+                yield NounPhrase(start, core, head)
+                place = head + 2
+                continue
+            yield NounPhrase(start, core, head)
+            place = head + 1
+        else:
+            place = start + 1
+
+
+def _in_phrase(units: tuple[Unit, ...], place: int, core: int, start: int) -> bool:
+    unit = units[place]
+    if unit.kind in {"noun", "adjective"}:
+        return True
+    if unit.kind == "number":
+        return True
+    following = units[place + 1].kind if place + 1 < len(units) else "mark"
+    if unit.kind == "adverb":
+        return following in {"adjective", "verb"} and place == core and core > start
+    if unit.word in {"and", ","}:  # a black and white cat
+        before = units[place - 1]
+        return place > core and before.kind == "adjective" and following == "adjective" and _ends_in_noun(units, place)
+    if unit.pos in {"VBN", "VBD", "VBG"} and following in {"noun", "adjective"}:
+        opens = place == core and core > start and units[core - 1].kind in {"determiner", "number"}
+        before = units[place - 1].kind if place > core else "determiner"
+        return opens or (unit.pos != "VBG" and place > core and before in {"noun", "adverb", "adjective"})
+    return False
+
+
+def _ends_in_noun(units: tuple[Unit, ...], place: int) -> bool:
+    """The adjectives after this "and" come to a noun, so that the phrase goes on."""
+    place += 1
+    while place < len(units) and (units[place].kind == "adjective" or units[place].word in {"and", ","}):
+        place += 1
+    return place < len(units) and units[place].kind == "noun"

@@ -1,0 +1,111 @@
+"""Word forms: lemmas, inflection, capitals, and writing an edit into a caption with its article mended."""
+
+from __future__ import annotations
+
+import functools
+import re
+
+from equipoise.words.articles import article_for
+
+_IRREGULAR_PLURAL = {"person": "people", "child": "children", "mitten": "mittens", "hoof": "hooves"}
+_NOUN_LEMMAS = {
+    "people": "people", "men": "man", "women": "woman", "children": "child", "kids": "kid", "glasses": "glasses",
+    "sunglasses": "sunglasses", "scissors": "scissors", "pants": "pants", "jeans": "jeans", "shorts": "shorts",
+    "clothes": "clothes", "skis": "ski", "woods": "woods", "bus": "bus", "buses": "bus", "busses": "bus",
+    "grass": "grass", "glass": "glass", "teeth": "tooth", "leaves": "leaf", "goods": "goods", "tennis": "tennis",
+    "cattle": "cattle", "headphones": "headphones", "toppings": "topping", "frisbees": "frisbee", "dress": "dress",
+    "fries": "fry", "stairs": "stairs", "series": "series", "pajamas": "pajamas", "christmas": "christmas",
+    "dice": "dice", "canvas": "canvas", "lens": "lens", "trousers": "trousers", "goggles": "goggles",
+    "utensils": "utensil", "eyeglasses": "eyeglasses", "pliers": "pliers",
+}  # fmt: skip
+
+
+@functools.cache
+def noun_lemma(word: str) -> str:
+    if word in _NOUN_LEMMAS:
+        return _NOUN_LEMMAS[word]
+    if not word.endswith(("s", "en", "i", "ae", "a", "eet", "ice")) or len(word) < 4 or word.endswith(("ss", "us", "is")):
+        return word
+    found = _lemma(word, "NOUN")
+    return found or word
+
+
+@functools.cache
+def verb_lemma(word: str) -> str:
+    if word in {"laying", "lays", "laid"}:
+        return "lay"
+    if word in {"lying", "lies"}:
+        return "lie"
+    if word in {"seated", "parked"}:
+        return word.removesuffix("ed") if word == "parked" else "seat"
+    return _lemma(word, "VERB") or word
+
+
+def _lemma(word: str, upos: str) -> str:
+    import lemminflect
+
+    found = lemminflect.getLemma(word, upos=upos)
+    return found[0] if found else ""
+
+
+@functools.cache
+def inflect(phrase: str, pos: str) -> str:
+    """`phrase` in the form `pos`: its last word for nouns (traffic lights), its first for verbs (looking at)."""
+    words = phrase.split(" ")
+    if pos in {"NNS", "NNPS"}:
+        words[-1] = plural(words[-1])
+    elif pos in {"VBG", "VBZ", "VBD", "VBN"}:
+        words[0] = _verb_form(words[0], pos)
+    return " ".join(words)
+
+
+@functools.cache
+def plural(word: str) -> str:
+    if word in _IRREGULAR_PLURAL:
+        return _IRREGULAR_PLURAL[word]
+    if word in {"sheep", "deer", "fish", "aircraft", "moose", "bison", "elk", "broccoli", "people", "cattle"}:
+        return word
+    import lemminflect
+
+    if "-" in word and word.split("-")[-1] in {"up"}:
+        return word + "s"
+    found = lemminflect.getInflection(word, tag="NNS")
+    regular = [form for form in found if form.endswith("s")]
+    if word in {"man", "woman", "foot", "tooth", "mouse", "goose", "ox", "policeman", "fireman"} or not regular:
+        return found[0] if found else word + "s"
+    return regular[0]
+
+
+def _verb_form(word: str, pos: str) -> str:
+    if word == "be":
+        return {"VBG": "being", "VBZ": "is", "VBD": "was", "VBN": "been"}[pos]
+    if word == "lie":
+        return {"VBG": "lying", "VBZ": "lies", "VBD": "lay", "VBN": "lain"}[pos]
+    import lemminflect
+
+    found = lemminflect.getInflection(word, tag=pos)
+    return found[0] if found else word
+
+
+def like(original: str, new: str) -> str:
+    """`new` with the capitals of `original`."""
+    if original.isupper() and len(original) > 1:
+        return new.upper()
+    if original[:1].isupper():
+        return new[:1].upper() + new[1:]
+    return new
+
+
+_ARTICLE_BEFORE = re.compile(r"(?:^|(?<=[\s(\"'“]))([Aa]n?)(\s+)$")
+
+
+def write_edit(text: str, start: int, end: int, new: str) -> str:
+    """`text` with `start:end` replaced by `new`, the article just before it mended for the new word."""
+    new = like(text[start:end], new)
+    before = text[:start]
+    if match := _ARTICLE_BEFORE.search(before):
+        right = article_for(new.split()[0]) if new else match[1]
+        before = before[: match.start(1)] + like(match[1], right) + match[2]
+    if start and text[start - 1] in ".!?" and new[:1].islower():
+        before += " "
+    return before + new + text[end:]

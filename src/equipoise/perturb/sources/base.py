@@ -1,0 +1,32 @@
+"""What a word source offers: replacements for a stretch of a caption, each with how likely it should be drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple, Protocol
+
+from equipoise.perturb.caption import Caption
+from equipoise.perturb.sources.files import Section
+
+
+class Proposal(NamedTuple):
+    """Characters `start:end` of the caption may become `to`; weights are relative within one call."""
+
+    start: int
+    end: int
+    to: str
+    target: Section
+    by: str
+    weight: float
+
+
+class Source(Protocol):
+    name: str
+
+    def synonyms(self, caption: Caption, target: Section) -> Iterator[Proposal]:
+        """Replacements that keep the meaning."""
+        ...
+
+    def contrasts(self, caption: Caption, target: Section) -> Iterator[Proposal]:
+        """Replacements that break it: only one of the two can be true of the same thing."""
+        ...

@@ -1,0 +1,215 @@
+"""The hand-made lexicon: synonyms and exclusive sets for what photos show, used only where their guards hold."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from equipoise.perturb.caption import Caption, Unit
+from equipoise.perturb.forms import inflect
+from equipoise.perturb.sources.base import Proposal
+from equipoise.perturb.sources.files import (
+    SECTIONS,
+    Entry,
+    Guard,
+    Section,
+    count,
+    exclusive,
+    synonyms,
+)
+
+_KINDS: dict[Section, frozenset[str]] = {
+    "object": frozenset({"noun"}),
+    "attribute": frozenset({"adjective", "number", "verb", "adverb", "noun"}),
+    "action": frozenset({"verb", "adjective"}),
+    "relation": frozenset({"preposition", "adverb", "relative"}),
+}
+_ANY = "*"
+
+
+class _Rule(NamedTuple):
+    entry: Entry
+    targets: tuple[Entry, ...]
+    guards: tuple[Guard, ...]
+    rank: int  # earlier lines win where several exclusive sets hold the same word
+
+
+@functools.cache
+def _synonym_index(section: Section) -> dict[str, list[_Rule]]:
+    """First word (exact) or first word of the lemma -> the rules that may begin there."""
+    index: dict[str, list[_Rule]] = {}
+    for rank, line in enumerate(synonyms()):
+        if line.section == section:
+            rule = _Rule(line.source, line.targets, line.guards, rank)
+            index.setdefault(line.source.text.split()[0], []).append(rule)
+    return index
+
+
+@functools.cache
+def _exclusive_index(section: Section) -> dict[str, list[_Rule]]:
+    index: dict[str, list[_Rule]] = {}
+    for rank, line in enumerate(exclusive()):
+        if line.section != section:
+            continue
+        for member in {member for group in line.groups for member in group}:
+            word = member.entry
+            mine = [group for group in line.groups if any(m.entry == word for m in group)]
+            close = {m.entry.text for group in mine for m in group}
+            targets = tuple(
+                m.entry for group in line.groups for m in group if m.may_be_target and m.entry.text not in close
+            )
+            if targets:
+                targets = tuple(dict.fromkeys(targets))
+                index.setdefault(word.text.split()[0], []).append(_Rule(word, targets, line.guards, rank))
+    return index
+
+
+class Match(NamedTuple):
+    start: int  # units
+    end: int
+    pos: str  # of the word that inflects
+
+
+def _match(caption: Caption, place: int, entry: Entry, section: Section) -> Match | None:
+    """The units the entry covers from `place` on, if it stands there in the right role."""
+    units = caption.units
+    unit = units[place]
+    words = entry.text.split()
+    if not entry.exact:
+        if unit.kind not in _KINDS[section]:
+            return None
+        if unit.lemma == entry.text:
+            return Match(place, place + 1, _form(caption, place, section))
+        if section != "action" or unit.lemma != words[0] or len(words) == 1:
+            return None
+        end = _literal(units, place + 1, words[1:])
+        return None if end is None else Match(place, end, unit.pos)
+    end = _literal(units, place, words)
+    if end is None or (len(words) == 1 and unit.kind not in _KINDS[section]):
+        return None
+    return Match(place, end, "")
+
+
+def _literal(units: tuple[Unit, ...], place: int, words: list[str]) -> int | None:
+    """Where the words end if they stand at `place`, on the borders of units."""
+    rest = words
+    while rest:
+        if place >= len(units):
+            return None
+        here = units[place].word.split()
+        if rest[: len(here)] != here:
+            return None
+        rest = rest[len(here) :]
+        place += 1
+    return place
+
+
+def _form(caption: Caption, place: int, section: Section) -> str:
+    unit = caption.units[place]
+    if section == "object" or unit.kind == "noun":
+        phrase = caption.phrase_at.get(place)
+        if phrase is not None and phrase.head == place:
+            return "NNS" if caption.is_plural(phrase) else "NN"
+        return unit.pos
+    return unit.pos if unit.kind == "verb" else ""
+
+
+def holds(guard: Guard, caption: Caption, match: Match) -> bool:
+    """Whether one guard holds where the entry was found."""
+    units, words = caption.units, guard.words
+    name = guard.name
+    if name in {"next", "notnext"}:
+        after = units[match.end] if match.end < len(units) else None
+        found = after is not None and (after.word in words or after.lemma in words or after.word.split()[0] in words)
+        if not words:
+            found = after is not None and after.kind != "mark"
+        return found == (name == "next")
+    if name in {"prev", "notprev"}:
+        before = units[match.start - 1] if match.start else None
+        found = before is not None and (before.word in words or before.lemma in words)
+        return found == (name == "prev")
+    if name in {"obj", "notobj"}:
+        phrase = caption.phrase_at.get(match.start)
+        inside = phrase is not None and match.end <= phrase.head and phrase.start <= match.start
+        noun = caption.head_lemma(phrase) if inside and phrase else caption.object_of(match.end - 1)
+        if name == "obj" and not words:
+            return noun is not None
+        return (noun is not None and (noun in words or noun.split()[-1] in words)) == (name == "obj")
+    if name in {"subj", "notsubj"}:
+        found = any(noun in words or noun.split()[-1] in words for noun in caption.subjects_of(match.start))
+        return found == (name == "subj")
+    if name == "with":
+        return not words.isdisjoint(caption.words)
+    if name == "without":
+        return words.isdisjoint(caption.words)
+    return True
+
+
+def _may_stand(caption: Caption, match: Match, section: Section, guards: tuple[Guard, ...]) -> bool:
+    """Nouns that only modify another noun are left alone ("street sign"), unless the line says `mod`."""
+    if section == "object" and match.end - match.start == 1:
+        phrase = caption.phrase_at.get(match.start)
+        if phrase is not None and match.start != phrase.head and not any(guard.name == "mod" for guard in guards):
+            return False
+        after = caption.units[match.end] if match.end < len(caption.units) else None
+        if after is not None and (after.kind == "noun" or after.word.startswith("-")) and not any(
+            guard.name == "mod" for guard in guards
+        ):
+            return False
+    if section == "attribute" and caption.units[match.start].kind == "noun" and match.end - match.start == 1:
+        # material and colour nouns count as attributes only before another noun
+        phrase = caption.phrase_at.get(match.start)
+        if phrase is None or phrase.head == match.start:
+            return False
+    return all(holds(guard, caption, match) for guard in guards)
+
+
+def _matches(
+    caption: Caption, section: Section, index: dict[str, list[_Rule]]
+) -> Iterator[tuple[Match, _Rule]]:
+    for place, unit in enumerate(caption.units):
+        if unit.kind == "mark" or unit.kind == "fixed":
+            continue
+        first = unit.word.split()[0]
+        keys = {first, unit.lemma.split()[0]} if unit.lemma else {first}
+        for key in sorted(keys):
+            for rule in index.get(key, ()):
+                match = _match(caption, place, rule.entry, section)
+                if match is not None and _may_stand(caption, match, section, rule.guards):
+                    yield match, rule
+
+
+class Lexicon:
+    """The default source."""
+
+    name = "lexicon"
+
+    def synonyms(self, caption: Caption, target: Section) -> Iterator[Proposal]:
+        yield from self._proposals(caption, target, _synonym_index(target))
+
+    def contrasts(self, caption: Caption, target: Section) -> Iterator[Proposal]:
+        """Of several sets that hold the word, the first whose guards hold is used: the lists put the best first."""
+        best: dict[tuple[int, int], int] = {}
+        found = list(_matches(caption, target, _exclusive_index(target)))
+        for match, rule in found:
+            key = (match.start, match.end)
+            best[key] = min(best.get(key, rule.rank), rule.rank)
+        longest = {start: max(end for s, end in best if s == start) for start, _ in best}
+        for match, rule in found:
+            if best[match.start, match.end] == rule.rank and longest[match.start] == match.end:
+                yield from self._written(caption, target, match, rule)
+
+    def _proposals(self, caption: Caption, target: Section, index: dict[str, list[_Rule]]) -> Iterator[Proposal]:
+        for match, rule in _matches(caption, target, index):
+            yield from self._written(caption, target, match, rule)
+
+    def _written(self, caption: Caption, target: Section, match: Match, rule: _Rule) -> Iterator[Proposal]:
+        start, end = caption.units[match.start].start, caption.units[match.end - 1].end
+        for entry in rule.targets:
+            to = entry.text if rule.entry.exact or not match.pos else inflect(entry.text, match.pos)
+            if to != caption.text[start:end].lower():
+                yield Proposal(start, end, to, target, self.name, float(count(to)))
+
+
+__all__ = ["SECTIONS", "Lexicon"]
