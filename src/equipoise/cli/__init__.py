@@ -17,6 +17,7 @@ from rich.console import Console
 from equipoise import __version__
 from equipoise.cli.bench import app as bench_commands
 from equipoise.cli.options import form_name, split_names
+from equipoise.cli.train import train
 from equipoise.errors import UserError
 from equipoise.report.tables import FORMATS, metrics_rows, render, result_rows
 
@@ -29,6 +30,7 @@ app = typer.Typer(
 ModelSpec = Annotated[str, typer.Argument(help="hf:NAME-or-folder, paper:negclip@FILE, checkpoint:FILE?act=..., world")]
 FormatOption = Annotated[str, typer.Option("--format", help=f"one of {', '.join(FORMATS)}")]
 app.add_typer(bench_commands, name="bench")
+app.command()(train)
 
 
 def main() -> None:
