@@ -24,22 +24,16 @@ def list_benchmarks() -> None:
     """All benchmarks: size, chance, licence, where to get the files."""
     from equipoise import benchmarks
 
-    table = Table(show_lines=False)
-    for column in ("name", "items", "splits", "chance", "licence", "files"):
-        table.add_column(column, overflow="fold")
     for name in benchmarks.names():
         benchmark = benchmarks.get(name)
         counts = [count for count in benchmark.splits.values() if count is not None]
+        known = "" if len(counts) == len(benchmark.splits) else " in the parts with a published size"
+        size = f"{sum(counts):,} items{known}" if counts else "size not published"
         chance = ", ".join(f"{metric} {100 * value:.1f}" for metric, value in benchmark.chance.items())
-        table.add_row(
-            name,
-            f"{sum(counts):,}" if counts else "-",
-            ", ".join(benchmark.splits),
-            chance,
-            benchmark.licence,
-            benchmark.url,
-        )
-    Console().print(table)
+        shown = [part if count is None else f"{part} {count:,}" for part, count in benchmark.splits.items()]
+        splits = ", ".join(shown[:11]) + (f" and {len(shown) - 11} more" if len(shown) > 11 else "")
+        typer.echo(f"{name}  {benchmark.title}: {size}; chance: {chance}")
+        typer.echo(f"    splits   {splits}\n    licence  {benchmark.licence}\n    files    {benchmark.url}\n")
     typer.echo("How to get the files of one: equipoise bench fetch NAME --out DIR")
 
 
