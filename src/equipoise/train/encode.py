@@ -46,6 +46,7 @@ class Towers:
 
     def __init__(self, network: Any, *, tokens: bool = False, compiled: bool = False) -> None:
         self.network, self.tokens = network, tokens
+        self.dtype = network.dtype  # of the weights; under autocast the towers' output is narrower
         self._image = torch.compile(self._image_states, dynamic=False) if compiled else self._image_states
         self._packed = torch.compile(self._packed_states, dynamic=False) if compiled else self._packed_states
 
@@ -66,26 +67,32 @@ class Towers:
         The patches go through the layer norm and projection of the class token, as in FSC-CLIP (open_clip
         norms all tokens before it pools; transformers only the pooled one)."""
         if not hasattr(self.network, "visual_projection"):  # SigLIP: its pooled output is the embedding
-            return normalize(self.network.get_image_features(pixel_values=pixels).pooler_output.float(), dim=-1), None
+            return normalize(
+                self.network.get_image_features(pixel_values=pixels).pooler_output.to(self.dtype), dim=-1
+            ), None
         states, pooled = self._image(pixels)
-        image = normalize(self.network.visual_projection(pooled).float(), dim=-1)
+        image = normalize(self.network.visual_projection(pooled).to(self.dtype), dim=-1)
         if not self.tokens:
             return image, None
         patches = self.network.vision_model.post_layernorm(states[:, 1:])
-        return image, self.network.visual_projection(patches).float()
+        return image, self.network.visual_projection(patches).to(self.dtype)
 
     def texts(self, chunk: PackedTexts | Tensor) -> tuple[Tensor, Tensor | None, Tensor | None]:
         """(U, D) unit norm, and (U, T, D) tokens with their mask where wanted (words and the end, no start)."""
         if not isinstance(chunk, PackedTexts):
-            return normalize(self.network.get_text_features(input_ids=chunk).pooler_output.float(), dim=-1), None, None
-        states = self._packed(chunk.tokens, chunk.positions, chunk.mask(torch.float32)).flatten(0, 1)
-        text = normalize(self.network.text_projection(states[chunk.ends]).float(), dim=-1)
+            return (
+                normalize(self.network.get_text_features(input_ids=chunk).pooler_output.to(self.dtype), dim=-1),
+                None,
+                None,
+            )
+        states = self._packed(chunk.tokens, chunk.positions, chunk.mask(self.dtype)).flatten(0, 1)
+        text = normalize(self.network.text_projection(states[chunk.ends]).to(self.dtype), dim=-1)
         if not self.tokens:
             return text, None, None
         place = torch.arange(int(chunk.lengths.max()), device=states.device)
         mask = (place > 0) & (place < chunk.lengths[:, None])
         rows = (chunk.starts[:, None] + place).clamp(max=len(states) - 1)
-        tokens = self.network.text_projection(states[rows]).float()
+        tokens = self.network.text_projection(states[rows]).to(self.dtype)
         return text, tokens * mask[..., None], mask
 
     def scale(self) -> Tensor:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -78,12 +79,9 @@ def train(
     """
     where = distributed.local_device(torch.device(pick_device(device)))
     parts = _parts(items, images)
-    changed: dict[str, Any] = {
-        "epochs": epochs if steps is None else None,
-        "max_steps": steps,
-        "batch_size": batch,
-        "seed": seed,
-    }
+    changed: dict[str, Any] = {"epochs": epochs, "max_steps": steps, "batch_size": batch, "seed": seed}
+    if epochs is not None and steps is None:
+        recipe = replace(recipe, max_steps=None)
     recipe = replace(recipe, **{name: value for name, value in changed.items() if value is not None})
     check_items(recipe, parts, model)
     with distributed.started(where), _determinism():
@@ -303,12 +301,11 @@ class _Run:
                 "metrics": self.metrics,
                 "best": self.best,
             }
-            self.checkpoints.save(self.step, self._write_model, state, is_best)
+            self.checkpoints.save(self.step, lambda folder: self._write(self._plain(), folder), state, is_best)
         distributed.barrier()
 
-    def _write_model(self, folder: Path) -> None:
-        exported = self._plain()
-        exported.save(folder)
+    def _write(self, model: ClipModel, folder: Path) -> None:
+        model.save(folder)
         with atomic_write(folder / "README.md") as handle:
             handle.write(
                 model_card(self.identity, self.base.spec, self.recipe.citation, self.step, self.steps, self.metrics)
@@ -324,13 +321,12 @@ class _Run:
 
     def _finish(self, watch: Watch) -> Path:
         if self.main:
+            model = self._plain()
             if self.recipe.wise_ft is not None:
-                self.model = self._plain()
-                interpolate(self.base.network, self.model.network, self.recipe.wise_ft)
+                interpolate(self.base.network, model.network, self.recipe.wise_ft)
             write_summary(self.checkpoints.out)
-            self.network.eval()
             with whole_folder(self.checkpoints.model) as folder:
-                self._write_model(folder)
+                self._write(model, folder)
             if watch.skipped and self.show:
                 print(f"{len(watch.skipped)} images could not be read; see {watch.skipped_path}", file=sys.stderr)
         distributed.barrier()
