@@ -42,7 +42,12 @@ def pre_caption(text: str) -> str:
 
 def _order(seed: str, n: int) -> list[int]:
     """A permutation of range(n) that follows from `seed` alone, in any version of Python."""
-    return sorted(range(n), key=lambda place: hashlib.sha256(f"{seed}/{place}".encode()).digest())
+    number = int.from_bytes(hashlib.sha512(seed.encode()).digest(), "big")
+    left, order = list(range(n)), []
+    while left:
+        number, place = divmod(number, len(left))
+        order.append(left.pop(place))
+    return order
 
 
 def _permuted(words: Sequence[str], places: Sequence[int], shuffle: Shuffle) -> list[str]:

@@ -95,8 +95,10 @@ _CAPTION_WORDS = {
     "cat dog horse sheep fruit plate tie fire living dining stop back top front side middle tennis baseball "
     "racket racquet bat ball tv wii lot bunch group pair couple close-up closeup hydrant bed seed speed shed sled "
     "building ceiling clothing railing evening morning wedding string king ring wing spring awning frosting icing "
-    "topping stuffing bedding lighting siding paneling crossing landing parking kid guy lady polka wetsuit",
-    "NNS": "skis people children men women mountains pajamas jeans goggles waters",
+    "topping stuffing bedding lighting siding paneling crossing landing parking kid guy lady polka wetsuit sink "
+    "monitor flip net",
+    "NNS": "skis people children men women mountains pajamas jeans goggles waters tracks bears leaves "
+    "sinks lights signs flowers trees steps stairs",
     "VBG": "skiing surfing skateboarding snowboarding biking grazing playing cutting cooking eating drinking swimming "
     "flying sailing boating bathing leaning posing texting jumping smiling",
     "VBZ": "rides inhales surfs grazes skateboards snowboards kneels leaps poses chases fetches catches watches",
@@ -119,7 +121,7 @@ def _word_tag(word: str, first: bool) -> str:
     known = lexicon.get(lower)
     if known and not known.startswith("NNP"):
         capital = lexicon.get(word, known)
-        return known if first or word == lower or not capital.startswith("NNP") or lower in _COMMON else capital
+        return known if first or word == lower or not capital.startswith("NNP") or lower in _common() else capital
     if word in lexicon and (word != lower or known):
         return lexicon[word]
     if word[0].isdigit():
@@ -132,7 +134,11 @@ def _word_tag(word: str, first: bool) -> str:
 
 
 # Words of Title Case Captions that Brill's newspapers only know as names when written with a capital.
-_COMMON = frozenset("white brown black green red blue man woman street park train bus house".split())
+@functools.cache
+def _common() -> frozenset[str]:
+    listed = "white brown black green red blue yellow man woman street park train bus house city day new big young old"
+    return frozenset(" ".join([listed, *_CAPTION_WORDS.values()]).split())
+
 
 _MORPHOLOGY = {"char", "haspref", "hassuf", "addpref", "addsuf", "deletepref", "deletesuf"}
 
@@ -169,7 +175,7 @@ def _shape_tag(word: str) -> str:
             or (kind == "deletesuf" and word.endswith(affix) and word[: -len(affix)] in lexicon)
         ):
             pos = after
-    return pos
+    return "NN" if pos == "JJR" else pos  # a waterskier is nobody's comparative
 
 
 def _first_tags(words: Sequence[str]) -> list[str]:
@@ -237,7 +243,7 @@ def _apply_context(words: list[str], tags: list[str], places: range) -> None:
 def _may_be(word: str, was: str, pos: str) -> bool:
     """Guards Brill's guesses: his rules make verbs of any plural, which captions are full of."""
     lexicon = _lexicon()
-    if word in {"a", "an", "the"} or (was == "NN" and pos == "JJ"):
+    if word in {"a", "an", "the"} or (was == "NN" and pos == "JJ") or (pos == "PRP" and was != "PRP$"):
         return False
     if pos == "WDT":
         return word == "that"
@@ -248,8 +254,7 @@ def _may_be(word: str, was: str, pos: str) -> bool:
     if pos in {"VBD", "VBN"}:
         return was in {"VBD", "VBN"} or lexicon.get(word) in {"VBD", "VBN"}
     if pos.startswith("VB") and not was.startswith("VB"):
-        bases = {word, word.removesuffix("s"), word.removesuffix("es")} if pos == "VBZ" else {word}
-        return any(base in _VERBS or lexicon.get(base, "").startswith("VB") for base in bases)
+        return _third_person(word) if pos == "VBZ" else word in _VERBS or lexicon.get(word, "").startswith("VB")
     return True
 
 
@@ -257,6 +262,7 @@ def _may_be(word: str, was: str, pos: str) -> bool:
 
 _NOUNS = frozenset({"NN", "NNS", "NNP", "NNPS"})
 _AFTER_VERB = frozenset({"DT", "PRP$", "IN", "TO", "RP", "RB", ".", ",", "CC", "STAART", "PRP", "CD", "JJ", "VBG"})
+_AFTER_NOUN = frozenset({"VBG", "VBZ", "VBN", "IN", ".", "STAART"})
 _BEFORE_NOUN = frozenset({"DT", "PRP$", "JJ", "POS"})
 _BE = frozenset("is are was were be being been 's 're".split())
 _AUXILIARIES = _BE | {"has", "does"}
@@ -278,6 +284,7 @@ _MOSTLY_NOUNS = frozenset(  # never made verbs after a noun: "traffic lights on"
     "type hit brush comb nap parade practice start point works types cuts texts brushes drinks camps".split()
 )
 _COLOURS = frozenset("orange gold silver pink purple tan white black brown red blue green yellow gray grey".split())
+_PREPOSITIONS = frozenset("down up on in by behind around over off along through across past".split())
 _PARTICIPLE_NEXT = frozenset("with by in on at near behind under from up of inside next against together".split())
 
 
@@ -314,6 +321,10 @@ def _mend(words: list[str], tags: list[str], places: range) -> None:
         elif word in _COLOURS:
             of_noun = after in _NOUNS or after == "JJ" or words[i - 1] in _BE or words[i + 1] in {"and", ","}
             tags[i] = "JJ" if of_noun or word not in {"orange", "gold", "silver"} else "NN"  # an orange cat; an orange
+        elif pos in {"RB", "RP"} and word in _PREPOSITIONS and after in {"DT", "PRP$", "NN", "NNS", "JJ", "CD"}:
+            tags[i] = "IN"  # walking down a road
+        elif pos == "JJ" and before in {"DT", "PRP$"} and after in _AFTER_NOUN and word not in {"other", "same"}:
+            tags[i] = "NN"  # a female holding a racket
         elif word == "left" and words[i - 1] == "the" and after not in _NOUNS:
             tags[i] = "NN"  # on the left
         elif word in {"back", "front", "top", "bottom", "side"} and before in {"DT", "PRP$", "IN", "JJ"}:
@@ -328,13 +339,13 @@ def _is_verb_here(words: list[str], tags: list[str], i: int) -> bool:
     if word in _VERBS and before == "NN" and word not in _MOSTLY_NOUNS:
         joined = "and" in words[i - 4 : i - 1] and after in _AFTER_VERB  # a man and a girl walk past
         return joined and not any(pos.startswith("VB") for pos in tags[:i])
-    if word in _VERBS or (words[i - 1] in _PEOPLE and not word.endswith("s") and tags[i] != "JJ"):
+    if word in _VERBS or (words[i - 1] in _PEOPLE and not word.endswith(("s", "ing")) and tags[i] != "JJ"):
         return before in {"NNS", "PRP"} and (after in _AFTER_VERB or after in _NOUNS)
     if not word.endswith("s") or word.endswith("ss") or after not in _AFTER_VERB | {"NN", "NNS"}:
         return False
     if words[i - 1] in {"who", "that", "it", "he", "she"} or before == "NNP":
         return _third_person(word)
-    if before != "NN":
+    if before != "NN" or tags[i] != "NNS":
         return False
     if after not in {"NN", "NNS"} and _third_person(word) and word not in _MOSTLY_NOUNS:
         return True

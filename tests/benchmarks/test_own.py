@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from equipoise import benchmarks
+from equipoise.benchmarks import own
+from equipoise.errors import UserError
+from equipoise.items import Item, texts, write_items
+
+
+def test_a_table(tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_text(
+        "\ufeffid,image,caption,negative,negative,positive_1,split,mood\n"
+        'x,a/b.jpg,"a dog, brown",a cat,a cow,a brown dog,easy,\n'
+        "y,,a house,,a hut,,hard,calm\n",
+        encoding="utf-8",
+    )
+    items, benchmark = benchmarks.load(str(path))
+    assert [item.to_json() for item in items] == [
+        {
+            "id": "x",
+            "image": {"path": "a/b.jpg", "box": None},
+            "caption": "a dog, brown",
+            "positives": [{"text": "a brown dog", "edit": None}],
+            "negatives": [{"text": "a cat", "edit": None}, {"text": "a cow", "edit": None}],
+            "tags": {"split": "easy"},
+        },
+        {
+            "id": "y",
+            "image": None,
+            "caption": "a house",
+            "positives": [],
+            "negatives": [{"text": "a hut", "edit": None}],
+            "tags": {"split": "hard", "mood": "calm"},
+        },
+    ]
+    assert list(benchmark.splits) == ["easy", "hard"] and benchmark.name == "mine" and benchmark.chance == {}
+    assert [item.id for item in benchmarks.load(str(path), None, ["hard"])[0]] == ["y"]
+    with pytest.raises(UserError, match=r"no split 'hart'\. Did you mean hard"):
+        benchmarks.load(str(path), None, ["hart"])
+
+
+def test_a_plain_table_needs_three_columns(tmp_path: Path) -> None:
+    path = tmp_path / "mine.tsv"
+    path.write_text("image\tcaption\tnegative\na.jpg\ta dog\ta cat\nb.jpg\ta cow\ta pig\n")
+    items, benchmark = benchmarks.load(str(path))
+    assert [(item.id, item.tags) for item in items] == [("1", {"split": "all"}), ("2", {"split": "all"})]
+    assert benchmark.chance == {"original": 1 / 2}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("image,negative\na.jpg,b\n", "line 1: expected the columns image, caption, negative"),
+        ("image,caption,negative\na.jpg,b\n", "line 2: 2 cells, where the header has 3"),
+        ("image,caption,negative\n", "only a header"),
+        ("", "found nothing"),
+        ("image,caption,negative\n../a.jpg,b,c\na.jpg,,c\n", r"(?s)line 2: path: expected.*line 3: caption"),
+        ("id,caption,negative\nx,b,c\nx,b,c\n", "line 3: id: 'x' is already used in line 2"),
+    ],
+)
+def test_broken_tables(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_text(text)
+    with pytest.raises(UserError, match=message):
+        own.load(path, [])
+
+
+def test_chance_follows_from_the_shape(tmp_path: Path) -> None:
+    path = tmp_path / "mine.jsonl"
+    item = Item(id="1", caption="a", positives=texts("b"), negatives=texts("c"))
+    write_items(path, [item])
+    assert benchmarks.load(str(path))[1].chance == pytest.approx(
+        {"original": 1 / 2, "augmented": 1 / 3, "brittleness": 1 / 3}
+    )
+
+
+def test_a_file_that_bench_build_wrote_keeps_its_benchmark(tmp_path: Path) -> None:
+    record = {"image_file": "v7w_1.jpg", "dataset": "v", "caption": "a", "foil": "b", "mturk": {"caption": 3}}
+    (tmp_path / "existence.json").write_text(json.dumps({"k": record}))
+    items, built = benchmarks.load("valse", tmp_path, [])
+    write_items(tmp_path / "out.jsonl", items)
+    again, benchmark = benchmarks.load(str(tmp_path / "out.jsonl"))
+    assert (again, benchmark) == (items, built)

@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from equipoise.benchmarks import sugarcrepe_pp
+from equipoise.errors import UserError
+
+
+def test_counts_of_the_real_files(shared_data: Path) -> None:
+    items = sugarcrepe_pp.load(shared_data / "sugarcrepe_pp", [])
+    counts = {split: sum(item.tags["split"] == split for item in items) for split in sugarcrepe_pp.SPLITS}
+    assert counts == {**sugarcrepe_pp.SPLITS, "swap_obj": 0}
+    assert all(len(item.positives) == len(item.negatives) == 1 for item in items)
+
+
+def test_the_second_caption_is_a_hard_positive(tmp_path: Path) -> None:
+    record = {"id": 9, "filename": "a.jpg", "caption": "one", "caption2": "uno", "negative_caption": "two"}
+    (tmp_path / "swap_att.json").write_text(json.dumps([record]))
+    (item,) = sugarcrepe_pp.load(tmp_path, [])
+    assert item.id == "sugarcrepe-pp-swap_att/9"
+    assert (item.caption, item.positives[0].text, item.negatives[0].text) == ("one", "uno", "two")
+
+
+def test_a_wrong_id_is_a_problem_with_its_place(tmp_path: Path) -> None:
+    (tmp_path / "swap_att.json").write_text(json.dumps([{"id": "9", "filename": "a.jpg"}]))
+    with pytest.raises(UserError, match=r"record 0: id: .*found \"9\""):
+        sugarcrepe_pp.load(tmp_path, [])

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+from equipoise.benchmarks import winoground
+from equipoise.errors import UserError
+
+EXAMPLE = {
+    "id": 7,
+    "image_0": "ex_7_img_0",
+    "image_1": "ex_7_img_1",
+    "caption_0": "some plants surrounding a lightbulb",
+    "caption_1": "a lightbulb surrounding some plants",
+    "tag": "Noun",
+    "secondary_tag": "",
+    "num_main_preds": 1,
+    "collapsed_tag": "Object",
+}
+
+
+def test_an_example_is_two_items_that_share_a_pair(tmp_path: Path) -> None:
+    (tmp_path / "examples.jsonl").write_text(json.dumps(EXAMPLE) + "\n")
+    one, two = winoground.load(tmp_path, [])
+    assert one.tags == two.tags == {"split": "test", "pair": "7", "tag": "Noun", "collapsed_tag": "Object"}
+    assert (one.id, two.id) == ("winoground-test/7-0", "winoground-test/7-1")
+    assert one.caption == two.negatives[0].text == EXAMPLE["caption_0"]
+    assert two.caption == one.negatives[0].text == EXAMPLE["caption_1"]
+    assert one.image is not None and one.image.path == "ex_7_img_0.png"
+    assert two.image is not None and two.image.path == "ex_7_img_1.png"
+
+
+def test_the_hubs_parquet_file_reads_the_same(tmp_path: Path) -> None:
+    (tmp_path / "jsonl").mkdir()
+    (tmp_path / "jsonl" / "examples.jsonl").write_text(json.dumps(EXAMPLE) + "\n")
+    image = {"bytes": b"png", "path": None}
+    (tmp_path / "hub" / "data").mkdir(parents=True)
+    pyarrow.parquet.write_table(
+        pyarrow.Table.from_pylist([{**EXAMPLE, "image_0": image, "image_1": image}]),
+        tmp_path / "hub" / "data" / "test-00000-of-00001.parquet",
+    )
+    assert winoground.load(tmp_path / "hub", ["test"]) == winoground.load(tmp_path / "jsonl", [])
+
+
+def test_broken_lines_are_all_said(tmp_path: Path) -> None:
+    (tmp_path / "examples.jsonl").write_text(json.dumps(EXAMPLE) + '\n{"id": 1\n' + json.dumps({"id": 2}) + "\n")
+    with pytest.raises(UserError, match=r"(?s)line 2: not JSON.*line 3: caption_0: field required"):
+        winoground.load(tmp_path, [])
+    (tmp_path / "bad").mkdir()
+    (tmp_path / "bad" / "x.parquet").write_bytes(b"no parquet")
+    with pytest.raises(UserError, match="not a Parquet file"):
+        winoground.load(tmp_path / "bad", [])
