@@ -40,11 +40,11 @@ class _Member:
     open: Callable[[], IO[bytes]]
 
 
-def safe_unpack(archive: Path, into: Path, advance: Callable[[int], None] | None = None) -> list[str]:
+def safe_unpack(archive: Path, into: Path, show: Callable[[int, int], None] | None = None) -> list[str]:
     """Unpack a tar, tar.gz or zip into `into`, all of it or nothing; the names that now lie there at the top.
 
     Files that lie there already with the very same bytes are kept, so a second run after a kill works; others are never
-    overwritten. `advance` is told the bytes as they are written.
+    overwritten. `show` is told the bytes written so far, and in all.
     """
     archive, into = Path(archive), Path(into)
     into.mkdir(parents=True, exist_ok=True)
@@ -59,7 +59,7 @@ def safe_unpack(archive: Path, into: Path, advance: Callable[[int], None] | None
                 )
             shutil.rmtree(temporary, ignore_errors=True)  # of a run that was killed
             temporary.mkdir()
-            _write(temporary, members(), advance)
+            _write(temporary, members(), lambda done: show(done, total) if show else None)
         _refuse_overwriting(archive, temporary, into)
         names = sorted(path.name for path in temporary.iterdir())
         _merge(temporary, into)
@@ -192,7 +192,8 @@ def _name_oddity(name: str) -> str:
     return ""
 
 
-def _write(folder: Path, members: Iterator[_Member], advance: Callable[[int], None] | None) -> None:
+def _write(folder: Path, members: Iterator[_Member], show: Callable[[int], None]) -> None:
+    done = 0
     for member in members:
         target = folder / member.name
         if member.folder:
@@ -203,8 +204,8 @@ def _write(folder: Path, members: Iterator[_Member], advance: Callable[[int], No
             shutil.copyfileobj(source, handle, 2**20)
             if handle.tell() != member.size:
                 raise EOFError(f"{member.name} ends early")
-        if advance:
-            advance(member.size)
+        done += member.size
+        show(done)
 
 
 def _refuse_overwriting(archive: Path, fresh: Path, into: Path) -> None:

@@ -112,8 +112,8 @@ def _torchvision() -> Row:
         return "torchvision", found, True
     return (
         "torchvision",
-        f"{found} does not fit this torch ({' '.join(why) or 'it crashes'}), and then transformers and open_clip cannot "
-        "be imported either. It is not needed; run: pip uninstall torchvision",
+        f"{found} does not fit this torch ({' '.join(why) or 'it crashes'}), and then transformers and open_clip "
+        "cannot be imported either. It is not needed; run: pip uninstall torchvision",
         False,
     )
 

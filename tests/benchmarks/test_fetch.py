@@ -312,6 +312,16 @@ def test_archives_are_unpacked_and_not_fetched_again(server: Server, tmp_path: P
     assert (tmp_path / "images/val/1.jpg").read_bytes() == b"one", "what was deleted is fetched again"
 
 
+def test_an_archive_that_lies_there_needs_no_network(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    (tmp_path / "val.zip").write_bytes(archive({"val/1.jpg": b"one"}))
+    todo = plan(benchmark(Download(server.url, "val.zip", unpack=True)), tmp_path)
+    assert "there already, to be unpacked\nNothing to download." in run(todo)
+    assert left(tmp_path) == ["val.zip.unpacked", "val/1.jpg"] and server.asked == []
+
+
 @pytest.mark.parametrize(
     ("kind", "name", "why"),
     [

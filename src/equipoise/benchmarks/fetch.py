@@ -87,14 +87,16 @@ class Plan:
             where, size = step.path.relative_to(self.into.resolve()), _bytes(step.size)
             if step.done:
                 lines.append(f"  {where}  there already")
+            elif step.have == step.size:
+                lines.append(f"  {where}  there already, to be {'unpacked' if step.download.unpack else 'checked'}")
             else:
                 after = ", then unpacked" if step.download.unpack else ""
                 part = f", {_bytes(step.have)} of it there already" if step.have else ""
                 lines.append(f"  {where}  {size}{part}{after}  from {step.download.url}")
-        if self.todo:
-            unknown = sum(step.size is None for step in self.todo)
+        if missing := [step for step in self.todo if step.have != step.size]:
+            unknown = sum(step.size is None for step in missing)
             more = f", {unknown} of them of unknown size" if unknown else ""
-            lines.append(f"To download: {_bytes(self.missing)} in {len(self.todo)} file(s){more}.")
+            lines.append(f"To download: {_bytes(self.missing)} in {len(missing)} file(s){more}.")
         elif self.steps:
             lines.append("Nothing to download.")
         if self.get:
@@ -207,7 +209,7 @@ def _show(progress: Progress, task: TaskID, have: int, total: int | None) -> Non
 
 def _unpack(step: Step, progress: Progress) -> None:
     task = progress.add_task(f"unpacking {step.path.name}", total=None)
-    names = safe_unpack(step.path, step.path.parent, lambda count: progress.advance(task, count))
+    names = safe_unpack(step.path, step.path.parent, partial(_show, progress, task))
     write_json(_marker(step.path), {"url": step.download.url, "names": names})
     step.path.unlink()  # its contents lie beside it; another 15 GB would help nobody
 
