@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 from equipoise.benchmarks.base import TRIPLE_CHANCE, Benchmark
@@ -179,7 +179,7 @@ def write_published(source: Path, out: Path) -> list[Path]:
             path = out / folder / _file_name(split)
             records = [
                 {
-                    "image_id": PurePosixPath(triple.image).stem,
+                    "image_id": _stem(triple.image),
                     "true_caption": caption,
                     "false_caption": triple.negative,
                     "image_path": f"data/{triple.image}",
@@ -190,6 +190,10 @@ def write_published(source: Path, out: Path) -> list[Path]:
                 handle.write(json.dumps(records))
             written.append(path)
     return written
+
+
+def _stem(path: str) -> str:
+    return path.rpartition("/")[2].partition(".")[0]
 
 
 def _file_name(split: str) -> str:
@@ -236,7 +240,7 @@ def _check_record(record: Any, where: str, problems: Problems) -> None:
     if isinstance(path, str) and path.strip():
         if not re.fullmatch(r"data/(?:[\w-]+/)*[\w-]+\.\w+", path):
             problems.add(where, f"image_path: expected one like data/VG_100K/2361911.jpg, found {short(path)}")
-        elif PurePosixPath(path).stem != record.get("image_id"):
+        elif _stem(path) != record.get("image_id"):
             problems.add(where, f"image_id: expected the name of {path}, found {short(record.get('image_id'))}")
 
 
@@ -285,7 +289,7 @@ def load(source: Path, splits: Sequence[str] = ()) -> list[Item]:
 
 def _item(split: str, number: int, triple: Triple) -> Item:
     kind, edit = explain(split, triple.caption, triple.positive)
-    tags = {"split": split, "type": kind, "image_id": PurePosixPath(triple.image).stem}
+    tags = {"split": split, "type": kind, "image_id": _stem(triple.image)}
     return Item.model_validate(
         {
             "id": f"replace-{split}/{number:05}",
@@ -318,7 +322,7 @@ def _comes_from(caption: str, positive: str, phrase: str, synonym: str, whole: b
     if phrase not in caption or caption == positive:
         return False
     parts = re.split(f"(?<= ){phrase}(?= )", caption) if whole else caption.split(phrase)
-    if len(parts) == 2:
+    if len(parts) <= 2:
         return synonym.join(parts) == positive
     return re.fullmatch(f"(?:{phrase}|{synonym})".join(map(re.escape, parts)), positive) is not None
 
