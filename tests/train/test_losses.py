@@ -433,6 +433,11 @@ def test_thresholds_are_the_bounded_gap_of_the_batch_before() -> None:
     assert loss.thresholds.tolist() == pytest.approx(expected, abs=1e-12)
     assert len(set(expected)) > 1
     torch.testing.assert_close(loss(second), slow_cmr(expected)(second))
+    second.negative_mask[:, :2] = False
+    loss(second)
+    loss.step()
+    assert loss.thresholds.tolist()[:2] == pytest.approx(expected[:2], abs=1e-12), "nobody had these types"
+    expected[2] = float(loss.thresholds[2])
     watched = loss.watched()
     assert {name: float(value) for name, value in watched.items()} == pytest.approx(
         dict(zip(["threshold_relation", "threshold_attribute", "threshold_object"], expected, strict=True))

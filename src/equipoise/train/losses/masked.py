@@ -2,8 +2,8 @@
 
 Papers' code fills a missing negative with a zero vector or an empty sentence and leaves it in the
 softmax, where it counts as a real, far too easy negative. Here it gets the lowest number there is,
-so that its probability and its gradient are exactly 0. (The lowest number and not -inf: a row with
-nothing in it then still has a gradient of 0 and not NaN.)
+so that its probability and its gradient are exactly 0. (The lowest number and not -inf, so that a
+row with nothing in it has a gradient of 0 whatever a version of torch makes of log 0.)
 """
 
 from __future__ import annotations
