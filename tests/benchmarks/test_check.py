@@ -98,7 +98,7 @@ def test_images_are_opened_whole(tmp_path: Path) -> None:
         "huge.png",
         "good.jpg",
     ]
-    assert steps[-1] == (12, 12)
+    assert steps[-1] == (5, 5)
     assert "    ... and 2 more" in report.lines()
 
 
