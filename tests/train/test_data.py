@@ -14,7 +14,7 @@ from equipoise.errors import UserError
 from equipoise.items import Edit, ImageRef, Item, texts
 from equipoise.train.data import MISSING, Batch, Part, TextChunks, TrainingData
 from equipoise.train.draws import Draw
-from equipoise.train.recipes import Needs, Slot
+from equipoise.train.recipe import Needs, Slot
 from equipoise.train.sources import FolderImages
 from equipoise.train.texts import PackedTexts
 

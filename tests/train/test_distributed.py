@@ -19,7 +19,7 @@ from equipoise.train.data import Part, TextChunks, TrainingData
 from equipoise.train.encode import Towers
 from equipoise.train.loop import train
 from equipoise.train.losses import Cmr, FscLocal, Sum, clip_loss, itc_hn
-from equipoise.train.recipes import Needs, Recipe, Slot
+from equipoise.train.recipe import Needs, Recipe, Slot
 from equipoise.train.sources import FolderImages
 from equipoise.train.step import backward
 

@@ -19,7 +19,7 @@ from equipoise.train.features import LossParts
 from equipoise.train.log import read_log
 from equipoise.train.loop import train
 from equipoise.train.losses import Cmr, Sum, clip_loss, itc_hn
-from equipoise.train.recipes import Lora, Needs, Recipe, Slot
+from equipoise.train.recipe import Lora, Needs, Recipe, Slot
 from equipoise.train.sources import FolderImages
 
 RECIPE = Recipe(

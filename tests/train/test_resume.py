@@ -15,7 +15,7 @@ from safetensors.torch import load_file
 from equipoise.train.log import read_log
 from equipoise.train.loop import train
 from equipoise.train.losses import Cmr, Sum, itc_hn, svlc_analogy
-from equipoise.train.recipes import Lora, Needs, Recipe, Slot
+from equipoise.train.recipe import Lora, Needs, Recipe, Slot
 
 RECIPE = Recipe(
     "test",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -9,12 +10,14 @@ from typing import Any
 import equipoise
 from equipoise.results import code_revision
 
+_revision = functools.cache(code_revision)  # a run is of one revision; asking git takes a moment each time
+
 
 def model_card(
     identity: Mapping[str, Any], base: str, citation: str, step: int, steps: int, metrics: Mapping[str, float]
 ) -> str:
     """README.md of a model folder, with the front matter the hub reads."""
-    code = code_revision()
+    code = _revision()
     revision = "" if code is None else f" at {code['revision']}{' (with local changes)' if code['dirty'] else ''}"
     scores = ["| measured during training | |", "| --- | --- |"]
     scores += [f"| {name} | {value:.4f} |" for name, value in metrics.items()]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any
 
 from equipoise.errors import Problems, UserError
@@ -12,7 +11,7 @@ from equipoise.files import sha256_json
 from equipoise.items import Item, Text
 from equipoise.models.clip import ClipModel
 from equipoise.train.data import Part
-from equipoise.train.recipes import Recipe, Slot
+from equipoise.train.recipe import Recipe, Slot
 
 
 def check_items(recipe: Recipe, parts: Sequence[Part], model: ClipModel) -> None:
@@ -57,10 +56,10 @@ def run_identity(
 
     Images count by their paths. Chunks, workers, device and number of processes change rounding at most.
     """
-    settings = {name: value for name, value in _fields(recipe).items() if name not in {"name", "citation", "loss"}}
+    settings = recipe.describe()
     found = {
-        "recipe": recipe.name,
-        **settings,
+        "recipe": settings.pop("name"),
+        **{name: value for name, value in settings.items() if name != "citation"},
         "crop": crop,
         "items": {
             "count": sum(len(part.items) for part in parts),
@@ -70,8 +69,3 @@ def run_identity(
     }
     identity: dict[str, Any] = json.loads(json.dumps(found, default=str))
     return identity
-
-
-def _fields(recipe: Recipe) -> dict[str, Any]:
-    values = dict(vars(recipe))
-    return values | {"needs": asdict(recipe.needs), "lora": None if recipe.lora is None else asdict(recipe.lora)}

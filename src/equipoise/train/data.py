@@ -25,7 +25,7 @@ from equipoise.items import ImageRef, Item
 from equipoise.models.clip import ClipModel
 from equipoise.train.draws import Draw
 from equipoise.train.order import batches, epoch_order
-from equipoise.train.recipes import Needs
+from equipoise.train.recipe import Needs
 from equipoise.train.sources import ImageSource
 from equipoise.train.texts import PackedTexts, pack, row_length
 

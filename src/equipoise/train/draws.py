@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from equipoise.errors import Problems
 from equipoise.items import Item, Text
-from equipoise.train.recipes import Needs, Slot
+from equipoise.train.recipe import Needs, Slot
 
 Drawn = TypeVar("Drawn")
 

@@ -34,7 +34,7 @@ from equipoise.train.interrupt import Interrupt
 from equipoise.train.log import RunLog, write_summary
 from equipoise.train.lora import add_lora, merged, trained_weights
 from equipoise.train.optim import adamw, clamp_scale, learning_rate, set_learning_rate
-from equipoise.train.recipes import Recipe
+from equipoise.train.recipe import Recipe
 from equipoise.train.sources import ImageSource, open_source
 from equipoise.train.step import backward
 from equipoise.train.watch import Watch

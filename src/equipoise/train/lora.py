@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from equipoise.errors import UserError
-from equipoise.train.recipes import Lora
+from equipoise.train.recipe import Lora
 
 TOWERS = ("text_model.", "vision_model.")
 

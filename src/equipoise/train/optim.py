@@ -6,7 +6,7 @@ import math
 
 import torch
 
-from equipoise.train.recipes import Recipe
+from equipoise.train.recipe import Recipe
 
 
 def parameter_groups(network: torch.nn.Module, weight_decay: float) -> list[dict[str, object]]:
