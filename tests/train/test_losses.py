@@ -513,3 +513,14 @@ def test_clip_loss_of_a_known_batch() -> None:
     eye = torch.eye(2, dtype=torch.float64)
     loss = clip_loss(Features(eye, eye, torch.tensor(math.log(3.0), dtype=torch.float64)))
     assert float(loss) == pytest.approx(math.log(4 / 3))
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_scale_and_bias_may_be_vectors_of_one(name: str) -> None:
+    """transformers' SigLIP keeps both with a shape of (1,), its CLIP the scale with ()."""
+    features = make(3, 0.5)
+    expected = LOSSES[name][0](features)
+    features.scale, features.bias = features.scale[None], features.bias[None]
+    loss = Sum({name: (1.0, LOSSES[name][0])})(features).total
+    assert loss.shape == ()
+    torch.testing.assert_close(loss, expected)
