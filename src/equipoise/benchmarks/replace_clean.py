@@ -142,8 +142,10 @@ def part_of_word(record: Record) -> str | None:
 
 
 def other_word(record: Record) -> str | None:
-    if record.at < 0 or not record.lost:
+    if not record.source or not record.lost:
         return None
+    if record.at < 0:
+        return None if set(record.source.split()) & set(record.lost) else "other word"
     end = record.at + len(record.source.split())
     overlap = record.lost_at < end and record.at < record.lost_at + len(record.lost)
     return None if overlap else "other word"
