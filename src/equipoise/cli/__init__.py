@@ -10,7 +10,6 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import click
 import typer
 from rich.console import Console
 
@@ -40,19 +39,17 @@ def main() -> None:
         sys.exit(code if isinstance(code, int) else 0)
     except UserError as error:
         _fail(str(error), 2)
-    except click.exceptions.Abort:
-        _fail("stopped; what was finished is kept, the same command goes on from there", 130)
-    except KeyboardInterrupt:
-        _fail("stopped; what was finished is kept, the same command goes on from there", 130)
-    except click.ClickException as error:
-        error.show()
-        sys.exit(2)
+    except (typer.Abort, KeyboardInterrupt) as stopped:
+        _fail(str(stopped) or "stopped; what was finished is kept, the same command goes on from there", 130)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except OSError as error:
         _fail(f"{error.filename or 'a file'}: {error.strerror or error}", 2)
     except Exception as error:
+        if hasattr(error, "show"):  # a usage error; typer has its own copy of click, so it has no public class
+            error.show()
+            sys.exit(2)
         if os.environ.get("EQUIPOISE_TRACEBACK"):
             raise
         _fail(
@@ -150,6 +147,18 @@ def metrics(
         typer.echo(json.dumps(summary, indent=2, allow_nan=False))
     else:
         typer.echo(render(metrics_rows(summary), shown))
+
+
+@app.command()
+def doctor() -> None:
+    """What this machine can do, and what is missing."""
+    from equipoise.doctor import report
+
+    rows = report()
+    for name, found, fine in rows:
+        typer.echo(f"{'ok  ' if fine else 'MISS'}  {name:24} {found}")
+    needed = [name for name, _, fine in rows if not fine and not name.startswith("extra ")]
+    raise typer.Exit(1 if needed else 0)
 
 
 @app.command()

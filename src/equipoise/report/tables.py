@@ -111,7 +111,10 @@ def _latex(cells: Sequence[Sequence[str]], caption: str) -> str:
 
 def render_differences(found: Sequence[Mapping[str, Any]]) -> str:
     """Paired differences for the terminal: points, interval, and whether the interval leaves zero out."""
-    table = Table(caption="after minus before, in points [95% interval, paired over images]", caption_justify="left")
+    table = Table(
+        caption="after minus before, in points [95% interval, paired over images]; ~ the interval holds zero",
+        caption_justify="left",
+    )
     for index, name in enumerate(("benchmark", "before", "after", "n", "Orig.", "Aug.", "drop", "Brittleness")):
         table.add_column(name, justify="left" if index < 3 else "right", overflow="fold")
     for row in found:
@@ -123,8 +126,7 @@ def render_differences(found: Sequence[Mapping[str, Any]]) -> str:
 
 def _points(number: Mapping[str, Any]) -> str:
     low, high = (100 * value for value in number["interval"])
-    clear = "" if number["clear"] else " (not clear)"
-    return f"{100 * number['difference']:+.1f} [{low:+.1f}, {high:+.1f}]{clear}"
+    return f"{100 * number['difference']:+.1f} [{low:+.1f}, {high:+.1f}]{' ' if number['clear'] else '~'}"
 
 
 def _plain(table: Table) -> str:

@@ -1,0 +1,286 @@
+"""The command line as a user meets it: what it prints, what it refuses, and with which exit code."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import struct
+import sys
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from equipoise.cli import main
+from equipoise.items import ImageRef, Item, texts, write_items
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
+    """Run a command in an empty folder with a cache of its own: (exit code, standard output, standard error)."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("EQUIPOISE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "mine.py").write_text(
+        "import hashlib, numpy as np\n"
+        "class Model:\n"
+        "    def embed_images(self, images): return np.stack([self.v(im.tobytes()) for im in images])\n"
+        "    def embed_texts(self, texts): return np.stack([self.v(t.encode()) for t in texts])\n"
+        "    def v(self, raw): return np.random.default_rng(list(hashlib.sha256(raw).digest())).normal(size=8)\n"
+    )
+
+    def command(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["equipoise", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        printed = capsys.readouterr()
+        assert "Traceback" not in printed.err + printed.out
+        return int(ended.value.code or 0), printed.out, printed.err
+
+    yield command  # type: ignore[misc]
+    sys.modules.pop("mine", None)
+
+
+@pytest.fixture
+def photos(tmp_path: Path) -> Path:
+    folder = tmp_path / "photos"
+    folder.mkdir()
+    for index in range(6):
+        pixels = np.random.default_rng(index).integers(0, 255, (40, 40, 3), dtype=np.uint8)
+        Image.fromarray(pixels).save(folder / f"{index}.png")
+    items = [
+        Item(
+            id=str(index),
+            image=ImageRef(path=f"{index % 6}.png"),
+            caption=f"a cat {index}",
+            positives=texts(f"one cat {index}"),
+            negatives=texts(f"a dog {index}"),
+            tags={"split": "ab"[index % 2]},
+        )
+        for index in range(12)
+    ]
+    write_items(tmp_path / "items.jsonl", items)
+    return folder
+
+
+EVAL = ("eval", "py:mine:Model", "--bench", "items.jsonl", "--data", "photos")
+
+
+# ---------------------------------------------------------------------------- what works
+
+
+def test_eval_prints_a_table_and_keeps_the_run(run: Run, photos: Path, tmp_path: Path) -> None:
+    code, out, _ = run(*EVAL, "--out", "run")
+    assert code == 0
+    for part in ("Orig.", "Aug. (drop)", "Brittleness", "ties", "items", "  a", "  b"):
+        assert part in out
+    record = json.loads((tmp_path / "run" / "items" / "result.json").read_text())
+    assert record["n"]["scored"] == 12 and record["arguments"]["passed"]["bench"] == "items.jsonl"
+    before = (tmp_path / "run" / "items" / "result.json").read_bytes()
+    assert run(*EVAL, "--out", "run")[0] == 0  # finished: read, not computed
+    assert (tmp_path / "run" / "items" / "result.json").read_bytes() == before
+
+
+@pytest.mark.parametrize(("form", "mark"), [("md", "| Orig. |"), ("latex", r"\toprule"), ("csv", "original_low")])
+def test_formats(form: str, mark: str, run: Run, photos: Path) -> None:
+    code, out, _ = run(*EVAL, "--format", form)
+    assert code == 0 and mark in out
+
+
+def test_eval_as_json(run: Run, photos: Path) -> None:
+    rows = json.loads(run(*EVAL, "--format", "json")[1])
+    assert rows[0]["n"] == 12 and 0 <= rows[0]["original"] <= 1
+
+
+def test_metrics_of_scores_made_elsewhere(run: Run, tmp_path: Path) -> None:
+    lines = [
+        {"id": "1", "image": "x", "caption": 0.3, "positives": [0.2], "negatives": [0.1], "tags": {"split": "a"}},
+        {"id": "2", "image": "x", "caption": 0.3, "positives": [0.0], "negatives": [0.1], "tags": {"split": "b"}},
+        {"id": "3", "image": "y", "caption": 0.1, "positives": [0.2], "negatives": [0.1], "tags": {"split": "b"}},
+    ]
+    (tmp_path / "scores.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    code, out, _ = run("metrics", "scores.jsonl", "--json")
+    found = json.loads(out)
+    assert code == 0
+    assert (found["overall"]["n"], found["overall"]["ties"]) == (3, 1)
+    assert found["overall"]["original"] == pytest.approx(2 / 3)
+    assert found["overall"]["augmented"] == found["overall"]["brittleness"] == pytest.approx(1 / 3)
+    assert found["by"]["split"]["a"]["original"] == 1
+    assert "split=b" in run("metrics", "scores.jsonl")[1]
+
+
+def test_compare(run: Run, photos: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine2.py").write_text((tmp_path / "mine.py").read_text().replace("size=8", "size=9"))
+    run(*EVAL, "--out", "one")
+    run("eval", "py:mine2:Model", *EVAL[2:], "--out", "two")
+    code, out, _ = run("compare", "one", "two")
+    assert code == 0 and "]~" in out and "items" in out
+    assert json.loads(run("compare", "one", "two", "--json")[1])[0]["n"] == 12
+
+
+def test_build_and_check_ones_own_csv(run: Run, tmp_path: Path, photos: Path) -> None:
+    (tmp_path / "mine.csv").write_text("image,caption,negative\n0.png,a cat,a dog\n1.png,a cow,a pig\n")
+    code, out, _ = run("bench", "build", "mine.csv", "--out", "built.jsonl")
+    assert code == 0 and "wrote 2 items" in out
+    assert run("bench", "check", "built.jsonl", "--data", "photos")[0] == 0
+    (photos / "1.png").unlink()
+    code, out, _ = run("bench", "check", "built.jsonl", "--data", "photos")
+    assert code == 1 and "1.png" in out
+
+
+# ---------------------------------------------------------------------------- what is refused, with exit code 2
+
+
+def refused(result: tuple[int, str, str], *parts: str) -> None:
+    code, _, error = result
+    message = " ".join(error.split())
+    assert code == 2, error
+    for part in parts:
+        assert part in message, message
+
+
+def test_broken_json_in_line_7(run: Run, photos: Path, tmp_path: Path) -> None:
+    lines = (tmp_path / "items.jsonl").read_text().splitlines()
+    lines[6] = lines[6][:40]
+    lines[8] = lines[8].replace('"caption": "a cat 8"', '"caption": 8')
+    (tmp_path / "items.jsonl").write_text("\n".join(lines))
+    refused(run(*EVAL), "items.jsonl: 2 problems", "line 7: not JSON", "line 9: caption:", "found 8")
+
+
+def test_unknown_benchmark(run: Run, photos: Path) -> None:
+    refused(run("eval", "py:mine:Model", "--bench", "sugarcrep", "--data", "photos"), "Did you mean sugarcrepe")
+
+
+def test_missing_images(run: Run, photos: Path) -> None:
+    for index in range(6):
+        (photos / f"{index}.png").unlink()
+    refused(run(*EVAL), "6 of 6 images are missing", "0.png", "4.png", "and 1 more", "--allow-missing")
+
+
+def test_a_truncated_jpeg(run: Run, photos: Path) -> None:
+    Image.open(photos / "0.png").resize((200, 200)).save(photos / "whole.jpg")
+    (photos / "0.png").write_bytes((photos / "whole.jpg").read_bytes()[:-600])
+    refused(run(*EVAL), "0.png: corrupt", "--allow-missing")
+    code, out, _ = run(*EVAL, "--allow-missing")
+    assert code == 0 and "2 of 12 items were NOT scored" in out
+
+
+def test_a_huge_header(run: Run, photos: Path) -> None:
+    def chunk(kind: bytes, body: bytes) -> bytes:
+        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+
+    header = struct.pack(">IIBBBBB", 20_000, 20_000, 8, 2, 0, 0, 0)
+    data = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(b"\0" * 100))
+    (photos / "0.png").write_bytes(data)
+    refused(run(*EVAL), "0.png:", "pixels are refused")
+
+
+def test_a_path_that_leaves(run: Run, photos: Path, tmp_path: Path) -> None:
+    path = tmp_path / "items.jsonl"
+    path.write_text(path.read_text().replace('"0.png"', '"../items.jsonl"'))
+    refused(run(*EVAL), "line 1: image.path: expected a path below the image folder", "line 7: image.path")
+
+
+def test_a_pickle_that_would_run_code(run: Run, photos: Path, tmp_path: Path) -> None:
+    canary = tmp_path / "canary"
+
+    class Attack:
+        def __reduce__(self) -> Any:
+            return Path.touch, (canary,)
+
+    (tmp_path / "bad.pt").write_bytes(pickle.dumps({"state_dict": Attack()}))
+    for spec in ("checkpoint:bad.pt?act=gelu", "paper:negclip@bad.pt"):
+        refused(run("eval", spec, *EVAL[2:]), "bad.pt")
+        assert not canary.exists()
+
+
+def test_a_checkpoint_without_activation(run: Run, photos: Path, tmp_path: Path) -> None:
+    import torch
+
+    torch.save({"state_dict": {"visual.conv1.weight": torch.zeros(64, 3, 16, 16)}}, tmp_path / "plain.pt")
+    refused(run("eval", "checkpoint:plain.pt", *EVAL[2:]), "act=quickgelu", "act=gelu")
+
+
+def test_an_empty_file(run: Run, photos: Path, tmp_path: Path) -> None:
+    (tmp_path / "items.jsonl").write_text("")
+    refused(run(*EVAL), "holds no items")
+    (tmp_path / "scores.jsonl").write_text("")
+    refused(run("metrics", "scores.jsonl"), "holds no scores")
+
+
+def test_a_result_from_the_future(run: Run, photos: Path, tmp_path: Path) -> None:
+    run(*EVAL, "--out", "run")
+    path = tmp_path / "run" / "items" / "result.json"
+    path.write_text(path.read_text().replace('"schema": 1', '"schema": 7'))
+    refused(run("compare", "run", "run"), "schema 7", "newer equipoise")
+    refused(run(*EVAL, "--out", "run"), "schema 7")
+
+
+def test_another_run_is_not_overwritten(run: Run, photos: Path) -> None:
+    run(*EVAL, "--out", "run")
+    refused(run(*EVAL, "--limit", "3", "--out", "run"), "holds another run")
+
+
+def test_a_tokenizer_that_does_not_fit(run: Run, photos: Path, tmp_path: Path) -> None:
+    import torch
+    from transformers import CLIPConfig, CLIPModel
+
+    from equipoise.models.clip import ClipModel
+    from equipoise.models.preprocess import clip_preprocess
+    from equipoise.models.tokens import clip_tokenizer
+
+    small = {"hidden_size": 64, "intermediate_size": 64, "num_attention_heads": 1, "num_hidden_layers": 1}
+    vision = {**small, "image_size": 32, "patch_size": 16}
+    torch.manual_seed(0)
+
+    def network(words: int) -> Any:
+        return CLIPModel(CLIPConfig(text_config={**small, "vocab_size": words}, vision_config=vision, projection_dim=8))
+
+    model = ClipModel("test", network(49408), clip_tokenizer(), clip_preprocess(32), device="cpu")
+    model.save(tmp_path / "model")
+    code, out, _ = run("eval", "hf:model", *EVAL[2:])
+    assert code == 0 and "hf:model" in out
+    network(1000).save_pretrained(tmp_path / "model")
+    refused(run("eval", "hf:model", *EVAL[2:]), "tokenizer")
+
+
+def test_a_full_disk(run: Run, photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("needs /dev/full")
+    import os
+
+    monkeypatch.setattr("tempfile.mkstemp", lambda **_: (os.open("/dev/full", os.O_WRONLY), str(tmp_path / "part")))
+    refused(run(*EVAL, "--out", "run"), "No space left on device", "nothing was changed")
+    assert not (tmp_path / "run" / "items" / "result.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (("eval", "nonsense", *EVAL[2:]), "not a model spec"),
+        (("eval", "py:mine:Nothing", *EVAL[2:]), "Nothing"),
+        (("eval", "hf:absent-folder/x", *EVAL[2:]), "absent-folder/x"),
+        (("eval", "py:mine:Model", "--bench", "items.jsonl"), "--data"),
+        (("eval", "py:mine:Model", "--bench", "items.jsonl", "--data", "absent"), "absent"),
+        (("eval", "py:mine:Model", "--bench", "absent.jsonl", "--data", "photos"), "absent.jsonl"),
+        ((*EVAL, "--format", "pdf"), "expected one of text"),
+        ((*EVAL, "--batch-size", "0"), "batch-size"),
+        (("metrics", "absent.jsonl"), "no such file"),
+        (("compare", "one"), "two runs"),
+        (("bench", "build", "replace", "--out", "x.jsonl"), "--source"),
+        (("train", "hn_only"), "--items"),
+        (("train", "hn_onl"), "Did you mean hn_only"),
+        (("evaluate",), "No such command"),
+    ],
+)
+def test_other_slips(
+    arguments: tuple[str, ...], part: str, run: Run, photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    refused(run(*arguments), part)
