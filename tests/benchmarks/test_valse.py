@@ -18,7 +18,7 @@ def test_counts_of_valid_items_in_the_real_files(shared_data: Path) -> None:
         "val2017",
         "train2014",
         "val2014",
-        "swig",
+        "images_512",
     }
 
 

@@ -52,14 +52,14 @@ def phenomenon(split: str) -> str:
 
 
 def image_path(record: _Record) -> str:
-    """Each source has a folder of its own below the image root."""
+    """Each source has a folder of its own below the image root, called as its archive unpacks."""
     name = record.image_file
     for start, folder in (("v7w_", "visual7w"), ("COCO_train2014_", "train2014"), ("COCO_val2014_", "val2014")):
         if name.startswith(start):
             return f"{folder}/{name}"
     if name.startswith("VisualDialog_"):
         return f"VisualDialog_val2018/{name}"
-    return f"swig/{name}" if record.dataset.lower() == "swig" else f"val2017/{name}"
+    return f"images_512/{name}" if record.dataset.lower() == "swig" else f"val2017/{name}"
 
 
 def _items(split: str, key: str, record: _Record) -> Iterator[Item]:
@@ -88,7 +88,7 @@ BENCHMARK = Benchmark(
     "Linguistic Phenomena, ACL",
     url="https://github.com/Heidelberg-NLP/VALSE",
     get="Clone the repository (the files are in data/); images: one folder (--data) with visual7w/ (v7w_*.jpg), "
-    "val2017/, train2014/ and val2014/ (COCO), swig/ (images_512) and VisualDialog_val2018/.",
+    "val2017/, train2014/ and val2014/ (COCO), images_512/ (SWiG) and VisualDialog_val2018/.",
     load=load,
     macro=("phenomenon", "split"),
     notes="The pairwise accuracy acc_r. The headline is the mean over seven phenomena, each the mean of its splits; "

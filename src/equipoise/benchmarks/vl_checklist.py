@@ -109,7 +109,7 @@ BENCHMARK = Benchmark(
     "and Relations, EMNLP demonstrations",
     url="https://github.com/om-ai-lab/VL-CheckList",
     get="Clone the repository (the files are in data/); images: one folder (--data) with vg/VG_100K/, vg/VG_100K_2/, "
-    "swig/ and hake/, as its DATASETS.md says. Several of HAKE's image links are dead.",
+    "swig/ (images_512 renamed) and hake/, as its DATASETS.md says. Several of HAKE's image links are dead.",
     load=load,
     macro=("type", "test", "source", "file"),
     notes="The mean of Object, Attribute and Relation, each the mean of its tests, over their sources, over their "
