@@ -25,7 +25,7 @@ sys.path[:0] = [str(HERE), str(HERE.parents[1] / "src")]
 
 from openclip_inputs import CONFIG, LONG, MODES, SIZES, STRINGS, drawn_image, drawn_state  # noqa: E402
 
-from equipoise.models.openclip import import_open_clip  # noqa: E402
+from equipoise.models.openclip import OpenClipModel, import_open_clip  # noqa: E402
 
 
 def main() -> None:
@@ -63,6 +63,13 @@ def main() -> None:
         with torch.inference_mode():
             arrays[f"{activation}/images"] = network.encode_image(pixels).numpy()
             arrays[f"{activation}/texts"] = network.encode_text(tokenizer(texts)).numpy()
+        adapter = OpenClipModel("golden", network, tokenizer, small, device="cpu", dtype="float32", arch="tiny")
+        assert set(adapter.card["activation"].values()) == {"QuickGELU" if activation == "quickgelu" else "GELU"}
+        embedded = adapter.embed_texts(texts), adapter.embed_images([drawn_image(size, "RGB") for size in SIZES])
+        for rows, kind in zip(embedded, ("texts", "images"), strict=True):
+            expected = arrays[f"{activation}/{kind}"]
+            expected = expected / np.linalg.norm(expected, axis=1, keepdims=True)
+            assert np.abs(rows - expected).max() < 1e-5, "the adapter of openclip: changed something"
     np.savez_compressed(HERE / "openclip_arrays.npz", **arrays)
     for path in sorted(HERE.glob("openclip_*.*")):
         print(f"{path.name}: {path.stat().st_size / 1000:.0f} kB")

@@ -122,6 +122,7 @@ def drawn_state() -> dict[str, np.ndarray]:
     return state
 
 
+@functools.cache
 def drawn_image(size: tuple[int, int], mode: str) -> Image.Image:
     """A smooth pattern with noise, so that a wrong filter, crop or order of steps shows."""
     image = _drawn_rgba(size)

@@ -81,29 +81,67 @@ def test_a_bin_file_is_data(folder: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "ran").exists()
 
 
-def test_the_hub_is_announced_and_offline_is_respected(
-    clip_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.fixture
+def hub(clip_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """A stand-in for the hub: `cached` is what its cache holds, `asked` what it was asked to download."""
     import huggingface_hub
     from huggingface_hub import constants
     from huggingface_hub.errors import LocalEntryNotFoundError
 
-    def download(name: str, local_files_only: bool = False, allow_patterns: object = None) -> str:
+    state = SimpleNamespace(cached=None, asked=[], reachable=True)
+
+    def download(name: str, local_files_only: bool = False, allow_patterns: list[str] | None = None) -> str:
         if local_files_only:
-            raise LocalEntryNotFoundError("not cached")
-        assert "downloading some/model" in capsys.readouterr().err
+            if state.cached is None:
+                raise LocalEntryNotFoundError("not cached")
+            return str(state.cached)
+        state.asked.append(allow_patterns)
         return str(clip_folder)
 
     class Api:
         def model_info(self, name: str, files_metadata: bool) -> SimpleNamespace:
-            names = ["config.json", "model.safetensors", "pytorch_model.bin"]
-            return SimpleNamespace(siblings=[SimpleNamespace(rfilename=n, size=10) for n in names])
+            if not state.reachable:
+                raise LookupError("Name or service not known")  # an error class nobody could list
+            names = ["config.json", "model.safetensors", "pytorch_model.bin", "onnx/model.safetensors"]
+            return SimpleNamespace(siblings=[SimpleNamespace(rfilename=n, size=5_000_000) for n in names])
 
     monkeypatch.setattr(huggingface_hub, "snapshot_download", download)
     monkeypatch.setattr(huggingface_hub, "HfApi", Api)
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    return state
+
+
+def test_a_download_is_announced(hub: SimpleNamespace, clip_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model = load_model("hf:some/model", device="cpu")
     assert isinstance(model, ClipModel) and model.card["revision"] == clip_folder.name
+    assert "downloading some/model from the Hugging Face hub: 5 MB" in capsys.readouterr().err
+    (asked,) = hub.asked
+    assert "model.safetensors" in asked and "pytorch_model.bin" not in asked
+
+
+def test_the_cache_is_used_when_it_is_whole(hub: SimpleNamespace, folder: Path) -> None:
+    hub.cached = folder
+    assert load_model("hf:some/model", device="cpu").card["revision"] == folder.name  # type: ignore[union-attr]
+    assert hub.asked == []
+    (folder / "model.safetensors").rename(folder / "model-00001-of-00002.safetensors")
+    index = {"weight_map": {"a": "model-00001-of-00002.safetensors", "b": "model-00002-of-00002.safetensors"}}
+    (folder / "model.safetensors.index.json").write_text(json.dumps(index))
+    load_model("hf:some/model", device="cpu")
+    assert len(hub.asked) == 1, "a broken-off download is completed"
+
+
+def test_offline_is_respected(hub: SimpleNamespace, monkeypatch: pytest.MonkeyPatch) -> None:
+    from huggingface_hub import constants
+
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     with pytest.raises(UserError, match="HF_HUB_OFFLINE is set"):
         load_model("hf:some/model", device="cpu")
+    assert hub.asked == []
+
+
+def test_a_hub_that_is_not_there(hub: SimpleNamespace) -> None:
+    hub.reachable = False
+    with pytest.raises(UserError, match="the hub did not give it"):
+        load_model("hf:some/model", device="cpu")
+    with pytest.raises(UserError, match="no folder"):
+        load_model("hf:./missing/folder", device="cpu")

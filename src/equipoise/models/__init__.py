@@ -20,11 +20,18 @@ FORMS = {
 def load_model(spec: str, *, device: str = "auto", dtype: str = "float32") -> Model:
     """Load the model a spec names; see FORMS for what a spec looks like."""
     kind, _, rest = spec.partition(":")
-    if kind == "world" and not rest:
-        return _world(device, dtype)
-    if kind not in FORMS or kind == "world" or not rest:
+    if kind not in FORMS or (kind == "world") == bool(rest):
         forms = ", ".join(FORMS.values())
         raise UserError(f"model {spec!r}: not a model spec ({forms}).{did_you_mean(kind, FORMS)}")
+    if kind == "py":
+        from equipoise.models.own import load_own
+
+        return load_own(rest, spec=spec)
+    from equipoise.models.clip import pick_device, pick_dtype
+
+    pick_device(device), pick_dtype(dtype)  # refused before gigabytes are read
+    if kind == "world":
+        return _world(device, dtype)
     if kind == "hf":
         from equipoise.models.hf import load_hf
 
@@ -37,13 +44,9 @@ def load_model(spec: str, *, device: str = "auto", dtype: str = "float32") -> Mo
         from equipoise.models.papers import load_paper
 
         return load_paper(rest, spec=spec, device=device, dtype=dtype)
-    if kind == "openclip":
-        from equipoise.models.openclip import load_openclip
+    from equipoise.models.openclip import load_openclip
 
-        return load_openclip(rest, spec=spec, device=device, dtype=dtype)
-    from equipoise.models.own import load_own
-
-    return load_own(rest, spec=spec)
+    return load_openclip(rest, spec=spec, device=device, dtype=dtype)
 
 
 def _world(device: str, dtype: str) -> Model:

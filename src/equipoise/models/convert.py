@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from equipoise.errors import Problems, UserError
+from equipoise.models.clip import quiet_transformers
 from equipoise.models.tokens import CLIP_VOCABULARY
 
 State = dict[str, torch.Tensor]
@@ -61,9 +62,9 @@ def to_transformers(state: State, *, activation: str, arch: str | None = None, w
     state = {name: tensor for name, tensor in state.items() if name not in BUFFERS}
     _refuse_others(state, where)
     config = infer_config(state, activation=activation, arch=arch, where=where)
-    network = CLIPModel(config)
-    own = network.state_dict()
-    expected = {name: tuple(tensor.shape) for name, tensor in to_open_clip(network).items()}
+    with torch.device("meta"):  # names and shapes without memory
+        skeleton = CLIPModel(config)
+    expected = {name: tuple(tensor.shape) for name, tensor in to_open_clip(skeleton).items()}
     problems = Problems(f"{where}: not the state dict of a CLIP ViT as open_clip names it")
     for name in sorted(expected.keys() | state.keys()):
         if name not in state:
@@ -73,8 +74,12 @@ def to_transformers(state: State, *, activation: str, arch: str | None = None, w
         elif tuple(state[name].shape) != expected[name]:
             problems.add("shape", f"{name} is {tuple(state[name].shape)}, {expected[name]} was expected")
     problems.raise_if_any("Architectures beyond CLIP's own ViT load through openclip:ARCH/PRETRAINED or py:.")
-    converted = {name: tensor.to(torch.float32) for name, tensor in _renamed(state, own)}
-    network.load_state_dict(converted, strict=True)
+    renamed = _renamed(state, skeleton.state_dict())
+    converted = {
+        name: tensor.to(torch.float32, copy=True) for name, tensor in renamed
+    }  # training must not reach `state`
+    with quiet_transformers():  # from_pretrained, because CLIPModel(config) would draw random weights first
+        network = CLIPModel.from_pretrained(None, config=config, state_dict=converted, dtype=torch.float32)
     return network.eval()
 
 

@@ -65,7 +65,7 @@ def _preprocess(folder: Path) -> Preprocess:
 
 
 def _tokenizer(folder: Path) -> Any:
-    if not any((folder / name).is_file() for name in TOKENIZER_FILES):
+    if not _has_tokenizer(folder):
         raise UserError(
             f"{folder}: no tokenizer ({' or '.join(TOKENIZER_FILES)}); "
             "copy the tokenizer files of the model it was finetuned from into the folder"
@@ -110,13 +110,13 @@ def _network(folder: Path, class_name: str) -> Any:
 
 
 def _from_hub(name: str) -> Path:
-    """The hub's files in its own cache; says so before it downloads, and what."""
+    """The hub's files in its own cache; says so before it downloads, and how much."""
     from huggingface_hub import HfApi, constants, snapshot_download
-    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
+    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
 
     try:
         cached = Path(snapshot_download(name, local_files_only=True))
-        if any(cached.glob("*.safetensors")) or any(cached.glob("pytorch_model*.bin")):
+        if _complete(cached):
             return cached
     except LocalEntryNotFoundError:
         pass
@@ -124,7 +124,8 @@ def _from_hub(name: str) -> Path:
         raise UserError(f"hf:{name}: neither a folder nor a name of the hub ({_short(error)})") from None
     if constants.HF_HUB_OFFLINE:
         raise UserError(
-            f"hf:{name}: not in the local cache, and HF_HUB_OFFLINE is set; unset it once to download, or give a folder"
+            f"hf:{name}: no such folder, not whole in the hub's local cache, and HF_HUB_OFFLINE is set; "
+            "unset it once to download, or give the folder of a downloaded model"
         )
     try:
         files = HfApi().model_info(name, files_metadata=True).siblings or []
@@ -135,11 +136,25 @@ def _from_hub(name: str) -> Path:
         total = sum(sizes[weight] for weight in weights) / 1e6
         print(f"downloading {name} from the Hugging Face hub: {total:,.0f} MB of weights", file=sys.stderr)
         return Path(snapshot_download(name, allow_patterns=[*SMALL_FILES, *weights]))
-    except (HfHubHTTPError, OSError) as error:
+    except Exception as error:  # the hub's client (requests, httpx, ...) and so its errors differ by version
         raise UserError(
             f"hf:{name}: no such folder here, and the hub did not give it ({_short(error)}); "
             "offline, give the folder of a downloaded model"
         ) from error
+
+
+def _complete(folder: Path) -> bool:
+    """Whether a cached download was not broken off: configuration, tokenizer and every part of the weights."""
+    parts = ["model.safetensors", "pytorch_model.bin"]
+    whole = any((folder / part).is_file() for part in parts)
+    for index in (folder / f"{part}.index.json" for part in parts):
+        if index.is_file():
+            whole = whole or all((folder / shard).is_file() for shard in set(read_json(index)["weight_map"].values()))
+    return whole and (folder / "config.json").is_file() and _has_tokenizer(folder)
+
+
+def _has_tokenizer(folder: Path) -> bool:
+    return any((folder / name).is_file() for name in TOKENIZER_FILES)
 
 
 def _short(error: BaseException) -> str:
