@@ -98,5 +98,8 @@ def inside(root: str | Path, relative: str) -> Path:
     base = Path(root).resolve()
     resolved = (base / relative).resolve()
     if resolved != base and base not in resolved.parents:
-        raise UserError(f"path {relative!r} leaves its folder {root}; such paths are never followed")
+        raise UserError(
+            f"path {relative!r} leaves its folder {root}; such paths are never followed. Where a link of your own leads "
+            "out of the folder, name the folder it points to, or link file by file within one folder (cp -al)"
+        )
     return base / relative

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections import Counter
+import json
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,10 @@ def test_counts_of_the_real_file(shared_data: Path) -> None:
     chance = sum(count / (1 + size) for size, count in sizes.items()) / 4839
     assert negclip.BENCHMARK.chance["original"] == pytest.approx(chance, abs=5e-5)
     assert all(len(item.tags["hard_images"].split()) == 3 for item in items)
-    assert items[0].tags["hard_images"] == "2973 1515 2235"
+    hard = json.loads(items[0].tags["hard_images"])
+    assert hard == ["negclip-valid/2973", "negclip-valid/1515", "negclip-valid/2235"]
+    known = {item.id for item in items}
+    assert all(set(json.loads(item.tags["hard_images"])) <= known for item in items)
 
 
 def test_the_table_itself_can_be_named(shared_data: Path) -> None:

@@ -1,12 +1,13 @@
 """NegCLIP's tables (Yuksekgonul et al. 2023): COCO captions with swapped-word negatives and hard images.
 
 Made for training; as a benchmark it asks whether a caption beats its own swaps. Hard images are named by row of the
-same file and kept in the tag `hard_images` for training. Negatives are re-joined tokens ("a yak ."), which sets them
+same file; the tag `hard_images` holds their ids, as a JSON list, for training. Negatives are re-joined tokens ("a yak ."), which sets them
 apart from captions by their style alone.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
@@ -32,7 +33,7 @@ def _items(split: str, key: str, row: _Row) -> Iterator[Item]:
         image=ImageRef(path=row.filepath),
         caption=row.title,
         negatives=texts(*row.neg_caption, edit=Edit(op="swap", by="spaCy spans")),
-        tags={"split": split, "row": key, "hard_images": " ".join(map(str, row.neg_image))},
+        tags={"split": split, "hard_images": json.dumps([f"negclip-{split}/{number}" for number in row.neg_image])},
     )
 
 

@@ -5,6 +5,7 @@ Heavy imports (torch, transformers) happen inside the commands, so that `--help`
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from pathlib import Path
@@ -34,6 +35,7 @@ app.command()(train)
 
 def main() -> None:
     """Run a command; errors of the user end in one message and exit code 2, never in a traceback."""
+    logging.basicConfig(format="note: %(message)s", level=logging.WARNING)  # what loaders left out, and why
     try:
         code = app(standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)

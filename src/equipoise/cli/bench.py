@@ -11,6 +11,7 @@ from rich.table import Table
 
 from equipoise.cli.options import split_names
 from equipoise.errors import UserError
+from equipoise.progress import progress
 
 app = typer.Typer(no_args_is_help=True, help="Benchmarks: list, build, check, fetch.")
 
@@ -80,7 +81,9 @@ def check(
     from equipoise.benchmarks.check import check as check_items
 
     items, benchmark = benchmarks.load(name, source, split_names(splits))
-    report = check_items(items, benchmark, data)
+    images = len({item.image for item in items if item.image}) if data else 0
+    with progress(images, "images", "images") as advance:
+        report = check_items(items, benchmark, data, lambda done, of: advance(1))
     for line in report.lines():
         typer.echo(line)
     raise typer.Exit(0 if report.ok else 1)
