@@ -1,8 +1,8 @@
 """NegCLIP's tables (Yuksekgonul et al. 2023): COCO captions with swapped-word negatives and hard images.
 
 Made for training; as a benchmark it asks whether a caption beats its own swaps. Hard images are named by row of the
-same file; the tag `hard_images` holds their ids, as a JSON list, for training. Negatives are re-joined tokens ("a yak ."), which sets them
-apart from captions by their style alone.
+same file; the tag `hard_images` holds their ids, as a JSON list, for training. Negatives are re-joined tokens
+("a yak ."), which sets them apart from captions by their style alone.
 """
 
 from __future__ import annotations
