@@ -1,4 +1,4 @@
-"""Scoring with real towers: an embedding must not depend on its neighbours, whatever the order, subset or batch size."""
+"""Scoring with real towers: an embedding must not depend on its neighbours: order, subset, batch size."""
 
 from __future__ import annotations
 
