@@ -199,6 +199,7 @@ def no_synonym(record: Record) -> str | None:
         wrong |= record.source in ("holding", "sitting") and who not in WITH_HANDS
         wrong |= record.source == "hanging" and who in FLAT_ON_WALL
         wrong |= record.synonym == "in" and who in WEARS_NOTHING
+        wrong |= record.source in ("sitting", "walking", "hanging") and what not in PARTICLES  # strolling a dog
         wrong |= record.source == "by" and who.endswith("ed")
     else:
         wrong |= record.source in ("sitting", "standing") and not set(record.after) & WITH_HANDS
@@ -354,7 +355,7 @@ def load(source: Path, splits: Sequence[str] = ()) -> list[Item]:
 BENCHMARK = Benchmark(
     name="replace-clean",
     title="REPLACE without duplicates, forced ties, broken edits and negatives that are true",
-    splits={"attributes": 9_299, "relations": 12_342},
+    splits={"attributes": 9_299, "relations": 12_274},
     chance=TRIPLE_CHANCE,
     ties=replace.BENCHMARK.ties.split(".")[0] + "; no record is a forced tie",
     licence=replace.BENCHMARK.licence,

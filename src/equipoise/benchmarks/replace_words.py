@@ -16,20 +16,23 @@ GARMENTS = words(
     "jumpsuit khakis leather outfit outfits overalls pant pants plaid polo raincoat robe sandals sari scarf shirt "
     "shirts shirt. shoes shorts skirt sneakers snowsuit socks suit suits sunglasses sweater sweatshirt swimsuit "
     "t-shirt tank tanktop tee tie tights top trousers trunks tshirt tux tuxedo uniform uniforms vest vests visor "
-    "wetsuit wetsuits armor lace stripes"
+    "wetsuit wetsuits armor bandana caps earphones harness hoody lace stripes"
 )
 # What follows "in" when it names a side or a manner, not something that holds.
 SIDES = words(
     "back background bottom center centre distance distant foreground forefront front horizon "
     "left middle rear right side top"
 )
-MANNERS = words("action bloom circle color flight formation half line motion pairs pieces process profile row slices")
+MANNERS = words(
+    "action bloom braid braids circle class color countries flight formation half language line motion "
+    "open pairs pieces pigtails pony ponytail process profile row slices"
+)
 IN_COMPOUND = words("and between each from in into next on out various")
 WORN_NOT_IN = words(
-    "12 693 backpack badge bag bananas bands bat beads bell braclet bracelet bracelets buckle child earring earrings "
-    "face fashion flower flowers hair jewelry lanyard leash lipstick makeup man medal mustache nametag necklace "
-    "necklaces pack patch polish ponytail purse reflector ring rings rosary sadlle saddle seatbelt signs snowboard "
-    "something tag talkie towel watch wristwatch"
+    "12 693 and backpack badge bag bananas bands bat beads bell braclet bracelet bracelets buckle child earring "
+    "earrings face fashion flower flowers hair jewelry lanyard leash lipstick makeup man medal mustache nametag "
+    "necklace necklaces pack patch polish ponytail purse reflector ring rings rosary sadlle saddle seatbelt signs "
+    "ski skis snowboard something tag talkie towel watch wristband wristwatch"
 )
 WITH_HANDS = words(
     "adult angel animal arm arms audience baby batter bear bears bird birds boarder boy boys bull cat cats catcher "
