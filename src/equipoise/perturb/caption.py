@@ -65,7 +65,7 @@ def _kind(token: Token, word: str) -> Kind:
     if word in _CLAUSE and pos != "DT":
         return "relative"
     if word in _QUANTITY:
-        return "adjective"
+        return "number"
     if word in _VERBS_ALSO:
         return "verb" if pos != "JJ" else "adjective"
     if pos.startswith("NN"):
@@ -221,7 +221,7 @@ def _noun_phrases(units: tuple[Unit, ...]) -> Iterator[NounPhrase]:
     while place < len(units):
         start = place
         while place < len(units) and (
-            units[place].kind in {"determiner", "number"} or units[place].word in {"other", "few", "dozen"}
+            units[place].kind in {"determiner", "number"} or units[place].word in {"other", "dozen"}
         ):
             place += 1
         core, head = place, -1

@@ -1,0 +1,32 @@
+"""A text that an operation proposes, before the checks have seen it."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from equipoise.items import Edit, Operation, Target
+from equipoise.perturb.forms import write_edit
+from equipoise.perturb.sources.base import Proposal
+
+Kind = Literal["positive", "negative"]
+
+
+class Candidate(NamedTuple):
+    text: str
+    kind: Kind
+    edit: Edit
+
+
+def edited(
+    text: str, kind: Kind, op: Operation, target: Target, span: tuple[int, int], to: str, by: str, new: str
+) -> Candidate:
+    """The candidate `new`, in which characters `span` of `text` were changed to `to`."""
+    edit = Edit(op=op, target=target, source=text[span[0] : span[1]], to=to, by=by, span=span)
+    return Candidate(new, kind, edit)
+
+
+def replaced(text: str, kind: Kind, proposal: Proposal) -> Candidate:
+    """A proposal written into the caption."""
+    new = write_edit(text, proposal.start, proposal.end, proposal.to)
+    span = (proposal.start, proposal.end)
+    return edited(text, kind, "replace", proposal.target, span, proposal.to, proposal.by, new)

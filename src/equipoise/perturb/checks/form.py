@@ -1,0 +1,69 @@
+"""Checks of the text alone: it changed, only a little, and no article, agreement or word was broken by it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from equipoise.perturb.candidate import Candidate
+from equipoise.perturb.caption import Caption
+from equipoise.words.articles import article_for
+
+_WORD = re.compile(r"[\w'’-]+")
+_MOST = 6  # words that may come or go
+_ARTICLE = re.compile(r"\b(an?)\s+([\w'’-]+)", re.IGNORECASE)
+_DOUBLED = re.compile(r"\b(\w+)\s+\1\b", re.IGNORECASE)
+_BROKEN = re.compile(
+    r"\b(?:a|an|the)\s+(?:a|an|the|some)\b|\bwithin (?:front|between|the background|middle)\b|\bof of\b|\bto to\b"
+    r"|\b(?:two|three|four|five|six|several|many)\s+(?:a|an|the)\b",
+    re.IGNORECASE,
+)
+_PLURAL_AFTER_A = re.compile(
+    r"\ban?\s+(?:people|men|women|children|kids|cattle|pants|jeans|shorts|scissors|glasses|sunglasses)\b(?!-)(?:\s+(\w+))?",
+    re.IGNORECASE,
+)
+
+
+def changed(caption: Caption, candidate: Candidate) -> str | None:
+    if _WORD.findall(candidate.text.lower()) == _WORD.findall(caption.text.lower()):
+        return "unchanged"
+    return None
+
+
+def small_edit(caption: Caption, candidate: Candidate) -> str | None:
+    """A swap keeps the words; any other edit exchanges a few."""
+    before = Counter(_WORD.findall(caption.text.lower()))
+    after = Counter(_WORD.findall(candidate.text.lower()))
+    for word in ("a", "an"):
+        before.pop(word, None)
+        after.pop(word, None)
+    if candidate.edit.op in {"swap", "shuffle"}:
+        return None if before == after else "the swap changed the words"
+    differing = sum(((before - after) + (after - before)).values())
+    return None if differing <= _MOST else f"{differing} words differ, more than {_MOST}"
+
+
+def grammar(caption: Caption, candidate: Candidate) -> str | None:
+    """Only what the edit broke counts: captions come with mistakes of their own."""
+    for name, found in (
+        ("wrong article", _wrong_articles),
+        ("doubled word", lambda text: Counter(m[0].lower() for m in _DOUBLED.finditer(text))),
+        ("broken phrase", lambda text: Counter(m[0].lower() for m in _BROKEN.finditer(text))),
+        ("article before a plural", _articles_before_plurals),
+    ):
+        new = found(candidate.text) - found(caption.text)
+        if new:
+            return f"{name}: {next(iter(new))}"
+    return None
+
+
+def _wrong_articles(text: str) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for match in _ARTICLE.finditer(text):
+        if match[1].lower() != article_for(match[2]) and match[2].lower() not in {"and", "is", "on", "in", "of"}:
+            found[match[0].lower()] += 1
+    return found
+
+
+def _articles_before_plurals(text: str) -> Counter[str]:
+    return Counter(m[0].lower() for m in _PLURAL_AFTER_A.finditer(text) if m[1] is None or len(m[1]) <= 4)

@@ -1,0 +1,109 @@
+"""Checks of the meaning: a negative is false, a positive is true."""
+
+from __future__ import annotations
+
+import functools
+import re
+
+from equipoise.perturb.candidate import Candidate
+from equipoise.perturb.caption import Caption
+from equipoise.perturb.forms import noun_lemma, verb_lemma
+from equipoise.perturb.sources.files import exclusive, synonyms
+from equipoise.perturb.sources.wordnet import Letter, WordNet
+
+_WORDNET = WordNet()
+_LETTERS: dict[str, Letter] = {"object": "n", "attribute": "a", "action": "v"}
+_COMMON = frozenset("a an the of in on at with to and is are not no".split())
+
+
+def shares_sense(caption: Caption, candidate: Candidate) -> str | None:
+    """A replacement must come from the lexicon, or be a synonym in WordNet."""
+    edit = candidate.edit
+    if candidate.kind != "positive" or edit.op != "replace" or edit.by == "lexicon":
+        return None
+    letter = _LETTERS.get(edit.target or "")
+    first, second = _lemma(edit.source or "", edit.target), _lemma(edit.to or "", edit.target)
+    if letter is None or second in _synonyms(first):
+        return None
+    return None if _WORDNET.related(first, second, letter) else f"{edit.to!r} shares no sense with {edit.source!r}"
+
+
+def not_true_already(caption: Caption, candidate: Candidate) -> str | None:
+    """A negative's new word may not be a synonym, or stand above or below the old one."""
+    edit = candidate.edit
+    if candidate.kind != "negative" or edit.op != "replace" or not edit.source or not edit.to:
+        return None
+    first, second = _lemma(edit.source, edit.target), _lemma(edit.to, edit.target)
+    if second in _synonyms(first):
+        return f"{edit.to!r} is a synonym of {edit.source!r}"
+    letter = _LETTERS.get(edit.target or "")
+    if letter == "n" and not _are_exclusive(first, second) and _WORDNET.related(first, second, letter):
+        return f"{edit.to!r} and {edit.source!r} are synonyms, or one is a kind of the other"
+    return None
+
+
+def not_true_elsewhere(caption: Caption, candidate: Candidate) -> str | None:
+    """What a negative brings in may not be named, under any of its names, in this or another caption of the image."""
+    edit = candidate.edit
+    if candidate.kind != "negative" or edit.op not in {"replace", "add"} or not edit.to:
+        return None
+    if edit.target == "relation":
+        said = any(f" {edit.to} " in f" {' '.join(_words(text))} " for text in caption.others)
+        return f"another caption of the image says {edit.to!r}" if said else None
+    new = _lemma(edit.to, edit.target)
+    names = {new, edit.to, *_synonyms(new)} - _COMMON
+    if edit.target == "object":
+        names |= set(new.split()[-1:])
+    if found := names & caption.other_words:
+        return f"another caption of the image says {min(found)!r}"
+    if edit.target in {"object", "action"} and (found := names & caption.words):
+        return f"the caption already says {min(found)!r}"
+    return None
+
+
+def really_swapped(caption: Caption, candidate: Candidate) -> str | None:
+    """A swap negative may not say what another caption of the image says, word for word."""
+    if candidate.kind != "negative" or candidate.edit.op != "swap":
+        return None
+    new = sorted(_words(candidate.text))
+    if any(_words(candidate.text) == _words(text) for text in caption.others) or new == []:
+        return "another caption of the image says the same"
+    return None
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[\w'’-]+", text.lower())
+
+
+@functools.cache
+def _lemma(word: str, target: str | None) -> str:
+    word = word.lower()
+    if target == "action":
+        first, *rest = word.split()
+        return " ".join([verb_lemma(first), *rest])
+    if target == "object":
+        *rest, last = word.split()
+        return " ".join([*rest, noun_lemma(last)])
+    return word
+
+
+@functools.cache
+def _synonyms(word: str) -> frozenset[str]:
+    """Words that the lexicon lists as synonyms, or keeps in one group of an exclusive set."""
+    found: set[str] = set()
+    for line in synonyms():
+        listed = {line.source.text, *(entry.text for entry in line.targets)}
+        if word in listed:
+            found |= listed
+    return frozenset(found - {word})
+
+
+@functools.cache
+def _are_exclusive(first: str, second: str) -> bool:
+    """Our own lists say so, which goes before WordNet (where a lady is a woman, and a chair above an electric chair)."""
+    for line in exclusive():
+        groups = [{member.entry.text for member in group} for group in line.groups]
+        mine = [group for group in groups if first in group]
+        if mine and any(second in group for group in groups) and not any(second in group for group in mine):
+            return True
+    return False

@@ -1,0 +1,63 @@
+"""What sort of thing a noun names: told from our sets first, from WordNet's lexicographer files else."""
+
+from __future__ import annotations
+
+import functools
+
+from equipoise.perturb.sources.files import exclusive, expand
+from equipoise.perturb.sources.wordnet import WordNet
+
+_ANIMAL, _ARTIFACT, _FOOD, _PERSON = 5, 6, 13, 18
+_WORDNET = WordNet()
+
+
+@functools.cache
+def is_animate(noun: str) -> bool:
+    last = noun.split()[-1]
+    if noun in expand("@animate") or last in expand("@person"):
+        return True
+    senses = [_WORDNET.data.synsets[synset].lexfile for synset, _ in _WORDNET.senses(noun, "n")]
+    if not senses:
+        return last != noun and is_animate(last)
+    if _ARTIFACT in senses or _FOOD in senses:  # a toaster also gives toasts, an egg is also an animal
+        return False
+    return _WORDNET.lexfile(noun) in {_ANIMAL, _PERSON}
+
+
+@functools.cache
+def is_person(noun: str) -> bool:
+    return noun in expand("@person") or noun.split()[-1] in expand("@person") or _WORDNET.lexfile(noun) == _PERSON
+
+
+@functools.cache
+def is_garment(noun: str) -> bool:
+    return noun in expand("@garment") or noun.split()[-1] in expand("@garment")
+
+
+@functools.cache
+def sets_of(noun: str) -> frozenset[str]:
+    """Names of the object sets that hold the noun."""
+    return frozenset(
+        line.name
+        for line in exclusive()
+        if line.section == "object"
+        and any(member.entry.text == noun for group in line.groups for member in group)
+    )
+
+
+@functools.cache
+def same_sort(first: str, second: str, strict: bool = False) -> bool:
+    """Whether two nouns are of a kind, so that a list may hold both; strictly: more than just two artifacts."""
+    if is_animate(first) != is_animate(second):
+        return False
+    if sets_of(first) & sets_of(second):
+        return True
+    a, b = _WORDNET.lexfile(first), _WORDNET.lexfile(second)
+    if a is None or b is None:
+        return not strict
+    return a == b and not (strict and a == _ARTIFACT and not _close(first, second))
+
+
+def _close(first: str, second: str) -> bool:
+    one, other = _WORDNET.sense(first, "n"), _WORDNET.sense(second, "n")
+    return bool(one and other and len(_WORDNET.above(one) & _WORDNET.above(other)) >= 7)

@@ -1,0 +1,191 @@
+"""Swap two words or phrases of one type so that the caption says something else.
+
+Sentences that mean the same after the swap are refused: what "and" joins ("a cat and a dog"), what stands in a
+symmetric relation ("a cat next to a dog"), and phrases that only repeat each other.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Iterator, Sequence
+
+from equipoise.items import Target
+from equipoise.perturb.candidate import Candidate, edited
+from equipoise.perturb.caption import COLLECTIVES, Caption, NounPhrase
+from equipoise.perturb.forms import like
+from equipoise.perturb.nouns import is_animate, is_person
+from equipoise.perturb.sources.base import Source
+from equipoise.words.articles import article_for
+
+_SYMMETRIC = frozenset("near beside with by alongside and or among against".split()) | frozenset(
+    (",", "next to", "close to", "along with", "together with", "adjacent to", "across from", "next", "away from")
+)
+_NO_THING = frozenset(
+    "side top front back middle center background foreground distance view photo picture image photograph day night "
+    "time kind type sort lot bunch group couple pair way air end edge corner part area close-up closeup body number "
+    "something someone it other piece slice variety shot row line".split()
+)
+_NO_QUALITY = frozenset(
+    "other same own several many few various different multiple numerous next more most first second last".split()
+)
+
+
+def swap_nouns(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate]:
+    """CE-CLIP's relation negative: two nouns change places. Modifiers stay; number must agree."""
+    phrases = [p for p in caption.phrases if caption.units[p.head].lemma not in _NO_THING]
+    yield from _in_order(caption, [(a, b) for a, b in itertools.pairwise(phrases)], rng, whole=False)
+
+
+def swap_phrases(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate]:
+    """Two noun phrases with their modifiers change places, as in CREPE's and NegCLIP's swaps."""
+    phrases = [p for p in caption.phrases if caption.units[p.head].lemma not in _NO_THING]
+    yield from _in_order(caption, [(a, b) for a, b in itertools.pairwise(phrases)], rng, whole=True)
+
+
+def _in_order(
+    caption: Caption, pairs: list[tuple[NounPhrase, NounPhrase]], rng: random.Random, whole: bool
+) -> Iterator[Candidate]:
+    rng.shuffle(pairs)
+    for first, second in pairs:
+        if _exchangeable(caption, first, second) and not _is_symmetric(caption, first, second, whole):
+            if whole:
+                spans = (first.start, first.end), (second.start, second.end)
+            else:
+                spans = (first.head, first.end), (second.head, second.end)
+            yield _swapped(caption, *spans, "relation" if not whole else "object")
+
+
+def _exchangeable(caption: Caption, first: NounPhrase, second: NounPhrase) -> bool:
+    """Both are things of the same number, so that verbs and articles still agree, and pronouns still point right."""
+    units = caption.units
+    one, other = units[first.head], units[second.head]
+    if one.lemma == other.lemma or caption.is_plural(first) != caption.is_plural(second):
+        return False
+    if "NNP" in (one.pos, other.pos) or one.kind != "noun" or other.kind != "noun":
+        return False
+    inside = [units[i].word for phrase in (first, second) for i in range(phrase.start, phrase.end)]
+    if any(word in {"his", "her", "its", "their", "each", "another", "other"} for word in inside):
+        return False
+    after = units[second.end] if second.end < len(units) else None
+    if after is not None and (after.pos == "POS" or after.word == "of"):
+        return False
+    between = units[first.end : second.start]
+    if not between or any(unit.pos == "POS" or unit.word == "of" for unit in between):
+        return False
+    bare = [phrase.start == phrase.core for phrase in (first, second)]
+    return bare[0] == bare[1] or caption.is_plural(first)
+
+
+def _is_symmetric(caption: Caption, first: NounPhrase, second: NounPhrase, whole: bool) -> bool:
+    units = caption.units
+    between = [unit for unit in units[first.end : second.start] if unit.kind not in {"adverb", "be"}]
+    links = [unit for unit in between if unit.kind != "verb" or unit.lemma not in _STATES]
+    if not all(unit.word in _SYMMETRIC for unit in links):
+        return False
+    if whole:
+        return True
+    return _modifiers(caption, first) == _modifiers(caption, second)
+
+
+_STATES = frozenset("stand sit lie lay walk be rest park seat".split())
+
+
+def _modifiers(caption: Caption, phrase: NounPhrase) -> tuple[str, ...]:
+    return tuple(unit.word for unit in caption.units[phrase.core : phrase.head])
+
+
+def swap_attributes(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate]:
+    """a black cat on a white car -> a white cat on a black car; only qualities that fit both things."""
+    found: list[tuple[int, NounPhrase]] = []
+    for phrase in caption.phrases:
+        if caption.units[phrase.head].lemma in _NO_THING | COLLECTIVES:
+            continue
+        places = [
+            place
+            for place in range(phrase.core, phrase.head)
+            if caption.units[place].kind == "adjective" and caption.units[place].word not in _NO_QUALITY
+        ]
+        if len(places) == 1 and phrase.head - phrase.core == 2:
+            found.append((places[0], phrase))
+    pairs = list(itertools.combinations(found, 2))
+    rng.shuffle(pairs)
+    for (one, first), (other, second) in pairs:
+        units = caption.units
+        same_noun = units[first.head].lemma == units[second.head].lemma
+        if units[one].word == units[other].word or (same_noun and _is_symmetric(caption, first, second, True)):
+            continue
+        if _sort_of(units[one].word) != _sort_of(units[other].word) or _sort_of(units[one].word) is None:
+            continue
+        yield _swapped(caption, (one, one + 1), (other, other + 1), "attribute")
+
+
+_SORTS = {
+    "colour": "white black red blue green yellow brown orange pink purple gray grey silver gold tan beige",
+    "size": "large big small little tiny huge giant tall short long",
+    "material": "wooden metal plastic wood stone brick glass concrete leather paper steel",
+    "age": "old young new older elderly vintage modern",
+    "state": "wet dry dirty clean empty full open closed striped plaid floral",
+}
+
+
+def _sort_of(word: str) -> str | None:
+    return next((sort for sort, listed in _SORTS.items() if word in listed.split()), None)
+
+
+def swap_spans(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate]:
+    """NegCLIP's: two noun phrases, nouns, plural nouns, verbs, adverbs or adjectives, drawn at random, change places."""
+    units = caption.units
+    types: dict[str, list[tuple[int, int]]] = {
+        "phrase": [(p.start, p.end) for p in caption.phrases if p.end - p.start > 2],
+        "NN": [], "NNS": [], "verb": [], "adverb": [], "adjective": [],
+    }  # fmt: skip
+    for place, unit in enumerate(units):
+        if unit.kind == "noun" and unit.pos in types:
+            types[unit.pos].append((place, place + 1))
+        elif unit.kind in {"verb", "adverb", "adjective"}:
+            types[unit.kind].append((place, place + 1))
+    targets: dict[str, Target] = {"adjective": "attribute", "verb": "action", "adverb": "action"}
+    for name, spans in types.items():
+        pairs = list(itertools.combinations(spans, 2))
+        rng.shuffle(pairs)
+        for first, second in pairs:
+            if caption.text_of(*first).lower() == caption.text_of(*second).lower():
+                continue
+            between = units[first[1] : second[0]]
+            if all(unit.word in _SYMMETRIC for unit in between):
+                continue
+            yield _swapped(caption, first, second, targets.get(name, "object"))
+            break
+
+
+def is_plausible_pair(caption: Caption, first: NounPhrase, second: NounPhrase) -> bool:
+    """Both persons, both animals or both things: "a horse riding a man" can at least be drawn."""
+    one, other = caption.units[first.head].lemma, caption.units[second.head].lemma
+    return is_animate(one) == is_animate(other) and is_person(one) == is_person(other)
+
+
+def _swapped(caption: Caption, first: tuple[int, int], second: tuple[int, int], target: Target) -> Candidate:
+    text, units = caption.text, caption.units
+    a, b = units[first[0]].start, units[first[1] - 1].end
+    c, d = units[second[0]].start, units[second[1] - 1].end
+    one, other = text[a:b], text[c:d]
+    if first[0] == 0 and one[:1].isupper() and not one.isupper() and units[0].pos != "NNP":
+        one = one[:1].lower() + one[1:]
+        other = other[:1].upper() + other[1:]
+    elif one.isupper() and len(one) == 1:
+        one = one.lower()
+    pieces = [text[:a], other, text[b:c], one, text[d:]]
+    pieces[0] = _article(pieces[0], other)
+    pieces[2] = _article(pieces[2], one)
+    to = "".join(pieces[1:4])
+    return edited(text, "negative", "swap", target, (a, d), to, "rules", "".join(pieces))
+
+
+def _article(before: str, word: str) -> str:
+    """`before` with a last "a" or "an" as the word that now follows it wants."""
+    stripped = before.rstrip()
+    last = stripped.split()[-1] if stripped else ""
+    if last.lower() not in {"a", "an"}:
+        return before
+    return stripped[: -len(last)] + like(last, article_for(word.split()[0])) + before[len(stripped) :]
