@@ -54,6 +54,7 @@ def test_wrong_articles_are_mended(wrong: str, right: str) -> None:
         "cafe-a umbrella",
         "plane at gate b.a airport",
         "from a to b",
+        "a boy an with his dog",  # "and", misspelled
         "",
         "a",
         "a 😀 face",

@@ -345,7 +345,7 @@ BENCHMARK = Benchmark(
     load=load,
     macro=("split",),
     notes=(
-        "Rebuilt byte for byte from VL-CheckList. About one record in ten is a duplicate or flawed; `replace-clean` "
-        "is the same without those."
+        "Rebuilt byte for byte from VL-CheckList. One record in five is a duplicate or flawed; `replace-clean` is the "
+        "same without those."
     ),
 )
