@@ -33,12 +33,10 @@ def main() -> None:
     torch.set_num_threads(1)
     tokenizer = open_clip.tokenizer.SimpleTokenizer()
     tokens = {text: [49406, *tokenizer.encode(text), 49407] for text in STRINGS}
-    record = {
-        "open_clip": open_clip.__version__,
-        "tokens": tokens,
-        "truncated": tokenizer([LONG])[0].tolist(),
-    }
-    (HERE / "openclip_tokens.json").write_text(json.dumps(record, ensure_ascii=True, indent=0) + "\n")
+    lines = [f"{json.dumps(text)}: {json.dumps(ids)}" for text, ids in tokens.items()]
+    joined = ",\n".join(lines)
+    truncated = json.dumps(tokenizer([LONG])[0].tolist())
+    (HERE / "openclip_tokens.json").write_text(f'{{"tokens": {{\n{joined}\n}},\n"truncated": {truncated}}}\n')
 
     arrays: dict[str, np.ndarray] = {}
     for mode in ("shortest", "squash"):

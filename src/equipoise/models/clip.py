@@ -122,7 +122,9 @@ class ClipModel:
     def encode_images(self, pixels: np.ndarray[Any, Any]) -> Floats:
         """(n, 3, H, W) float32 -> (n, d) float32 of unit norm."""
         tensor = torch.from_numpy(np.ascontiguousarray(pixels)).to(self.device, self.dtype)
-        return unit_rows(self.image_features(tensor))
+        # By default cuDNN cuts a float32 convolution to TF32 (10 bits); float32 is to mean float32.
+        with torch.backends.cudnn.flags(enabled=True, allow_tf32=False):
+            return unit_rows(self.image_features(tensor))
 
     @torch.inference_mode()
     def encode_texts(self, ids: Sequence[Sequence[int]], pad_to: int | None = None) -> Floats:

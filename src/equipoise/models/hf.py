@@ -75,7 +75,7 @@ def _tokenizer(folder: Path) -> Any:
     try:
         return AutoTokenizer.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
     except (OSError, ValueError, ImportError, KeyError, TypeError, AttributeError) as error:
-        hint = "; pip install sentencepiece protobuf" if "entencepiece" in str(error) else ""
+        hint = "; pip install sentencepiece protobuf" if "sentencepiece" in str(error).lower() else ""
         raise UserError(f"{folder}: the tokenizer could not be loaded ({_short(error)}){hint}") from error
 
 

@@ -111,12 +111,17 @@ def from_config(config: dict[str, Any], where: str) -> Preprocess:
         return Preprocess(
             resize=resize,
             crop=crop,
-            mean=tuple(config["image_mean"]),
-            std=tuple(config["image_std"]),
+            mean=_three(config["image_mean"]),
+            std=_three(config["image_std"]),
             resample=Image.Resampling(config.get("resample", 3)).name.lower(),
         )
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise UserError(f"{where}: not a CLIP or SigLIP image preprocessor ({error!r})") from None
+
+
+def _three(values: Any) -> tuple[float, float, float]:
+    red, green, blue = values
+    return float(red), float(green), float(blue)
 
 
 def _pair(size: Any) -> tuple[int, int]:
