@@ -251,12 +251,10 @@ KNOWN_NEGATIVES = {
 }
 
 
-def test_the_checks_see_only_their_own_record(everything: list[Item], cleaned: Cleaned) -> None:
-    """The order of the records decides which duplicate stays, and nothing else."""
-    shuffled = random.Random(0).sample(everything, len(everything))
-    again = clean(shuffled)
-    assert len(again.kept) == len(cleaned.kept)
-    assert sorted(map(_key, again.kept)) == sorted(map(_key, cleaned.kept))
+def test_the_order_of_records_decides_which_duplicate_stays_and_nothing_else(everything: list[Item]) -> None:
+    some = everything[10_000:14_000]
+    shuffled = random.Random(0).sample(some, len(some))
+    assert sorted(map(_key, clean(shuffled).kept)) == sorted(map(_key, clean(some).kept))
 
 
 def _key(item: Item) -> tuple[str, ...]:

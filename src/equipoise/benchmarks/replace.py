@@ -8,6 +8,7 @@ for numbers that must be comparable with the paper's.
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections.abc import Iterator, Sequence
@@ -310,11 +311,16 @@ def explain(split: str, caption: str, positive: str) -> tuple[str, Edit]:
     for kind, lexicon in LEXICON[split].items():
         for phrase, synonym in lexicon.items():
             if _comes_from(caption, positive, phrase, synonym, whole=split == "relations"):
-                target: Target = "attribute"
-                if split == "relations":
-                    target = "action" if kind == "action" else "relation"
-                return kind, Edit(op="replace", target=target, source=phrase, to=synonym, by="lexicon")
+                return kind, _edit(split, kind, phrase, synonym)
     return "", Edit(op="replace")
+
+
+@functools.cache
+def _edit(split: str, kind: str, phrase: str, synonym: str) -> Edit:
+    target: Target = "attribute"
+    if split == "relations":
+        target = "action" if kind == "action" else "relation"
+    return Edit(op="replace", target=target, source=phrase, to=synonym, by="lexicon")
 
 
 def _comes_from(caption: str, positive: str, phrase: str, synonym: str, whole: bool) -> bool:
