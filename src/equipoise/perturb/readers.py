@@ -122,13 +122,15 @@ def read_captions(path: str | Path, limit: int | None = None) -> Iterator[Group]
 
 
 def _placed(numbered: Iterable[tuple[int, Raw]]) -> Iterator[tuple[str | None, Record | tuple[str, str]]]:
-    """(image, record or (where, reason)). Records that were refused stay with the image before or after them."""
+    """(image, record or (where, reason)); what was refused without an image must not part the captions around it."""
+    before: str | None = None
     for number, raw in numbered:
         text, reason = clean(raw.text) if not raw.problem else ("", raw.problem)
         image, wrong = _image(raw.image)
         if reason or wrong:
-            yield image, (raw.where, reason or wrong)
+            yield image or before, (raw.where, reason or wrong)
         else:
+            before = image
             yield image, Record(number, text, None if raw.id is None else str(raw.id)[:200])
 
 
@@ -367,8 +369,8 @@ def _read_parquet(path: Path) -> Iterator[Raw]:
         ]
         caption, image, name = found
         if caption is None:
-            columns = ", ".join(file.schema_arrow.names[:12])
-            raise UserError(f"{path}: expected a column called {', '.join(_CAPTION_NAMES[:4])}; found {columns}")
+            there = ", ".join(file.schema_arrow.names[:12])
+            raise UserError(f"{path}: expected a column called {', '.join(_CAPTION_NAMES[:4])}; found {there}")
         columns = [caption, *([name] if name else []), *_image_columns(file.schema_arrow, image)]
         number = 0
         for batch in file.iter_batches(2_000, columns=columns):
@@ -414,7 +416,8 @@ def _read_tar(path: Path) -> Iterator[Raw]:
     try:
         with tarfile.open(path, "r|*") as archive:
             for _, members in groupby(_tar_members(archive), key=lambda member: member[0]):
-                image, texts = None, []
+                image: str | None = None
+                texts: list[tuple[str, str]] = []
                 for _, name, text in members:
                     if text is None:
                         image = name
