@@ -64,12 +64,12 @@ def vit_b_32() -> Any:
     from transformers import CLIPConfig, CLIPModel
 
     from equipoise.models.clip import ClipModel
-    from equipoise.models.preprocess import Preprocess
+    from equipoise.models.preprocess import clip_preprocess
     from equipoise.models.tokens import clip_tokenizer
 
     torch.manual_seed(0)
     network = CLIPModel(CLIPConfig())
-    return ClipModel("random ViT-B/32", network, clip_tokenizer(), Preprocess(image_size=(224, 224)), device="cpu")
+    return ClipModel("random ViT-B/32", network, clip_tokenizer(), clip_preprocess(224), device="cpu")
 
 
 def ours(model: Any, items: Any, benchmark: Any, root: Path) -> dict[str, dict[str, bool]]:

@@ -18,7 +18,7 @@ from equipoise.metrics import Outcomes, judge, macro, summarise
 from equipoise.paper_metrics import PAPER_METRICS
 from equipoise.results import environment, read_result, write_run
 from equipoise.scores import ItemScores
-from equipoise.scoring import score_items
+from equipoise.scoring import default_batch, score_items
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def evaluate(
     name: str | None = None,
     out: str | Path | None = None,
     cache: EmbeddingCache | None = None,
-    batch_size: int = 64,
+    batch_size: int | None = None,
     workers: int = 4,
     allow_missing: bool = False,
     seed: int = 0,
@@ -67,6 +67,7 @@ def evaluate(
     holds another run is refused before anything is computed.
     """
     started = time.monotonic()
+    batch_size = batch_size or default_batch(model)
     identity = _identity(model, items, benchmark, name, seed, allow_missing)
     if out is not None:
         _refuse_other_run(Path(out), identity)

@@ -47,7 +47,7 @@ def score_items(
     *,
     images: Path | None = None,
     cache: EmbeddingCache | None = None,
-    batch_size: int = 64,
+    batch_size: int | None = None,
     workers: int = 4,
     allow_missing: bool = False,
     text_scores: bool = False,
@@ -57,6 +57,7 @@ def score_items(
     `model` is anything from `load_model`, or any object with `embed_images(list of PIL images)` and
     `embed_texts(list of str)`, or with `score_pairs(images, texts)`. `images` is the folder the items' paths are in.
     """
+    batch_size = batch_size or default_batch(model)
     usable, skipped = _usable(items)
     root = _image_root(usable, images)
     usable, unseen = _present(usable, root, allow_missing)
@@ -77,6 +78,11 @@ def score_items(
     rows = score(usable, text_scores)
     require_finite(rows, "the model's scores")
     return Scoring(rows, skipped, counts | {"items": len(rows)})
+
+
+def default_batch(model: Any) -> int:
+    """A CPU gains nothing from larger batches and would pay for filling up the last one; a GPU gains."""
+    return 256 if str(getattr(model, "device", "cpu")).startswith("cuda") else 32
 
 
 # ---------------------------------------------------------------------------- what can be scored
