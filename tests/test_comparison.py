@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from equipoise.comparison import Run, difference, load_run
+from equipoise.comparison import Run, difference, joined, load_run
 from equipoise.errors import UserError
 from equipoise.metrics import judge
 from equipoise.results import write_run
@@ -72,3 +72,13 @@ def test_a_run_comes_back_from_disk(tmp_path: Path) -> None:
     read = load_run(tmp_path)
     assert read.rows == written.rows and read.record["schema"] == 1
     assert read.outcomes.brittle.tolist() == [True, True]
+
+
+def test_joined_benchmarks_weigh_the_same() -> None:
+    def both(first: list[int], second: list[int]) -> Run:
+        runs = [run(first, name="one"), run(second, name="two")]
+        return joined([Run(r.folder, {**r.record, "model": {}}, r.rows, r.outcomes) for r in runs])
+
+    before, after = both([0] * 9, [0]), both([1] * 9, [0])
+    assert len({row.id for row in before.rows}) == 10
+    assert difference([before], [after], resamples=50, group="benchmark")["original"]["difference"] == 0.5

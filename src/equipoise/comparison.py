@@ -39,6 +39,20 @@ def load_run(folder: str | Path) -> Run:
     return Run(folder, record, rows, judge(rows))
 
 
+def joined(runs: Sequence[Run]) -> Run:
+    """Several benchmarks of one model as one run, each item tagged with its `benchmark`: REPLACE is such a pair."""
+    rows = [
+        row.model_copy(update={"id": f"{name}/{row.id}", "tags": {**row.tags, "benchmark": name}})
+        for run in runs
+        for name in [run.record["benchmark"]["name"]]
+        for row in run.rows
+    ]
+    names = "+".join(run.record["benchmark"]["name"] for run in runs)
+    hashes = "+".join(run.record["benchmark"]["items_sha256"] for run in runs)
+    record = {"benchmark": {"name": names, "items_sha256": hashes}, "model": runs[0].record["model"]}
+    return Run(runs[0].folder.parent, record, rows, judge(rows))
+
+
 def difference(
     first: Sequence[Run],
     second: Sequence[Run],
