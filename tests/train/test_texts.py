@@ -33,10 +33,6 @@ def test_every_text_lies_whole_in_one_row_and_positions_start_anew():
     assert used / packed.segments.numel() > 0.9
 
 
-def test_rows_are_rounded_up_for_compiled_models():
-    assert pack([[1, 2]] * 3, 8, rows_multiple=16).tokens.shape == (16, 8)
-
-
 @pytest.mark.parametrize("bad", [[[]], [[1] * 9]])
 def test_texts_that_cannot_be_packed_are_refused(bad):
     with pytest.raises(ValueError):

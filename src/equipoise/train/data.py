@@ -55,27 +55,28 @@ class Batch:
     skipped: list[str] = field(default_factory=list)  # what was wrong with the images left out
 
     def to(self, device: torch.device) -> Batch:
-        return Batch(
-            self.step,
-            self.ids,
-            [_to(chunk, device) for chunk in self.pixels],
-            [_to(chunk, device) for chunk in self.texts],
-            {name: _to(value, device) for name, value in self.fields.items()},
-            self.skipped,
-        )
+        return self._mapped(lambda tensor: tensor.to(device, non_blocking=True))
 
+    def pin_memory(self) -> Batch:
+        """What the loader calls before a GPU reads the batch."""
+        return self._mapped(lambda tensor: tensor.pin_memory())
 
-def _to(value: Any, device: torch.device) -> Any:
-    if isinstance(value, PackedTexts):
-        return PackedTexts(**{name: _to(tensor, device) for name, tensor in vars(value).items()})
-    return value.to(device, non_blocking=True)
+    def _mapped(self, change: Callable[[Tensor], Tensor]) -> Batch:
+        texts: list[PackedTexts | Tensor] = [
+            PackedTexts(**{name: change(tensor) for name, tensor in vars(chunk).items()})
+            if isinstance(chunk, PackedTexts)
+            else change(chunk)
+            for chunk in self.texts
+        ]
+        fields = {name: change(rows) for name, rows in self.fields.items()}
+        return Batch(self.step, self.ids, [change(chunk) for chunk in self.pixels], texts, fields, self.skipped)
 
 
 class TextChunks:
     """Texts as a model's tower wants them: packed where it is causal, else padded to its context."""
 
-    def __init__(self, model: ClipModel, rows_multiple: int = 1) -> None:
-        self.model, self.rows_multiple = model, rows_multiple
+    def __init__(self, model: ClipModel) -> None:
+        self.model = model
         self._known: dict[str, list[int]] = {}
 
     def __call__(self, texts: Sequence[str], size: int) -> list[PackedTexts | Tensor]:
@@ -93,7 +94,7 @@ class TextChunks:
 
     def _chunk(self, ids: Sequence[Sequence[int]]) -> PackedTexts | Tensor:
         if self.model.causal_text:
-            return pack(ids, row_length(self.model.context_length), self.rows_multiple)
+            return pack(ids, row_length(self.model.context_length))
         return self.model.pad(ids)[0]
 
 

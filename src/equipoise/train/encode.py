@@ -20,7 +20,7 @@ from torch.nn.functional import normalize, pad
 from equipoise.train import distributed
 from equipoise.train.data import MISSING, Batch
 from equipoise.train.features import Features
-from equipoise.train.texts import PackedTexts
+from equipoise.train.texts import PackedTexts, block_mask
 
 IMAGE_FIELDS = ("image", "hard_image")
 
@@ -45,19 +45,20 @@ class Towers:
     """The two towers of a transformers CLIP or SigLIP, `compiled` for a GPU or not."""
 
     def __init__(self, network: Any, *, tokens: bool = False, compiled: bool = False) -> None:
-        self.network, self.tokens = network, tokens
+        self.network, self.tokens, self.compiled = network, tokens, compiled
         self.dtype = network.dtype  # of the weights; under autocast the towers' output is narrower
-        self._image = torch.compile(self._image_states, dynamic=False) if compiled else self._image_states
-        self._packed = torch.compile(self._packed_states, dynamic=False) if compiled else self._packed_states
+        self._image = torch.compile(self._image_states) if compiled else self._image_states
+        self._packed = torch.compile(self._packed_states) if compiled else self._packed_states
 
     def _image_states(self, pixels: Tensor) -> tuple[Tensor, Tensor]:
         output = self.network.vision_model(pixel_values=pixels)
         return output.last_hidden_state, output.pooler_output
 
-    def _packed_states(self, tokens: Tensor, positions: Tensor, mask: Tensor) -> Tensor:
+    def _packed_states(self, tokens: Tensor, positions: Tensor, segments: Tensor) -> Tensor:
         """The text tower by its pieces: as a whole it refuses rows longer than the context."""
         tower = self.network.text_model
         embedded = tower.embeddings.token_embedding(tokens) + tower.embeddings.position_embedding(positions)
+        mask = block_mask(segments, self.dtype)
         states: Tensor = tower.final_layer_norm(tower.encoder(embedded, attention_mask=mask).last_hidden_state)
         return states
 
@@ -85,14 +86,18 @@ class Towers:
                 None,
                 None,
             )
-        states = self._packed(chunk.tokens, chunk.positions, chunk.mask(self.dtype)).flatten(0, 1)
+        rows = (chunk.tokens, chunk.positions, chunk.segments)
+        if self.compiled:  # batches differ in rows, and one compiled tower serves them all
+            for tensor in rows:
+                torch._dynamo.maybe_mark_dynamic(tensor, 0)
+        states = self._packed(*rows).flatten(0, 1)
         text = normalize(self.network.text_projection(states[chunk.ends]).to(self.dtype), dim=-1)
         if not self.tokens:
             return text, None, None
         place = torch.arange(int(chunk.lengths.max()), device=states.device)
         mask = (place > 0) & (place < chunk.lengths[:, None])
-        rows = (chunk.starts[:, None] + place).clamp(max=len(states) - 1)
-        tokens = self.network.text_projection(states[rows]).to(self.dtype)
+        found = (chunk.starts[:, None] + place).clamp(max=len(states) - 1)
+        tokens = self.network.text_projection(states[found]).to(self.dtype)
         return text, tokens * mask[..., None], mask
 
     def scale(self) -> Tensor:

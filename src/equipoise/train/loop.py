@@ -153,7 +153,7 @@ class _Run:
             parts,
             recipe.needs,
             model.preprocess,
-            TextChunks(model, rows_multiple=16 if compiled else 1),
+            TextChunks(model),
             seed=recipe.seed,
             batch=recipe.batch_size,
             epochs=recipe.epochs,

@@ -5,7 +5,7 @@ tower's work is spent on nothing. CLIP's tower is causal, so what stands after a
 cannot change its embedding: captions are laid end to end in rows, attention is kept inside each
 caption by a block-diagonal mask, and positions start anew with each. The embeddings are those of
 the padded form; only the rounding of larger or smaller matrix products differs. Rows rather than
-one long line, because a few fixed shapes suit every attention kernel, the CPU and torch.compile.
+one long line, because a batch of rows suits every attention kernel, the CPU and torch.compile.
 """
 
 from __future__ import annotations
@@ -35,15 +35,14 @@ class PackedTexts:
         """Where each text's last token (CLIP's end of text, which it pools) stands in the flattened rows."""
         return self.starts + self.lengths - 1
 
-    def mask(self, dtype: torch.dtype) -> Tensor:
-        """(R, 1, L, L), to be added to attention scores: 0 inside a text and backwards, else the lowest number."""
-        length = self.segments.shape[1]
-        same = self.segments[:, :, None] == self.segments[:, None, :]
-        backwards = torch.ones(length, length, dtype=torch.bool, device=same.device).tril()
-        blocked = ~(same & backwards)
-        return torch.zeros(blocked.shape, dtype=dtype, device=same.device).masked_fill_(
-            blocked, torch.finfo(dtype).min
-        )[:, None]
+
+def block_mask(segments: Tensor, dtype: torch.dtype) -> Tensor:
+    """(R, 1, L, L), to be added to attention scores: 0 within a text and backwards, else the lowest number."""
+    length = segments.shape[1]
+    same = segments[:, :, None] == segments[:, None, :]
+    backwards = torch.ones(length, length, dtype=torch.bool, device=segments.device).tril()
+    lowest = torch.full((), torch.finfo(dtype).min, dtype=dtype, device=segments.device)
+    return torch.where(same & backwards, torch.zeros_like(lowest), lowest)[:, None]
 
 
 def row_length(context: int) -> int:
@@ -51,11 +50,8 @@ def row_length(context: int) -> int:
     return max(32, -(-context // 8) * 8)
 
 
-def pack(ids: Sequence[Sequence[int]], length: int, rows_multiple: int = 1) -> PackedTexts:
-    """Lay texts into rows of `length` tokens: longest first, each into the fullest row that takes it.
-
-    `rows_multiple` rounds the number of rows up, so that a compiled model meets few shapes.
-    """
+def pack(ids: Sequence[Sequence[int]], length: int) -> PackedTexts:
+    """Lay texts into rows of `length` tokens: longest first, each into the fullest row that takes it."""
     lengths = np.array([len(text) for text in ids], dtype=np.int64)
     if len(lengths) == 0 or lengths.min() == 0:
         raise ValueError("every text needs at least one token")
@@ -74,7 +70,6 @@ def pack(ids: Sequence[Sequence[int]], length: int, rows_multiple: int = 1) -> P
             row = open_rows[room].pop()
         starts[text] = row * length + length - room
         open_rows[room - need].append(row)
-    rows = -(-rows // rows_multiple) * rows_multiple
     tokens = np.zeros(rows * length, dtype=np.int64)
     positions = np.zeros(rows * length, dtype=np.int64)
     segments = np.full(rows * length, PADDING, dtype=np.int64)
