@@ -6,9 +6,9 @@ edit a part of them: "within front of" and "hot cat" cannot be written at all.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Literal, NamedTuple
 
 from equipoise.perturb.forms import noun_lemma, verb_lemma
@@ -49,6 +49,7 @@ _BE = frozenset("is are was were be been being 's 're am".split())
 _CLAUSE = frozenset("that which who whom whose where while when as because if though although but so than".split())
 _QUANTITY = frozenset("several many few various multiple numerous".split())
 _VERBS_ALSO = frozenset("parked seated dressed topped covered filled surrounded".split())
+_HAVING = frozenset("wear hold carry have eat".split())  # a boy wearing a hat sitting: the boy sits
 # Heads of "a group of people": the phrase speaks of what follows "of".
 COLLECTIVES = frozenset(
     "group couple pair bunch herd flock lot number row line crowd pile variety assortment collection set team stack "
@@ -102,7 +103,7 @@ class Caption:
     def __post_init__(self) -> None:
         object.__setattr__(self, "tokens", tuple(tag(self.text)))
 
-    @cached_property
+    @functools.cached_property
     def units(self) -> tuple[Unit, ...]:
         return tuple(self._read_units())
 
@@ -126,28 +127,37 @@ class Caption:
             yield Unit(token.text, word, token.start, token.end, kind, lemma, token.pos)
             place += 1
 
-    @cached_property
+    @functools.cached_property
     def words(self) -> frozenset[str]:
         """Every word and lemma of the caption."""
         found = {token.text.lower() for token in self.tokens}
         return frozenset(found | {unit.lemma for unit in self.units} | {unit.word for unit in self.units})
 
-    @cached_property
+    @functools.cached_property
     def other_words(self) -> frozenset[str]:
         """Every word and lemma of the other captions of the image."""
-        found: set[str] = set()
-        for text in self.others:
-            found |= Caption(text).words
-        return frozenset(found)
+        return frozenset().union(*map(_words_of, self.others))
 
-    @cached_property
+    @functools.cached_property
     def phrases(self) -> tuple[NounPhrase, ...]:
         return tuple(_noun_phrases(self.units))
 
-    @cached_property
+    @functools.cached_property
     def phrase_at(self) -> dict[int, NounPhrase]:
         """Unit -> the noun phrase it belongs to."""
         return {place: phrase for phrase in self.phrases for place in range(phrase.start, phrase.end)}
+
+    def is_name(self, place: int) -> bool:
+        """A capital inside a sentence marks a name (Big Ben), unless all words of the caption have one."""
+        unit = self.units[place]
+        if not unit.text[0].isupper() or self._is_title:
+            return False
+        return place > 0 and self.units[place - 1].word not in {".", "!", "?", '"', "'"}
+
+    @functools.cached_property
+    def _is_title(self) -> bool:
+        words = [token.text for token in self.tokens if token.text[0].isalpha()]
+        return sum(word[0].isupper() for word in words) * 2 > len(words) > 2 or self.text.isupper()
 
     def text_of(self, start: int, end: int) -> str:
         """The text of units `start:end`."""
@@ -186,7 +196,9 @@ class Caption:
         if phrase is None or phrase.head != before:
             return (self.head_lemma(self.phrases[0]),) if self.phrases and self.phrases[0].end <= place else ()
         found = [units[phrase.head].lemma]
-        while phrase.start >= 2 and units[phrase.start - 1].kind == "preposition":
+        while phrase.start >= 2 and (
+            units[phrase.start - 1].kind == "preposition" or units[phrase.start - 1].lemma in _HAVING
+        ):
             outer = self.phrase_at.get(phrase.start - 2)
             if outer is None or outer.head != phrase.start - 2:
                 break
@@ -195,7 +207,12 @@ class Caption:
         return tuple(found)
 
 
-SAME_PLURAL = frozenset("sheep deer fish aircraft moose bison elk antelope broccoli".split())
+@functools.lru_cache(maxsize=1024)  # the captions of an image come one after the other and share their others
+def _words_of(text: str) -> frozenset[str]:
+    return Caption(text).words
+
+
+SAME_PLURAL = frozenset("sheep deer fish aircraft moose bison elk antelope".split())
 
 
 def _compound_at(

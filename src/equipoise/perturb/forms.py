@@ -24,7 +24,11 @@ _NOUN_LEMMAS = {
 def noun_lemma(word: str) -> str:
     if word in _NOUN_LEMMAS:
         return _NOUN_LEMMAS[word]
-    if not word.endswith(("s", "en", "i", "ae", "a", "eet", "ice")) or len(word) < 4 or word.endswith(("ss", "us", "is")):
+    if (
+        not word.endswith(("s", "en", "i", "ae", "a", "eet", "ice"))
+        or len(word) < 4
+        or word.endswith(("ss", "us", "is"))
+    ):
         return word
     found = _lemma(word, "NOUN")
     return found or word

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 
 from equipoise.perturb.sources.files import exclusive, expand
-from equipoise.perturb.sources.wordnet import WordNet
 
 _ANIMAL, _ARTIFACT, _FOOD, _PERSON = 5, 6, 13, 18
 _WORDNET = WordNet()
@@ -40,8 +39,7 @@ def sets_of(noun: str) -> frozenset[str]:
     return frozenset(
         line.name
         for line in exclusive()
-        if line.section == "object"
-        and any(member.entry.text == noun for group in line.groups for member in group)
+        if line.section == "object" and any(member.entry.text == noun for group in line.groups for member in group)
     )
 
 

@@ -187,8 +187,7 @@ def _read_txt(path: Path) -> Iterator[Raw]:
 
 def _read_table(path: Path) -> Iterator[Raw]:
     """CSV and TSV: with a header that names the caption, or Flickr's `photo.jpg#0<TAB>caption`, or one column."""
-    tabs = path.suffix.lower() == ".tsv"
-    rows = _tab_rows(path) if tabs else _comma_rows(path)
+    rows = _rows(path)
     first = next(rows, None)
     if first is None:
         return
@@ -228,14 +227,15 @@ def _with_first(first: Row, rows: Iterator[Row]) -> Iterator[Row]:
     yield from rows
 
 
-def _tab_rows(path: Path) -> Iterator[Row]:
-    for number, line in _lines(path):  # quotes mean nothing in Flickr's and NegCLIP's TSV
-        yield f"line {number}", line.split("\t") if line else [], ""
-
-
-def _comma_rows(path: Path) -> Iterator[Row]:
+def _rows(path: Path) -> Iterator[Row]:
+    """CSV with a comma or, for .tsv, a tab. In Flickr's TSV, which has no header, quotes are only quotes."""
+    tabs = path.suffix.lower() == ".tsv"
+    if tabs and _FLICKR.match(next(_lines(path), (0, ""))[1].split("\t")[0]):
+        for number, line in _lines(path):
+            yield f"line {number}", line.split("\t") if line else [], ""
+        return
     with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as handle:
-        reader = csv.reader(handle)
+        reader = csv.reader(handle, delimiter="\t" if tabs else ",")
         while True:
             try:
                 cells = next(reader)

@@ -144,7 +144,7 @@ RECIPES: dict[str, Recipe] = {
     for recipe in (
         Recipe(
             "hard_positives_rules",
-            "One replace positive and, where an \"and\" allows it, one swap positive; offline. Our default.",
+            'One replace positive and, where an "and" allows it, one swap positive; offline. Our default.',
             (Slot("positive replace", (_one_positive,)), _SWAP_POSITIVE),
             (_LEXICON, _WORDNET),
             CHECKS,

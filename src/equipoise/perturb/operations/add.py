@@ -28,7 +28,9 @@ def add_object(caption: Caption, sources: Sequence[Source], rng: random.Random) 
     rng.shuffle(guests)
     for phrase in phrases:
         after = caption.units[phrase.end] if phrase.end < len(caption.units) else None
-        if after is not None and (after.kind in {"noun", "and", "adjective"} or after.word in {"of", ","} or after.pos == "POS"):
+        if after is not None and (
+            after.kind in {"noun", "and", "adjective"} or after.word in {"of", ","} or after.pos == "POS"
+        ):
             continue
         if phrase.start == 0 and after is not None and (after.kind == "be" or after.pos in {"VBZ", "VBD"}):
             continue  # "a man and a camel is": the verb would no longer agree
@@ -40,7 +42,9 @@ def add_object(caption: Caption, sources: Sequence[Source], rng: random.Random) 
 
 
 def add_attribute(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate]:
-    phrases = [p for p in caption.phrases if p.head == p.core == p.start + 1 and caption.units[p.start].word in {"a", "an"}]
+    phrases = [
+        p for p in caption.phrases if p.head == p.core == p.start + 1 and caption.units[p.start].word in {"a", "an"}
+    ]
     rng.shuffle(phrases)
     for phrase in phrases:
         article, noun = caption.units[phrase.start], caption.units[phrase.head]

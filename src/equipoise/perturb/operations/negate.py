@@ -11,7 +11,7 @@ from equipoise.perturb.sources.base import Source
 
 
 def negate(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate]:
-    """"is riding" -> "is not riding", "with a dog" -> "without a dog", "a man riding" -> "a man not riding"."""
+    """ "is riding" -> "is not riding", "with a dog" -> "without a dog", "a man riding" -> "a man not riding"."""
     found = []
     units, text = caption.units, caption.text
     for place, unit in enumerate(units):
@@ -19,7 +19,12 @@ def negate(caption: Caption, sources: Sequence[Source], rng: random.Random) -> I
         before = units[place - 1] if place else None
         if after is None or after.word in {"not", "no"}:
             continue
-        if unit.word in {"is", "are", "was", "were"} and after.kind in {"verb", "adjective", "preposition", "determiner"}:
+        if unit.word in {"is", "are", "was", "were"} and after.kind in {
+            "verb",
+            "adjective",
+            "preposition",
+            "determiner",
+        }:
             if after.word != "no" and not (before is not None and before.word in {"there", "that", "it"}):
                 found.append((unit.start, unit.end, f"{unit.text} not"))
         elif unit.word == "with" and after.kind in {"determiner", "noun", "adjective", "number"}:
@@ -31,4 +36,6 @@ def negate(caption: Caption, sources: Sequence[Source], rng: random.Random) -> I
     rng.shuffle(found)
     for start, end, to in found:
         new = text[:start] + to + text[end:]
-        yield edited(text, "negative", "negate", "relation" if to == "without" else "action", (start, end), to, "rules", new)
+        yield edited(
+            text, "negative", "negate", "relation" if to == "without" else "action", (start, end), to, "rules", new
+        )

@@ -26,9 +26,7 @@ def replace_negative(
         yield from _written(caption, "negative", source.contrasts(caption, target), rng)
 
 
-def _written(
-    caption: Caption, kind: Kind, proposals: Iterable[Proposal], rng: random.Random
-) -> Iterator[Candidate]:
+def _written(caption: Caption, kind: Kind, proposals: Iterable[Proposal], rng: random.Random) -> Iterator[Candidate]:
     for proposal in matched_order(list(proposals), caption.text, rng):
         yield replaced(caption.text, kind, proposal)
 

@@ -47,6 +47,7 @@ def _in_order(
     caption: Caption, pairs: list[tuple[NounPhrase, NounPhrase]], rng: random.Random, whole: bool
 ) -> Iterator[Candidate]:
     rng.shuffle(pairs)
+    pairs.sort(key=lambda pair: not is_plausible_pair(caption, *pair))
     for first, second in pairs:
         if _exchangeable(caption, first, second) and not _is_symmetric(caption, first, second, whole):
             if whole:
@@ -70,6 +71,8 @@ def _exchangeable(caption: Caption, first: NounPhrase, second: NounPhrase) -> bo
     after = units[second.end] if second.end < len(units) else None
     if after is not None and (after.pos == "POS" or after.word == "of"):
         return False
+    if any(caption.is_name(phrase.head) or _is_verbal(caption, phrase) for phrase in (first, second)):
+        return False
     between = units[first.end : second.start]
     if not between or any(unit.pos == "POS" or unit.word == "of" for unit in between):
         return False
@@ -77,12 +80,22 @@ def _exchangeable(caption: Caption, first: NounPhrase, second: NounPhrase) -> bo
     return bare[0] == bare[1] or caption.is_plural(first)
 
 
+def _is_verbal(caption: Caption, phrase: NounPhrase) -> bool:
+    """a half | eaten sandwich: the phrase was read too short."""
+    after = caption.units[phrase.end : phrase.end + 2]
+    return len(after) == 2 and after[0].pos in {"VBN", "VBD"} and after[1].kind in {"noun", "adjective"}
+
+
 def _is_symmetric(caption: Caption, first: NounPhrase, second: NounPhrase, whole: bool) -> bool:
     units = caption.units
     between = [unit for unit in units[first.end : second.start] if unit.kind not in {"adverb", "be"}]
     links = [unit for unit in between if unit.kind != "verb" or unit.lemma not in _STATES]
+    if first.start and units[first.start - 1].word == units[second.start - 1].word:
+        return True  # on a skateboard on the street
     if not all(unit.word in _SYMMETRIC for unit in links):
         return False
+    if all(unit.word in {"and", ","} for unit in links) and second.start == second.head:
+        return True  # many sweets and donuts: the modifier is shared
     if whole:
         return True
     return _modifiers(caption, first) == _modifiers(caption, second)
@@ -106,7 +119,7 @@ def swap_attributes(caption: Caption, sources: Sequence[Source], rng: random.Ran
             for place in range(phrase.core, phrase.head)
             if caption.units[place].kind == "adjective" and caption.units[place].word not in _NO_QUALITY
         ]
-        if len(places) == 1 and phrase.head - phrase.core == 2:
+        if len(places) == 1 and phrase.head - phrase.core == 1:
             found.append((places[0], phrase))
     pairs = list(itertools.combinations(found, 2))
     rng.shuffle(pairs)

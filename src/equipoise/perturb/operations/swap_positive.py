@@ -138,13 +138,15 @@ def _verb_phrases(caption: Caption, place: int) -> tuple[Span, Span] | None:
         if left.lemma not in {"smile", "laugh", "sit", "stand", "pose", "kneel"}:
             return None  # "eating and drinking wine"; but "smiling and holding a cup" swaps as a whole
     end = place + 2
-    while end < len(units) and units[end].kind not in {"relative", "and"} and units[end].word not in {",", ".", ";", "!"}:
+    while (
+        end < len(units) and units[end].kind not in {"relative", "and"} and units[end].word not in {",", ".", ";", "!"}
+    ):
         if units[end].kind == "verb" and units[end].pos in {"VBZ", "VBP", "VBD"}:
             return None
         end += 1
     if end < len(units) and units[end].kind in {"and", "relative"}:
         return None
-    if any(units[i].word in _POINTS_BACK - {"his", "her", "their", "its"} | {"to"} for i in range(place + 1, end)):
+    if any(units[i].word in _POINTS_BACK - {"his", "her", "their"} | {"to"} for i in range(place + 1, end)):
         return None
     if left.lemma == right.lemma or _has(units, (start, place), {"together"}):
         return None
@@ -241,7 +243,7 @@ def _right_end(caption: Caption, left: NounPhrase, right: NounPhrase) -> int | N
     if after.kind in {"verb", "be"}:
         if after.pos in {"VBZ", "VBP", "VBD"} or after.kind == "be":  # a subject of its own, unless both are
             of_first = before == "with" or (before == "of" and units[left.start - 2].word == "full")
-            if left.start == 0 or before == "," or (of_first and _goes_on(tail)):
+            if left.start == 0 or before == "," or (of_first and after.pos != "VBD" and _goes_on(tail)):
                 return end
             return None
         if before == "with" and is_animate(caption.head_lemma(caption.phrases[0])) and not is_animate(heads[1]):

@@ -42,7 +42,8 @@ class Synonyms(NamedTuple):
 
 class Member(NamedTuple):
     entry: Entry
-    may_be_target: bool
+    replaced: bool
+    chosen: bool
 
 
 class ExclusiveSet(NamedTuple):
@@ -87,7 +88,7 @@ def _entry(text: str) -> Entry:
     return Entry(text, False)
 
 
-_GUARDS = frozenset("next notnext prev notprev obj notobj subj notsubj with without mod".split())
+_GUARDS = frozenset("next notnext prev notprev obj notobj subj notsubj with without mod plural afternoun clause".split())
 
 
 def _guards(text: str, line: str) -> tuple[Guard, ...]:
@@ -136,7 +137,9 @@ def _group(text: str) -> tuple[Member, ...]:
     text = text.strip()
     exact = text.startswith('"')
     words = [word.strip() for word in text.strip('"').split("/")]
-    return tuple(Member(Entry(word.removeprefix("-"), exact), not word.startswith("-")) for word in words)
+    return tuple(
+        Member(Entry(word.lstrip("-+!"), exact), word[0] not in "+!", word[0] not in "-!") for word in words if word
+    )
 
 
 @functools.cache
@@ -166,7 +169,7 @@ def _named() -> tuple[dict[str, list[str]], dict[str, list[str]]]:
         else:
             name, _, rest = line.partition(":")
             words = re.split(r"[/,]", rest.partition("|")[0].replace('"', ""))
-            sets[name.strip()] = [word.strip().removeprefix("-") for word in words]
+            sets[name.strip()] = [word.strip().lstrip("-+!") for word in words]
     return unions, sets
 
 

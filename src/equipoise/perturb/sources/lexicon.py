@@ -25,7 +25,6 @@ _KINDS: dict[Section, frozenset[str]] = {
     "action": frozenset({"verb", "adjective"}),
     "relation": frozenset({"preposition", "adverb", "relative"}),
 }
-_ANY = "*"
 
 
 class _Rule(NamedTuple):
@@ -52,13 +51,10 @@ def _exclusive_index(section: Section) -> dict[str, list[_Rule]]:
     for rank, line in enumerate(exclusive()):
         if line.section != section:
             continue
-        for member in {member for group in line.groups for member in group}:
-            word = member.entry
+        for word in dict.fromkeys(m.entry for group in line.groups for m in group if m.replaced):
             mine = [group for group in line.groups if any(m.entry == word for m in group)]
             close = {m.entry.text for group in mine for m in group}
-            targets = tuple(
-                m.entry for group in line.groups for m in group if m.may_be_target and m.entry.text not in close
-            )
+            targets = tuple(m.entry for group in line.groups for m in group if m.chosen and m.entry.text not in close)
             if targets:
                 targets = tuple(dict.fromkeys(targets))
                 index.setdefault(word.text.split()[0], []).append(_Rule(word, targets, line.guards, rank))
@@ -143,7 +139,16 @@ def holds(guard: Guard, caption: Caption, match: Match) -> bool:
         return not words.isdisjoint(caption.words)
     if name == "without":
         return words.isdisjoint(caption.words)
-    return True
+    if name == "plural":
+        phrase = caption.phrase_at.get(match.start)
+        return phrase is not None and phrase.start == match.start and caption.is_plural(phrase)
+    if name == "afternoun":
+        return match.start > 0 and units[match.start - 1].kind == "noun"
+    if name == "clause":
+        phrase = caption.phrase_at.get(match.end)
+        verb = units[phrase.end] if phrase is not None and phrase.end < len(units) else None
+        return verb is not None and (verb.kind == "be" or verb.pos in {"VBZ", "VBP"})
+    return True  # mod
 
 
 def _may_stand(caption: Caption, match: Match, section: Section, guards: tuple[Guard, ...]) -> bool:
@@ -153,8 +158,10 @@ def _may_stand(caption: Caption, match: Match, section: Section, guards: tuple[G
         if phrase is not None and match.start != phrase.head and not any(guard.name == "mod" for guard in guards):
             return False
         after = caption.units[match.end] if match.end < len(caption.units) else None
-        if after is not None and (after.kind == "noun" or after.word.startswith("-")) and not any(
-            guard.name == "mod" for guard in guards
+        if (
+            after is not None
+            and (after.kind == "noun" or after.word.startswith("-"))
+            and not any(guard.name == "mod" for guard in guards)
         ):
             return False
     if section == "attribute" and caption.units[match.start].kind == "noun" and match.end - match.start == 1:
@@ -165,11 +172,9 @@ def _may_stand(caption: Caption, match: Match, section: Section, guards: tuple[G
     return all(holds(guard, caption, match) for guard in guards)
 
 
-def _matches(
-    caption: Caption, section: Section, index: dict[str, list[_Rule]]
-) -> Iterator[tuple[Match, _Rule]]:
+def _matches(caption: Caption, section: Section, index: dict[str, list[_Rule]]) -> Iterator[tuple[Match, _Rule]]:
     for place, unit in enumerate(caption.units):
-        if unit.kind == "mark" or unit.kind == "fixed":
+        if unit.kind in {"mark", "fixed"} or caption.is_name(place):
             continue
         first = unit.word.split()[0]
         keys = {first, unit.lemma.split()[0]} if unit.lemma else {first}

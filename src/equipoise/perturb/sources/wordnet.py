@@ -20,7 +20,9 @@ from equipoise.perturb.sources.files import Section, count
 from equipoise.perturb.sources.wordnet_files import Data, read_extract, read_folder
 
 Letter = Literal["n", "v", "a"]
-_VISIBLE = frozenset({5, 6, 8, 13, 15, 17, 18, 20, 27})  # animal artifact body food location object person plant substance
+_VISIBLE = frozenset(
+    {5, 6, 8, 13, 15, 17, 18, 20, 27}
+)  # animal artifact body food location object person plant substance
 _LETTERS: dict[Section, Letter] = {"object": "n", "attribute": "a", "action": "v"}
 _TOO_GENERAL = 6  # synsets less deep (object, artifact, ...) say nothing about what two things share
 _RARE = 5  # a synonym seen less often in captions than this sounds bookish
@@ -100,6 +102,10 @@ class WordNet:
         most = max((tagged for _, tagged in found), default=0)
         return [pair for pair in found if pair[1] * 10 >= most]
 
+    def _is_plain(self, word: str, letter: Letter) -> bool:
+        """Only one usual sense, so that a synonym cannot miss it; verbs and adjectives never are safe enough."""
+        return letter == "n" and len(self._usual(word, letter)) == 1
+
     def synonym_words(self, word: str, letter: Letter, context: frozenset[str] = frozenset()) -> list[str]:
         """Words whose own usual sense is the sense meant here, so that they cannot be read as something else."""
         synset = self.sense(word, letter, context)
@@ -157,19 +163,21 @@ class WordNet:
         kind = {"n": "noun", "a": "adjective", "v": "verb"}[letter]
         context = frozenset(unit.lemma for unit in caption.units if unit.kind == "noun")
         for place, unit in enumerate(caption.units):
-            if unit.kind != kind or not unit.word.isascii():
+            if unit.kind != kind or not unit.word.isascii() or caption.is_name(place):
                 continue
             phrase = caption.phrase_at.get(place)
             if letter == "n" and (phrase is None or phrase.head != place or unit.pos == "NNP"):
                 continue
             if keep:
-                words = self.synonym_words(unit.lemma, letter, context)
+                words = self.synonym_words(unit.lemma, letter, context) if self._is_plain(unit.lemma, letter) else []
             elif letter == "n":
                 words = self.co_hyponyms(unit.lemma, context)
             else:
                 words = self.antonyms(unit.lemma, letter)
             pos = ("NNS" if phrase and caption.is_plural(phrase) else "NN") if letter == "n" else unit.pos
             for word in words:
+                if keep and not self._is_plain(word, letter):
+                    continue
                 to = inflect(word, pos)
                 if count(to) >= _RARE and to != unit.word:
                     yield Proposal(unit.start, unit.end, to, target, self.name, float(count(to)))
