@@ -30,6 +30,11 @@ class Run:
     rows: list[ItemScores]
     outcomes: Outcomes
 
+    def where(self, tag: str, value: str) -> Run:
+        """The items that carry a tag's value."""
+        rows = [row for row in self.rows if row.tags.get(tag) == value]
+        return Run(self.folder, self.record, rows, judge(rows))
+
 
 def load_run(folder: str | Path) -> Run:
     """A run folder's result and scores; judged again, so that nobody's edited outcome is believed."""
@@ -87,6 +92,25 @@ def difference(
     if len(first) == len(second) == 1:
         found["original"]["mcnemar"] = stats.mcnemar(*_discordant(first[0].outcomes, second[0].outcomes))
     return found
+
+
+def average(runs: Sequence[Run], group: str = "", seed: int = 0, resamples: int = stats.RESAMPLES) -> dict[str, Any]:
+    """The numbers of one model over its runs (seeds), in the shape of `summarise`: an item's outcome is their mean."""
+    _same_items(runs)
+    values = [_per_item(run.outcomes) for run in runs]
+    outcomes = runs[0].outcomes
+    measured, spread = _grouped(np.mean(values, axis=0), outcomes, group, seed, resamples)
+    numbers: dict[str, Any] = {
+        "n": len(outcomes),
+        "ties": round(float(np.mean([run.outcomes.tie.sum() for run in runs])), 1),
+        "intervals": {},
+    }
+    for index, name in enumerate(METRICS):
+        known = not np.isnan(measured[index])
+        numbers[name] = float(measured[index]) if known else None
+        if known:
+            numbers["intervals"][name] = list(stats.percentile_interval(spread[:, index]))
+    return numbers
 
 
 def compare_folders(first: Path, others: Sequence[Path], seed: int = 0) -> list[dict[str, Any]]:

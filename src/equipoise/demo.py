@@ -1,0 +1,196 @@
+"""The whole story on the built-in world: evaluate the base, finetune it three ways, judge, compare, show.
+
+Every step is the ordinary library: the same trainer, the same evaluation, the same files as for a real model. Each is
+on disk before the next begins, so that a second call goes on where the first stopped.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from equipoise import benchmarks
+from equipoise.comparison import Run, average, difference, joined, load_run
+from equipoise.evaluation import evaluate_benchmarks
+from equipoise.report.page import Example, Page, Row, verdict, write_page
+
+REPLACE = ("world-replace-attributes", "world-replace-relations")
+TESTS = (*REPLACE, "world-swap", "world-unseen")
+MODELS = {  # label: recipe, and what to say about it
+    "base": (None, "pretrained on noisy captions, not finetuned"),
+    "control": ("control", "finetuned on clean captions alone"),
+    "HN": ("hn_only", "finetuned on captions and hard negatives"),
+    "HP+HN": ("hard_positives_kamath_2024", "finetuned on captions, hard negatives and hard positives"),
+}
+COLUMNS = {"replace": "REPLACE (mean of attributes and relations)", "swap": "SWAP"}
+
+
+def run_demo(out: Path, seeds: Sequence[int] = (0,)) -> Path:
+    """Do everything that is not done yet below `out`; returns the page."""
+    from equipoise.models import load_model
+    from equipoise.train.loop import train
+    from equipoise.train.recipes import get_recipe
+    from equipoise.world.splits import finetuning_items
+
+    world = out / "world"
+    items = finetuning_items(world)
+    base = load_model("world", device="cpu")
+    for label, (recipe, _) in MODELS.items():
+        for seed in seeds if recipe else (0,):
+            model = base
+            if recipe:
+                folder = train(
+                    get_recipe(recipe, quick=True, seed=seed),
+                    items,
+                    base,
+                    out / "training" / _name(label, seed),
+                    images=world,
+                    device="cpu",
+                )
+                model = load_model(f"hf:{folder}", device="cpu")
+            for _ in evaluate_benchmarks(model, TESTS, source=world, out=out / "runs" / _name(label, seed)):
+                pass
+    runs = {label: _runs(out / "runs", label, seeds if recipe else (0,)) for label, (recipe, _) in MODELS.items()}
+    page = out / "report.html"
+    write_page(page, build_page(runs, world))
+    return page
+
+
+def _name(label: str, seed: int) -> str:
+    return f"{label.lower()}-{seed}"
+
+
+def _runs(folder: Path, label: str, seeds: Sequence[int]) -> list[dict[str, Run]]:
+    """For each seed: the runs of a model by column, and by benchmark."""
+    found = []
+    for seed in seeds:
+        by_name = {test: load_run(folder / _name(label, seed) / test) for test in TESTS}
+        found.append({"replace": joined([by_name[name] for name in REPLACE]), "swap": by_name["world-swap"], **by_name})
+    return found
+
+
+# ---------------------------------------------------------------------------- numbers
+
+
+def numbers_of(runs: Sequence[dict[str, Run]], column: str, tag: str = "", value: str = "") -> dict[str, Any]:
+    """The numbers of a column over all seeds; of the items with a tag's value where one is named."""
+    chosen = [one[column].where(tag, value) if tag else one[column] for one in runs]
+    return average(chosen, group="benchmark" if column == "replace" else "")
+
+
+def findings(runs: Mapping[str, Sequence[dict[str, Run]]]) -> list[str]:
+    """What the paired differences say, clear or not; the words follow the numbers, never the other way round."""
+    lines = []
+    for column, group in (("swap", ""), ("replace", "benchmark")):
+        heading = "SWAP" if column == "swap" else "REPLACE"
+        for before, after in (("base", "HN"), ("HN", "HP+HN")):
+            first, second = ([one[column] for one in runs[label]] for label in (before, after))
+            first = first * len(second) if len(first) == 1 else first
+            found = difference(first, second, group=group)
+            parts = ", ".join(_change(name, found[name]) for name in ("original", "augmented", "brittleness"))
+            lines.append(f"{heading}, {before} → {after}: {parts}.")
+    return lines
+
+
+def _change(name: str, number: Mapping[str, Any]) -> str:
+    word = {"original": "Original", "augmented": "Augmented", "brittleness": "Brittleness"}[name]
+    low, high = (100 * value for value in number["interval"])
+    unclear = "" if number["clear"] else ", not clear"
+    return f"{word} {100 * number['difference']:+.1f} points [{low:+.1f}, {high:+.1f}{unclear}]"
+
+
+# ---------------------------------------------------------------------------- the page
+
+
+def build_page(runs: Mapping[str, Sequence[dict[str, Run]]], world: Path) -> Page:
+    record = runs["base"][0]["swap"].record
+    seeds = len(runs["HN"])
+    return Page(
+        title="What hard-negative finetuning does to a model",
+        lead="A small CLIP was pretrained on pictures with noisy captions, as the web has them. It was then finetuned "
+        "three ways and asked two things about each picture: is the right caption above a wrong one (Original), and is "
+        "a reworded right caption above it too (Augmented)? A model that learned “any change is wrong” passes the "
+        "first and fails the second: it is brittle.",
+        columns=COLUMNS,
+        rows=[Row(label, MODELS[label][1], _columns(runs[label], COLUMNS)) for label in MODELS],
+        findings=findings(runs),
+        tables=[
+            (
+                "Synonyms that finetuning showed, and synonyms it never showed",
+                "REPLACE, apart by whether the hard positive's word was a positive in finetuning (seen) or not.",
+                [
+                    Row(
+                        label,
+                        "",
+                        {
+                            value: numbers_of(runs[label], "replace", "synonym", value) or {}
+                            for value in ("seen", "unseen")
+                        },
+                    )
+                    for label in MODELS
+                ],
+                {"seen": "seen synonyms", "unseen": "unseen synonyms"},
+            ),
+            (
+                "Each test set",
+                "world-unseen changes what no finetuning data changed: numbers and absence.",
+                [Row(label, "", _columns(runs[label], TESTS)) for label in MODELS],
+                {name: name for name in TESTS},
+            ),
+        ],
+        examples=examples(runs, world),
+        notes=[
+            f"{seeds} finetuning run(s) of each kind; intervals speak of other pictures, not of other seeds. "
+            "`equipoise demo --seeds 3` repeats the finetuning.",
+            "The world is drawn and its truth is known, so no label is wrong; a real benchmark has wrong ones "
+            "(equipoise bench check). Its difficulty was tuned on validation scenes for the base model, not on these tests.",
+            "Examples were drawn at random with a fixed seed from the items where the finetuned models disagree.",
+        ],
+        provenance={
+            "made by": "equipoise demo",
+            "version": record["environment"]["equipoise"],
+            "code": str((record["environment"]["code"] or {}).get("revision", "installed package")),
+            "packages": ", ".join(f"{name} {version}" for name, version in record["environment"]["packages"].items()),
+            "base weights": record["model"]["weight_sha256"],
+            "model": "world (shipped with the package); evaluate your own: equipoise eval hf:YOUR-MODEL --bench ...",
+        },
+    )
+
+
+def _columns(runs: Sequence[dict[str, Run]], columns: Sequence[str] | Mapping[str, str]) -> dict[str, dict[str, Any]]:
+    return {column: numbers_of(runs, column) for column in columns}
+
+
+def examples(runs: Mapping[str, Sequence[dict[str, Run]]], world: Path, count: int = 6) -> list[Example]:
+    """Items on which the finetuned models disagree, drawn with a fixed seed, not chosen for their effect."""
+    from equipoise.world.benchmarks import large_picture
+
+    scores: dict[tuple[str, str], dict[str, tuple[float, float, float]]] = {}
+    for label, by_seed in runs.items():
+        for name in (*REPLACE, "world-swap"):
+            for row in by_seed[0][name].rows:
+                scores.setdefault((name, row.id), {})[label] = (row.caption, row.positives[0], row.negatives[0])
+    differ = [key for key, found in scores.items() if len({verdict(found[label]) for label in ("HN", "HP+HN")}) > 1]
+    chosen = random.Random(0).sample(sorted(differ), k=min(count, len(differ)))
+    items = {name: {item.id: item for item in benchmarks.load(name, world)[0]} for name in (*REPLACE, "world-swap")}
+    return [
+        Example(
+            image=large_picture(items[name][item]),
+            caption=items[name][item].caption,
+            positive=items[name][item].positives[0].text,
+            negative=items[name][item].negatives[0].text,
+            scores=scores[name, item],
+        )
+        for name, item in chosen
+    ]
+
+
+def table_rows(out: Path, seeds: Sequence[int] = (0,)) -> list[dict[str, Any]]:
+    """The Table-1-shaped rows of a finished demo: every model on REPLACE and on SWAP."""
+    rows = []
+    for label, (recipe, _) in MODELS.items():
+        runs = _runs(out / "runs", label, seeds if recipe else (0,))
+        rows += [{"label": f"{label} {column.upper()}", **numbers_of(runs, column)} for column in COLUMNS]
+    return rows
