@@ -52,7 +52,7 @@ def captions_by_image(path: Path) -> list[list[str]]:
 
 
 def make_batches(model: ClipModel, images: list[list[str]], roles: tuple[str, ...], size: int, count: int) -> list[Any]:
-    """(our batch, padded ids) pairs; the padded ids hold every text, sample by sample, role by role."""
+    """(our batch, padded ids, float images) each; the padded ids hold every text, sample by sample, role by role."""
     device, side = model.device, model.preprocess.image_size[0]
     generator = torch.Generator(device=device).manual_seed(0)
     found = []
@@ -66,13 +66,14 @@ def make_batches(model: ClipModel, images: list[list[str]], roles: tuple[str, ..
         for role in dict.fromkeys(roles[1:]):
             columns = [column for column, name in enumerate(roles) if name == role]
             fields[role] = index[:, columns] if role == "negative" else index[:, columns[0]]
-        pixels = torch.randn(size, 3, side, side, generator=generator, device=device)
+        pixels = torch.randint(256, (size, side, side, 3), generator=generator, device=device, dtype=torch.uint8)
         batch = Batch(
             number, [str(n) for n in range(size)], [pixels], TextChunks(model)(distinct, len(distinct)), fields
         )
         ids = [model.truncate(row) for row in model.tokenize([text for sample in samples for text in sample])]
         padded = model.pad(ids, model.context_length)[0].to(device)
-        found.append((batch.to(device), padded))
+        floats = Towers(model.network, model.preprocess)._normalized(pixels).contiguous()
+        found.append((batch.to(device), padded, floats))
     return found
 
 
@@ -90,10 +91,10 @@ class Ordinary:
     def make_optimizer(self, recipe: Recipe) -> torch.optim.Optimizer:
         return torch.optim.AdamW(self.network.parameters(), lr=recipe.lr)
 
-    def __call__(self, batch: Batch, padded: Tensor) -> Tensor:
+    def __call__(self, batch: Batch, padded: Tensor, floats: Tensor) -> Tensor:
         self.optimizer.zero_grad(set_to_none=True)
         with torch.autocast("cuda", torch.bfloat16, enabled=padded.is_cuda):
-            images = self.network.get_image_features(pixel_values=batch.pixels[0]).pooler_output
+            images = self.network.get_image_features(pixel_values=floats).pooler_output
             texts = self.network.get_text_features(input_ids=padded).pooler_output
         embeddings = Embeddings(normalize(images.float(), dim=-1), normalize(texts.float(), dim=-1))
         rows = torch.arange(len(padded), device=padded.device).view(len(batch.ids), -1)
@@ -112,12 +113,12 @@ class Ours(Ordinary):
 
     def __init__(self, start: Any, compiled: bool) -> None:
         super().__init__(start)
-        self.towers = Towers(self.network, compiled=compiled)
+        self.towers = Towers(self.network, clip_preprocess(224), compiled=compiled)
 
     def make_optimizer(self, recipe: Recipe) -> torch.optim.Optimizer:
         return adamw(self.network, recipe)
 
-    def __call__(self, batch: Batch, padded: Tensor) -> Tensor:
+    def __call__(self, batch: Batch, padded: Tensor, floats: Tensor) -> Tensor:
         self.optimizer.zero_grad(set_to_none=True)
         parts = backward(self.towers, self.loss, batch)
         self.optimizer.step()
@@ -186,8 +187,8 @@ def measure(
 ) -> dict[str, dict[str, float]]:
     """Every way of doing the step, timed and printed."""
     config = ways["ordinary"].network.config
-    flops = statistics.mean(needed_flops(config, batch) for batch, _ in batches)
-    chunks = [chunk for batch, _ in batches for chunk in batch.texts]
+    flops = statistics.mean(needed_flops(config, batch) for batch, *_ in batches)
+    chunks = [chunk for batch, *_ in batches for chunk in batch.texts]
     texts, tokens, places = (
         sum(count) / len(batches)
         for count in (

@@ -14,6 +14,7 @@ from equipoise.errors import UserError
 from equipoise.items import Edit, ImageRef, Item, texts
 from equipoise.train.data import MISSING, Batch, Part, TextChunks, TrainingData
 from equipoise.train.draws import Draw
+from equipoise.train.encode import Towers
 from equipoise.train.recipe import Needs, Slot
 from equipoise.train.sources import FolderImages
 from equipoise.train.texts import PackedTexts
@@ -142,8 +143,17 @@ def test_images_of_any_size_and_mode_become_one_batch(tiny_model, tmp_path):
         Image.new(mode, size, 3).save(tmp_path / f"{number}.png")
     items = [Item(id=str(n), image=ImageRef(path=f"{n}.png"), caption="a cat") for n in range(4)]
     batch = _data(items, tiny_model(), tmp_path, batch=4, needs=Needs())[0]
-    assert batch.pixels[0].shape == (4, 3, 16, 16)
+    assert batch.pixels[0].shape == (4, 16, 16, 3)
     assert len(_texts(batch)) == 1  # four equal captions are one text
+
+
+def test_bytes_become_the_floats_of_the_models_preprocessing(tiny_model, tiny_items, tmp_path):
+    items, model = tiny_items(4), tiny_model()
+    batch = _data(items, model, tmp_path / "images", batch=4, needs=Needs())[0]
+    towers = Towers(model.network, model.preprocess)
+    expected = [model.preprocess(Image.open(tmp_path / "images" / f"00{name[-1]}.png")) for name in batch.ids]
+    assert batch.pixels[0].dtype == torch.uint8
+    assert torch.equal(towers._normalized(batch.pixels[0]), torch.from_numpy(np.stack(expected)))
 
 
 def test_too_few_items_name_a_batch_that_would_do(tiny_model, tiny_items, tmp_path):
@@ -240,7 +250,7 @@ def test_dense_captions_come_from_all_items_of_the_image():
 
 def test_the_cache_holds_what_fits_and_no_more(tiny_model, tiny_items, tmp_path, monkeypatch):
     items, model = tiny_items(8), tiny_model()
-    one = 3 * 16 * 16 * 4
+    one = 3 * 16 * 16
     monkeypatch.setattr("equipoise.train.data.CACHE_BYTES", 3 * one)
     data = _data(items, model, tmp_path / "images")
     assert not data.fits_in_memory()

@@ -79,9 +79,8 @@ def _gradients(model, items, folder: Path, case: str, chunk: int | None):
         processes=distributed.processes(),
     )
     batch = data[0]
-    batch.pixels = [pixels.double() for pixels in batch.pixels]
     loss = make_loss()
-    parts = backward(Towers(network, tokens=needs.tokens), loss, batch)
+    parts = backward(Towers(network, model.preprocess, tokens=needs.tokens), loss, batch)
     distributed.sum_gradients(network.parameters())
     loss.step()
     gradients = {name: p.grad for name, p in network.named_parameters() if p.grad is not None}

@@ -41,10 +41,9 @@ def _gradients(model, items, folder, case, chunk):
         chunk=chunk,
     )
     batch = data[0]
-    batch.pixels = [pixels.double() for pixels in batch.pixels]
     if chunk is not None:
         assert len(batch.pixels) > 1 and len(batch.texts) > 1
-    parts = backward(Towers(network, tokens=needs.tokens), make_loss(), batch)
+    parts = backward(Towers(network, model.preprocess, tokens=needs.tokens), make_loss(), batch)
     return parts, {name: parameter.grad for name, parameter in network.named_parameters()}
 
 

@@ -52,7 +52,7 @@ def test_packed_equals_padded(tiny_model, attention):
     rows, ends = model.pad(ids, 24)
     padded = normalize(model.text_features(rows, ends), dim=-1)
     chunk = pack(ids, row_length(24))
-    packed, _, _ = Towers(model.network).texts(chunk)
+    packed, _, _ = Towers(model.network, model.preprocess).texts(chunk)
     torch.testing.assert_close(packed, padded, rtol=0, atol=1e-6 if attention == "eager" else 1e-12)
     weights = torch.randn_like(packed)
     gradients = [
@@ -69,7 +69,7 @@ def test_token_features_are_those_of_the_padded_form(tiny_model):
     ids = _ragged(10, 20, 90, model.end_id)
     rows, _ = model.pad(ids, 24)
     hidden = model.network.text_projection(model.network.text_model(input_ids=rows).last_hidden_state)
-    _, tokens, mask = Towers(model.network, tokens=True).texts(pack(ids, 32))
+    _, tokens, mask = Towers(model.network, model.preprocess, tokens=True).texts(pack(ids, 32))
     assert tokens is not None and mask is not None
     for number, text in enumerate(ids):
         assert mask[number].nonzero().flatten().tolist() == list(range(1, len(text)))  # no start token

@@ -23,6 +23,7 @@ from equipoise.errors import UserError
 from equipoise.images import ImageProblem, decode_image
 from equipoise.items import ImageRef, Item
 from equipoise.models.clip import ClipModel
+from equipoise.models.preprocess import Preprocess
 from equipoise.train.draws import Draw
 from equipoise.train.order import batches, epoch_order
 from equipoise.train.recipe import Needs
@@ -49,7 +50,7 @@ class Batch:
 
     step: int
     ids: list[str]
-    pixels: list[Tensor]  # chunks of (images, 3, height, width): one chunk, or several under GradCache
+    pixels: list[Tensor]  # chunks of (images, height, width, 3) bytes: one chunk, or several under GradCache
     texts: list[PackedTexts | Tensor]  # chunks of the distinct texts: packed, or padded
     fields: dict[str, Tensor]  # of a Features field's leading shape, int64
     skipped: list[str] = field(default_factory=list)  # what was wrong with the images left out
@@ -105,7 +106,7 @@ class TrainingData(torch.utils.data.Dataset[Batch]):
         self,
         parts: Sequence[Part],
         needs: Needs,
-        preprocess: Callable[[Image.Image], NDArray[np.float32]],
+        preprocess: Preprocess,
         texts: TextChunks,
         *,
         seed: int,
@@ -169,7 +170,7 @@ class TrainingData(torch.utils.data.Dataset[Batch]):
     # ------------------------------------------------------------------ one batch
 
     def _build(self, step: int, epoch: int, indices: list[int]) -> Batch:
-        pixels: list[NDArray[np.float32]] = []
+        pixels: list[NDArray[np.uint8]] = []
         rows: dict[Hashable, int] = {}
         skipped: list[str] = []
 
@@ -221,16 +222,16 @@ class TrainingData(torch.utils.data.Dataset[Batch]):
 
     # ------------------------------------------------------------------ one image
 
-    def _pixels(self, index: int, epoch: int) -> NDArray[np.float32]:
-        """The image as the model wants it; kept in memory where all images fit."""
+    def _pixels(self, index: int, epoch: int) -> NDArray[np.uint8]:
+        """The image in the model's size, still bytes: a quarter of the memory, and the device makes floats faster."""
         key = _key(self.items[index])
         if self.crop is None:
             if key not in self._images:
-                return self._keep(key, self.preprocess(self._decode(index)))
+                return self._keep(key, np.asarray(self.preprocess.pixels(self._decode(index))))
             return self._images[key]
         pixels = self._images[key] if key in self._images else self._keep(key, np.asarray(self._decode(index)))
         rng = random.Random(f"{self.seed}/{epoch}/{index}/crop")
-        return self.preprocess(random_crop(Image.fromarray(pixels), self.crop, rng))
+        return np.asarray(self.preprocess.pixels(random_crop(Image.fromarray(pixels), self.crop, rng)))
 
     def _decode(self, index: int) -> Image.Image:
         reference = self.items[index].image

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize, pad
 
+from equipoise.models.preprocess import Preprocess
 from equipoise.train import distributed
 from equipoise.train.data import MISSING, Batch
 from equipoise.train.features import Features
@@ -44,14 +45,22 @@ class Embeddings:
 class Towers:
     """The two towers of a transformers CLIP or SigLIP, `compiled` for a GPU or not."""
 
-    def __init__(self, network: Any, *, tokens: bool = False, compiled: bool = False) -> None:
+    def __init__(self, network: Any, preprocess: Preprocess, *, tokens: bool = False, compiled: bool = False) -> None:
         self.network, self.tokens, self.compiled = network, tokens, compiled
         self.dtype = network.dtype  # of the weights; under autocast the towers' output is narrower
+        self.mean, self.deviation = (
+            torch.tensor(values, dtype=self.dtype, device=network.device)
+            for values in (preprocess.mean, preprocess.std)
+        )
         self._image = torch.compile(self._image_states) if compiled else self._image_states
         self._packed = torch.compile(self._packed_states) if compiled else self._packed_states
 
+    def _normalized(self, pixels: Tensor) -> Tensor:
+        """Bytes (I, H, W, 3) -> (I, 3, H, W), with the arithmetic of the model's preprocessing."""
+        return ((pixels.to(self.dtype) / 255 - self.mean) / self.deviation).permute(0, 3, 1, 2)
+
     def _image_states(self, pixels: Tensor) -> tuple[Tensor, Tensor]:
-        output = self.network.vision_model(pixel_values=pixels)
+        output = self.network.vision_model(pixel_values=self._normalized(pixels))
         return output.last_hidden_state, output.pooler_output
 
     def _packed_states(self, tokens: Tensor, positions: Tensor, segments: Tensor) -> Tensor:
@@ -68,9 +77,8 @@ class Towers:
         The patches go through the layer norm and projection of the class token, as in FSC-CLIP (open_clip
         norms all tokens before it pools; transformers only the pooled one)."""
         if not hasattr(self.network, "visual_projection"):  # SigLIP: its pooled output is the embedding
-            return normalize(
-                self.network.get_image_features(pixel_values=pixels).pooler_output.to(self.dtype), dim=-1
-            ), None
+            output = self.network.get_image_features(pixel_values=self._normalized(pixels))
+            return normalize(output.pooler_output.to(self.dtype), dim=-1), None
         states, pooled = self._image(pixels)
         image = normalize(self.network.visual_projection(pooled).to(self.dtype), dim=-1)
         if not self.tokens:

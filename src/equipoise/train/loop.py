@@ -148,7 +148,7 @@ class _Run:
             add_lora(self.network, recipe.lora, recipe.seed)
         self.loss = recipe.loss()
         self.optimizer = adamw(self.network, recipe)
-        self.towers = Towers(self.network, tokens=recipe.needs.tokens, compiled=compiled)
+        self.towers = Towers(self.network, model.preprocess, tokens=recipe.needs.tokens, compiled=compiled)
         self.data = TrainingData(
             parts,
             recipe.needs,

@@ -1,0 +1,89 @@
+"""How many images a second one core can read, decode, resize and crop to 224 for training, from tar shards.
+
+    python bench/input_pipeline.py ../shared/data/flickr8k [--seconds 10]
+
+The same functions as in equipoise.train, in one process: shard -> bytes -> RGB -> (random crop) -> 224 x 224
+floats. Divide the pairs/s of train_step.py by this number for the cores that keep a GPU busy. Flickr8k's
+photos there are 128 px at the shorter side, so for full-size photos decoding takes longer: `--enlarge 4`
+writes the photos four times as large into a temporary shard first and reads those.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import random
+import tarfile
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from PIL import Image
+
+from equipoise.images import decode_image
+from equipoise.items import ImageRef
+from equipoise.models.preprocess import clip_preprocess
+from equipoise.train.data import random_crop
+from equipoise.train.sources import TarImages
+
+
+def rate(work: Callable[[str], object], names: list[str], seconds: float) -> float:
+    """Images a second, going round the names until the time is over."""
+    for name in names[:20]:
+        work(name)
+    done, start = 0, time.perf_counter()
+    while (spent := time.perf_counter() - start) < seconds:
+        work(names[done % len(names)])
+        done += 1
+    return done / spent
+
+
+def enlarged(source: TarImages, names: list[str], factor: int, target: Path) -> TarImages:
+    with tarfile.open(target, "w") as archive:
+        for name in names:
+            image = decode_image(source.read(name), ImageRef(path=name))
+            buffer = io.BytesIO()
+            image.resize((image.width * factor, image.height * factor)).save(buffer, "JPEG", quality=90)
+            info = tarfile.TarInfo(name)
+            info.size = buffer.tell()
+            archive.addfile(info, io.BytesIO(buffer.getvalue()))
+    return TarImages([target])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("shards", type=Path, help="a folder of tar shards with photos")
+    parser.add_argument("--seconds", type=float, default=10)
+    parser.add_argument("--images", type=int, default=500)
+    parser.add_argument("--enlarge", type=int, default=1)
+    options = parser.parse_args()
+    shards = sorted(options.shards.glob("*.tar"))
+    start = time.perf_counter()
+    source = TarImages(shards)
+    indexed = time.perf_counter() - start
+    photos = [name for name in source.members if name.lower().endswith((".jpg", ".jpeg", ".png"))]
+    names = random.Random(0).sample(photos, min(options.images, len(photos)))
+    print(f"{len(source.members)} members of {len(shards)} shards indexed in {indexed:.2f} s")
+    with tempfile.TemporaryDirectory() as folder:
+        if options.enlarge > 1:
+            source = enlarged(source, names, options.enlarge, Path(folder) / "large.tar")
+        preprocess, rng = clip_preprocess(224), random.Random(0)
+
+        def decode(name: str) -> Image.Image:
+            return decode_image(source.read(name), ImageRef(path=name))
+
+        sizes = [decode(name).size for name in names[:50]]
+        shorter = sorted(min(size) for size in sizes)[len(sizes) // 2]
+        print(f"{len(names)} photos, the median {shorter} px at the shorter side, one process:")
+        for label, work in {
+            "read": source.read,
+            "read, decode": decode,
+            "read, decode, resize, crop": lambda name: preprocess(decode(name)),
+            "read, decode, random crop, resize": lambda name: preprocess(random_crop(decode(name), (0.9, 1.0), rng)),
+        }.items():
+            print(f"  {label:35s} {rate(work, names, options.seconds / 4):8.0f} images/s")
+
+
+if __name__ == "__main__":
+    main()
