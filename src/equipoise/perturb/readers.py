@@ -89,6 +89,10 @@ def clean(text: Any) -> tuple[str, str]:
     return text, ""
 
 
+def _printable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()
+
+
 def _image(value: Any) -> tuple[str | None, str]:
     """(the image's path below its folder or None, "") or (None, why not)."""
     if isinstance(value, dict):  # an Items file, or Hugging Face's image columns
@@ -97,6 +101,8 @@ def _image(value: Any) -> tuple[str | None, str]:
         return None, ""
     if not isinstance(value, str):
         return None, "the image is not a path"
+    if _SURROGATE.search(value):
+        return None, "the image's path is not UTF-8"
     try:
         return ImageRef(path=value).path, ""
     except ValidationError:
@@ -128,10 +134,10 @@ def _placed(numbered: Iterable[tuple[int, Raw]]) -> Iterator[tuple[str | None, R
         text, reason = clean(raw.text) if not raw.problem else ("", raw.problem)
         image, wrong = _image(raw.image)
         if reason or wrong:
-            yield image or before, (raw.where, reason or wrong)
+            yield image or before, (_printable(raw.where), reason or wrong)
         else:
             before = image
-            yield image, Record(number, text, None if raw.id is None else str(raw.id)[:200])
+            yield image, Record(number, text, None if raw.id is None else _printable(str(raw.id)[:200]))
 
 
 def caption_files(path: str | Path) -> list[Path]:

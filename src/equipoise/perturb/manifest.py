@@ -1,0 +1,106 @@
+"""The finished parts of a long run, beside its output, so that a killed run goes on where it stopped.
+
+`OUT.parts/manifest.json` says whose parts these are: input, recipe, seed and the code and word lists that wrote them.
+`NNNNNN.jsonl` are the items of one shard, `NNNNNN.json` its counts and the hash of its items; the counts are written
+last, so a shard with counts is whole. A shard is a pure function of its captions and the manifest, which is why the
+joined bytes do not depend on who wrote which part, or when.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import shutil
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from equipoise.errors import UserError
+from equipoise.files import atomic_write, read_json, write_json
+
+
+class Parts:
+    """The folder of parts of one output file."""
+
+    def __init__(self, out: str | Path) -> None:
+        self.out = Path(out)
+        self.folder = self.out.with_name(self.out.name + ".parts")
+
+    @property
+    def manifest(self) -> Path:
+        return self.folder / "manifest.json"
+
+    def open(self, identity: dict[str, Any]) -> None:
+        """Begin, or go on with parts of the same run; parts of another run are never mixed in."""
+        if self.manifest.is_file():
+            found = read_json(self.manifest)
+            if found != identity:
+                theirs = found if isinstance(found, dict) else {}
+                names = sorted(
+                    name for name in identity.keys() | theirs.keys() if identity.get(name) != theirs.get(name)
+                )
+                raise UserError(
+                    f"{self.folder}: holds the parts of another run (other {', '.join(names)}). Give the same "
+                    f"arguments to finish it, delete the folder to begin anew, or name another --out."
+                )
+        elif self.folder.exists() and any(self.folder.iterdir()):
+            raise UserError(f"{self.folder}: not empty and without a manifest; delete it or name another --out")
+        else:
+            write_json(self.manifest, identity)
+
+    def _paths(self, number: int) -> tuple[Path, Path]:
+        return self.folder / f"{number:06d}.jsonl", self.folder / f"{number:06d}.json"
+
+    def finished(self, number: int) -> dict[str, Any] | None:
+        """The counts of a shard whose items are there and whole."""
+        items, counts = self._paths(number)
+        if not counts.is_file() or not items.is_file():
+            return None
+        found: dict[str, Any] = read_json(counts)
+        with items.open("rb") as handle:
+            whole = hashlib.file_digest(handle, "sha256").hexdigest() == found["sha256"]
+        return found if whole else None
+
+    def write(self, number: int, lines: Iterable[str], counts: dict[str, Any]) -> dict[str, Any]:
+        """Write a shard, its counts last."""
+        items, beside = self._paths(number)
+        raw = "".join(line + "\n" for line in lines).encode()
+        with atomic_write(items, "wb") as handle:
+            handle.write(raw)
+        counts = {**counts, "sha256": hashlib.sha256(raw).hexdigest()}
+        write_json(beside, counts)
+        return counts
+
+    def join(self, shards: int) -> str:
+        """All shards in order as one file that appears whole or not at all; returns its hash."""
+        digest = hashlib.sha256()
+        with atomic_write(self.out, "wb") as target:
+            for number in range(shards):
+                with self._paths(number)[0].open("rb") as handle:
+                    while piece := handle.read(1 << 20):
+                        digest.update(piece)
+                        target.write(piece)
+        return digest.hexdigest()
+
+    def remove(self) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+@functools.cache
+def code_hash() -> str:
+    """Hash of the rules and word lists: parts written by other rules must not be joined with today's."""
+    digest = hashlib.sha256()
+    for path in _code_files():
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _code_files() -> Iterator[Path]:
+    package = Path(__file__).resolve().parents[1]
+    for folder in (package / "perturb", package / "words"):
+        yield from sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc")
+
+
+def line_of(value: dict[str, Any]) -> str:
+    return json.dumps(value, ensure_ascii=False)

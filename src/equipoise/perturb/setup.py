@@ -1,0 +1,64 @@
+"""A recipe and what it needs from outside (a server, a model folder), small enough to send to every worker."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import Any
+
+from equipoise.errors import UserError, did_you_mean
+from equipoise.perturb.llm_recipes import LLM_RECIPES, llm_recipe
+from equipoise.perturb.prompts import PROMPTS
+from equipoise.perturb.recipes import RECIPES, Recipe, get_recipe
+from equipoise.perturb.sources.llm import LlmSettings, llm_for
+
+
+@dataclasses.dataclass(frozen=True)
+class Setup:
+    name: str
+    seed: int = 0
+    llm: LlmSettings | None = None
+    masked_lm: str | None = None  # a model folder; its guesses come before the recipe's own word sources
+
+    @property
+    def threads(self) -> int:
+        return self.llm.concurrency if self.llm is not None and self.name in LLM_RECIPES else 1
+
+    def recipe(self) -> Recipe:
+        return _build(self)
+
+    def identity(self) -> dict[str, Any]:
+        """What decides the output, as JSON."""
+        found: dict[str, Any] = {"recipe": self.name, "seed": self.seed}
+        if self.llm is not None and self.name in LLM_RECIPES:
+            found["llm"] = {**self.llm.identity(), "prompts": [prompt.template for prompt in PROMPTS.values()]}
+        if self.masked_lm is not None:
+            from equipoise.perturb.sources.masked_lm import folder_hash
+
+            found["masked_lm"] = folder_hash(self.masked_lm)
+        return found
+
+
+def recipe_names() -> dict[str, str]:
+    """Every recipe with what it makes."""
+    return {name: recipe.about for name, recipe in RECIPES.items()} | LLM_RECIPES
+
+
+@functools.cache
+def _build(setup: Setup) -> Recipe:
+    names = recipe_names()
+    if setup.name not in names:
+        raise UserError(f"no recipe {setup.name!r}; there are {', '.join(names)}.{did_you_mean(setup.name, names)}")
+    if setup.name in LLM_RECIPES:
+        if setup.llm is None:
+            raise UserError(
+                f"recipe {setup.name} asks a language model: give --llm URL and --llm-model NAME of an "
+                "OpenAI-compatible server (offline, take hard_positives_rules)"
+            )
+        return llm_recipe(setup.name, llm_for(setup.llm))
+    recipe = get_recipe(setup.name)
+    if setup.masked_lm is not None:
+        from equipoise.perturb.sources.masked_lm import masked_lm_for
+
+        recipe = dataclasses.replace(recipe, sources=(masked_lm_for(setup.masked_lm), *recipe.sources))
+    return recipe

@@ -1,0 +1,233 @@
+"""A language model behind any OpenAI-compatible server (vLLM, llama.cpp, Ollama and others).
+
+Decoding is deterministic by default. Every answer is kept on disk under model, prompt and decoding, so that a run
+that was stopped, or repeated, asks nothing twice. What a server gets wrong for a moment (429, 5xx, time-outs, broken
+JSON) is tried again with growing pauses; what it gets wrong for good ends the run with an error for people, because
+an output that depends on the server's mood could not be made again. Nothing is contacted before the first `ask`.
+"""
+
+from __future__ import annotations
+
+import email.utils
+import functools
+import hashlib
+import http.client
+import json
+import os
+import random
+import sqlite3
+import threading
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from equipoise.errors import UserError
+
+_LONGEST_PAUSE = 60.0
+_MOST_BYTES = 1 << 20  # of an answer's body
+_REFUSALS = 20  # requests refused before any was answered: the settings are wrong, not the captions
+_PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
+
+
+@dataclass(frozen=True)
+class LlmSettings:
+    url: str  # the base, as in http://127.0.0.1:8000/v1
+    model: str
+    key_variable: str = "OPENAI_API_KEY"  # name of the environment variable; the key itself is never stored
+    temperature: float = 0.0
+    seed: int = 0
+    max_tokens: int = 60
+    concurrency: int = 16
+    timeout: float = 120.0
+    tries: int = 6
+    pause: float = 1.0  # seconds before the second try; doubles each time
+    cache: str | None = None  # folder of the answers; None keeps them in memory
+
+    def __post_init__(self) -> None:
+        parts = urllib.parse.urlsplit(self.url)
+        if parts.scheme not in {"http", "https"} or not parts.hostname:
+            raise UserError(
+                f"--llm {self.url!r}: expected the base address of a server, as in http://127.0.0.1:8000/v1"
+            )
+        if not self.model:
+            raise UserError("--llm needs --llm-model, the name under which the server knows the model")
+
+    def identity(self) -> dict[str, Any]:
+        """What decides the answers; where the server stands does not."""
+        return {
+            "model": self.model,
+            "temperature": self.temperature,
+            "seed": self.seed,
+            "max_tokens": self.max_tokens,
+        }
+
+
+class Answer(NamedTuple):
+    text: str
+    finish: str  # "stop"; "length" where the answer was cut; "refused" where the server took the request for a bad one
+
+
+class Llm:
+    """Asks one model; safe to use from many threads."""
+
+    def __init__(self, settings: LlmSettings) -> None:
+        self.settings = settings
+        self.answers = Answers(settings.cache)
+        self._answered = False
+        self._refused = 0
+
+    def ask(self, prompt: str) -> Answer:
+        settings = self.settings
+        name = json.dumps([settings.identity(), prompt], sort_keys=True)
+        found = self.answers.get(name)
+        if found is None:
+            found = self._ask_server(prompt)
+            if found.finish != "refused":
+                self.answers.put(name, found)
+        return found
+
+    def _ask_server(self, prompt: str) -> Answer:
+        settings, failure, pause = self.settings, "", 0.0
+        for attempt in range(settings.tries):
+            time.sleep(pause)
+            # Jitter, so that threads that failed together do not come back together.
+            pause = min(_LONGEST_PAUSE, settings.pause * 2**attempt * (0.75 + random.random() / 2))
+            try:
+                answer = _read_body(self._post(prompt))
+            except urllib.error.HTTPError as error:
+                failure = f"{error.code} {error.reason}: {_message(error)}"
+                if error.code not in _PASSING:
+                    return self._refusal(error.code, failure)
+                pause = _retry_after(error.headers.get("Retry-After")) or pause
+            except (OSError, http.client.HTTPException, ValueError) as error:  # URLError and time-outs are OSErrors
+                failure = f"{type(error).__name__}: {error}"
+            else:
+                self._answered = True
+                return answer
+        raise UserError(
+            f"{settings.url}: {settings.tries} tries failed (last: {failure}). What was answered is kept; the same "
+            "command goes on from there when the server is well again."
+        )
+
+    def _post(self, prompt: str) -> bytes:
+        settings = self.settings
+        body = {
+            "model": settings.model,
+            "messages": [{"role": "user", "content": prompt}],
+            "temperature": settings.temperature,
+            "seed": settings.seed,
+            "max_tokens": settings.max_tokens,
+        }
+        headers = {"Content-Type": "application/json"}
+        if key := os.environ.get(settings.key_variable):
+            headers["Authorization"] = f"Bearer {key}"
+        request = urllib.request.Request(
+            settings.url.rstrip("/") + "/chat/completions", json.dumps(body).encode(), headers
+        )
+        with urllib.request.urlopen(request, timeout=settings.timeout) as response:
+            raw: bytes = response.read(_MOST_BYTES)
+        return raw
+
+    def _refusal(self, code: int, failure: str) -> Answer:
+        settings = self.settings
+        if code in {401, 403}:
+            raise UserError(f"{settings.url}: {failure}. Put the server's key into ${settings.key_variable}.")
+        if code == 404:
+            raise UserError(f"{settings.url}: {failure}. Is the address right (it often ends in /v1), and the model?")
+        self._refused += 1
+        if not self._answered and self._refused >= _REFUSALS:
+            raise UserError(f"{settings.url}: the first {_REFUSALS} requests were refused; {failure}")
+        return Answer("", "refused")
+
+
+def _read_body(raw: bytes) -> Answer:
+    value = json.loads(raw)
+    try:
+        choice = value["choices"][0]
+        content, finish = choice["message"]["content"], choice.get("finish_reason")
+    except (KeyError, IndexError, TypeError, AttributeError):
+        raise ValueError(f"an answer without choices: {raw[:200]!r}") from None
+    if content is not None and not isinstance(content, str):
+        raise ValueError(f"an answer that is not text: {raw[:200]!r}")
+    return Answer(content or "", str(finish or "stop"))
+
+
+def _message(error: urllib.error.HTTPError) -> str:
+    try:
+        raw = error.read(4096)
+    except (OSError, http.client.HTTPException):
+        return ""
+    try:
+        return str(json.loads(raw)["error"]["message"])[:300]
+    except (ValueError, KeyError, TypeError):
+        return raw.decode("utf-8", "replace")[:300]
+
+
+def _retry_after(value: str | None) -> float | None:
+    """Seconds to wait by a Retry-After header, which holds seconds or a date."""
+    if not value:
+        return None
+    try:
+        seconds = float(value)
+    except ValueError:
+        date = email.utils.parsedate_to_datetime(value) if email.utils.parsedate(value) else None
+        seconds = date.timestamp() - time.time() if date else 0.0
+    return min(_LONGEST_PAUSE, seconds) if seconds > 0 else None
+
+
+class Answers:
+    """Answers on disk (SQLite, whole through kills), or in memory where no folder is given."""
+
+    def __init__(self, folder: str | None) -> None:
+        self.path = None if folder is None else Path(folder) / "llm.sqlite"
+        self._lock = threading.Lock()
+        try:
+            if self.path is not None:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+            name = ":memory:" if self.path is None else str(self.path)
+            self._database = sqlite3.connect(name, timeout=60, check_same_thread=False)
+            self._database.execute("PRAGMA journal_mode=WAL")
+            self._database.execute("PRAGMA synchronous=NORMAL")
+            self._database.execute(
+                "CREATE TABLE IF NOT EXISTS answers (key BLOB PRIMARY KEY, text TEXT NOT NULL, finish TEXT NOT NULL)"
+            )
+        except (sqlite3.Error, OSError) as error:
+            raise self._failed(error) from None
+
+    def _failed(self, error: Exception) -> UserError:
+        return UserError(
+            f"{self.path}: the cache of the model's answers failed ({error}); make room, name another --cache, "
+            "or delete it"
+        )
+
+    def get(self, name: str) -> Answer | None:
+        try:
+            with self._lock:
+                row = self._database.execute("SELECT text, finish FROM answers WHERE key = ?", (_key(name),)).fetchone()
+        except sqlite3.Error as error:
+            raise self._failed(error) from None
+        return None if row is None else Answer(*row)
+
+    def put(self, name: str, answer: Answer) -> None:
+        # A lone surrogate (legal in JSON, not in UTF-8) must not break the cache.
+        text = answer.text.encode("utf-8", "replace").decode()
+        try:
+            with self._lock, self._database:
+                row = (_key(name), text, answer.finish)
+                self._database.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?)", row)
+        except sqlite3.Error as error:
+            raise self._failed(error) from None
+
+
+def _key(name: str) -> bytes:
+    return hashlib.sha256(name.encode("utf-8", "surrogatepass")).digest()
+
+
+@functools.cache
+def llm_for(settings: LlmSettings) -> Llm:
+    """One client a process, whoever asks."""
+    return Llm(settings)

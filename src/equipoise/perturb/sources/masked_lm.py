@@ -1,0 +1,137 @@
+"""CE-CLIP's word source: what a masked language model would put in a word's place, with its defects mended.
+
+CE-CLIP (Zhang et al. 2024) takes the fourth guess of distilroberta-base, whatever it is: often the word itself, a
+piece of a word or a synonym; and where a caption has no word of the type it keeps the bare mask as a sentence. Here a
+guess must be a whole word, another word than the original (also as a lemma), of the same part of speech in the new
+sentence, and neither a synonym of the original nor above or below it in WordNet. Of what is left, common words are
+drawn more often, as in every other source; the recipe's checks follow. Where nothing is left there is no negative.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from equipoise.errors import UserError
+from equipoise.files import sha256_file, sha256_json
+from equipoise.perturb.caption import Caption, Unit
+from equipoise.perturb.forms import noun_lemma, verb_lemma, write_edit
+from equipoise.perturb.sources.base import Proposal
+from equipoise.perturb.sources.files import Section, count
+from equipoise.perturb.sources.wordnet import Letter, WordNet
+from equipoise.words.tagging import tag
+
+GUESSES = 10
+_KINDS: dict[Section, str] = {"object": "noun", "attribute": "adjective", "action": "verb", "relation": "preposition"}
+_LETTERS: dict[Section, Letter] = {"object": "n", "attribute": "a", "action": "v"}
+
+
+class MaskedLM:
+    """A source of contrasts; it offers no synonyms, since its guesses are fillers and not paraphrases."""
+
+    name = "masked_lm"
+
+    def __init__(self, folder: str | Path, guesses: int = GUESSES) -> None:
+        self.guesses = guesses
+        self._tokenizer, self._model = load_lm(folder, "AutoModelForMaskedLM")
+        if self._tokenizer.mask_token is None:
+            raise UserError(f"{folder}: the tokenizer has no mask token; a masked language model was expected")
+        self._wordnet = WordNet()
+
+    def synonyms(self, caption: Caption, target: Section) -> Iterator[Proposal]:
+        yield from ()
+
+    def contrasts(self, caption: Caption, target: Section) -> Iterator[Proposal]:
+        for unit in caption.units:
+            if unit.kind != _KINDS[target] or not unit.word.isalpha():  # compounds are not one word to a masked LM
+                continue
+            for word in self._guess(caption.text, unit):
+                if self._fits(caption, unit, word, target):
+                    yield Proposal(unit.start, unit.end, word, target, self.name, float(count(word)))
+
+    def _guess(self, text: str, unit: Unit) -> list[str]:
+        """The whole words among the first guesses for the unit, the likeliest first."""
+        import torch
+
+        tokenizer = self._tokenizer
+        masked = text[: unit.start] + tokenizer.mask_token + text[unit.end :]
+        encoded = tokenizer(masked, return_tensors="pt", truncation=True, max_length=longest(self._model))
+        places = (encoded["input_ids"][0] == tokenizer.mask_token_id).nonzero()
+        if len(places) != 1:  # the mask was cut off with the end of a long text
+            return []
+        with torch.inference_mode():
+            logits = self._model(**encoded).logits[0, int(places[0])]
+        # Sorted by number where scores are equal, so that the order never depends on the machine.
+        order = torch.sort(logits, descending=True, stable=True).indices[: self.guesses].tolist()
+        return [word for number in order if (word := self._whole_word(number)) is not None]
+
+    def _whole_word(self, number: int) -> str | None:
+        """The token as a word in lower case; None for pieces of words, marks, numbers and special tokens."""
+        piece: str = self._tokenizer.convert_ids_to_tokens(number)
+        if number in self._tokenizer.all_special_ids or piece.startswith("##"):
+            return None
+        if self._marks_beginnings and piece[:1] not in {"Ġ", "▁"}:
+            return None
+        word = self._tokenizer.decode([number]).strip()
+        return word.lower() if word.isascii() and word.isalpha() and len(word) > 1 else None
+
+    @functools.cached_property
+    def _marks_beginnings(self) -> bool:
+        """Byte-level and SentencePiece vocabularies mark where words begin; WordPiece marks where they go on."""
+        return any(piece[:1] in {"Ġ", "▁"} for piece in self._tokenizer.get_vocab())
+
+    def _fits(self, caption: Caption, unit: Unit, word: str, target: Section) -> bool:
+        if self._lemma(word, target) == self._lemma(unit.word, target):
+            return False
+        letter = _LETTERS.get(target)
+        if letter is not None and self._wordnet.related(
+            self._lemma(unit.word, target), self._lemma(word, target), letter
+        ):
+            return False
+        new = write_edit(caption.text, unit.start, unit.end, word)
+        shift = len(new) - len(caption.text)  # an article before the word may have grown or shrunk
+        return any(token.pos == unit.pos and token.end == unit.end + shift for token in tag(new))
+
+    def _lemma(self, word: str, target: Section) -> str:
+        return noun_lemma(word) if target == "object" else verb_lemma(word) if target == "action" else word
+
+
+# ---------------------------------------------------------------------------- loading
+
+
+def load_lm(folder: str | Path, kind: str) -> tuple[Any, Any]:
+    """Tokenizer and model of a local folder; never the network, never code from the folder."""
+    path = Path(folder)
+    if not (path / "config.json").is_file():
+        raise UserError(f"{path}: expected a folder of transformers with config.json, weights and tokenizer")
+    import transformers
+
+    try:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(path, local_files_only=True)
+        model = getattr(transformers, kind).from_pretrained(path, local_files_only=True)
+    except (OSError, ValueError, KeyError) as error:
+        raise UserError(f"{path}: cannot be loaded as {kind.removeprefix('AutoModelFor')} ({error})") from None
+    return tokenizer, model.eval()
+
+
+def longest(model: Any) -> int:
+    """Tokens the model reads; RoBERTa's positions begin at two."""
+    return int(getattr(model.config, "max_position_embeddings", 512)) - 2
+
+
+@functools.cache
+def masked_lm_for(folder: str) -> MaskedLM:
+    """One model a process. One thread, because sums in another order could rank two guesses the other way round."""
+    import torch
+
+    torch.set_num_threads(1)
+    return MaskedLM(folder)
+
+
+@functools.cache
+def folder_hash(folder: str) -> str:
+    if not Path(folder).is_dir():
+        raise UserError(f"{folder}: no such model folder")
+    return sha256_json({path.name: sha256_file(path) for path in sorted(Path(folder).iterdir()) if path.is_file()})[:16]
