@@ -129,14 +129,15 @@ class Rows:
     count: int
     width: int
 
+    @staticmethod
+    def names(bags: Sequence[Bag]) -> dict[str, int]:
+        """Name -> column, as they appear; what only one text has cannot generalise and is left out."""
+        seen = Counter(name for bag in bags for name in bag)
+        return {name: column for column, name in enumerate(name for name, count in seen.items() if count > 1)}
+
     @classmethod
     def of(cls, bags: Sequence[Bag]) -> Rows:
-        """Columns are numbered as they appear; what only one text has cannot generalise and is left out."""
-        seen = Counter(name for bag in bags for name in bag)
-        index: dict[str, int] = {}
-        for name, count in seen.items():
-            if count > 1:
-                index[name] = len(index)
+        index = cls.names(bags)
         kept = [
             (index[name], value, row) for row, bag in enumerate(bags) for name, value in bag.items() if name in index
         ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 
 from equipoise.perturb.sources.files import exclusive, expand
+from equipoise.perturb.sources.wordnet import VISIBLE, WordNet
 
 _ANIMAL, _ARTIFACT, _FOOD, _PERSON = 5, 6, 13, 18
 _WORDNET = WordNet()
@@ -26,6 +27,15 @@ def is_animate(noun: str) -> bool:
 @functools.cache
 def is_person(noun: str) -> bool:
     return noun in expand("@person") or noun.split()[-1] in expand("@person") or _WORDNET.lexfile(noun) == _PERSON
+
+
+@functools.cache
+def is_thing(noun: str) -> bool:
+    """Something to be seen, and surely a noun: the tagger takes some verbs of captions for nouns."""
+    if sets_of(noun):
+        return True
+    synset = _WORDNET.sense(noun, "n")
+    return synset is not None and _WORDNET.data.synsets[synset].lexfile in VISIBLE
 
 
 @functools.cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections import Counter
 
@@ -57,10 +58,13 @@ def grammar(caption: Caption, candidate: Candidate) -> str | None:
     return None
 
 
+_article_for = functools.lru_cache(maxsize=4096)(article_for)
+
+
 def _wrong_articles(text: str) -> Counter[str]:
     found: Counter[str] = Counter()
     for match in _ARTICLE.finditer(text):
-        if match[1].lower() != article_for(match[2]) and match[2].lower() not in {"and", "is", "on", "in", "of"}:
+        if match[1].lower() != _article_for(match[2]) and match[2].lower() not in {"and", "is", "on", "in", "of"}:
             found[match[0].lower()] += 1
     return found
 

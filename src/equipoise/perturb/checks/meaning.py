@@ -87,15 +87,19 @@ def _lemma(word: str, target: str | None) -> str:
     return word
 
 
-@functools.cache
 def _synonyms(word: str) -> frozenset[str]:
-    """Words that the lexicon lists as synonyms, or keeps in one group of an exclusive set."""
-    found: set[str] = set()
+    return _synonym_index().get(word, frozenset())
+
+
+@functools.cache
+def _synonym_index() -> dict[str, frozenset[str]]:
+    """Word -> the words that some line of the lexicon lists beside it."""
+    found: dict[str, set[str]] = {}
     for line in synonyms():
         listed = {line.source.text, *(entry.text for entry in line.targets)}
-        if word in listed:
-            found |= listed
-    return frozenset(found - {word})
+        for word in listed:
+            found.setdefault(word, set()).update(listed - {word})
+    return {word: frozenset(others) for word, others in found.items()}
 
 
 @functools.cache

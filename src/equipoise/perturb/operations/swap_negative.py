@@ -14,12 +14,12 @@ from equipoise.items import Target
 from equipoise.perturb.candidate import Candidate, edited
 from equipoise.perturb.caption import COLLECTIVES, Caption, NounPhrase
 from equipoise.perturb.forms import like
-from equipoise.perturb.nouns import is_animate, is_person
+from equipoise.perturb.nouns import is_animate, is_person, is_thing
 from equipoise.perturb.sources.base import Source
 from equipoise.words.articles import article_for
 
 _SYMMETRIC = frozenset("near beside with by alongside and or among against".split()) | frozenset(
-    (",", "next to", "close to", "along with", "together with", "adjacent to", "across from", "next", "away from")
+    (",", "next to", "close to", "along with", "together with", "adjacent to", "across from", "next", "away from", "close", "up", "close up", "right", "far from")
 )
 _NO_THING = frozenset(
     "side top front back middle center background foreground distance view photo picture image photograph day night "
@@ -63,7 +63,7 @@ def _exchangeable(caption: Caption, first: NounPhrase, second: NounPhrase) -> bo
     one, other = units[first.head], units[second.head]
     if one.lemma == other.lemma or caption.is_plural(first) != caption.is_plural(second):
         return False
-    if "NNP" in (one.pos, other.pos) or one.kind != "noun" or other.kind != "noun":
+    if not (is_thing(one.lemma) and is_thing(other.lemma)):
         return False
     inside = [units[i].word for phrase in (first, second) for i in range(phrase.start, phrase.end)]
     if any(word in {"his", "her", "its", "their", "each", "another", "other"} for word in inside):

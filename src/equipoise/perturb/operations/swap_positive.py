@@ -44,8 +44,9 @@ _WHERE = frozenset("in on near by outside inside around under together beside".s
 )
 _PICTURES = frozenset(
     "picture photo photograph image painting view shot close-up closeup display mixture mix combination sign game "
-    "meal dinner lunch breakfast arrangement scene consist made sculpture statue drawing dish".split()
+    "intersection corner meal dinner lunch breakfast arrangement scene consist made sculpture statue drawing dish".split()
 )
+_OF_DRINKS = frozenset("cup glass bottle mug jar".split())
 _LYING = frozenset("sitting hanging laying lying standing resting placed parked displayed arranged set".split())
 _CONTAINERS = frozenset(
     "bowl plate cup glass bottle mug basket box pot pan tray jar bag vase plateful platter carton dish".split()
@@ -229,15 +230,15 @@ def _right_end(caption: Caption, left: NounPhrase, right: NounPhrase) -> int | N
     if any(unit.word in _POINTS_TO_ONE - {"his", "her"} for unit in tail) and not _points_to_whole(caption, left, tail):
         return None
     if after is None or after.kind == "mark":
-        comma = after is not None and after.word == "," and len(tail) > 1
+        comma = after is not None and after.word == "," and len(tail) > 1 and tail[1].kind not in {"verb", "preposition"}
         return None if comma or (after is not None and after.text in {"'", '"', "(", "-", "/"}) else end
     if after.pos == "POS" or after.kind in {"noun", "adjective", "and", "number", "to", "determiner", "adverb"}:
         return None
+    heads = caption.units[left.head].lemma, caption.units[right.head].lemma
+    if all(map(is_garment, heads)) and left.start and after.word not in {"of", "that", "which"}:
+        return end  # a man in a suit and tie holding ...: what follows speaks of the man
     if after.word in {"with", "that", "which", "who", "of", "without", "like", "than", "from"}:
         return None
-    heads = caption.units[left.head].lemma, caption.units[right.head].lemma
-    if all(map(is_garment, heads)) and left.start:
-        return end  # a man in a suit and tie holding ...: what follows speaks of the man
     animate = is_animate(caption.head_lemma(left)) and is_animate(caption.head_lemma(right))
     before = units[left.start - 1].word if left.start else ""
     if after.kind in {"verb", "be"}:
@@ -248,7 +249,7 @@ def _right_end(caption: Caption, left: NounPhrase, right: NounPhrase) -> int | N
             return None
         if before == "with" and is_animate(caption.head_lemma(caption.phrases[0])) and not is_animate(heads[1]):
             return end  # a lady with a hat and a bag standing: the lady stands
-        first = left.start == 0 or before == "of"
+        first = left.start == 0 or before in {"of", "with"}
         alike = first and (after.word in _LYING or same_sort(*heads, strict=True))
         return end if animate or alike else None
     return end
@@ -282,6 +283,8 @@ def _left_start(caption: Caption, left: NounPhrase, right: NounPhrase, right_end
         return left.start if is_animate(left_head) == is_animate(right_head) else None
     if before.word == "of":
         outer = caption.phrase_at.get(left.start - 2)
+        if left.start > 1 and units[left.start - 2].word in {"close up", "close-up", "closeup"}:
+            return left.start if is_animate(left_head) == is_animate(right_head) else None
         if outer is None or outer.head != left.start - 2:
             return None
         outer_head = units[outer.head].lemma
@@ -297,16 +300,21 @@ def _left_start(caption: Caption, left: NounPhrase, right: NounPhrase, right_end
                 return _whole(caption, outer)
             return left.start if is_animate(left_head) == is_animate(right_head) else None
         if outer_head in _CONTAINERS:
-            return left.start if same_sort(left_head, right_head) else None
-        return left.start if outer_head in _PICTURES and is_animate(left_head) == is_animate(right_head) else None
+            if own and (outer_head in _OF_DRINKS or not same_sort(left_head, right_head)):
+                return _whole(caption, outer)
+            return left.start if same_sort(left_head, right_head) and not own else None
+        bare = left.start == left.core and right.start == right.core and not own
+        listed = outer_head in _PICTURES or (bare and caption.is_plural(left) and caption.is_plural(right))
+        return left.start if listed and is_animate(left_head) == is_animate(right_head) else None
     if before.word in {"there", "is", "are"} or before.kind == "be":
         if _has(units, (0, left.start), {"and"}):
             return None
         return left.start if caption.is_plural(left) == caption.is_plural(right) else None
     if is_garment(left_head) and is_garment(right_head) and before.word in {"in", "wearing", "with"}:
         return left.start
-    if is_animate(left_head) != is_animate(right_head):
-        return None
+    if is_animate(left_head) != is_animate(right_head):  # a street with people and cars
+        scene = before.word == "with" and not is_animate(caption.head_lemma(caption.phrases[0]))
+        return left.start if scene else None
     if before.word in _LIST_HEADS or before.lemma in _LIST_HEADS:
         first = caption.head_lemma(caption.phrases[0])
         if is_animate(right_head) and is_animate(first) and before.word != "between":
@@ -320,7 +328,10 @@ def _left_start(caption: Caption, left: NounPhrase, right: NounPhrase, right_end
 
 def _whole(caption: Caption, outer: NounPhrase) -> int | None:
     """The start of "a group" if it is free to move: at the front, or behind "with"."""
-    return outer.start if outer.start == 0 or caption.units[outer.start - 1].word in {"with", ","} else None
+    if outer.start == 0 or caption.units[outer.start - 1].word in {"with", ","}:
+        return outer.start
+    before = caption.units[outer.start - 2] if outer.start > 1 and caption.units[outer.start - 1].word == "of" else None
+    return outer.start if before is not None and (before.lemma in _PICTURES or before.word == "close up") else None
 
 
 def _with_determiners(
@@ -335,7 +346,7 @@ def _with_determiners(
         listed = left.start > 0 and units[left.start - 1].word == ","
         singular = not caption.is_plural(left) and not _is_mass(units[left.head])
         if listed and left.core == left.start and singular and units[right.start].word in {"a", "an"}:
-            return None  # a lemon, banana and a melon: a bare banana would be left over
+            return (left.core, left_span[1]), (right.core, right_span[1])  # a lemon, banana and a melon
         return left_span, right_span
     if left.core == left.start:  # trees and bushes; white plates and bowls
         if left_modified and not right_modified:
@@ -374,7 +385,11 @@ def _swapped(caption: Caption, left: Span, right: Span) -> Candidate:
         if not second.isupper():
             first = first[:1].lower() + first[1:]
         second = second[:1].upper() + second[1:]
-    to = second + text[left_end:right_start] + first
+    between = text[left_end:right_start]
+    if units[right[0] - 1].word in {"a", "an"}:
+        article = units[right[0] - 1]
+        between = text[left_end : article.start] + like(article.text, article_for(first.split()[0])) + " "
+    to = second + between + first
     before = text[:start]
     if left[0] and units[left[0] - 1].word in {"a", "an"}:  # the article that stayed
         article = article_for(second.split()[0])

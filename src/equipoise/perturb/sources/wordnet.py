@@ -20,7 +20,7 @@ from equipoise.perturb.sources.files import Section, count
 from equipoise.perturb.sources.wordnet_files import Data, read_extract, read_folder
 
 Letter = Literal["n", "v", "a"]
-_VISIBLE = frozenset(
+VISIBLE = frozenset(
     {5, 6, 8, 13, 15, 17, 18, 20, 27}
 )  # animal artifact body food location object person plant substance
 _LETTERS: dict[Section, Letter] = {"object": "n", "attribute": "a", "action": "v"}
@@ -65,7 +65,7 @@ class WordNet:
         for rank, (synset, tagged) in enumerate(self.senses(word, letter)):
             score = math.log1p(tagged) - 0.1 * rank
             if letter == "n":
-                score += 2.0 if self.data.synsets[synset].lexfile in _VISIBLE else 0.0
+                score += 2.0 if self.data.synsets[synset].lexfile in VISIBLE else 0.0
                 score += 0.5 * max((self._shared(synset, other) for other in context if other != word), default=0)
             if score > best_score:
                 best, best_score = synset, score
@@ -98,7 +98,7 @@ class WordNet:
         """Senses that captions may mean: visible ones for nouns, and not those tagged far less than the first."""
         found = self.senses(word, letter)
         if letter == "n":
-            found = [pair for pair in found if self.data.synsets[pair[0]].lexfile in _VISIBLE] or found
+            found = [pair for pair in found if self.data.synsets[pair[0]].lexfile in VISIBLE] or found
         most = max((tagged for _, tagged in found), default=0)
         return [pair for pair in found if pair[1] * 10 >= most]
 
@@ -109,7 +109,7 @@ class WordNet:
     def synonym_words(self, word: str, letter: Letter, context: frozenset[str] = frozenset()) -> list[str]:
         """Words whose own usual sense is the sense meant here, so that they cannot be read as something else."""
         synset = self.sense(word, letter, context)
-        if synset is None or (letter == "n" and self.data.synsets[synset].lexfile not in _VISIBLE):
+        if synset is None or (letter == "n" and self.data.synsets[synset].lexfile not in VISIBLE):
             return []
         return [
             lemma
@@ -120,7 +120,7 @@ class WordNet:
     def co_hyponyms(self, word: str, context: frozenset[str] = frozenset()) -> list[str]:
         """Nouns under the same parent, in their usual sense, and neither above nor below nor beside the word."""
         synset = self.sense(word, "n", context)
-        if synset is None or self.data.synsets[synset].lexfile not in _VISIBLE:
+        if synset is None or self.data.synsets[synset].lexfile not in VISIBLE:
             return []
         found = []
         for parent in self.data.synsets[synset].above:
