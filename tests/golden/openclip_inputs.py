@@ -38,6 +38,7 @@ STRINGS = [
     "fish &amp;amp;amp; chips",
     "&lt;b&gt;bold&lt;/b&gt; &quot;quoted&quot; &#39;single&#39;",
     "&nbsp;a&nbsp;b&hellip;",
+    "<b>fish</b> &amp; chips &amp;lt; peas",
     "&ldquo;curly&rdquo; entities",
     "caf\u00e9 na\u00efve \u00fcber",
     "cafe\u0301 decomposed",

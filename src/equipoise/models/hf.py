@@ -98,7 +98,12 @@ def _network(folder: Path, class_name: str) -> Any:
                 output_loading_info=True,
                 ignore_mismatched_sizes=True,  # so that they come back in `info`, with all the others
             )
-    except (OSError, ValueError, RuntimeError, EOFError, pickle.UnpicklingError, SafetensorError) as error:
+    except pickle.UnpicklingError:
+        raise UserError(
+            f"{folder}: refused. Its .bin weights hold more than tensors, and a pickle can run any program when it is "
+            "opened. Nothing was run. Use a folder with model.safetensors."
+        ) from None
+    except (OSError, ValueError, RuntimeError, EOFError, SafetensorError) as error:
         raise UserError(f"{folder}: the weights could not be loaded ({_short(error)})") from error
     problems = Problems(f"{folder}: the weights do not match config.json")
     for kind in ("missing_keys", "unexpected_keys", "mismatched_keys"):
