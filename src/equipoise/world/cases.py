@@ -19,6 +19,7 @@ from equipoise.world.words import ATTRIBUTES, FAMILIES, RELATIONS, Word, common,
 
 FAMILY_WEIGHTS = {"colour": 3, "texture": 2, "size": 1}  # how often each attribute is the one that is changed
 CONFUSABLE = 0.5  # share of attribute negatives that take the value of another thing in the picture
+RARE = 0.5  # share of negatives that name the wrong value by a rare word
 MENTIONED = 0.35  # chance that another attribute is mentioned besides
 
 
@@ -149,4 +150,5 @@ def _synonym(word: Word, rng: Random, which: str) -> Word:
 
 def _any_word(family: str, value: str, rng: Random) -> Word:
     """Negatives are written with the whole vocabulary, rare words included, as a lexicon or a language model does."""
-    return Word(family, value, rng.choice(FAMILIES[family][value]))
+    words = FAMILIES[family][value]
+    return Word(family, value, rng.choice(words[1:]) if rng.random() < RARE else words[0])

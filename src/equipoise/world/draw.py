@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from equipoise.world.art import DARK, INKS, LIGHT, WOOD, board
+from equipoise.world.art import CONTAINERS, DARK, INKS, LIGHT, WOOD, board
 from equipoise.world.scenes import Object, Scene
 
 PIXELS = 48  # the side of the pictures that the base model reads
-LAMP = 0.10  # how strongly the lamp may tint a picture
-GRAIN = 0.06  # standard deviation of the camera's noise, of the whole range
+LAMP = 0.08  # how strongly the lamp may tint a picture
+GRAIN = 0.04  # standard deviation of the camera's noise, of the whole range
 
 Picture = NDArray[np.uint8]
 _Array = NDArray[np.float32]
@@ -48,16 +48,17 @@ def paint(colour: str, shade: float = 0.0) -> tuple[_Array, _Array]:
     return rgb, second.astype(np.float32)
 
 
-def _pattern(texture: str, height: int, width: int, unit: float) -> NDArray[np.bool_]:
-    """Where the second tone goes; `unit` is the longer side in board pixels."""
-    y, x = np.mgrid[0:height, 0:width] / unit
+def _pattern(kind: str, texture: str, shape: tuple[int, ...]) -> NDArray[np.bool_]:
+    """Where the second tone goes on a board of this shape. A container's thin frame needs a finer pattern."""
+    unit = 1.0 if kind not in CONTAINERS else 0.42
+    y, x = np.mgrid[0 : shape[0], 0 : shape[1]] / (max(shape) * unit)
     if texture == "striped":
-        return np.asarray((x + y) % 0.25 < 0.125)
+        return np.asarray((x + y) % 0.3 < 0.15)
     if texture == "dotted":
-        return np.asarray(((x % 0.22) - 0.11) ** 2 + ((y % 0.22) - 0.11) ** 2 < 0.07**2)
+        return np.asarray(((x % 0.27) - 0.135) ** 2 + ((y % 0.27) - 0.135) ** 2 < 0.085**2)
     if texture == "checked":
-        return np.asarray(((x // 0.14) + (y // 0.14)) % 2 == 0)
-    return np.zeros((height, width), dtype=bool)
+        return np.asarray(((x // 0.17) + (y // 0.17)) % 2 == 0)
+    return np.zeros(shape, dtype=bool)
 
 
 def _cut(kind: str, texture: str, pixels: int) -> tuple[_Array, _Array, _Array, _Array]:
@@ -65,7 +66,7 @@ def _cut(kind: str, texture: str, pixels: int) -> tuple[_Array, _Array, _Array, 
     inks = board(kind)
     unit = max(inks.shape)
     height, width = (max(1, round(side / unit * pixels)) for side in inks.shape)
-    second = _pattern(texture, *inks.shape, unit)
+    second = _pattern(kind, texture, inks.shape)
     body, shade = inks == INKS.index("body"), inks == INKS.index("shade")
     first_share = (body & ~second) + 0.72 * shade
     fixed = np.zeros((*inks.shape, 3), dtype=np.float32)

@@ -31,11 +31,13 @@ ARTICLES = {"a", "an", "the", "is", "there", "and", "of"}
 class Noise:
     """How the web writes. Tuned on validation scenes; see the README beside this file."""
 
-    shuffled: float = 0.4  # captions that are a bag of words
-    attribute: float = 0.4  # chance that an attribute is mentioned
-    relations: float = 0.3  # captions about a relation, without attributes
-    places: float = 0.3  # captions that say where on the picture things are, without attributes
-    rare: float = 0.004  # words replaced by a rarer synonym
+    shuffled: float = 0.7  # captions about several things that are a bag of words
+    shuffled_one: float = 0.2  # captions about one thing that are
+    shuffled_relation: float = 0.7  # captions about a relation that are
+    attribute: float = 0.5  # chance that an attribute is mentioned
+    relations: float = 0.25  # captions about a relation, without attributes
+    places: float = 0.2  # captions that say where on the picture things are, without attributes
+    rare: float = 0.006  # words replaced by a rarer synonym
     filler: float = 0.2  # captions with a word or two about nothing
     bare: float = 0.5  # captions without articles
 
@@ -46,7 +48,9 @@ NOISE = Noise()
 def noisy_caption(scene: Scene, rng: Random, noise: Noise = NOISE) -> str:
     sentence = noisy_sentence(scene, rng, noise)
     words = text(_with_rare_words(sentence, rng, noise.rare)).split()
-    if rng.random() < noise.shuffled:
+    one = len(sentence.things) == 1
+    shuffled = noise.shuffled_relation if sentence.relation else noise.shuffled_one if one else noise.shuffled
+    if rng.random() < shuffled:
         words = [word for word in words if word not in ARTICLES]
         rng.shuffle(words)
     elif rng.random() < noise.bare:
@@ -65,8 +69,8 @@ def noisy_sentence(scene: Scene, rng: Random, noise: Noise = NOISE) -> Sentence:
         pair = rng.choice(_related_pairs(scene) or [None])
         if pair is not None:
             first, relation, second = pair
-            things = (thing_of(first, ()), thing_of(second, ()))
-            return Sentence("relation", things, common("relation", relation), template=template)
+            both = (thing_of(first, ()), thing_of(second, ()))
+            return Sentence("relation", both, common("relation", relation), template=template)
     if draw < noise.relations + noise.places:
         said = rng.sample(scene.objects, k=min(len(scene.objects), rng.choice((1, 1, 2))))
         return Sentence("things", tuple(_placed(each, rng) for each in said), template=template)
@@ -74,7 +78,7 @@ def noisy_sentence(scene: Scene, rng: Random, noise: Noise = NOISE) -> Sentence:
     if counted is not None and rng.random() < 0.5:
         kind, number = counted
         return Sentence("count", (Thing(common("kind", kind)),), number=common("number", number), template=template)
-    said = rng.sample(scene.objects, k=min(len(scene.objects), rng.choice((1, 2, 2, 3))))
+    said = rng.sample(scene.objects, k=min(len(scene.objects), rng.choice((1, 1, 2, 3))))
     things = tuple(
         thing_of(each, tuple(family for family in ATTRIBUTES if rng.random() < noise.attribute)) for each in said
     )

@@ -9,12 +9,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from random import Random
 
-from equipoise.world.art import CONTAINERS, extent
+from equipoise.world.art import CONTAINERS, EXTENTS
 from equipoise.world.words import COLOURS, KINDS, RELATIONS, SIZES, TEXTURES
 
 SCALES = {"small": (0.20, 0.22, 0.24), "big": (0.35, 0.38)}
 CONTAINER_SCALE = 0.5
-INTERIOR = 0.76  # of a container's side
+INTERIOR = 0.68  # of a container's side
 EDGE = 0.01  # nothing comes closer to the picture's border
 ALIGNED = 0.06  # how far off the axis a clear relation may be
 NOTICEABLE = 0.08  # an offset from here on might be called "left of" or "above" by somebody
@@ -41,11 +41,11 @@ class Object:
 
     @property
     def width(self) -> float:
-        return self.scale * extent(self.kind)[0]
+        return self.scale * EXTENTS[self.kind][0]
 
     @property
     def height(self) -> float:
-        return self.scale * extent(self.kind)[1]
+        return self.scale * EXTENTS[self.kind][1]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-KINDS = {
+Values = dict[str, tuple[str, ...]]
+
+KINDS: Values = {
     "cat": ("cat", "feline", "kitty"),
     "house": ("house", "cottage", "dwelling"),
     "tree": ("tree", "pine", "fir"),
@@ -40,7 +42,7 @@ KINDS = {
     "gift": ("gift", "present", "parcel"),
 }
 
-COLOURS = {
+COLOURS: Values = {
     "red": ("red", "crimson", "scarlet", "ruby"),
     "orange": ("orange", "tangerine", "apricot", "marigold"),
     "yellow": ("yellow", "lemon", "canary", "saffron"),
@@ -53,19 +55,19 @@ COLOURS = {
     "white": ("white", "snowy", "ivory", "alabaster"),
 }
 
-SIZES = {
+SIZES: Values = {
     "small": ("small", "little", "petite", "compact"),
     "big": ("big", "large", "sizeable", "hefty"),
 }
 
-TEXTURES = {
+TEXTURES: Values = {
     "plain": ("plain", "solid", "uniform", "unpatterned"),
     "striped": ("striped", "banded", "streaked", "lined"),
     "dotted": ("dotted", "spotted", "speckled", "flecked"),
     "checked": ("checked", "chequered", "plaid", "gingham"),
 }
 
-RELATIONS = {
+RELATIONS: Values = {
     "left": ("left of", "west of", "leftward of", "leftwards from"),
     "right": ("right of", "east of", "rightward of", "rightwards from"),
     "above": ("above", "over", "higher than", "north of"),
@@ -75,7 +77,7 @@ RELATIONS = {
 }
 
 # Only pretraining captions say where on the picture a thing is.
-PLACES = {
+PLACES: Values = {
     "top": ("at the top", "up high", "topmost"),
     "bottom": ("at the bottom", "down low", "lowermost"),
     "left": ("on the left", "leftmost", "westernmost"),
@@ -83,14 +85,14 @@ PLACES = {
 }
 
 # Numbers and absence are kept out of finetuning altogether: they make the unseen perturbation type.
-NUMBERS = {
+NUMBERS: Values = {
     "1": ("one", "a single", "a lone"),
     "2": ("two", "a pair of", "a couple of"),
     "3": ("three", "a trio of", "a triplet of"),
 }
-ABSENCE = {"no": ("no", "not any", "not a single")}
+ABSENCE: Values = {"no": ("no", "not any", "not a single")}
 
-FAMILIES: dict[str, dict[str, tuple[str, ...]]] = {
+FAMILIES: dict[str, Values] = {
     "kind": KINDS,
     "colour": COLOURS,
     "size": SIZES,

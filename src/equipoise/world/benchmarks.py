@@ -1,0 +1,78 @@
+"""The world's test sets as benchmarks: nothing to download, `load` draws what is missing."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from equipoise.benchmarks.base import TRIPLE_CHANCE, Benchmark
+from equipoise.items import Item
+from equipoise.world.splits import UNSEEN, picture, world_items, write_world
+
+SIZE = 2000  # items of a test set
+SEED = 0
+
+
+def _load(test: str, splits: tuple[str, ...], source: Path, wanted: Sequence[str]) -> list[Item]:
+    items = list(world_items("test", SIZE, SEED, splits))
+    write_world(items, source, f"world-{test}")
+    return [item for item in items if not wanted or item.tags["split"] in wanted]
+
+
+def _benchmark(test: str, title: str, splits: tuple[str, ...], notes: str) -> Benchmark:
+    return Benchmark(
+        name=f"world-{test}",
+        title=title,
+        splits={split: SIZE // len(splits) for split in splits},
+        chance=TRIPLE_CHANCE,
+        ties="never a win",
+        licence="Apache-2.0",
+        citation="Equipoise's drawn world",
+        url="",
+        get="nothing to get: the images are drawn below --source",
+        load=partial(_load, test, splits),
+        drawn=True,
+        notes=notes,
+    )
+
+
+_SYNONYMS = (
+    "Tag `synonym`: is the positive's word one that finetuning positives use (seen) or not (unseen)? "
+    "Tag `negative`: does the negative name the wrong value by its common word or by a rare one?"
+)
+
+BENCHMARKS = {
+    benchmark.name: benchmark
+    for benchmark in (
+        _benchmark(
+            "replace-attributes",
+            "The drawn world: a colour, texture or size replaced",
+            ("replace-attributes",),
+            _SYNONYMS,
+        ),
+        _benchmark("replace-relations", "The drawn world: a relation replaced", ("replace-relations",), _SYNONYMS),
+        _benchmark(
+            "swap",
+            "The drawn world: attributes swapped between two things",
+            ("swap",),
+            "The positive names the two things in the other order; no word is replaced, so `synonym` is none.",
+        ),
+        _benchmark(
+            "unseen",
+            "The drawn world: numbers and absence, which finetuning never changes",
+            UNSEEN,
+            "One perturbation type that no finetuning set of the world holds.",
+        ),
+    )
+}
+REPLACE_ATTRIBUTES, REPLACE_RELATIONS, SWAP, UNSEEN_TYPE = BENCHMARKS.values()
+
+
+def large_picture(item: Item, pixels: int = 256) -> bytes:
+    """The item's scene as a PNG for people: larger, without lamp and grain."""
+    assert item.image is not None
+    stream = io.BytesIO()
+    picture(item.image.path, pixels, clean=True).save(stream, "PNG")
+    return stream.getvalue()

@@ -1,0 +1,84 @@
+"""The base model: a small standard CLIP, and the recipe of its pretraining."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from equipoise.world.draw import PIXELS
+from equipoise.world.sentences import TEMPLATES
+from equipoise.world.words import FAMILIES, FILLERS, plural
+
+if TYPE_CHECKING:
+    from transformers import CLIPModel, CLIPTokenizer
+
+CONTEXT = 32  # tokens; the longest sentence of the world has about 20
+TOWER = {"hidden_size": 128, "intermediate_size": 384, "num_attention_heads": 4, "projection_dim": 128}
+TEXT = {**TOWER, "num_hidden_layers": 3, "max_position_embeddings": CONTEXT}
+VISION = {**TOWER, "num_hidden_layers": 4, "image_size": PIXELS, "patch_size": 8}
+
+
+def vocabulary() -> list[str]:
+    """Every word the world can say, sorted."""
+    said = [word for values in FAMILIES.values() for words in values.values() for word in words]
+    said += [plural(word) for words in FAMILIES["kind"].values() for word in words]
+    said += [template.format("", "", r="", n="") for templates in TEMPLATES.values() for template in templates]
+    return sorted({word for phrase in [*said, *FILLERS, "a an and the"] for word in phrase.split()})
+
+
+@cache
+def merges() -> tuple[tuple[str, str], ...]:
+    """Byte-pair merges that leave every word of the world in one piece.
+
+    By hand because the trainer of `tokenizers` breaks ties by hash order: another vocabulary on every run.
+    """
+    words = [[*word[:-1], word[-1] + "</w>"] for word in vocabulary()]
+    found: list[tuple[str, str]] = []
+    while pairs := Counter(pair for word in words for pair in pairwise(word)):
+        best = min(pairs, key=lambda pair: (-pairs[pair], pair))
+        found.append(best)
+        words = [_merged(word, best) for word in words]
+    return tuple(found)
+
+
+def _merged(pieces: list[str], pair: tuple[str, str]) -> list[str]:
+    out: list[str] = []
+    for piece in pieces:
+        if out and (out[-1], piece) == pair:
+            out[-1] += piece
+        else:
+            out.append(piece)
+    return out
+
+
+def build_tokenizer() -> CLIPTokenizer:
+    """CLIP's own tokenizer with merges of our own: each word of the world is one token, other text is spelled out."""
+    from tokenizers import pre_tokenizers
+    from transformers import CLIPTokenizer
+
+    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
+    pieces = [*letters, *(letter + "</w>" for letter in letters)]
+    pieces += [first + second for first, second in merges()]
+    pieces += ["<|startoftext|>", "<|endoftext|>"]  # last, as in CLIP
+    vocab = {piece: number for number, piece in enumerate(dict.fromkeys(pieces))}
+    return CLIPTokenizer(vocab=vocab, merges=list(merges()), model_max_length=CONTEXT)
+
+
+def build_model(seed: int = 0) -> CLIPModel:
+    """The untrained model, the same weights for the same seed."""
+    import torch
+    from transformers import CLIPConfig, CLIPModel
+
+    tokenizer = build_tokenizer()
+    ids = {
+        "vocab_size": len(tokenizer),
+        "bos_token_id": tokenizer.bos_token_id,
+        "eos_token_id": tokenizer.eos_token_id,
+        "pad_token_id": tokenizer.pad_token_id,
+    }
+    config = CLIPConfig(text_config={**TEXT, **ids}, vision_config=dict(VISION), projection_dim=TOWER["projection_dim"])
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return CLIPModel(config)

@@ -1,0 +1,193 @@
+"""Splits: which scenes and sentences are for pretraining, finetuning, validation and test.
+
+A scene is named by (split, test, seed, index) and drawn from a random stream of that name, so splits share no
+scene, the same name is the same scene for ever, and an image's path is enough to draw it again at any size.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from pathlib import Path, PurePosixPath
+from random import Random
+from typing import overload
+
+from PIL import Image
+
+from equipoise.errors import UserError
+from equipoise.items import Edit, ImageRef, Item, Target, Text, load_items, write_items
+from equipoise.progress import progress
+from equipoise.world.cases import MAKERS, Case
+from equipoise.world.draw import PIXELS, draw
+from equipoise.world.noisy import noisy_caption
+from equipoise.world.scenes import Scene, sample_crowd, sample_scene
+from equipoise.world.sentences import text
+from equipoise.world.words import FAMILIES
+
+SPLITS = ("pretrain", "finetune", "validation", "test")
+TESTS = ("replace-attributes", "replace-relations", "swap")  # what finetuning teaches
+UNSEEN = ("count", "without")  # what it never shows
+CROWDS = 0.1  # share of pretraining scenes with something to count
+FINETUNING = 12_000  # items of the demo's finetuning set
+_NO_CASE = 1000
+
+
+def case_at(split: str, test: str, seed: int, index: int) -> Case:
+    """The case of that name. Finetuning positives use seen synonyms alone, the other splits both kinds by turns."""
+    rng = Random(f"{split}/{test}/{seed}/{index}")
+    synonym = "seen" if split == "finetune" or index % 2 else "unseen"
+    for _ in range(_NO_CASE):
+        scene = sample_crowd(rng) if test in UNSEEN else sample_scene(rng)
+        case = MAKERS[test](scene, rng, synonym)
+        if case is not None:
+            return case
+    raise AssertionError(f"no case of {test} in {_NO_CASE} scenes")
+
+
+def pretraining_at(seed: int, index: int) -> tuple[Scene, str]:
+    """A scene and its noisy caption."""
+    rng = Random(f"pretrain/captions/{seed}/{index}")
+    scene = sample_crowd(rng) if rng.random() < CROWDS else sample_scene(rng)
+    return scene, noisy_caption(scene, rng)
+
+
+def scene_of(path: str) -> Scene:
+    """The scene behind the path of one of the world's images."""
+    try:
+        split, test, seed, name = PurePosixPath(path).parts
+        place = int(seed), int(name.removesuffix(".png"))
+        if split == "pretrain":
+            return pretraining_at(*place)[0]
+        if split in SPLITS and test in MAKERS:
+            return case_at(split, test, *place).scene
+    except ValueError:
+        pass
+    raise UserError(f"{path}: not an image of the drawn world; expected SPLIT/TEST/SEED/INDEX.png")
+
+
+# ---------------------------------------------------------------------------- items
+
+
+def item_of(case: Case, name: str) -> Item:
+    """The case as an Item; `name` is SPLIT/TEST/SEED/INDEX."""
+    positive, negative = _edits(case)
+    tags = {"split": case.test, "type": case.family, "synonym": case.synonym}
+    if case.changed is not None:
+        wrong = case.changed[2]
+        tags["negative"] = "common" if wrong.text == FAMILIES[wrong.family][wrong.value][0] else "rare"
+    return Item(
+        id=f"world/{name}",
+        image=ImageRef(path=f"{name}.png"),
+        caption=text(case.caption),
+        positives=(Text(text=text(case.positive), edit=positive),),
+        negatives=(Text(text=text(case.negative), edit=negative),),
+        tags=tags,
+    )
+
+
+def _edits(case: Case) -> tuple[Edit, Edit]:
+    if case.test == "swap":
+        return Edit(op="swap", target="object", by="world"), Edit(op="swap", target="attribute", by="world")
+    target: Target | None = "relation" if case.test == "replace-relations" else "attribute"
+    if case.changed is None:  # without: "no" is reworded, and the two things trade places
+        return Edit(op="replace", by="world"), Edit(op="swap", target="object", by="world")
+    old, to, wrong = case.changed
+    return (
+        Edit(op="replace", target=target, source=old.text, to=to.text, by="world"),
+        Edit(op="replace", target=target, source=old.text, to=wrong.text, by="world"),
+    )
+
+
+def world_items(split: str, n: int, seed: int = 0, tests: Sequence[str] = TESTS) -> Iterator[Item]:
+    """Items of a split, the tests by turns. Pretraining has noisy captions and nothing else."""
+    if split not in SPLITS:
+        raise UserError(f"no split {split!r} of the world; there are {', '.join(SPLITS)}")
+    if split == "pretrain":
+        yield from PretrainingItems(n, seed)
+        return
+    for number in range(n):
+        test, index = tests[number % len(tests)], number // len(tests)
+        yield item_of(case_at(split, test, seed, index), f"{split}/{test}/{seed}/{index:06d}")
+
+
+class PretrainingItems(Sequence[Item]):
+    """Pretraining items made when they are asked for: a million of them would fill the memory."""
+
+    def __init__(self, n: int, seed: int = 0) -> None:
+        self.n, self.seed = n, seed
+
+    def __len__(self) -> int:
+        return self.n
+
+    @overload
+    def __getitem__(self, index: int) -> Item: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Item]: ...
+    def __getitem__(self, index: int | slice) -> Item | list[Item]:
+        if isinstance(index, slice):
+            return [self[each] for each in range(*index.indices(self.n))]
+        if not 0 <= index < self.n:
+            raise IndexError(index)
+        name = f"pretrain/captions/{self.seed}/{index:06d}"
+        caption = pretraining_at(self.seed, index)[1]
+        return Item(id=f"world/{name}", image=ImageRef(path=f"{name}.png"), caption=caption)
+
+
+# ---------------------------------------------------------------------------- images
+
+
+def picture(path: str, pixels: int = PIXELS, clean: bool = False) -> Image.Image:
+    """The picture behind a path, drawn anew."""
+    return Image.fromarray(draw(scene_of(path), pixels, clean))
+
+
+class DrawnImages:
+    """An image source for training that needs no files: a path is drawn when it is read."""
+
+    def read(self, path: str) -> bytes:
+        stream = io.BytesIO()
+        picture(path).save(stream, "BMP")
+        return stream.getvalue()
+
+
+def write_world(items: Sequence[Item], out: Path, name: str) -> Path:
+    """Draw the items' images below `out` and write the items to OUT/NAME.jsonl, last.
+
+    The file is thus the sign that everything is there: the same items again cost no drawing.
+    """
+    file = out / f"{name}.jsonl"
+    if file.exists() and _same(file, items):
+        return file
+    paths = [item.image.path for item in items if item.image is not None]
+    with progress(len(paths), f"drawing {name}", "images") as advance:
+        for path in paths:
+            target = out / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            picture(path).save(target, compress_level=1)
+            advance(1)
+    write_items(file, items)
+    return file
+
+
+def _same(file: Path, items: Sequence[Item]) -> bool:
+    try:
+        return load_items(file) == list(items)
+    except UserError:
+        return False
+
+
+def make_world(n: int, seed: int, out: str | Path, split: str = "finetune") -> Path:
+    """Write `n` items of a split and their images below `out`; returns the items file, OUT/SPLIT-SEED.jsonl.
+
+    `equipoise eval MODEL --bench OUT/SPLIT-SEED.jsonl --data OUT` and `equipoise train` read them like any others.
+    """
+    if n < 1:
+        raise UserError(f"expected a number of items above 0, found {n}")
+    return write_world(list(world_items(split, n, seed)), Path(out), f"{split}-{seed}")
+
+
+def finetuning_items(out: str | Path, n: int = FINETUNING, seed: int = 0) -> list[Item]:
+    """The demo's finetuning items, their images drawn below `out`."""
+    items = list(world_items("finetune", n, seed))
+    write_world(items, Path(out), f"finetune-{seed}")
+    return items
