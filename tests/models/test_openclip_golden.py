@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import importlib.util
 import json
 from pathlib import Path
@@ -15,7 +16,7 @@ from equipoise.models.checkpoint import load_file
 from equipoise.models.clip import ClipModel
 from equipoise.models.convert import to_open_clip, to_transformers
 from equipoise.models.preprocess import Preprocess, clip_preprocess
-from equipoise.models.tokens import clean_clip, clip_tokenizer
+from equipoise.models.tokens import PLAIN, clean_clip, clip_tokenizer
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden"
 
@@ -43,7 +44,7 @@ def state() -> dict[str, torch.Tensor]:
 
 @pytest.mark.parametrize("text", inputs.STRINGS, ids=lambda text: ascii(text)[:40])
 def test_tokens_are_open_clips(text: str, tiny_clip: ClipModel, tokens: dict[str, Any]) -> None:
-    if not text.isascii() or "&" in text or not text.isprintable():
+    if not PLAIN.fullmatch(text):
         pytest.importorskip("ftfy", reason="CLIP's cleaning of such text needs ftfy")
     assert tiny_clip.tokenize([text]) == [tokens["tokens"][text]]
 
@@ -54,12 +55,26 @@ def test_truncation_is_open_clips(tiny_clip: ClipModel, tokens: dict[str, Any]) 
 
 
 def test_plain_text_needs_no_cleaning_beyond_spaces_and_case() -> None:
-    """The shortcut of clean_clip: over printable ASCII without an ampersand ftfy is the identity."""
+    """The shortcut of clean_clip, against the whole cleaning."""
     ftfy = pytest.importorskip("ftfy")
-    plain = [text for text in inputs.STRINGS if text.isascii() and text.isprintable() and "&" not in text]
-    assert len(plain) > 15
-    for text in plain:
-        assert ftfy.fix_text(text) == text and clean_clip(text) == " ".join(text.split()).lower()
+    strings = [
+        *inputs.STRINGS,
+        "a dog. \n",
+        "black & white\tvase &",
+        "AT&T",
+        "R&B;",
+        "&#",
+        "a\x0bb",
+        "a\x1cb",
+        "&lt",
+        "\r\n",
+    ]
+    plain = [text for text in strings if PLAIN.fullmatch(text)]
+    assert 20 < len(plain) < len(strings)
+    assert {"a dog. \n", "black & white\tvase &", "\r\n"} < set(plain)
+    for text in strings:
+        whole = html.unescape(html.unescape(ftfy.fix_text(text)))
+        assert clean_clip(text) == " ".join(whole.split()).lower(), text
 
 
 @pytest.mark.parametrize("mode", ["shortest", "squash"])

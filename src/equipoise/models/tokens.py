@@ -12,6 +12,7 @@ import functools
 import gzip
 import html
 import importlib
+import re
 import string
 from collections.abc import Callable
 from importlib import resources
@@ -21,6 +22,8 @@ from equipoise.errors import Problems, UserError
 from equipoise.files import sha256_json
 
 CLIP_VOCABULARY = 49408
+# Text that neither ftfy nor unescape changes: ASCII without control characters and without what may be an entity.
+PLAIN = re.compile(r"(?:[\t\n\r\x20-\x25\x27-\x7e]|&(?![#0-9A-Za-z]))*")
 
 
 @functools.cache
@@ -44,7 +47,7 @@ def _byte_letters() -> list[str]:
 
 def clean_clip(text: str) -> str:
     """The cleaning CLIP's training text went through."""
-    if not (text.isascii() and text.isprintable() and "&" not in text):  # ftfy and unescape change nothing else
+    if not PLAIN.fullmatch(text):
         text = html.unescape(html.unescape(_fix_text(text)))
     return " ".join(text.split()).lower()
 
@@ -59,7 +62,7 @@ def _fix_text(text: str) -> str:
         ftfy: Any = importlib.import_module("ftfy")
     except ImportError:
         raise UserError(
-            f"text beyond plain ASCII ({text[:40]!r}) needs ftfy, with which CLIP's text was cleaned: pip install ftfy"
+            f"text that is not plain ASCII ({text[:40]!r}) needs ftfy, as CLIP's own text did: pip install ftfy"
         ) from None
     return str(ftfy.fix_text(text))
 
