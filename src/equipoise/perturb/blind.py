@@ -16,20 +16,20 @@ import numpy as np
 from equipoise.errors import UserError, did_you_mean
 from equipoise.items import Item
 from equipoise.perturb.bias import Rows, fit, words_of
-from equipoise.perturb.refine import Score
+from equipoise.perturb.refine import Kind, Score
 from equipoise.perturb.sources.files import count
 
 NAMES = ("words", "length", "frequency", "lm:FOLDER")
 
 
-def judge_named(name: str, sample: Sequence[Item], seed: int = 0) -> Score:
-    """The judge called `name`; `words` learns from the sample."""
+def judge_named(name: str, sample: Sequence[Item], kind: Kind, seed: int = 0) -> Score:
+    """The judge called `name`; `words` learns from the sample how edits of this kind read."""
     if name == "length":
         return lambda texts: [-float(len(text)) for text in texts]
     if name == "frequency":
         return lambda texts: [_frequency(text) for text in texts]
     if name == "words":
-        return word_judge(sample, seed)
+        return word_judge(sample, kind, seed)
     if name.startswith("lm:"):
         from equipoise.perturb.sources.causal_lm import CausalLM
 
@@ -43,10 +43,10 @@ def _frequency(text: str) -> float:
     return sum(math.log(count(word)) for word in words) / max(1, len(words))
 
 
-def word_judge(sample: Sequence[Item], seed: int = 0) -> Score:
+def word_judge(sample: Sequence[Item], kind: Kind, seed: int = 0) -> Score:
     """Logistic regression on words and pairs of words, taught which texts of the sample are originals."""
     rng = random.Random(seed)
-    pairs = [(item.caption, rng.choice(item.negatives).text) for item in sample if item.negatives]
+    pairs = [(item.caption, rng.choice(edits).text) for item in sample if (edits := getattr(item, kind))]
     bags = words_of([text for pair in pairs for text in pair])
     matrix, names = Rows.of(bags), Rows.names(bags)
     weights = fit(matrix, np.tile([1.0, 0.0], len(pairs)))

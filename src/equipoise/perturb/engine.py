@@ -19,8 +19,10 @@ from equipoise.errors import UserError
 from equipoise.files import read_json, sha256_file, write_json
 from equipoise.items import Item
 from equipoise.perturb.bias import separability
+from equipoise.perturb.blind import judge_named
 from equipoise.perturb.manifest import Parts, code_hash
 from equipoise.perturb.readers import caption_files, read_captions
+from equipoise.perturb.refine import KINDS, Judges, refine_file
 from equipoise.perturb.setup import Setup
 from equipoise.perturb.shards import SHARD, Shard, run_shard, shards_of, summed
 from equipoise.progress import progress
@@ -39,6 +41,7 @@ def perturb_file(
     workers: int = 1,
     engine: Engine = "local",
     limit: int | None = None,
+    refine: tuple[str, str] | None = None,
     shard: int = SHARD,
 ) -> dict[str, Any]:
     """Perturb every caption of a file into the items file `out`; returns, and writes beside it, the report."""
@@ -55,6 +58,7 @@ def perturb_file(
         "limit": limit,
         "shard": shard,
         "setup": setup.identity(),
+        "refine": None if refine is None else list(refine),
     }
     if (done := _finished_before(out, identity)) is not None:
         return done
@@ -73,7 +77,9 @@ def perturb_file(
                 advance(work.captions)
         else:
             _run_pool(setup, parts, waiting, workers, found, advance)
-    report = _report(parts, found, identity, setup.name, time.monotonic() - started)
+    report = _finish(parts, found, identity, setup, refine)
+    report["seconds"] = round(time.monotonic() - started, 3)
+    write_json(report_path(out), report)
     parts.remove()
     return report
 
@@ -153,33 +159,44 @@ def _start_worker() -> None:
 # ---------------------------------------------------------------------------- the report
 
 
-def _report(
-    parts: Parts, found: dict[int, dict[str, Any]], identity: dict[str, Any], recipe: str, seconds: float
+def _finish(
+    parts: Parts,
+    found: dict[int, dict[str, Any]],
+    identity: dict[str, Any],
+    setup: Setup,
+    refine: tuple[str, str] | None,
 ) -> dict[str, Any]:
+    """Join the parts, refine, and judge the result by its words; all of it is done again if a kill comes between."""
     counts = summed(found[number] for number in sorted(found))
     if not counts["items"]:
         reasons = ", ".join(f"{reason} ({n:,})" for reason, n in list(counts["refused"].items())[:5])
         raise UserError(
-            f"none of the {counts['captions']:,} captions gave an item with recipe {recipe}; nothing was written"
+            f"none of the {counts['captions']:,} captions gave an item with recipe {setup.name}; nothing was written"
             + (f". Left out: {reasons}" if reasons else "")
         )
-    sha256 = parts.join(len(found))
-    sample = list(sample_items(parts.out, counts["items"], _SAMPLE))
-    report = {
+    sha256, refined = parts.join(len(found)), None
+    if refine is not None:
+        sample = list(sample_items(parts.out, counts["items"], _SAMPLE))
+        first, second = refine
+        judges: Judges = {
+            kind: (judge_named(first, sample, kind, setup.seed), judge_named(second, sample, kind, setup.seed))
+            for kind in KINDS
+        }
+        refined = refine_file(parts.out, judges, setup.seed)
+        counts["items"], sha256 = refined["items_after"], sha256_file(parts.out)
+    return {
         **identity,
-        "recipe": recipe,
+        "recipe": setup.name,
         **counts,
-        "separability": separability(sample),
+        "refined": refined,
+        "separability": separability(list(sample_items(parts.out, counts["items"], _SAMPLE))),
         "sha256": sha256,
-        "seconds": round(seconds, 3),
     }
-    write_json(report_path(parts.out), report)
-    return report
 
 
 def sample_items(path: Path, count: int, most: int) -> Iterator[Item]:
     """At most `most` of a file's `count` items, evenly spaced, without reading the others into memory."""
-    step = -(-count // most)
+    step = max(1, -(-count // most))
     with path.open("rb") as handle:
         for line in islice(handle, 0, None, step):
             yield Item.model_validate_json(line)

@@ -13,11 +13,11 @@ import math
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 from equipoise.errors import UserError
 from equipoise.files import atomic_write
-from equipoise.items import Item
+from equipoise.items import Item, Text
 from equipoise.perturb.manifest import line_of
 
 GRID = 50  # cells for each sign and judge
@@ -67,42 +67,58 @@ def _step(gap: float, grid: int) -> int:
 
 # ---------------------------------------------------------------------------- items
 
+Kind = Literal["positives", "negatives"]
+KINDS: tuple[Kind, ...] = ("positives", "negatives")
+Judges = dict[Kind, tuple[Score, Score]]
 
-def refine_items(read: Callable[[], Iterable[Item]], first: Score, second: Score, seed: int = 0) -> Iterator[Item]:
-    """Items with the negatives that survive; an item whose negatives are all gone goes too.
 
-    `read` is called twice, so that a file need not fit into memory: once to score, once to write.
+def refine_items(read: Callable[[], Iterable[Item]], judges: Judges, seed: int = 0) -> Iterator[Item]:
+    """Items with the positives and negatives that survive; an item that keeps none of them goes too.
+
+    Each edit makes a pair with its caption. `read` is called several times, so that a file need not fit into memory.
     """
+    kept = {kind: set(refine(*_gaps(read(), kind, two), seed)) for kind, two in judges.items()}
+    place = dict.fromkeys(KINDS, 0)
+    for item in read():
+        left: dict[str, tuple[Text, ...]] = {}
+        for kind in KINDS:
+            texts = getattr(item, kind)
+            numbered = enumerate(texts, place[kind])
+            left[kind] = tuple(text for number, text in numbered if kind not in kept or number in kept[kind])
+            place[kind] += len(texts)
+        if any(left.values()):
+            yield item.model_copy(update=left)
+
+
+def _gaps(items: Iterable[Item], kind: Kind, judges: tuple[Score, Score]) -> tuple[list[float], list[float]]:
+    """Each judge's gaps between a caption and its edits, in the order of the items."""
     gaps: tuple[list[float], list[float]] = ([], [])
-    for item in read():
-        texts = [item.caption, *(negative.text for negative in item.negatives)]
-        for judge, found in zip((first, second), gaps, strict=True):
-            original, *others = judge(texts)
-            found += [original - other for other in others]
-    kept, place = set(refine(*gaps, seed)), 0
-    for item in read():
-        numbers = range(place, place + len(item.negatives))
-        place += len(item.negatives)
-        negatives = tuple(item.negatives[number - numbers.start] for number in numbers if number in kept)
-        if negatives:
-            yield item.model_copy(update={"negatives": negatives})
+    for item in items:
+        texts = [item.caption, *(text.text for text in getattr(item, kind))]
+        for judge, found in zip(judges, gaps, strict=True):
+            original, *edits = judge(texts)
+            found += [original - edit for edit in edits]
+    return gaps
 
 
-def refine_file(path: Path, first: Score, second: Score, seed: int = 0) -> dict[str, Any]:
-    """Refine an items file in place, atomically; returns how many negatives there were and are."""
-    counts = {"negatives_before": 0, "negatives_after": 0, "items_after": 0}
+def refine_file(path: Path, judges: Judges, seed: int = 0) -> dict[str, int]:
+    """Refine an items file in place, atomically; returns how many texts there were and are."""
 
     def read() -> Iterator[Item]:
         with path.open("rb") as handle:
             for line in handle:
                 yield Item.model_validate_json(line)
 
-    counts["negatives_before"] = sum(len(item.negatives) for item in read())
-    if not counts["negatives_before"]:
-        raise UserError(f"{path}: refinement balances negatives, and this recipe makes none")
+    counts = dict.fromkeys([f"{kind}_{when}" for kind in KINDS for when in ("before", "after")], 0) | {"items_after": 0}
+    for item in read():
+        for kind in KINDS:
+            counts[f"{kind}_before"] += len(getattr(item, kind))
     with atomic_write(path) as handle:
-        for item in refine_items(read, first, second, seed):
+        for item in refine_items(read, judges, seed):
             counts["items_after"] += 1
-            counts["negatives_after"] += len(item.negatives)
+            for kind in KINDS:
+                counts[f"{kind}_after"] += len(getattr(item, kind))
             handle.write(line_of(item.to_json()) + "\n")
+    if not counts["items_after"]:
+        raise UserError(f"{path}: refinement left nothing; take more captions, or other judges")
     return counts

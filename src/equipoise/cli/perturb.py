@@ -1,0 +1,136 @@
+"""equipoise perturb: captions -> Items with hard positives and hard negatives."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from equipoise.errors import UserError
+
+
+def perturb(
+    captions: Annotated[
+        Path | None,
+        typer.Argument(help="txt, csv, tsv, json, jsonl, parquet or webdataset tar; COCO annotations; or a folder"),
+    ] = None,
+    recipe: Annotated[
+        str, typer.Option(help="a recipe; `equipoise perturb --list` shows all")
+    ] = "hard_positives_rules",
+    out: Annotated[Path | None, typer.Option(help="the items file to write, .jsonl")] = None,
+    workers: Annotated[int, typer.Option(min=1, help="processes")] = os.cpu_count() or 1,
+    engine: Annotated[str, typer.Option(help="local, or ray (pip install 'equipoise[scale]')")] = "local",
+    seed: Annotated[int, typer.Option(help="of every draw; the same seed gives the same bytes")] = 0,
+    limit: Annotated[int | None, typer.Option(min=1, help="only the first N captions, for a first look")] = None,
+    refine: Annotated[
+        str, typer.Option(help="balance edits against two blind judges: words, length, frequency, lm:FOLDER")
+    ] = "",
+    llm: Annotated[str, typer.Option(help="an OpenAI-compatible server, e.g. http://127.0.0.1:8000/v1")] = "",
+    llm_model: Annotated[str, typer.Option(help="the model's name on that server")] = "",
+    llm_key: Annotated[str, typer.Option(help="environment variable that holds the server's key")] = "OPENAI_API_KEY",
+    llm_concurrency: Annotated[int, typer.Option(min=1, help="requests at a time")] = 16,
+    masked_lm: Annotated[Path | None, typer.Option(help="folder of a masked language model as a word source")] = None,
+    cache: Annotated[Path | None, typer.Option(help="folder of the language model's answers")] = None,
+    list_recipes: Annotated[bool, typer.Option("--list", help="show the recipes")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="print the report as JSON")] = False,
+) -> None:
+    """Make hard positives and negatives. The same command goes on with a run that was stopped."""
+    from equipoise.perturb.setup import Setup, recipe_names
+
+    if list_recipes:
+        for name, about in recipe_names().items():
+            typer.echo(f"{name}\n    {about}")
+        return
+    if captions is None or out is None:
+        raise UserError(f"perturb needs captions and --out: equipoise perturb CAPTIONS --recipe {recipe} --out F.jsonl")
+    from equipoise.perturb.engine import ENGINES, perturb_file, report_path
+
+    if engine not in ENGINES:
+        raise UserError(f"--engine {engine}: expected one of {', '.join(ENGINES)}")
+    setup = Setup(
+        recipe,
+        seed,
+        llm=_llm(llm, llm_model, llm_key, llm_concurrency, cache, seed) if llm or llm_model else None,
+        masked_lm=None if masked_lm is None else str(masked_lm),
+    )
+    if setup.threads > 1:
+        typer.echo(f"asking {llm_model} at {llm} for every caption that is not in the cache", err=True)
+    report = perturb_file(
+        captions,
+        out,
+        setup,
+        workers=workers,
+        engine=engine,
+        limit=limit,
+        refine=_two(refine),
+    )
+    typer.echo(json.dumps(report, indent=2, ensure_ascii=False) if as_json else describe(report))
+    if not as_json:
+        typer.echo(f"\n{out} and {report_path(out)} are written")
+
+
+def _llm(url: str, model: str, key: str, concurrency: int, cache: Path | None, seed: int) -> Any:
+    from equipoise.cache import default_cache
+    from equipoise.perturb.sources.llm import LlmSettings
+
+    folder = str(cache or default_cache())
+    return LlmSettings(url, model, key_variable=key, concurrency=concurrency, cache=folder, seed=seed)
+
+
+def _two(names: str) -> tuple[str, str] | None:
+    if not names:
+        return None
+    first, *rest = [name.strip() for name in names.split(",")]
+    if len(rest) != 1:
+        raise UserError(f"--refine {names}: expected two judges, e.g. --refine words,frequency")
+    return first, rest[0]
+
+
+# ---------------------------------------------------------------------------- the printed report
+
+
+def describe(report: dict[str, Any]) -> str:
+    """The report for people: what was made, what was dropped and why, what the words give away."""
+    captions, rate = report["captions"], report["captions"] / max(report["seconds"], 1e-9)
+    lines = [
+        f"{report['recipe']}: {report['items']:,} items from {captions:,} captions "
+        f"({report['seconds']:,.1f} s, {rate:,.0f} captions/s)",
+        *_table("texts", report["edits"]),
+    ]
+    if report["nothing"]:
+        lines.append(f"\n{report['nothing']:,} captions gave nothing: no edit of this recipe applies")
+    lines += _table("captions left out", report["refused"])
+    lines += [f"    {where}: {reason}" for where, reason in report["refused_at"][:5]]
+    lines += _table("candidates dropped", report["dropped"])
+    if refined := report["refined"]:
+        lines.append(
+            f"\nrefined against {' and '.join(report['refine'])}: {refined['positives_after']:,} of "
+            f"{refined['positives_before']:,} positives and {refined['negatives_after']:,} of "
+            f"{refined['negatives_before']:,} negatives kept"
+        )
+    return "\n".join([*lines, *_separability(report["separability"])])
+
+
+def _table(title: str, rows: dict[str, int]) -> list[str]:
+    return [f"\n{title}", *(f"  {count:>9,}  {name}" for name, count in rows.items())] if rows else []
+
+
+def _separability(found: dict[str, Any]) -> list[str]:
+    lines = [
+        f"\n{'told apart by words alone: accuracy [95 % interval], chance 50':<62}{'one text':>16}{'which of two':>18}"
+    ]
+    for pair, numbers in found.items():
+        if numbers is None:
+            lines.append(f"  {pair:<26} too few to say")
+        else:
+            unpaired, paired = (_percent(numbers[name]) for name in ("unpaired", "paired"))
+            lines.append(f"  {pair:<26} n = {numbers['n']:<6,}{unpaired:>39}{paired:>18}")
+    return lines
+
+
+def _percent(number: dict[str, Any]) -> str:
+    low, high = (100 * bound for bound in number["interval"])
+    return f"{100 * number['accuracy']:.1f} [{low:.0f}, {high:.0f}]"
