@@ -1,0 +1,67 @@
+"""Tables in every format, from one worked result."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+from equipoise.report.tables import percent, render, render_differences, result_rows
+
+NUMBERS = {
+    "n": 1234,
+    "ties": 5,
+    "original": 0.616,
+    "augmented": 0.468,
+    "brittleness": 0.232,
+    "drop": 0.148,
+    "intervals": {"original": [0.6, 0.63], "augmented": [0.45, 0.48], "brittleness": [0.22, 0.24], "drop": [0.1, 0.2]},
+}
+PLAIN = {"n": 10, "ties": 0, "original": 0.5, "augmented": None, "brittleness": None, "drop": None, "intervals": {}}
+RECORD = {
+    "benchmark": {"name": "replace"},
+    "metrics": {
+        "overall": {**NUMBERS, "original": 0.9},
+        "macro": {"over": ["split"], "groups": 2, **NUMBERS},
+        "by": {"split": {"attributes": NUMBERS, "relations": PLAIN}},
+    },
+}
+
+
+def test_the_headline_is_the_papers_average() -> None:
+    rows = result_rows(RECORD)
+    assert [row["label"] for row in rows] == ["replace", "  attributes", "  relations"]
+    assert rows[0]["original"] == 0.616 and rows[0]["average"] == "mean of 2 split groups"
+
+
+def test_percent() -> None:
+    assert percent(NUMBERS, "original") == "61.6 [60.0, 63.0]"
+    assert percent(PLAIN, "original") == "50.0" and percent(PLAIN, "augmented") == "-"
+
+
+def test_text_and_markdown() -> None:
+    text = render(result_rows(RECORD), "text", "a note")
+    assert "46.8 [45.0, 48.0] (-14.8)" in text and "a note" in text and "1,234" in text
+    lines = render(result_rows(RECORD), "md").splitlines()
+    assert lines[1] == "| --- | --- | --- | --- | --- | --- |"
+    assert lines[3].startswith("| attributes | 1,234 | 61.6 [60.0, 63.0] |")
+    assert lines[4] == "| relations | 10 | 50.0 | - | - | 0 |"
+
+
+def test_latex_escapes() -> None:
+    text = render([{"label": "swap_att & more", **PLAIN}], "latex", "note")
+    assert r"swap\_att \& more & 10 & 50.0" in text and text.startswith("% note")
+
+
+def test_csv_and_json_hold_the_numbers() -> None:
+    rows = list(csv.DictReader(io.StringIO(render(result_rows(RECORD), "csv"))))
+    assert rows[0]["original_low"] == "0.6" and rows[2]["augmented"] == ""
+    assert json.loads(render(result_rows(RECORD), "json"))[1]["ties"] == 5
+
+
+def test_differences_mark_what_is_not_clear() -> None:
+    clear = {"difference": 0.05, "interval": [0.01, 0.09], "clear": True}
+    vague = {"difference": 0.01, "interval": [-0.01, 0.03], "clear": False}
+    row = {"benchmark": "swap", "before": "a", "after": "b", "n": 10, "original": clear, "brittleness": vague}
+    text = render_differences([row])
+    assert "+5.0 [+1.0, +9.0] " in text and "+1.0 [-1.0, +3.0]~" in text
