@@ -54,7 +54,7 @@ def perturb_file(
         "schema": 1,
         "equipoise": __version__,
         "code": code_hash(),
-        "captions": [[file.name, sha256_file(file)] for file in caption_files(captions)],
+        "input": [[file.name, sha256_file(file)] for file in caption_files(captions)],
         "limit": limit,
         "shard": shard,
         "setup": setup.identity(),

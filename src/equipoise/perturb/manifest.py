@@ -99,7 +99,7 @@ def code_hash() -> str:
 def _code_files() -> Iterator[Path]:
     package = Path(__file__).resolve().parents[1]
     for folder in (package / "perturb", package / "words"):
-        yield from sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc")
+        yield from sorted(path for path in folder.rglob("*") if path.suffix in {".py", ".txt", ".gz"})
 
 
 def line_of(value: dict[str, Any]) -> str:
