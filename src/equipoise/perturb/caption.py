@@ -128,6 +128,16 @@ class Caption:
             place += 1
 
     @functools.cached_property
+    def keys(self) -> tuple[tuple[int, tuple[str, ...]], ...]:
+        """(unit, the words an entry that begins there may begin with), without marks, fixed phrases and names."""
+        found = []
+        for place, unit in enumerate(self.units):
+            if unit.kind not in {"mark", "fixed"} and not self.is_name(place):
+                first, lemma = unit.word.partition(" ")[0], unit.lemma.partition(" ")[0]
+                found.append((place, (first,) if first == lemma else (first, lemma)))
+        return tuple(found)
+
+    @functools.cached_property
     def words(self) -> frozenset[str]:
         """Every word and lemma of the caption."""
         found = {token.text.lower() for token in self.tokens}
@@ -167,10 +177,28 @@ class Caption:
         head = self.units[phrase.head]
         if head.pos in {"NNS", "NNPS"} or head.word in {"people", "cattle", "police"}:
             return True
+        first = self.units[phrase.start]
+        if first.kind == "number" and first.word not in {"one", "1"}:
+            return True  # two zebra
+        if phrase.start > 1 and self.units[phrase.start - 1].word == "of" and phrase.start == phrase.core:
+            if self.units[phrase.start - 2].lemma in _PLURAL_OF:
+                return True  # a couple of zebra
         return head.word in SAME_PLURAL and self.units[phrase.start].word not in {"a", "an", "one", "this", "another"}
+
+    @functools.cached_property
+    def _asked(self) -> dict[tuple[str, int], tuple[str, ...]]:
+        """Subjects and objects already looked for: many guards ask for the same."""
+        return {}
 
     def object_of(self, place: int) -> str | None:
         """Head lemma of the noun phrase that begins right after unit `place`."""
+        found = self._asked.get(("object", place))
+        if found is None:
+            noun = self._find_object(place)
+            found = self._asked["object", place] = () if noun is None else (noun,)
+        return found[0] if found else None
+
+    def _find_object(self, place: int) -> str | None:
         units, after = self.units, place + 1
         while after < len(units) and units[after].kind == "adverb":
             after += 1
@@ -189,6 +217,12 @@ class Caption:
 
     def subjects_of(self, place: int) -> tuple[str, ...]:
         """Head lemmas that may be the subject of the verb or preposition at `place`, the nearest first."""
+        found = self._asked.get(("subject", place))
+        if found is None:
+            found = self._asked["subject", place] = self._find_subjects(place)
+        return found
+
+    def _find_subjects(self, place: int) -> tuple[str, ...]:
         units, before = self.units, place - 1
         while before >= 0 and (units[before].kind in {"be", "adverb", "relative", "to"} or units[before].word == "has"):
             before -= 1
@@ -212,6 +246,7 @@ def _words_of(text: str) -> frozenset[str]:
     return Caption(text).words
 
 
+_PLURAL_OF = frozenset("couple pair herd flock group".split())
 SAME_PLURAL = frozenset("sheep deer fish aircraft moose bison elk antelope".split())
 
 

@@ -25,7 +25,7 @@ from equipoise.perturb.operations.shuffle import (
     shuffle_trigrams,
     shuffle_within_trigrams,
 )
-from equipoise.perturb.operations.swap_negative import swap_attributes, swap_nouns, swap_phrases, swap_spans
+from equipoise.perturb.operations.swap_negative import swap_alike, swap_attributes, swap_nouns, swap_phrases, swap_spans
 from equipoise.perturb.operations.swap_positive import swap_positive
 from equipoise.perturb.sources.base import Source
 from equipoise.perturb.sources.files import SECTIONS
@@ -155,7 +155,7 @@ RECIPES: dict[str, Recipe] = {
             (
                 *(slot(target) for target in SECTIONS for slot in (_positive, _negative)),
                 _SWAP_POSITIVE,
-                Slot("negative swap", (swap_attributes, swap_phrases, swap_nouns)),
+                Slot("negative swap", (swap_attributes, swap_alike)),
             ),
             (_LEXICON,),
             CHECKS,

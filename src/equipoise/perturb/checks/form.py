@@ -26,22 +26,27 @@ _PLURAL_AFTER_A = re.compile(
 
 
 def changed(caption: Caption, candidate: Candidate) -> str | None:
-    if _WORD.findall(candidate.text.lower()) == _WORD.findall(caption.text.lower()):
+    same = len(candidate.text) == len(caption.text) or candidate.edit.op == "shuffle"
+    if same and _WORD.findall(candidate.text.lower()) == _WORD.findall(caption.text.lower()):
         return "unchanged"
     return None
 
 
 def small_edit(caption: Caption, candidate: Candidate) -> str | None:
     """A swap keeps the words; any other edit exchanges a few."""
-    before = Counter(_WORD.findall(caption.text.lower()))
-    after = Counter(_WORD.findall(candidate.text.lower()))
-    for word in ("a", "an"):
-        before.pop(word, None)
-        after.pop(word, None)
+    before, after = _plain_words(caption.text), _plain_words(candidate.text)
     if candidate.edit.op in {"swap", "shuffle"}:
         return None if before == after else "the swap changed the words"
-    differing = sum(((before - after) + (after - before)).values())
+    if len(before) == len(after) and sum(map(str.__ne__, before, after)) <= _MOST:
+        return None
+    first, second = Counter(before), Counter(after)
+    differing = sum(((first - second) + (second - first)).values())
     return None if differing <= _MOST else f"{differing} words differ, more than {_MOST}"
+
+
+def _plain_words(text: str) -> list[str]:
+    """Sorted, and without the articles that an edit mends."""
+    return sorted(word for word in _WORD.findall(text.lower()) if word not in {"a", "an"})
 
 
 def grammar(caption: Caption, candidate: Candidate) -> str | None:
@@ -52,8 +57,8 @@ def grammar(caption: Caption, candidate: Candidate) -> str | None:
         ("broken phrase", lambda text: Counter(m[0].lower() for m in _BROKEN.finditer(text))),
         ("article before a plural", _articles_before_plurals),
     ):
-        new = found(candidate.text) - found(caption.text)
-        if new:
+        here = found(candidate.text)
+        if here and (new := here - found(caption.text)):
             return f"{name}: {next(iter(new))}"
     return None
 

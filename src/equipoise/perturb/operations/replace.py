@@ -47,12 +47,11 @@ def matched_order(proposals: list[Proposal], text: str, rng: random.Random) -> l
     order = sorted(places)
     rng.shuffle(order)
     queues = [weighted_order(places[place], rng) for place in order]
-    while queues:
-        for queue in queues:
-            proposal = queue.pop(0)
-            ratio = proposal.weight / count(text[proposal.start : proposal.end])
-            (accepted if rng.random() < ratio else late).append(proposal)
-        queues = [queue for queue in queues if queue]
+    common = [count(text[start:end]) for start, end in order]
+    for turn in range(max(map(len, queues), default=0)):
+        for queue, old in zip(queues, common, strict=True):
+            if turn < len(queue):
+                (accepted if rng.random() < queue[turn].weight / old else late).append(queue[turn])
     return accepted + late
 
 

@@ -14,7 +14,7 @@ from equipoise.items import Target
 from equipoise.perturb.candidate import Candidate, edited
 from equipoise.perturb.caption import COLLECTIVES, Caption, NounPhrase
 from equipoise.perturb.forms import like
-from equipoise.perturb.nouns import is_animate, is_person, is_thing
+from equipoise.perturb.nouns import is_person, is_thing, same_sort
 from equipoise.perturb.sources.base import Source
 from equipoise.words.articles import article_for
 
@@ -26,9 +26,14 @@ _NO_THING = frozenset(
     "time kind type sort lot bunch group couple pair way air end edge corner part area close-up closeup body number "
     "something someone it other piece slice variety shot row line".split()
 )
-_NO_QUALITY = frozenset(
-    "other same own several many few various different multiple numerous next more most first second last".split()
-)
+
+
+def swap_alike(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate]:
+    """Two noun phrases of a kind (two persons, two animals, two pieces of furniture), so that the result is plausible."""
+    phrases = [p for p in caption.phrases if caption.units[p.head].lemma not in _NO_THING]
+    pairs = [(a, b) for a, b in itertools.pairwise(phrases) if is_plausible_pair(caption, a, b)]
+    yield from _in_order(caption, pairs, rng, whole=True)
+    yield from _in_order(caption, pairs, rng, whole=False)
 
 
 def swap_nouns(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate]:
@@ -110,27 +115,30 @@ def _modifiers(caption: Caption, phrase: NounPhrase) -> tuple[str, ...]:
 
 def swap_attributes(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate]:
     """a black cat on a white car -> a white cat on a black car; only qualities that fit both things."""
-    found: list[tuple[int, NounPhrase]] = []
+    units = caption.units
+    found: list[tuple[int, str, NounPhrase]] = []
     for phrase in caption.phrases:
-        if caption.units[phrase.head].lemma in _NO_THING | COLLECTIVES:
+        if units[phrase.head].lemma in _NO_THING | COLLECTIVES or caption.is_name(phrase.head):
             continue
-        places = [
-            place
-            for place in range(phrase.core, phrase.head)
-            if caption.units[place].kind == "adjective" and caption.units[place].word not in _NO_QUALITY
-        ]
-        if len(places) == 1 and phrase.head - phrase.core == 1:
-            found.append((places[0], phrase))
-    pairs = list(itertools.combinations(found, 2))
+        sorts = [(place, _SORT_OF.get(units[place].word)) for place in range(phrase.core, phrase.head)]
+        for place, sort in sorts:
+            alone = sort and sum(other == sort for _, other in sorts) == 1
+            if alone and sort is not None and units[place - 1].word not in {"dark", "light", "bright", "very"}:
+                found.append((place, sort, phrase))
+    pairs = [(a, b) for a, b in itertools.combinations(found, 2) if a[1] == b[1] and a[2] != b[2]]
     rng.shuffle(pairs)
-    for (one, first), (other, second) in pairs:
-        units = caption.units
+    for (one, _, first), (other, _, second) in pairs:
         same_noun = units[first.head].lemma == units[second.head].lemma
         if units[one].word == units[other].word or (same_noun and _is_symmetric(caption, first, second, True)):
             continue
-        if _sort_of(units[one].word) != _sort_of(units[other].word) or _sort_of(units[one].word) is None:
+        if _is_shared(caption, second):
             continue
         yield _swapped(caption, (one, one + 1), (other, other + 1), "attribute")
+
+
+def _is_shared(caption: Caption, phrase: NounPhrase) -> bool:
+    """Its noun may be the first one's too: "red flowers and white ones"."""
+    return caption.units[phrase.head].word in {"one", "ones"}
 
 
 _SORTS = {
@@ -142,8 +150,7 @@ _SORTS = {
 }
 
 
-def _sort_of(word: str) -> str | None:
-    return next((sort for sort, listed in _SORTS.items() if word in listed.split()), None)
+_SORT_OF = {word: sort for sort, listed in _SORTS.items() for word in listed.split()}
 
 
 def swap_spans(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate]:
@@ -175,7 +182,7 @@ def swap_spans(caption: Caption, sources: Sequence[Source], rng: random.Random) 
 def is_plausible_pair(caption: Caption, first: NounPhrase, second: NounPhrase) -> bool:
     """Both persons, both animals or both things: "a horse riding a man" can at least be drawn."""
     one, other = caption.units[first.head].lemma, caption.units[second.head].lemma
-    return is_animate(one) == is_animate(other) and is_person(one) == is_person(other)
+    return is_person(one) == is_person(other) and same_sort(one, other)
 
 
 def _swapped(caption: Caption, first: tuple[int, int], second: tuple[int, int], target: Target) -> Candidate:

@@ -181,6 +181,7 @@ def counts() -> dict[str, int]:
     return found
 
 
+@functools.lru_cache(maxsize=1 << 16)
 def count(text: str) -> int:
     """The count of a word or phrase; a phrase never seen counts as one."""
     return max(1, counts().get(text.lower(), 0))

@@ -71,18 +71,21 @@ def _match(caption: Caption, place: int, entry: Entry, section: Section) -> Matc
     """The units the entry covers from `place` on, if it stands there in the right role."""
     units = caption.units
     unit = units[place]
-    words = entry.text.split()
     if not entry.exact:
         if unit.kind not in _KINDS[section]:
             return None
         if unit.lemma == entry.text:
             return Match(place, place + 1, _form(caption, place, section))
+        words = entry.text.split()
         if section != "action" or unit.lemma != words[0] or len(words) == 1:
             return None
         end = _literal(units, place + 1, words[1:])
         return None if end is None else Match(place, end, unit.pos)
-    end = _literal(units, place, words)
-    if end is None or (len(words) == 1 and unit.kind not in _KINDS[section]):
+    if unit.word == entry.text:
+        return Match(place, place + 1, "") if unit.kind in _KINDS[section] else None
+    words = entry.text.split()
+    end = _literal(units, place, words) if len(words) > 1 else None
+    if end is None:
         return None
     return Match(place, end, "")
 
@@ -131,9 +134,9 @@ def holds(guard: Guard, caption: Caption, match: Match) -> bool:
         noun = caption.head_lemma(phrase) if inside and phrase else caption.object_of(match.end - 1)
         if name == "obj" and not words:
             return noun is not None
-        return (noun is not None and (noun in words or noun.split()[-1] in words)) == (name == "obj")
+        return (noun is not None and not words.isdisjoint(_names(noun))) == (name == "obj")
     if name in {"subj", "notsubj"}:
-        found = any(noun in words or noun.split()[-1] in words for noun in caption.subjects_of(match.start))
+        found = any(not words.isdisjoint(_names(noun)) for noun in caption.subjects_of(match.start))
         return found == (name == "subj")
     if name == "with":
         return not words.isdisjoint(caption.words)
@@ -149,6 +152,13 @@ def holds(guard: Guard, caption: Caption, match: Match) -> bool:
         verb = units[phrase.end] if phrase is not None and phrase.end < len(units) else None
         return verb is not None and (verb.kind == "be" or verb.pos in {"VBZ", "VBP"})
     return True  # mod
+
+
+@functools.cache
+def _names(noun: str) -> tuple[str, ...]:
+    """A compound also counts as its last word (a parking lot is a lot), unless our sets know it: a hot dog is no dog."""
+    known = any(member.entry.text == noun for line in exclusive() for group in line.groups for member in group)
+    return (noun,) if known or " " not in noun else (noun, noun.split()[-1])
 
 
 def _may_stand(caption: Caption, match: Match, section: Section, guards: tuple[Guard, ...]) -> bool:
@@ -173,12 +183,8 @@ def _may_stand(caption: Caption, match: Match, section: Section, guards: tuple[G
 
 
 def _matches(caption: Caption, section: Section, index: dict[str, list[_Rule]]) -> Iterator[tuple[Match, _Rule]]:
-    for place, unit in enumerate(caption.units):
-        if unit.kind in {"mark", "fixed"} or caption.is_name(place):
-            continue
-        first = unit.word.split()[0]
-        keys = {first, unit.lemma.split()[0]} if unit.lemma else {first}
-        for key in sorted(keys):
+    for place, keys in caption.keys:
+        for key in keys:
             for rule in index.get(key, ()):
                 match = _match(caption, place, rule.entry, section)
                 if match is not None and _may_stand(caption, match, section, rule.guards):

@@ -35,16 +35,14 @@ class WordNet:
 
     def __init__(self, folder: str | Path | None = None) -> None:
         self._folder = folder
+        self._above: dict[str, frozenset[str]] = {}
+        self._senses: dict[str, list[tuple[str, int]]] = {}
 
     @functools.cached_property
     def data(self) -> Data:
         return read_extract() if self._folder is None else read_folder(Path(self._folder))
 
     # ------------------------------------------------------------------------ senses
-
-    @functools.cached_property
-    def _above(self) -> dict[str, frozenset[str]]:
-        return {}
 
     def above(self, synset: str) -> frozenset[str]:
         """Every synset above this one, itself included."""
@@ -57,7 +55,13 @@ class WordNet:
         return found
 
     def senses(self, word: str, letter: Letter) -> list[tuple[str, int]]:
-        return self.data.senses.get(f"{letter}:{word}", [])
+        """(synset, how often tagged) of a common word; names (Wade, Turkey) are left out."""
+        key = f"{letter}:{word}"
+        found = self._senses.get(key)
+        if found is None:
+            listed = self.data.senses.get(key, [])
+            found = self._senses[key] = [pair for pair in listed if word in self.data.synsets[pair[0]].lemmas]
+        return found
 
     def sense(self, word: str, letter: Letter, context: frozenset[str] = frozenset()) -> str | None:
         """The sense that fits a caption with these other nouns; None where WordNet does not know the word."""
