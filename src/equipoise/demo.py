@@ -9,12 +9,15 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from equipoise import benchmarks
 from equipoise.comparison import Run, average, difference, joined, load_run
 from equipoise.evaluation import evaluate_benchmarks
 from equipoise.report.page import Example, Page, Row, verdict, write_page
+
+if TYPE_CHECKING:
+    from equipoise.models import Model
 
 REPLACE = ("world-replace-attributes", "world-replace-relations")
 TESTS = (*REPLACE, "world-swap", "world-unseen")
@@ -30,6 +33,7 @@ COLUMNS = {"replace": "REPLACE (mean of attributes and relations)", "swap": "SWA
 def run_demo(out: Path, seeds: Sequence[int] = (0,)) -> Path:
     """Do everything that is not done yet below `out`; returns the page."""
     from equipoise.models import load_model
+    from equipoise.models.clip import ClipModel
     from equipoise.train.loop import train
     from equipoise.train.recipes import get_recipe
     from equipoise.world.splits import finetuning_items
@@ -37,9 +41,10 @@ def run_demo(out: Path, seeds: Sequence[int] = (0,)) -> Path:
     world = out / "world"
     items = finetuning_items(world)
     base = load_model("world", device="cpu")
+    assert isinstance(base, ClipModel)
     for label, (recipe, _) in MODELS.items():
         for seed in seeds if recipe else (0,):
-            model = base
+            model: Model = base
             if recipe:
                 folder = train(
                     get_recipe(recipe, quick=True, seed=seed),
@@ -145,7 +150,7 @@ def build_page(runs: Mapping[str, Sequence[dict[str, Run]]], world: Path) -> Pag
             f"{seeds} finetuning run(s) of each kind; intervals speak of other pictures, not of other seeds. "
             "`equipoise demo --seeds 3` repeats the finetuning.",
             "The world is drawn and its truth is known, so no label is wrong; a real benchmark has wrong ones "
-            "(equipoise bench check). Its difficulty was tuned on validation scenes for the base model, not on these tests.",
+            "(equipoise bench check). Its difficulty was tuned on validation scenes, never on these tests.",
             "Examples were drawn at random with a fixed seed from the items where the finetuned models disagree.",
         ],
         provenance={

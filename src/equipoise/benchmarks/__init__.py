@@ -11,22 +11,25 @@ from equipoise.benchmarks.base import Benchmark
 from equipoise.errors import UserError, did_you_mean
 from equipoise.items import Item
 
-_ROWS = {  # name: module of this package and its variable; modules are imported when they are asked for
-    "replace": ("replace", "BENCHMARK"),
-    "replace-clean": ("replace_clean", "BENCHMARK"),
-    "swap": ("swap", "BENCHMARK"),
-    "sugarcrepe": ("sugarcrepe", "BENCHMARK"),
-    "sugarcrepe-pp": ("sugarcrepe_pp", "BENCHMARK"),
-    "aro-vg-r": ("aro", "RELATION"),
-    "aro-vg-a": ("aro", "ATTRIBUTION"),
-    "aro-coco-order": ("aro_order", "COCO"),
-    "aro-flickr-order": ("aro_order", "FLICKR"),
-    "valse": ("valse", "BENCHMARK"),
-    "vl-checklist": ("vl_checklist", "BENCHMARK"),
-    "winoground": ("winoground", "BENCHMARK"),
-    "crepe": ("crepe", "BENCHMARK"),
-    "negclip": ("negclip", "BENCHMARK"),
-    # world-*: one row each
+_ROWS = {  # name: module, relative to this package, and its variable; modules are imported when they are asked for
+    "replace": (".replace", "BENCHMARK"),
+    "replace-clean": (".replace_clean", "BENCHMARK"),
+    "swap": (".swap", "BENCHMARK"),
+    "sugarcrepe": (".sugarcrepe", "BENCHMARK"),
+    "sugarcrepe-pp": (".sugarcrepe_pp", "BENCHMARK"),
+    "aro-vg-r": (".aro", "RELATION"),
+    "aro-vg-a": (".aro", "ATTRIBUTION"),
+    "aro-coco-order": (".aro_order", "COCO"),
+    "aro-flickr-order": (".aro_order", "FLICKR"),
+    "valse": (".valse", "BENCHMARK"),
+    "vl-checklist": (".vl_checklist", "BENCHMARK"),
+    "winoground": (".winoground", "BENCHMARK"),
+    "crepe": (".crepe", "BENCHMARK"),
+    "negclip": (".negclip", "BENCHMARK"),
+    "world-replace-attributes": ("..world.benchmarks", "REPLACE_ATTRIBUTES"),
+    "world-replace-relations": ("..world.benchmarks", "REPLACE_RELATIONS"),
+    "world-swap": ("..world.benchmarks", "SWAP"),
+    "world-unseen": ("..world.benchmarks", "UNSEEN_TYPE"),
 }
 ALIASES = {"aro": ("aro-vg-r", "aro-vg-a", "aro-coco-order", "aro-flickr-order")}
 
@@ -52,7 +55,7 @@ def get(name: str) -> Benchmark:
             "of their file (.jsonl, .parquet, .csv, .tsv)."
         )
     module, variable = _ROWS[name]
-    return cast(Benchmark, getattr(importlib.import_module(f"{__name__}.{module}"), variable))
+    return cast(Benchmark, getattr(importlib.import_module(module, __name__), variable))
 
 
 def load(name_or_path: str, source: Path | None = None, splits: Sequence[str] = ()) -> tuple[list[Item], Benchmark]:

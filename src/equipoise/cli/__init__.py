@@ -18,6 +18,7 @@ from equipoise import __version__
 from equipoise.cli.bench import app as bench_commands
 from equipoise.cli.options import form_name, split_names
 from equipoise.cli.train import train
+from equipoise.cli.world import app as world_commands
 from equipoise.errors import UserError
 from equipoise.report.tables import FORMATS, metrics_rows, render, result_rows
 
@@ -30,6 +31,7 @@ app = typer.Typer(
 ModelSpec = Annotated[str, typer.Argument(help="hf:NAME-or-folder, paper:negclip@FILE, checkpoint:FILE?act=..., world")]
 FormatOption = Annotated[str, typer.Option("--format", help=f"one of {', '.join(FORMATS)}")]
 app.add_typer(bench_commands, name="bench")
+app.add_typer(world_commands, name="world")
 app.command()(train)
 
 
@@ -123,11 +125,19 @@ def evaluate(
 
 def _result_caption(record: dict) -> str:  # type: ignore[type-arg]
     lines = [f"{record['model'].get('spec')}: percent [95% interval, images resampled]; a tie is never a win"]
+    for numbers in record["metrics"]["paper"].values():
+        shown = {name: value for name, value in numbers.items() if isinstance(value, float)}
+        lines.append("the paper's own: " + ", ".join(_paper_number(*pair) for pair in shown.items()))
     if record["n"]["skipped"]:
         lines.append(f"{record['n']['skipped']:,} of {record['n']['items']:,} items were NOT scored (see result.json)")
     if record["counts"].get("texts_cut"):
         lines.append(f"{record['counts']['texts_cut']:,} texts are longer than the model reads and were cut")
     return "\n".join(lines)
+
+
+def _paper_number(name: str, value: float) -> str:
+    words = name.replace("_", " ")
+    return f"{words} {value:.1f}" if name.endswith("rank") else f"{words} {100 * value:.1f}%"
 
 
 @app.command()
@@ -149,6 +159,19 @@ def metrics(
         typer.echo(json.dumps(summary, indent=2, allow_nan=False))
     else:
         typer.echo(render(metrics_rows(summary), shown))
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(help="folder for everything the demo makes")] = Path("demo-out"),
+    seeds: Annotated[int, typer.Option(min=1, help="finetuning runs of each kind")] = 1,
+) -> None:
+    """The whole story on the built-in world: evaluate, finetune, compare, report. No GPU, no download."""
+    from equipoise.demo import run_demo, table_rows
+
+    page = run_demo(out, range(seeds))
+    typer.echo(render(table_rows(out, range(seeds)), "text", "percent [95% interval, images resampled]"))
+    typer.echo(f"open {page}")
 
 
 @app.command()

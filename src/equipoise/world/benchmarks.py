@@ -30,7 +30,7 @@ def _benchmark(test: str, title: str, splits: tuple[str, ...], notes: str) -> Be
         ties="never a win",
         licence="Apache-2.0",
         citation="Equipoise's drawn world",
-        url="",
+        url="none: drawn by this package",
         get="nothing to get: the images are drawn below --source",
         load=partial(_load, test, splits),
         drawn=True,
