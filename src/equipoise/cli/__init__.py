@@ -17,6 +17,7 @@ from rich.console import Console
 from equipoise import __version__
 from equipoise.cli.bench import app as bench_commands
 from equipoise.cli.options import form_name, split_names
+from equipoise.cli.perturb import perturb
 from equipoise.cli.train import train
 from equipoise.cli.world import app as world_commands
 from equipoise.errors import UserError
@@ -32,6 +33,7 @@ ModelSpec = Annotated[str, typer.Argument(help="hf:NAME-or-folder, paper:negclip
 FormatOption = Annotated[str, typer.Option("--format", help=f"one of {', '.join(FORMATS)}")]
 app.add_typer(bench_commands, name="bench")
 app.add_typer(world_commands, name="world")
+app.command()(perturb)
 app.command()(train)
 
 
