@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from functools import cache
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from equipoise.files import write_json
 from equipoise.world.draw import PIXELS
 from equipoise.world.sentences import TEMPLATES
 from equipoise.world.words import FAMILIES, FILLERS, plural
@@ -18,6 +20,20 @@ CONTEXT = 32  # tokens; the longest sentence of the world has about 20
 TOWER = {"hidden_size": 128, "intermediate_size": 384, "num_attention_heads": 4, "projection_dim": 128}
 TEXT = {**TOWER, "num_hidden_layers": 3, "max_position_embeddings": CONTEXT}
 VISION = {**TOWER, "num_hidden_layers": 4, "image_size": PIXELS, "patch_size": 8}
+PREPROCESSING = {  # to numbers from -1 to 1
+    "image_processor_type": "CLIPImageProcessor",
+    "do_convert_rgb": True,
+    "do_resize": True,
+    "size": {"shortest_edge": PIXELS},
+    "resample": 3,
+    "do_center_crop": True,
+    "crop_size": {"height": PIXELS, "width": PIXELS},
+    "do_rescale": True,
+    "rescale_factor": 1 / 255,
+    "do_normalize": True,
+    "image_mean": [0.5, 0.5, 0.5],
+    "image_std": [0.5, 0.5, 0.5],
+}
 
 
 def vocabulary() -> list[str]:
@@ -82,3 +98,11 @@ def build_model(seed: int = 0) -> CLIPModel:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         return CLIPModel(config)
+
+
+def save(model: CLIPModel, folder: str | Path) -> None:
+    """Weights, config, tokenizer and preprocessing as any model on the hub has them."""
+    folder = Path(folder)
+    model.save_pretrained(folder)
+    build_tokenizer().save_pretrained(folder)
+    write_json(folder / "preprocessor_config.json", PREPROCESSING)

@@ -42,7 +42,7 @@ def _cell(item: Item) -> Image.Image:
     brush.text((SIDE + 24, SMALL + 40), "\n".join(tags), INKS["note"], ImageFont.load_default(11))
     lines = [("caption", item.caption)]
     lines += [("positive", f"= {positive.text}") for positive in item.positives]
-    lines += [("negative", f"× {negative.text}") for negative in item.negatives]
+    lines += [("negative", f"x {negative.text}") for negative in item.negatives]
     for number, (ink, line) in enumerate(lines):
         _fitting(brush, (10, SIDE + 20 + 24 * number), line, INKS[ink])
     return cell

@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+
+from equipoise.world.model import vocabulary
+from equipoise.world.noisy import Noise, noisy_caption, noisy_sentence
+from equipoise.world.scenes import sample_crowd, sample_scene
+from equipoise.world.truth import holds
+from equipoise.world.words import FAMILIES
+
+
+def test_what_noisy_captions_say_is_true() -> None:
+    forms = Counter()
+    for number in range(500):
+        rng = Random(number)
+        scene = sample_crowd(rng) if number % 5 == 0 else sample_scene(rng)
+        sentence = noisy_sentence(scene, rng)
+        forms[sentence.form] += 1
+        assert holds(sentence, scene)
+    assert set(forms) == {"things", "relation", "count"}
+
+
+def test_noisy_captions_stay_in_the_vocabulary_and_rare_words_are_rare() -> None:
+    known = set(vocabulary())
+    common = {word for values in FAMILIES.values() for said in values.values() for word in said[0].split()}
+    rare = {
+        word
+        for values in FAMILIES.values()
+        for said in values.values()
+        for phrase in said[1:]
+        for word in phrase.split()
+    }
+    rare -= common | {"a", "of", "the"}
+    rng = Random(0)
+    words = [word for number in range(4000) for word in noisy_caption(sample_scene(Random(number)), rng).split()]
+    assert set(words) <= known
+    assert 0.001 < sum(word in rare for word in words) / len(words) < 0.01
+
+
+def test_a_bag_of_words_keeps_the_words_and_loses_the_order() -> None:
+    scene = sample_scene(Random(3))
+    bag = Noise(shuffled=1, shuffled_one=1, shuffled_relation=1, filler=0, rare=0)
+    plain = Noise(shuffled=0, shuffled_one=0, shuffled_relation=0, filler=0, rare=0, bare=1)
+    dropped = {"and", "of", "the"}
+    pairs = [(noisy_caption(scene, Random(n), bag), noisy_caption(scene, Random(n), plain)) for n in range(50)]
+    assert all(
+        sorted(one.split()) == sorted(word for word in other.split() if word not in dropped) for one, other in pairs
+    )
+    assert any(one.split() != [word for word in other.split() if word not in dropped] for one, other in pairs)

@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from equipoise.errors import UserError
+from equipoise.items import load_items
+from equipoise.world import benchmarks
+from equipoise.world.draw import PIXELS
+from equipoise.world.sheet import contact_sheet
+from equipoise.world.splits import (
+    TESTS,
+    UNSEEN,
+    DrawnImages,
+    PretrainingItems,
+    case_at,
+    make_world,
+    picture,
+    pretraining_at,
+    scene_of,
+    world_items,
+)
+
+
+def test_the_test_sets_are_frozen() -> None:
+    """A change here changes published numbers: it needs a new base model and new tables."""
+    items = [item.to_json() for item in world_items("test", 250, 0, (*TESTS, *UNSEEN))]
+    digest = hashlib.sha256(json.dumps(items, sort_keys=True).encode()).hexdigest()
+    assert digest == "24ab527c765c1aab1afd0a31a3aac37a9c3a01c777231872ea7099c5bd6d20a3"
+
+
+def test_splits_share_no_scene() -> None:
+    scenes = {
+        split: {case_at(split, test, 0, n).scene for test in TESTS for n in range(60)}
+        for split in ("finetune", "validation", "test")
+    }
+    scenes["pretrain"] = {pretraining_at(0, n)[0] for n in range(200)}
+    every = [scene for found in scenes.values() for scene in found]
+    assert len(every) == len(set(every))
+
+
+def test_finetuning_never_shows_unseen_synonyms_as_positives_nor_the_unseen_types() -> None:
+    items = list(world_items("finetune", 300))
+    assert {item.tags["split"] for item in items} == set(TESTS)
+    assert {item.tags["synonym"] for item in items} == {"seen", "none"}
+    tested = {item.tags["synonym"] for item in world_items("test", 60)}
+    assert tested == {"seen", "unseen", "none"}
+
+
+def test_make_world_writes_items_and_their_pictures(tmp_path: Path) -> None:
+    file = make_world(7, 5, tmp_path, "validation")
+    items = load_items(file)
+    assert items == list(world_items("validation", 7, 5))
+    for item in items:
+        assert item.image is not None
+        with Image.open(tmp_path / item.image.path) as image:
+            assert image.size == (PIXELS, PIXELS)
+            assert (np.asarray(image) == np.asarray(picture(item.image.path))).all()
+
+
+def test_a_second_call_draws_nothing_and_other_items_are_drawn(tmp_path: Path) -> None:
+    file = make_world(4, 0, tmp_path)
+    first = next(tmp_path.rglob("*.png"))
+    first.write_bytes(b"touched")
+    make_world(4, 0, tmp_path)
+    assert first.read_bytes() == b"touched"
+    file.write_text(file.read_text().replace("world/finetune", "world/other", 1))
+    make_world(4, 0, tmp_path)
+    assert first.read_bytes() != b"touched"
+
+
+def test_pretraining_items_have_captions_alone() -> None:
+    items = PretrainingItems(20, 3)
+    assert len(items) == 20 and len(list(items)) == 20
+    assert items[2:4] == [items[2], items[3]]
+    assert not any(item.positives or item.negatives for item in items)
+    image = items[4].image
+    assert image is not None and scene_of(image.path) == pretraining_at(3, 4)[0]
+
+
+def test_images_can_be_read_without_files() -> None:
+    path = "test/swap/0/000003.png"
+    with Image.open(io.BytesIO(DrawnImages().read(path))) as image:
+        assert (np.asarray(image) == np.asarray(picture(path))).all()
+
+
+@pytest.mark.parametrize("path", ["photo.jpg", "test/swap/0/x.png", "nowhere/swap/0/1.png", "test/nothing/0/1.png"])
+def test_other_paths_are_refused(path: str) -> None:
+    with pytest.raises(UserError, match="not an image of the drawn world"):
+        scene_of(path)
+
+
+def test_bad_arguments_are_explained(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no split 'tests'"):
+        make_world(3, 0, tmp_path, "tests")
+    with pytest.raises(UserError, match="above 0"):
+        make_world(0, 0, tmp_path)
+
+
+def test_benchmarks_draw_themselves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(benchmarks, "SIZE", 12)
+    assert list(benchmarks.BENCHMARKS) == [
+        "world-replace-attributes",
+        "world-replace-relations",
+        "world-swap",
+        "world-unseen",
+    ]
+    for benchmark in benchmarks.BENCHMARKS.values():
+        items = benchmark.load(tmp_path, ())
+        assert len(items) == 12 and {item.tags["split"] for item in items} == set(benchmark.splits)
+        assert all(item.image is not None and (tmp_path / item.image.path).exists() for item in items)
+    assert len(benchmarks.UNSEEN_TYPE.load(tmp_path, ("count",))) == 6
+
+
+def test_large_picture_is_a_png() -> None:
+    item = next(world_items("test", 1))
+    with Image.open(io.BytesIO(benchmarks.large_picture(item))) as image:
+        assert image.format == "PNG" and image.size == (256, 256)
+
+
+def test_contact_sheet(tmp_path: Path) -> None:
+    with Image.open(contact_sheet(6, 0, tmp_path / "sheet.png")) as sheet:
+        assert sheet.size == (1600, 660)
+        assert len(sheet.getcolors(maxcolors=1 << 24)) > 1000
