@@ -31,12 +31,13 @@ from equipoise.models.clip import ClipModel
 from equipoise.models.preprocess import clip_preprocess
 from equipoise.models.tokens import clip_tokenizer
 from equipoise.train.data import Batch, TextChunks
-from equipoise.train.encode import Embeddings, Towers, assemble
+from equipoise.train.encode import Embeddings, assemble
 from equipoise.train.optim import adamw
 from equipoise.train.recipe import Recipe
 from equipoise.train.recipes import get_recipe
 from equipoise.train.step import backward
 from equipoise.train.texts import PackedTexts
+from equipoise.train.towers import Towers
 
 RECIPES = {  # recipe -> texts a sample: the caption, then its positive and negatives
     "hard_positives_kamath_2024": ("caption", "positive", "negative"),
@@ -72,7 +73,7 @@ def make_batches(model: ClipModel, images: list[list[str]], roles: tuple[str, ..
         )
         ids = [model.truncate(row) for row in model.tokenize([text for sample in samples for text in sample])]
         padded = model.pad(ids, model.context_length)[0].to(device)
-        floats = Towers(model.network, model.preprocess)._normalized(pixels).contiguous()
+        floats = Towers(model.network, model.preprocess).normalized(pixels).permute(0, 3, 1, 2).contiguous()
         found.append((batch.to(device), padded, floats))
     return found
 

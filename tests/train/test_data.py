@@ -14,10 +14,10 @@ from equipoise.errors import UserError
 from equipoise.items import Edit, ImageRef, Item, texts
 from equipoise.train.data import MISSING, Batch, Part, TextChunks, TrainingData
 from equipoise.train.draws import Draw
-from equipoise.train.encode import Towers
 from equipoise.train.recipe import Needs, Slot
 from equipoise.train.sources import FolderImages
 from equipoise.train.texts import PackedTexts
+from equipoise.train.towers import Towers
 
 NEEDS = Needs(positive=Slot(), negatives=(Slot("a", (("replace", None),)), Slot("o", ((None, "object"),))))
 
@@ -153,7 +153,7 @@ def test_bytes_become_the_floats_of_the_models_preprocessing(tiny_model, tiny_it
     towers = Towers(model.network, model.preprocess)
     expected = [model.preprocess(Image.open(tmp_path / "images" / f"00{name[-1]}.png")) for name in batch.ids]
     assert batch.pixels[0].dtype == torch.uint8
-    assert torch.equal(towers._normalized(batch.pixels[0]), torch.from_numpy(np.stack(expected)))
+    assert torch.equal(towers.normalized(batch.pixels[0]).permute(0, 3, 1, 2), torch.from_numpy(np.stack(expected)))
 
 
 def test_too_few_items_name_a_batch_that_would_do(tiny_model, tiny_items, tmp_path):

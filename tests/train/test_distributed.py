@@ -16,12 +16,12 @@ from safetensors.torch import load_file
 
 from equipoise.train import distributed
 from equipoise.train.data import Part, TextChunks, TrainingData
-from equipoise.train.encode import Towers
 from equipoise.train.loop import train
 from equipoise.train.losses import Cmr, FscLocal, Sum, clip_loss, itc_hn
 from equipoise.train.recipe import Needs, Recipe, Slot
 from equipoise.train.sources import FolderImages
 from equipoise.train.step import backward
+from equipoise.train.towers import Towers
 
 CASES = {
     "negatives": (

@@ -6,11 +6,11 @@ import pytest
 import torch
 
 from equipoise.train.data import Part, TextChunks, TrainingData
-from equipoise.train.encode import Towers
 from equipoise.train.losses import Cmr, FscLocal, Sum, clip_loss, dac_mil, itc_hn, negclip_loss, svlc_analogy
 from equipoise.train.recipe import Needs, Slot
 from equipoise.train.sources import FolderImages
 from equipoise.train.step import backward
+from equipoise.train.towers import Towers
 
 ANY = (Slot(), Slot())
 CASES = {

@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch.nn.functional import normalize
 
-from equipoise.train.encode import Towers
 from equipoise.train.texts import PADDING, pack, row_length
+from equipoise.train.towers import Towers
 
 
 def _ragged(count: int, longest: int, vocabulary: int, end: int, seed: int = 0) -> list[list[int]]:
@@ -42,6 +42,20 @@ def test_texts_that_cannot_be_packed_are_refused(bad):
 def test_row_length_holds_the_longest_text():
     assert row_length(77) == 80
     assert row_length(10) == 32
+
+
+def test_images_by_pieces_equal_the_whole_tower(tiny_model):
+    model = tiny_model()
+    network = model.network.double()
+    pixels = torch.randint(256, (5, 16, 16, 3), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
+    towers = Towers(network, model.preprocess, tokens=True)
+    ours, patches = towers.images(pixels)
+    output = network.vision_model(pixel_values=towers.normalized(pixels).permute(0, 3, 1, 2))
+    torch.testing.assert_close(
+        ours, normalize(network.visual_projection(output.pooler_output), dim=-1), rtol=0, atol=1e-12
+    )
+    tokens = network.vision_model.post_layernorm(output.last_hidden_state[:, 1:])
+    torch.testing.assert_close(patches, network.visual_projection(tokens), rtol=0, atol=1e-11)
 
 
 @pytest.mark.parametrize("attention", ["sdpa", "eager"])

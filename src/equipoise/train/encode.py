@@ -11,17 +11,15 @@ exact, and summing the weights' gradients over processes gives what one process 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn.functional import normalize, pad
+from torch.nn.functional import pad
 
-from equipoise.models.preprocess import Preprocess
 from equipoise.train import distributed
 from equipoise.train.data import MISSING, Batch
 from equipoise.train.features import Features
-from equipoise.train.texts import PackedTexts, block_mask
+from equipoise.train.towers import Towers
 
 IMAGE_FIELDS = ("image", "hard_image")
 
@@ -40,81 +38,6 @@ class Embeddings:
         """The tensors gradients flow through."""
         found = {"images": self.images, "texts": self.texts, "patches": self.patches, "tokens": self.tokens}
         return {name: value for name, value in found.items() if value is not None}
-
-
-class Towers:
-    """The two towers of a transformers CLIP or SigLIP, `compiled` for a GPU or not."""
-
-    def __init__(self, network: Any, preprocess: Preprocess, *, tokens: bool = False, compiled: bool = False) -> None:
-        self.network, self.tokens, self.compiled = network, tokens, compiled
-        self.dtype = network.dtype  # of the weights; under autocast the towers' output is narrower
-        self.mean, self.deviation = (
-            torch.tensor(values, dtype=self.dtype, device=network.device)
-            for values in (preprocess.mean, preprocess.std)
-        )
-        self._image = torch.compile(self._image_states) if compiled else self._image_states
-        self._packed = torch.compile(self._packed_states) if compiled else self._packed_states
-
-    def _normalized(self, pixels: Tensor) -> Tensor:
-        """Bytes (I, H, W, 3) -> (I, 3, H, W), with the arithmetic of the model's preprocessing."""
-        return ((pixels.to(self.dtype) / 255 - self.mean) / self.deviation).permute(0, 3, 1, 2)
-
-    def _image_states(self, pixels: Tensor) -> tuple[Tensor, Tensor]:
-        output = self.network.vision_model(pixel_values=self._normalized(pixels))
-        return output.last_hidden_state, output.pooler_output
-
-    def _packed_states(self, tokens: Tensor, positions: Tensor, segments: Tensor) -> Tensor:
-        """The text tower by its pieces: as a whole it refuses rows longer than the context."""
-        tower = self.network.text_model
-        embedded = tower.embeddings.token_embedding(tokens) + tower.embeddings.position_embedding(positions)
-        mask = block_mask(segments, self.dtype)
-        states: Tensor = tower.final_layer_norm(tower.encoder(embedded, attention_mask=mask).last_hidden_state)
-        return states
-
-    def images(self, pixels: Tensor) -> tuple[Tensor, Tensor | None]:
-        """(I, D) unit norm, and (I, P, D) patches where wanted.
-
-        The patches go through the layer norm and projection of the class token, as in FSC-CLIP (open_clip
-        norms all tokens before it pools; transformers only the pooled one)."""
-        if not hasattr(self.network, "visual_projection"):  # SigLIP: its pooled output is the embedding
-            output = self.network.get_image_features(pixel_values=self._normalized(pixels))
-            return normalize(output.pooler_output.to(self.dtype), dim=-1), None
-        states, pooled = self._image(pixels)
-        image = normalize(self.network.visual_projection(pooled).to(self.dtype), dim=-1)
-        if not self.tokens:
-            return image, None
-        patches = self.network.vision_model.post_layernorm(states[:, 1:])
-        return image, self.network.visual_projection(patches).to(self.dtype)
-
-    def texts(self, chunk: PackedTexts | Tensor) -> tuple[Tensor, Tensor | None, Tensor | None]:
-        """(U, D) unit norm, and (U, T, D) tokens with their mask where wanted (words and the end, no start)."""
-        if not isinstance(chunk, PackedTexts):
-            return (
-                normalize(self.network.get_text_features(input_ids=chunk).pooler_output.to(self.dtype), dim=-1),
-                None,
-                None,
-            )
-        rows = (chunk.tokens, chunk.positions, chunk.segments)
-        if self.compiled:  # batches differ in rows, and one compiled tower serves them all
-            for tensor in rows:
-                torch._dynamo.maybe_mark_dynamic(tensor, 0)
-        states = self._packed(*rows).flatten(0, 1)
-        text = normalize(self.network.text_projection(states[chunk.ends]).to(self.dtype), dim=-1)
-        if not self.tokens:
-            return text, None, None
-        place = torch.arange(int(chunk.lengths.max()), device=states.device)
-        mask = (place > 0) & (place < chunk.lengths[:, None])
-        found = (chunk.starts[:, None] + place).clamp(max=len(states) - 1)
-        tokens = self.network.text_projection(states[found]).to(self.dtype)
-        return text, tokens * mask[..., None], mask
-
-    def scale(self) -> Tensor:
-        """exp(logit_scale); its gradient, alike in every process, is shared among them before they are summed."""
-        return distributed.shared(self.network.logit_scale).exp()
-
-    def bias(self) -> Tensor | None:
-        bias = getattr(self.network, "logit_bias", None)
-        return None if bias is None else distributed.shared(bias)
 
 
 def join(

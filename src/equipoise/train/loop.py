@@ -28,7 +28,6 @@ from equipoise.train.card import model_card
 from equipoise.train.check import check_items, run_identity
 from equipoise.train.checkpoints import Checkpoints, whole_folder
 from equipoise.train.data import Batch, Part, TextChunks, TrainingData
-from equipoise.train.encode import Towers
 from equipoise.train.features import LossParts
 from equipoise.train.interrupt import Interrupt
 from equipoise.train.log import RunLog, write_summary
@@ -37,6 +36,7 @@ from equipoise.train.optim import adamw, clamp_scale, learning_rate, set_learnin
 from equipoise.train.recipe import Recipe
 from equipoise.train.sources import ImageSource, open_source
 from equipoise.train.step import backward
+from equipoise.train.towers import Towers
 from equipoise.train.watch import Watch
 from equipoise.train.wise import interpolate
 

@@ -13,8 +13,9 @@ import torch
 from torch import Tensor
 
 from equipoise.train.data import Batch
-from equipoise.train.encode import Embeddings, Towers, assemble, encode, gather, join
+from equipoise.train.encode import Embeddings, assemble, encode, gather, join
 from equipoise.train.features import LossParts, StatefulLoss
+from equipoise.train.towers import Towers
 
 
 def backward(towers: Towers, loss: StatefulLoss, batch: Batch, seed: int = 0) -> LossParts:
