@@ -7,8 +7,9 @@ edit a part of them: "within front of" and "hot cat" cannot be written at all.
 from __future__ import annotations
 
 import functools
+import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from equipoise.perturb.forms import noun_lemma, verb_lemma
@@ -47,6 +48,7 @@ class NounPhrase(NamedTuple):
 
 _BE = frozenset("is are was were be been being 's 're am".split())
 _CLAUSE = frozenset("that which who whom whose where while when as because if though although but so than".split())
+_ARTICLES = (["a"], ["an"], ["the"], ["some"])
 _QUANTITY = frozenset("several many few various multiple numerous".split())
 _VERBS_ALSO = frozenset("parked seated dressed topped covered filled surrounded".split())
 _HAVING = frozenset("wear hold carry have eat".split())  # a boy wearing a hat sitting: the boy sits
@@ -92,16 +94,33 @@ def _kind(token: Token, word: str) -> Kind:
     return "other"
 
 
+LONGEST = 2000  # characters; what is longer is no caption, and would take minutes to read
+
+
+def unusable(text: str) -> str | None:
+    """Why nothing can be made of a text, or None."""
+    if not text.strip():
+        return "empty"
+    if len(text) > LONGEST:
+        return f"{len(text)} characters, more than {LONGEST}"
+    if any(unicodedata.category(letter) == "Cc" and not letter.isspace() for letter in text):
+        return "holds control characters"
+    letters = sum(letter.isalpha() for letter in text)
+    if letters == 0 or sum(letter.isascii() and letter.isalpha() for letter in text) < letters / 2:
+        return "not written in Latin letters"
+    return None
+
+
 @dataclass(frozen=True)
 class Caption:
     """The text, and the other captions of the same image where they are known."""
 
     text: str
     others: tuple[str, ...] = ()
-    tokens: tuple[Token, ...] = field(init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "tokens", tuple(tag(self.text)))
+    @functools.cached_property
+    def tokens(self) -> tuple[Token, ...]:
+        return tuple(tag(self.text))
 
     @functools.cached_property
     def units(self) -> tuple[Unit, ...]:
@@ -113,16 +132,18 @@ class Caption:
         while place < len(tokens):
             token, word = tokens[place], words[place]
             if found := _compound_at(words, tokens, place, self.text):
-                length, kind, lemma = found
+                length, kind_here, lemma = found
                 last = tokens[place + length - 1]
-                pos = last.pos if kind == "noun" else "IN" if kind == "preposition" else "FW"
-                if kind == "noun":
+                pos = "IN" if kind_here == "preposition" else "FW"
+                if kind_here == "noun":
                     pos = "NNS" if words[place + length - 1] != lemma.split()[-1] else "NN"
                 text = self.text[token.start : last.end]
-                yield Unit(text, " ".join(words[place : place + length]), token.start, last.end, kind, lemma, pos)
+                yield Unit(text, " ".join(words[place : place + length]), token.start, last.end, kind_here, lemma, pos)
                 place += length
                 continue
             kind = _kind(token, word)
+            if word == "orange" and words[place + 1 : place + 2] == ["and"] and words[place + 2 : place + 3] in _ARTICLES:
+                kind = "noun"  # an orange and a banana
             lemma = noun_lemma(word) if kind == "noun" else verb_lemma(word) if kind == "verb" else word
             yield Unit(token.text, word, token.start, token.end, kind, lemma, token.pos)
             place += 1
@@ -160,8 +181,8 @@ class Caption:
     def is_name(self, place: int) -> bool:
         """A capital inside a sentence marks a name (Big Ben), unless all words of the caption have one."""
         unit = self.units[place]
-        if not unit.text[0].isupper() or self._is_title:
-            return False
+        if not unit.text[0].isupper() or self._is_title or unit.kind == "preposition":
+            return False  # Visual Genome shouts its relations: "man ON horse"
         return place > 0 and self.units[place - 1].word not in {".", "!", "?", '"', "'"}
 
     @functools.cached_property
@@ -180,9 +201,9 @@ class Caption:
         first = self.units[phrase.start]
         if first.kind == "number" and first.word not in {"one", "1"}:
             return True  # two zebra
-        if phrase.start > 1 and self.units[phrase.start - 1].word == "of" and phrase.start == phrase.core:
-            if self.units[phrase.start - 2].lemma in _PLURAL_OF:
-                return True  # a couple of zebra
+        bare = phrase.start == phrase.core and phrase.start > 1 and self.units[phrase.start - 1].word == "of"
+        if bare and self.units[phrase.start - 2].lemma in _PLURAL_OF:
+            return True  # a couple of zebra
         return head.word in SAME_PLURAL and self.units[phrase.start].word not in {"a", "an", "one", "this", "another"}
 
     @functools.cached_property
@@ -302,8 +323,8 @@ def _in_phrase(units: tuple[Unit, ...], place: int, core: int, start: int) -> bo
     if unit.kind == "adverb":
         return following in {"adjective", "verb"} and place == core and core > start
     if unit.word in {"and", ","}:  # a black and white cat
-        before = units[place - 1]
-        return place > core and before.kind == "adjective" and following == "adjective" and _ends_in_noun(units, place)
+        joined = place > core and units[place - 1].kind == "adjective" and following == "adjective"
+        return joined and _ends_in_noun(units, place)
     if unit.pos in {"VBN", "VBD", "VBG"} and following in {"noun", "adjective"}:
         opens = place == core and core > start and units[core - 1].kind in {"determiner", "number"}
         before = units[place - 1].kind if place > core else "determiner"

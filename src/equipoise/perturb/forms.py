@@ -48,7 +48,7 @@ def verb_lemma(word: str) -> str:
 def _lemma(word: str, upos: str) -> str:
     import lemminflect
 
-    found = lemminflect.getLemma(word, upos=upos)
+    found: tuple[str, ...] = lemminflect.getLemma(word, upos=upos)
     return found[0] if found else ""
 
 
@@ -73,7 +73,7 @@ def plural(word: str) -> str:
 
     if "-" in word and word.split("-")[-1] in {"up"}:
         return word + "s"
-    found = lemminflect.getInflection(word, tag="NNS")
+    found: tuple[str, ...] = lemminflect.getInflection(word, tag="NNS")
     regular = [form for form in found if form.endswith("s")]
     if word in {"man", "woman", "foot", "tooth", "mouse", "goose", "ox", "policeman", "fireman"} or not regular:
         return found[0] if found else word + "s"
@@ -87,7 +87,7 @@ def _verb_form(word: str, pos: str) -> str:
         return {"VBG": "lying", "VBZ": "lies", "VBD": "lay", "VBN": "lain"}[pos]
     import lemminflect
 
-    found = lemminflect.getInflection(word, tag=pos)
+    found: tuple[str, ...] = lemminflect.getInflection(word, tag=pos)
     return found[0] if found else word
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from equipoise.errors import UserError, did_you_mean
 from equipoise.perturb import checks
 from equipoise.perturb.candidate import Candidate
-from equipoise.perturb.caption import Caption
+from equipoise.perturb.caption import Caption, unusable
 from equipoise.perturb.operations.add import add_attribute, add_object
 from equipoise.perturb.operations.negate import negate
 from equipoise.perturb.operations.replace import replace_negative, replace_positive
@@ -28,7 +28,7 @@ from equipoise.perturb.operations.shuffle import (
 from equipoise.perturb.operations.swap_negative import swap_alike, swap_attributes, swap_nouns, swap_phrases, swap_spans
 from equipoise.perturb.operations.swap_positive import swap_positive
 from equipoise.perturb.sources.base import Source
-from equipoise.perturb.sources.files import SECTIONS
+from equipoise.perturb.sources.files import SECTIONS, Section
 from equipoise.perturb.sources.lexicon import Lexicon
 from equipoise.perturb.sources.wordnet import WordNet
 
@@ -59,6 +59,7 @@ class Perturbed:
     positives: list[Candidate] = field(default_factory=list)
     negatives: list[Candidate] = field(default_factory=list)
     dropped: list[tuple[Candidate, str]] = field(default_factory=list)
+    refused: str | None = None  # why nothing was tried
 
 
 CHECKS: tuple[Check, ...] = (
@@ -75,7 +76,9 @@ _TRIES = 25  # candidates a slot may drop before it stays empty
 
 def perturb_caption(recipe: Recipe, caption: Caption, seed: int = 0) -> Perturbed:
     """Positives and negatives of one caption, and what was dropped and why."""
-    result = Perturbed()
+    result = Perturbed(refused=unusable(caption.text))
+    if result.refused:
+        return result
     seen = {caption.text}
     filled: list[Candidate] = []
     for slot in recipe.slots:
@@ -117,11 +120,11 @@ def _generator(*parts: object) -> random.Random:
 # ---------------------------------------------------------------------------- the recipes
 
 
-def _positive(target: str) -> Slot:
+def _positive(target: Section) -> Slot:
     return Slot(f"positive {target}", (functools.partial(replace_positive, target=target),))
 
 
-def _negative(target: str) -> Slot:
+def _negative(target: Section) -> Slot:
     return Slot(f"negative {target}", (functools.partial(replace_negative, target=target),))
 
 

@@ -104,7 +104,7 @@ def _synonym_index() -> dict[str, frozenset[str]]:
 
 @functools.cache
 def _are_exclusive(first: str, second: str) -> bool:
-    """Our own lists say so, which goes before WordNet (where a lady is a woman, and a chair above an electric chair)."""
+    """Our own lists say so, which goes before WordNet (where a lady is a woman)."""
     for line in exclusive():
         groups = [{member.entry.text for member in group} for group in line.groups]
         mine = [group for group in groups if first in group]

@@ -19,7 +19,22 @@ from equipoise.perturb.sources.base import Source
 from equipoise.words.articles import article_for
 
 _SYMMETRIC = frozenset("near beside with by alongside and or among against".split()) | frozenset(
-    (",", "next to", "close to", "along with", "together with", "adjacent to", "across from", "next", "away from", "close", "up", "close up", "right", "far from")
+    (
+        ",",
+        "next to",
+        "close to",
+        "along with",
+        "together with",
+        "adjacent to",
+        "across from",
+        "next",
+        "away from",
+        "close",
+        "up",
+        "close up",
+        "right",
+        "far from",
+    )
 )
 _NO_THING = frozenset(
     "side top front back middle center background foreground distance view photo picture image photograph day night "
@@ -29,7 +44,7 @@ _NO_THING = frozenset(
 
 
 def swap_alike(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate]:
-    """Two noun phrases of a kind (two persons, two animals, two pieces of furniture), so that the result is plausible."""
+    """Two noun phrases of a kind (two persons, two pieces of furniture), so that the result is plausible."""
     phrases = [p for p in caption.phrases if caption.units[p.head].lemma not in _NO_THING]
     pairs = [(a, b) for a, b in itertools.pairwise(phrases) if is_plausible_pair(caption, a, b)]
     yield from _in_order(caption, pairs, rng, whole=True)
@@ -154,7 +169,7 @@ _SORT_OF = {word: sort for sort, listed in _SORTS.items() for word in listed.spl
 
 
 def swap_spans(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate]:
-    """NegCLIP's: two noun phrases, nouns, plural nouns, verbs, adverbs or adjectives, drawn at random, change places."""
+    """NegCLIP's: two noun phrases, nouns, plurals, verbs, adverbs or adjectives, drawn at random, change places."""
     units = caption.units
     types: dict[str, list[tuple[int, int]]] = {
         "phrase": [(p.start, p.end) for p in caption.phrases if p.end - p.start > 2],

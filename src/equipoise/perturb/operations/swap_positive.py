@@ -44,7 +44,7 @@ _WHERE = frozenset("in on near by outside inside around under together beside".s
 )
 _PICTURES = frozenset(
     "picture photo photograph image painting view shot close-up closeup display mixture mix combination sign game "
-    "intersection corner meal dinner lunch breakfast arrangement scene consist made sculpture statue drawing dish".split()
+    "intersection corner meal dinner lunch breakfast arrangement scene sculpture statue drawing dish".split()
 )
 _OF_DRINKS = frozenset("cup glass bottle mug jar".split())
 _LYING = frozenset("sitting hanging laying lying standing resting placed parked displayed arranged set".split())
@@ -230,7 +230,9 @@ def _right_end(caption: Caption, left: NounPhrase, right: NounPhrase) -> int | N
     if any(unit.word in _POINTS_TO_ONE - {"his", "her"} for unit in tail) and not _points_to_whole(caption, left, tail):
         return None
     if after is None or after.kind == "mark":
-        comma = after is not None and after.word == "," and len(tail) > 1 and tail[1].kind not in {"verb", "preposition"}
+        comma = (
+            after is not None and after.word == "," and len(tail) > 1 and tail[1].kind not in {"verb", "preposition"}
+        )
         return None if comma or (after is not None and after.text in {"'", '"', "(", "-", "/"}) else end
     if after.pos == "POS" or after.kind in {"noun", "adjective", "and", "number", "to", "determiner", "adverb"}:
         return None
@@ -244,6 +246,9 @@ def _right_end(caption: Caption, left: NounPhrase, right: NounPhrase) -> int | N
     if after.kind in {"verb", "be"}:
         if after.pos in {"VBZ", "VBP", "VBD"} or after.kind == "be":  # a subject of its own, unless both are
             of_first = before == "with" or (before == "of" and units[left.start - 2].word == "full")
+            outer = caption.phrase_at.get(left.start - 2) if before == "of" else None
+            if outer is not None and outer.start == 0 and right.start == right.core:
+                return end  # a mixture of rice and broccoli is
             if left.start == 0 or before == "," or (of_first and after.pos != "VBD" and _goes_on(tail)):
                 return end
             return None
@@ -387,8 +392,8 @@ def _swapped(caption: Caption, left: Span, right: Span) -> Candidate:
         second = second[:1].upper() + second[1:]
     between = text[left_end:right_start]
     if units[right[0] - 1].word in {"a", "an"}:
-        article = units[right[0] - 1]
-        between = text[left_end : article.start] + like(article.text, article_for(first.split()[0])) + " "
+        own = units[right[0] - 1]
+        between = text[left_end : own.start] + like(own.text, article_for(first.split()[0])) + " "
     to = second + between + first
     before = text[:start]
     if left[0] and units[left[0] - 1].word in {"a", "an"}:  # the article that stayed

@@ -88,7 +88,9 @@ def _entry(text: str) -> Entry:
     return Entry(text, False)
 
 
-_GUARDS = frozenset("next notnext prev notprev obj notobj subj notsubj with without mod plural afternoun clause".split())
+_GUARDS = frozenset(
+    "next notnext prev notprev obj notobj subj notsubj with without mod plural afternoun clause".split()
+)
 
 
 def _guards(text: str, line: str) -> tuple[Guard, ...]:

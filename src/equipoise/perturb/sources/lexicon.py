@@ -156,7 +156,7 @@ def holds(guard: Guard, caption: Caption, match: Match) -> bool:
 
 @functools.cache
 def _names(noun: str) -> tuple[str, ...]:
-    """A compound also counts as its last word (a parking lot is a lot), unless our sets know it: a hot dog is no dog."""
+    """A compound also counts as its last word (a parking lot is a lot), unless our sets know it (hot dog)."""
     known = any(member.entry.text == noun for line in exclusive() for group in line.groups for member in group)
     return (noun,) if known or " " not in noun else (noun, noun.split()[-1])
 

@@ -1,0 +1,83 @@
+"""Every check keeps what is right and drops what is wrong, with a reason."""
+
+from __future__ import annotations
+
+import pytest
+
+from equipoise.items import Edit
+from equipoise.perturb import Caption, checks
+from equipoise.perturb.candidate import Candidate, Kind
+
+
+def candidate(
+    text: str, kind: Kind = "negative", op: str = "replace", target: str = "object", **edit: str
+) -> Candidate:
+    return Candidate(text, kind, Edit.model_validate({"op": op, "target": target, **edit}))
+
+
+def test_changed() -> None:
+    caption = Caption("A cat on a bed.")
+    assert checks.changed(caption, candidate("a CAT on a bed!")) == "unchanged"
+    assert checks.changed(caption, candidate("A dog on a bed.")) is None
+
+
+def test_small_edit() -> None:
+    caption = Caption("A cat on a bed.")
+    assert checks.small_edit(caption, candidate("A bed on a cat.", op="swap")) is None
+    assert checks.small_edit(caption, candidate("A bed on a dog.", op="swap")) == "the swap changed the words"
+    assert "words differ" in (
+        checks.small_edit(caption, candidate("Quite something else is to be seen here now")) or ""
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("A ivory cat on a bed", "wrong article"),
+        ("A cat on on a bed", "doubled word"),
+        ("A cat on a the bed", "broken phrase"),
+        ("A cat within front of a bed", "broken phrase"),
+        ("A people on a bed", "article before a plural"),
+    ],
+)
+def test_grammar(text: str, reason: str) -> None:
+    assert (checks.grammar(Caption("A cat on a bed"), candidate(text)) or "").startswith(reason)
+
+
+def test_grammar_does_not_blame_the_edit_for_old_mistakes() -> None:
+    assert checks.grammar(Caption("A orange on on a bed"), candidate("A orange on on a couch")) is None
+
+
+@pytest.mark.parametrize(
+    ("source", "to"), [("couch", "sofa"), ("dog", "animal"), ("poodle", "dog"), ("photo", "pictures")]
+)
+def test_a_negative_is_no_synonym_and_no_kind_of_the_original(source: str, to: str) -> None:
+    found = candidate(f"A {to} here", **{"from": source, "to": to})
+    assert checks.not_true_already(Caption(f"A {source} here"), found)
+
+
+def test_a_negative_of_another_thing_is_kept() -> None:
+    found = candidate("A cat here", **{"from": "dog", "to": "cat"})
+    assert checks.not_true_already(Caption("A dog here"), found) is None
+
+
+def test_other_captions_of_the_image_are_read() -> None:
+    caption = Caption("A dog on a couch", ("Two puppies and a cat on a sofa",))
+    assert checks.not_true_elsewhere(caption, candidate("A cat on a couch", **{"from": "dog", "to": "cat"}))
+    assert checks.not_true_elsewhere(caption, candidate("A dog on a loveseat", **{"from": "couch", "to": "couch"}))
+    assert checks.not_true_elsewhere(caption, candidate("A horse on a couch", **{"from": "dog", "to": "horse"})) is None
+    relation = candidate("A dog under a couch", target="relation", **{"from": "on", "to": "under"})
+    assert checks.not_true_elsewhere(Caption("A dog on a couch", ("it lies under a lamp",)), relation)
+
+
+def test_positives_must_share_a_sense() -> None:
+    caption = Caption("A couch here")
+    wrong = candidate("A lamp here", "positive", by="masked", **{"from": "couch", "to": "lamp"})
+    right = candidate("A sofa here", "positive", by="masked", **{"from": "couch", "to": "sofa"})
+    assert checks.shares_sense(caption, wrong)
+    assert checks.shares_sense(caption, right) is None
+
+
+def test_a_swap_that_another_caption_says_is_dropped() -> None:
+    caption = Caption("A dog chasing a cat", ("a cat chasing a dog!",))
+    assert checks.really_swapped(caption, candidate("A cat chasing a dog", op="swap"))

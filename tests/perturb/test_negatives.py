@@ -1,0 +1,84 @@
+"""Swap, negate, add and shuffle negatives."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from equipoise.perturb import Caption
+from equipoise.perturb.operations.add import add_attribute, add_object
+from equipoise.perturb.operations.negate import negate
+from equipoise.perturb.operations.shuffle import (
+    shuffle_all_but_nouns_and_adjectives,
+    shuffle_nouns_and_adjectives,
+    shuffle_trigrams,
+    shuffle_within_trigrams,
+)
+from equipoise.perturb.operations.swap_negative import swap_alike, swap_attributes, swap_nouns, swap_phrases, swap_spans
+from equipoise.perturb.recipes import Op
+
+
+def made(op: Op, text: str) -> list[str]:
+    return [candidate.text for candidate in op(Caption(text), (), random.Random(0))]
+
+
+def test_nouns_and_phrases_change_places() -> None:
+    assert made(swap_nouns, "A man riding a brown horse.") == ["A horse riding a brown man."]
+    assert made(swap_phrases, "An old man riding a horse.") == ["A horse riding an old man."]
+    assert made(swap_alike, "A man riding a horse.") == []  # a horse does not ride
+    assert made(swap_alike, "A truck behind an orange car")[0] == "An orange car behind a truck"
+
+
+@pytest.mark.parametrize(
+    "caption",
+    [
+        "A cat and a dog",
+        "A cat next to a dog",
+        "a dog near a cat",
+        "two men on a skateboard on a street",
+        "many different sweets and donuts",
+        "A cat chasing a cat",
+        "A man with his dog",
+        "Two dogs chase a cat",  # a cat chase two dogs
+    ],
+)
+def test_a_swap_that_means_the_same_or_breaks_agreement_is_refused(caption: str) -> None:
+    assert made(swap_nouns, caption) + made(swap_phrases, caption) == []
+
+
+def test_attributes_change_places_within_their_sort() -> None:
+    assert made(swap_attributes, "a black cat on an orange car") == ["an orange cat on a black car"]
+    assert made(swap_attributes, "a black cat on a large car") == []
+    assert made(swap_attributes, "a black cat and a white cat") == []
+
+
+def test_spans_of_one_type() -> None:
+    assert "A horse riding a man" in made(swap_spans, "A man riding a horse")
+    assert made(swap_spans, "cats and dogs") == []
+
+
+def test_negation() -> None:
+    assert made(negate, "A man is riding a horse") == ["A man is not riding a horse"]
+    assert made(negate, "A room with a bed") == ["A room without a bed"]
+    assert made(negate, "A pizza topped with cheese") == []
+
+
+def test_additions() -> None:
+    assert all(" and a" in text for text in made(add_object, "A man riding a horse"))
+    assert made(add_object, "A man riding a horse")
+    assert all(text.endswith("cup") for text in made(add_attribute, "An old man near a cup"))
+
+
+def test_shuffles_keep_the_words() -> None:
+    caption = "a small dog on the red couch near a lamp"
+    for op in (
+        shuffle_nouns_and_adjectives,
+        shuffle_all_but_nouns_and_adjectives,
+        shuffle_within_trigrams,
+        shuffle_trigrams,
+    ):
+        texts = made(op, caption)
+        assert texts
+        assert all(sorted(text.split()) == sorted(caption.split()) and text != caption for text in texts)
+    assert all(text.split()[0] == "a" for text in made(shuffle_nouns_and_adjectives, caption))

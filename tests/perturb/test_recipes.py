@@ -1,0 +1,154 @@
+"""Recipes: determinism, reasons, odd input, and no known defect on real captions."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from equipoise.errors import UserError
+from equipoise.perturb import RECIPES, Caption, get_recipe, perturb_caption
+from equipoise.words.articles import article_for
+
+
+def texts(recipe: str, caption: Caption, seed: int = 0) -> list[str]:
+    result = perturb_caption(get_recipe(recipe), caption, seed)
+    return [candidate.text for candidate in (*result.positives, *result.negatives)]
+
+
+def test_an_unknown_recipe_is_named_with_its_neighbours() -> None:
+    with pytest.raises(UserError, match="Did you mean balanced"):
+        get_recipe("balancd")
+
+
+@pytest.mark.parametrize("name", list(RECIPES))
+def test_every_recipe_makes_something_and_the_same_each_time(name: str) -> None:
+    caption = Caption("A young man riding a brown horse with a dog and a cat in a field.")
+    first = texts(name, caption)
+    texts(name, Caption("Something else in between, with a bus and a car."))
+    assert first
+    assert texts(name, Caption(caption.text)) == first
+    assert caption.text not in first
+
+
+def test_the_seed_changes_the_draw() -> None:
+    caption = Caption("A man sitting on a large couch next to a dog in a living room.")
+    assert len({tuple(texts("balanced", caption, seed)) for seed in range(8)}) > 1
+
+
+def test_what_is_dropped_has_a_reason() -> None:
+    caption = Caption(
+        "A dog on a couch", ("a cat, a rabbit, a parrot and a monkey", "a horse or a cow on a bench or bed")
+    )
+    result = perturb_caption(get_recipe("balanced"), caption)
+    assert result.dropped
+    assert all(reason for _, reason in result.dropped)
+    assert not [n for n in result.negatives if " cat" in n.text or "bench" in n.text]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "empty"),
+        (" \n", "empty"),
+        ("word " * 2_000_000, "characters"),
+        ("a man\x00 on a horse", "control characters"),
+        ("رجل يركب حصانا", "Latin"),
+        ("🐶🐱", "Latin"),
+    ],
+)
+def test_odd_captions_are_refused_with_a_reason(text: str, reason: str) -> None:
+    for name in RECIPES:
+        result = perturb_caption(get_recipe(name), Caption(text))
+        assert reason in (result.refused or "")
+        assert not result.positives and not result.negatives
+
+
+@pytest.mark.parametrize(
+    "text", ["A dog 🐶 on a couch", "dog", "...", "a a a", "'s and and ,", "A\tman\non a   horse", "AND"]
+)
+def test_strange_captions_never_crash(text: str) -> None:
+    for name in RECIPES:
+        perturb_caption(get_recipe(name), Caption(text))
+
+
+def test_rules_load_no_torch() -> None:
+    code = (
+        "import sys, equipoise.perturb as p; p.perturb_caption(p.get_recipe('balanced'), p.Caption('a dog and a cat'))"
+    )
+    code += "; assert 'torch' not in sys.modules and 'transformers' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+# ---------------------------------------------------------------------------- real captions
+
+BROKEN = re.compile(
+    r"within front of|within middle|within between|within background|next to to\b|next to by\b|near to to\b"
+    r"|\ba the\b|\ban? an?\b|covecrimson|belengthy|dampsuit|ivoryboard",
+    re.IGNORECASE,
+)
+OVERLAP = [  # near synonyms that VL-CheckList's negatives fall for
+    {"white", "cream", "beige", "ivory"}, {"red", "maroon", "crimson"}, {"silver", "gray", "grey"},
+    {"small", "little", "tiny"}, {"large", "big", "huge"}, {"next to", "beside", "near", "by", "close to", "nearby"},
+    {"couch", "sofa"}, {"under", "beneath", "underneath", "below"}, {"photo", "picture", "image", "photograph"},
+]  # fmt: skip
+
+
+def captions(shared_data: Path) -> list[Caption]:
+    records = json.loads((shared_data / "coco" / "karpathy_test_first_half.json").read_text())
+    return [
+        Caption(text, tuple(other for other in record["caption"] if other != text))
+        for record in records
+        for text in record["caption"]
+    ]
+
+
+def wrong_articles(text: str) -> set[str]:
+    found = re.findall(r"\b(an?) ([a-z'-]+)", text.lower())
+    return {f"{article} {word}" for article, word in found if article_for(word) != article}
+
+
+def has_defect(caption: Caption, text: str, source: str, span: tuple[int, int]) -> str:
+    start, end = span
+    if BROKEN.search(text) and not BROKEN.search(caption.text):
+        return "broken phrase"
+    if wrong_articles(text) - wrong_articles(caption.text):
+        return "article"
+    inside = (start and caption.text[start - 1].isalnum()) or (end < len(caption.text) and caption.text[end].isalnum())
+    if inside and start != end:
+        return "part of a word"
+    if caption.text[start:end] != source:
+        return "span"
+    return ""
+
+
+@pytest.mark.parametrize(("name", "every"), [("hard_positives_rules", 1), ("balanced", 6)])
+def test_no_known_defect_on_human_captions(shared_data: Path, name: str, every: int) -> None:
+    """methods.md B lists what REPLACE gets wrong; none of it may come out."""
+    recipe = get_recipe(name)
+    listed = captions(shared_data)[::every]
+    replaced = with_and = swapped = 0
+    for caption in listed:
+        result = perturb_caption(recipe, caption)
+        for candidate in (*result.positives, *result.negatives):
+            edit = candidate.edit
+            assert candidate.text != caption.text
+            assert edit.source is not None and edit.span is not None
+            assert not has_defect(caption, candidate.text, edit.source, edit.span), (caption.text, candidate.text)
+            if candidate.kind == "negative" and edit.op == "replace" and edit.to:
+                pair = {edit.source.lower(), edit.to.lower()}
+                assert not any(pair <= group for group in OVERLAP), (caption.text, candidate.text)
+        words = caption.text.lower().split()
+        replaced += any(candidate.edit.op == "replace" for candidate in result.positives)
+        if "and" in words and len(words) < 15:
+            with_and += 1
+            swapped += any(candidate.edit.op == "swap" for candidate in result.positives)
+        kinds = {candidate.text for candidate in result.positives} & {n.text for n in result.negatives}
+        assert not kinds, "a text is both positive and negative"
+    assert replaced / len(listed) >= 0.90
+    if every == 1:
+        assert swapped / with_and >= 0.60
