@@ -77,10 +77,10 @@ def perturb_file(
                 advance(work.captions)
         else:
             _run_pool(setup, parts, waiting, workers, found, advance)
-    report = _finish(parts, found, identity, setup, refine)
+    joined, report = _finish(parts, found, identity, setup, refine)
     report["seconds"] = round(time.monotonic() - started, 3)
     write_json(report_path(out), report)
-    parts.remove()
+    parts.publish(joined)
     return report
 
 
@@ -165,7 +165,7 @@ def _finish(
     identity: dict[str, Any],
     setup: Setup,
     refine: tuple[str, str] | None,
-) -> dict[str, Any]:
+) -> tuple[Path, dict[str, Any]]:
     """Join the parts, refine, and judge the result by its words; all of it is done again if a kill comes between."""
     counts = summed(found[number] for number in sorted(found))
     if not counts["items"]:
@@ -174,23 +174,23 @@ def _finish(
             f"none of the {counts['captions']:,} captions gave an item with recipe {setup.name}; nothing was written"
             + (f". Left out: {reasons}" if reasons else "")
         )
-    sha256, refined = parts.join(len(found)), None
+    joined, refined = parts.join(len(found)), None
     if refine is not None:
-        sample = list(sample_items(parts.out, counts["items"], _SAMPLE))
+        sample = list(sample_items(joined, counts["items"], _SAMPLE))
         first, second = refine
         judges: Judges = {
             kind: (judge_named(first, sample, kind, setup.seed), judge_named(second, sample, kind, setup.seed))
             for kind in KINDS
         }
-        refined = refine_file(parts.out, judges, setup.seed)
-        counts["items"], sha256 = refined["items_after"], sha256_file(parts.out)
-    return {
+        refined = refine_file(joined, judges, setup.seed)
+        counts["items"] = refined["items_after"]
+    return joined, {
         **identity,
         "recipe": setup.name,
         **counts,
         "refined": refined,
-        "separability": separability(list(sample_items(parts.out, counts["items"], _SAMPLE))),
-        "sha256": sha256,
+        "separability": separability(list(sample_items(joined, counts["items"], _SAMPLE))),
+        "sha256": sha256_file(joined),
     }
 
 

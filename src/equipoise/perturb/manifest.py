@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+import os
 import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -72,18 +73,18 @@ class Parts:
         write_json(beside, counts)
         return counts
 
-    def join(self, shards: int) -> str:
-        """All shards in order as one file that appears whole or not at all; returns its hash."""
-        digest = hashlib.sha256()
-        with atomic_write(self.out, "wb") as target:
+    def join(self, shards: int) -> Path:
+        """All shards in order as one file, still among the parts."""
+        joined = self.folder / "joined.jsonl"
+        with atomic_write(joined, "wb") as target:
             for number in range(shards):
                 with self._paths(number)[0].open("rb") as handle:
-                    while piece := handle.read(1 << 20):
-                        digest.update(piece)
-                        target.write(piece)
-        return digest.hexdigest()
+                    shutil.copyfileobj(handle, target, 1 << 20)
+        return joined
 
-    def remove(self) -> None:
+    def publish(self, joined: Path) -> None:
+        """Give the joined file the output's name, and remove the parts. Through a symlink its target is replaced."""
+        os.replace(joined, self.out.resolve())
         shutil.rmtree(self.folder, ignore_errors=True)
 
 

@@ -119,6 +119,6 @@ def refine_file(path: Path, judges: Judges, seed: int = 0) -> dict[str, int]:
             for kind in KINDS:
                 counts[f"{kind}_after"] += len(getattr(item, kind))
             handle.write(line_of(item.to_json()) + "\n")
-    if not counts["items_after"]:
-        raise UserError(f"{path}: refinement left nothing; take more captions, or other judges")
+        if not counts["items_after"]:
+            raise UserError("refinement left nothing; take more captions, or other judges")
     return counts

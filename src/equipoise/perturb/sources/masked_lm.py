@@ -86,6 +86,8 @@ class MaskedLM:
         if self._lemma(word, target) == self._lemma(unit.word, target):
             return False
         letter = _LETTERS.get(target)
+        if letter is not None and not self._is_a(word, target, letter):
+            return False
         if letter is not None and self._wordnet.related(
             self._lemma(unit.word, target), self._lemma(word, target), letter
         ):
@@ -93,6 +95,11 @@ class MaskedLM:
         new = write_edit(caption.text, unit.start, unit.end, word)
         shift = len(new) - len(caption.text)  # an article before the word may have grown or shrunk
         return any(token.pos == unit.pos and token.end == unit.end + shift for token in tag(new))
+
+    def _is_a(self, word: str, target: Section, letter: Letter) -> bool:
+        """In context alone the tagger takes "a quickly dog" and "an on dog" for adjectives."""
+        known = self._wordnet.senses(self._lemma(word, target), letter)
+        return bool(known) and tag(word)[0].pos[:2] in {"NN", "VB", "JJ"}
 
     def _lemma(self, word: str, target: Section) -> str:
         return noun_lemma(word) if target == "object" else verb_lemma(word) if target == "action" else word
