@@ -1,0 +1,95 @@
+"""Pretrains the world's base model by plain contrastive learning on noisy captions, and scores it on validation scenes.
+
+    python runs/world_base.py OUT            # minutes on a GPU; OUT/run/model is the base model
+    python runs/world_base.py OUT --steps 20 --scenes 2000 --batch 64 --device cpu    # does it run?
+
+Nothing is downloaded or written beside OUT: training pictures are drawn when they are read. The test sets are
+not touched here; score them once, with `equipoise eval hf:OUT/run/model --bench world-swap,...`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+
+from equipoise.evaluation import evaluate
+from equipoise.files import write_json
+from equipoise.items import Item
+from equipoise.models import load_model
+from equipoise.train.data import Part
+from equipoise.train.loop import train
+from equipoise.train.losses import Sum, clip_loss
+from equipoise.train.recipe import Recipe
+from equipoise.world import model as world
+from equipoise.world.splits import TESTS, UNSEEN, DrawnImages, PretrainingItems, world_items, write_world
+
+CHUNK = 2000
+VALIDATION = 2000  # items of each validation set
+
+
+def recipe(steps: int, batch: int) -> Recipe:
+    return Recipe(
+        name="world_base",
+        citation="Radford et al. 2021, Learning Transferable Visual Models From Natural Language Supervision",
+        loss=partial(Sum, {"clip": (1, clip_loss)}),
+        batch_size=batch,
+        max_steps=steps,
+        lr=world.PRETRAINING["lr"],
+        warmup_steps=min(int(world.PRETRAINING["warmup_steps"]), steps),
+        grad_clip=1.0,
+        seed=int(world.PRETRAINING["seed"]),
+    )
+
+
+def _chunk(total: int, start: int) -> list[Item]:
+    return PretrainingItems(total, int(world.PRETRAINING["seed"]))[start : start + CHUNK]
+
+
+def pretraining_items(total: int) -> list[Item]:
+    with get_context("spawn").Pool(os.cpu_count()) as pool:
+        chunks = pool.map(partial(_chunk, total), range(0, total, CHUNK))
+    return [item for chunk in chunks for item in chunk]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("out", type=Path)
+    for name in ("scenes", "steps", "batch"):
+        parser.add_argument(f"--{name}", type=int, default=world.PRETRAINING[name])
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--workers", type=int, default=os.cpu_count())
+    arguments = parser.parse_args()
+    out: Path = arguments.out
+    started = time.monotonic()
+
+    world.save(world.build_model(int(world.PRETRAINING["seed"])), out / "untrained")
+    parts = [Part(pretraining_items(arguments.scenes), DrawnImages())]
+    folder = train(
+        recipe(arguments.steps, arguments.batch),
+        parts,
+        load_model(f"hf:{out / 'untrained'}", device=arguments.device),
+        out / "run",
+        device=arguments.device,
+        workers=arguments.workers,
+    )
+    trained = time.monotonic()
+
+    base = load_model(f"hf:{folder}", device=arguments.device)
+    found = {}
+    for test in (*TESTS, *UNSEEN):
+        items = list(world_items("validation", VALIDATION, 0, (test,)))
+        write_world(items, out / "world", f"validation-{test}")
+        found[test] = evaluate(base, items, images=out / "world", name=f"validation-{test}").numbers
+        numbers = "  ".join(
+            f"{name} {100 * found[test][name]:.1f}" for name in ("original", "augmented", "brittleness")
+        )
+        print(f"{test:20} {numbers}")
+    write_json(out / "validation.json", {"seconds": round(trained - started), "scores": found})
+
+
+if __name__ == "__main__":
+    main()
