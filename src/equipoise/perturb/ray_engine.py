@@ -7,6 +7,7 @@ name and the driver's memory stays flat. All machines must see the output folder
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -40,7 +41,8 @@ def run_ray(
         _start(ray, workers)
     try:
         ray.data.DataContext.get_current().enable_progress_bars = False
-        rows = ray.data.from_items(files, override_num_blocks=len(files))
+        # Enough blocks to keep all busy to the end, few enough for the driver to keep track of.
+        rows = ray.data.from_items(files, override_num_blocks=min(len(files), 100 * workers))
         done = rows.map(_Work(setup, parts), num_cpus=1, concurrency=workers)
         for row in done.iter_rows():
             counts = json.loads(row["counts"])
@@ -57,8 +59,6 @@ def run_ray(
 
 
 def _start(ray: Any, workers: int) -> None:
-    import os
-
     if os.environ.get("RAY_ADDRESS"):
         ray.init(log_to_driver=False, logging_level="ERROR")
     else:

@@ -1,0 +1,104 @@
+"""Speed and memory of `equipoise perturb`: captions a second on N cores, and peak memory from few captions to many.
+
+    python bench/perturb.py --captions COCO.json [--workers 2] [--sizes 10000,600000] [--recipes balanced]
+
+The captions of the file are repeated (as new images) until there are enough. Every run is a process of its own, so that
+its peak memory is its own. On a busy machine read the captions a second of CPU, which other work disturbs less.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from itertools import count
+from pathlib import Path
+
+from equipoise.perturb.engine import perturb_file
+from equipoise.perturb.readers import read_captions
+from equipoise.perturb.setup import Setup
+
+FLAT = 1.25  # the larger run may need so much more memory than the smaller one
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--captions", required=True, type=Path)
+    parser.add_argument("--recipes", default="hard_positives_rules,balanced")
+    parser.add_argument("--sizes", default="10000,600000")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--one", nargs=3, metavar=("RECIPE", "CAPTIONS", "OUT"), help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.one:
+        measure(*arguments.one, arguments.workers)
+        return
+    sizes = [int(size) for size in arguments.sizes.split(",")]
+    print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, {arguments.workers} workers")
+    print(f"{'recipe':<24}{'captions':>10}{'captions/s':>12}{'per CPU s':>11}{'main MB':>9}{'worker MB':>11}  memory")
+    steady = True
+    with tempfile.TemporaryDirectory() as folder:
+        for recipe in arguments.recipes.split(","):
+            first = None
+            for size in sizes:
+                path = repeated(arguments.captions, size, Path(folder) / f"{size}.jsonl")
+                found = run(recipe, path, Path(folder) / "items.jsonl", arguments.workers)
+                peak = found["main_mb"] + arguments.workers * found["worker_mb"]
+                first = first or peak
+                steady &= peak <= FLAT * first
+                print(
+                    f"{recipe:<24}{size:>10,}{found['rate']:>12,.0f}{found['cpu_rate']:>11,.0f}{found['main_mb']:>9,.0f}"
+                    f"{found['worker_mb']:>11,.0f}  {peak / first:.2f} of the first",
+                    flush=True,
+                )
+    print("memory is flat" if steady else f"memory GROWS: more than {FLAT} of the smallest run")
+    sys.exit(0 if steady else 1)
+
+
+def repeated(captions: Path, size: int, path: Path) -> Path:
+    """`size` captions as JSONL: those of the file again and again, each time of other images."""
+    if path.exists():
+        return path
+    groups = list(read_captions(captions))
+    with path.open("w", encoding="utf-8") as handle:
+        left = size
+        for turn in count():
+            for number, group in enumerate(groups):
+                texts = [record.text for record in group.records][:left]
+                handle.write(json.dumps({"image": f"{turn}/{number}.jpg", "caption": texts}) + "\n")
+                left -= len(texts)
+                if not left:
+                    return path
+    raise AssertionError
+
+
+def run(recipe: str, captions: Path, out: Path, workers: int) -> dict[str, float]:
+    command = [sys.executable, __file__, "--captions", str(captions), "--workers", str(workers)]
+    done = subprocess.run([*command, "--one", recipe, str(captions), str(out)], stdout=subprocess.PIPE, check=True)
+    found: dict[str, float] = json.loads(done.stdout)
+    return found
+
+
+def measure(recipe: str, captions: str, out: str, workers: int) -> None:
+    started = time.monotonic()
+    report = perturb_file(captions, out, Setup(recipe), workers=workers)
+    seconds = time.monotonic() - started
+    mine, theirs = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    cpu = sum(usage.ru_utime + usage.ru_stime for usage in (mine, theirs))
+    found = {
+        "rate": report["captions"] / seconds,
+        "cpu_rate": report["captions"] / cpu,
+        "main_mb": mine.ru_maxrss / 1024,
+        "worker_mb": theirs.ru_maxrss / 1024,  # the largest of them
+    }
+    Path(out).unlink()
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()
