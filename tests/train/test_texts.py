@@ -78,6 +78,30 @@ def test_packed_equals_padded(tiny_model, attention):
         torch.testing.assert_close(ours, theirs, rtol=0, atol=tolerance)
 
 
+def test_recorded_towers_give_the_same_for_any_number_of_rows(tiny_model, monkeypatch):
+    """Without a GPU the recording itself cannot run; the rounding to fixed shapes can."""
+    recorded = []
+
+    def record(module, samples, allow_unused_input):
+        recorded.append([tuple(sample.shape) for sample in samples])
+        return module
+
+    monkeypatch.setattr(torch.cuda, "make_graphed_callables", record)
+    model = tiny_model()
+    network = model.network.double()
+    plain, graphed = (Towers(network, model.preprocess, graphed=graphed) for graphed in (False, True))
+    for count in (3, 16, 20):
+        pixels = torch.randint(256, (count, 16, 16, 3), dtype=torch.uint8)
+        torch.testing.assert_close(graphed.images(pixels)[0], plain.images(pixels)[0], rtol=0, atol=1e-12)
+        chunk = pack(_ragged(count, 24, 90, model.end_id), 32)
+        ours, theirs = graphed.texts(chunk)[0], plain.texts(chunk)[0]
+        torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-12)
+        gradients = [torch.autograd.grad(t[:, 0].sum(), list(network.text_model.parameters())) for t in (ours, theirs)]
+        for one, other in zip(*gradients, strict=True):
+            torch.testing.assert_close(one, other, rtol=0, atol=1e-11)
+    assert [shapes[0][0] for shapes in recorded if len(shapes) == 1] == [16, 32]  # images; 3 and 16 share one
+
+
 def test_token_features_are_those_of_the_padded_form(tiny_model):
     model = tiny_model()
     ids = _ragged(10, 20, 90, model.end_id)

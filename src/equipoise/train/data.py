@@ -59,7 +59,7 @@ class Batch:
         return self._mapped(lambda tensor: tensor.to(device, non_blocking=True))
 
     def pin_memory(self) -> Batch:
-        """What the loader calls before a GPU reads the batch."""
+        """In memory from which a GPU copies while the processor goes on."""
         return self._mapped(lambda tensor: tensor.pin_memory())
 
     def _mapped(self, change: Callable[[Tensor], Tensor]) -> Batch:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import copy
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -101,14 +102,16 @@ def _parts(items: Sequence[Item] | Sequence[Part], images: str | Path | ImageSou
 
 @contextmanager
 def _determinism() -> Iterator[None]:
-    """The same bytes each time, as far as the device can (torch warns where it cannot)."""
+    """The same bytes each time, as far as the device can; what cannot is not worth a warning every step."""
     before = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
     filled = torch.utils.deterministic.fill_uninitialized_memory  # type: ignore[attr-defined]
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     torch.use_deterministic_algorithms(True, warn_only=True)
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*(non-)?deterministic", category=UserWarning)
+            yield
     finally:
         torch.use_deterministic_algorithms(before[0], warn_only=before[1])
         torch.utils.deterministic.fill_uninitialized_memory = filled  # type: ignore[attr-defined]
@@ -148,7 +151,13 @@ class _Run:
             add_lora(self.network, recipe.lora, recipe.seed)
         self.loss = recipe.loss()
         self.optimizer = adamw(self.network, recipe)
-        self.towers = Towers(self.network, model.preprocess, tokens=recipe.needs.tokens, compiled=compiled)
+        self.towers = Towers(
+            self.network,
+            model.preprocess,
+            tokens=recipe.needs.tokens,
+            compiled=compiled,
+            graphed=compiled and on_gpu and chunk is None,
+        )
         self.data = TrainingData(
             parts,
             recipe.needs,
@@ -227,9 +236,10 @@ class _Run:
             sampler=ahead,
             num_workers=self.workers,
             prefetch_factor=4,
-            pin_memory=self.device.type == "cuda",
         )
-        yield from (batch.to(self.device) for batch in loader)
+        for batch in loader:
+            # pinned here and not by the loader's thread, which would disturb the recording of CUDA graphs
+            yield (batch.pin_memory() if self.device.type == "cuda" else batch).to(self.device)
 
     def _update(self, batch: Batch, watch: Watch) -> None:
         rate = learning_rate(self.recipe, self.step, self.steps)

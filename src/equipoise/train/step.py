@@ -24,7 +24,7 @@ def backward(towers: Towers, loss: StatefulLoss, batch: Batch, seed: int = 0) ->
     `seed` makes dropout, if a model has any, a function of the step, the same in both passes of a chunk.
     """
     whole = len(batch.pixels) == 1 and len(batch.texts) == 1
-    precision = torch.autocast("cuda", torch.bfloat16, enabled=batch.pixels[0].is_cuda)
+    precision = torch.autocast("cuda", torch.bfloat16, enabled=batch.pixels[0].is_cuda, cache_enabled=False)
     if whole:
         torch.manual_seed(seed)
         with precision:
