@@ -17,7 +17,7 @@ from equipoise.world.sentences import Sentence, Thing, text, thing_of
 from equipoise.world.truth import holds
 from equipoise.world.words import ATTRIBUTES, FAMILIES, RELATIONS, Word, common, seen, unseen
 
-FAMILY_WEIGHTS = {"colour": 3, "texture": 2, "size": 1}  # how often each attribute is the one that is changed
+FAMILY_WEIGHTS = {"colour": 3, "texture": 1, "size": 1}  # how often each attribute is the one that is changed
 CONFUSABLE = 0.5  # share of attribute negatives that take the value of another thing in the picture
 RARE = 0.5  # share of negatives that name the wrong value by a rare word
 MENTIONED = 0.35  # chance that another attribute is mentioned besides
