@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
-from transformers import CLIPConfig, CLIPModel, CLIPTokenizer
+from transformers import CLIPConfig, CLIPModel, CLIPTokenizer, SiglipConfig, SiglipModel
 
 from equipoise.items import Edit, ImageRef, Item, texts
 from equipoise.models.clip import ClipModel
@@ -69,6 +69,23 @@ def tiny_model() -> Callable[..., ClipModel]:
                 if parameter.ndim >= 2:
                     parameter.mul_(8)
         return ClipModel("tiny", network, tokenizer, clip_preprocess(16), device="cpu")
+
+    return make
+
+
+@pytest.fixture
+def tiny_siglip() -> Callable[[], ClipModel]:
+    """Makes a random SigLIP, whose text tower is not causal and whose loss has a bias."""
+
+    def make() -> ClipModel:
+        torch.manual_seed(0)
+        tokenizer = _tokenizer()
+        tower = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
+        text = {**tower, "vocab_size": len(tokenizer), "max_position_embeddings": 24, "projection_size": 16}
+        network = SiglipModel(
+            SiglipConfig(text_config=text, vision_config={**tower, "image_size": 16, "patch_size": 8})
+        )
+        return ClipModel("siglip", network, tokenizer, clip_preprocess(16), device="cpu")
 
     return make
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import socket
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -36,15 +37,19 @@ CASES = {
 
 
 def in_two(work: Callable[[], None], folder: Path, seconds: int = 60) -> None:
-    """Run `work` in two forked processes joined by gloo; fails with their traceback."""
+    """Run `work` in two forked processes with the variables torchrun sets; fails with their traceback."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
 
     def one(rank: int) -> None:
         code = 1
         try:
             torch.set_num_threads(1)
-            dist.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=2)
+            os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": "2"}
+            os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
             work()
-            dist.destroy_process_group()
+            assert not dist.is_initialized()
             code = 0
         except BaseException:
             (folder / f"error-{rank}").write_text(traceback.format_exc())
@@ -102,8 +107,9 @@ def test_two_processes_find_what_one_finds(tiny_model, tiny_items, tmp_path, mon
     wanted, state, _ = _gradients(tiny_model(), items, images, case, None)
 
     def work() -> None:
-        found, found_state, batch = _gradients(tiny_model(), items, images, case, chunk)
-        torch.save((found, found_state, batch.ids), tmp_path / f"found-{dist.get_rank()}.pt")
+        with distributed.started(torch.device("cpu")):
+            found, found_state, batch = _gradients(tiny_model(), items, images, case, chunk)
+            torch.save((found, found_state, batch.ids), tmp_path / f"found-{distributed.rank()}.pt")
 
     in_two(work, tmp_path)
     ids = []

@@ -140,7 +140,7 @@ def test_only_matrices_decay_and_the_scale_is_held(run, tiny_model):
     with torch.no_grad():
         network.logit_scale.fill_(9.0)
     clamp_scale(network, 100.0)
-    assert float(network.logit_scale.exp()) == pytest.approx(100)
+    assert float(network.logit_scale.detach().exp()) == pytest.approx(100)
 
 
 def test_the_learning_rate_warms_up_and_ends_near_zero():
@@ -263,7 +263,8 @@ def test_unreadable_images_are_counted_and_listed(run, tmp_path, capsys):
     (tmp_path / "images" / "003.png").write_bytes(b"")
     run(show=True)
     assert "1 images could not be read" in capsys.readouterr().err
-    assert (tmp_path / "out" / "skipped_images.txt").read_text().startswith("item-3: 003.png: ")
+    (line,) = (tmp_path / "out" / "skipped_images.txt").read_text().splitlines()  # two epochs, said once
+    assert line.startswith("item-3: 003.png: ")
 
 
 def test_the_run_is_described(run, tmp_path):

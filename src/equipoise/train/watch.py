@@ -33,18 +33,19 @@ class Watch:
 
     def __init__(self, checkpoints: Checkpoints, log: RunLog, every: int) -> None:
         self.checkpoints, self.log, self.every = checkpoints, log, every
-        self.skipped: list[str] = []
         self.skipped_path = checkpoints.out / "skipped_images.txt"
+        known = self.skipped_path.read_text(encoding="utf-8").splitlines() if self.skipped_path.exists() else []
+        self.skipped = set(known)
         self._pending: list[_Pending] = []
         self._first: list[float] = []
 
     def step(self, step: int, epoch: int, batch: Batch, values: dict[str, Tensor], rate: float) -> None:
         self._pending.append(_Pending(step, epoch, batch.ids, values, rate))
-        new = [line for line in batch.skipped if line not in self.skipped]
-        if new:
-            self.skipped += new
+        lines = dict.fromkeys(" ".join(line.split()) for line in batch.skipped)
+        if new := [line for line in lines if line not in self.skipped]:
+            self.skipped.update(new)
             with self.skipped_path.open("a", encoding="utf-8") as handle:
-                handle.writelines(line.replace("\n", " ") + "\n" for line in new)
+                handle.writelines(line + "\n" for line in new)
         if len(self._pending) >= self.every:
             self.flush()
 
