@@ -110,14 +110,25 @@ def test_killed_at_random_moments(captions: Path, whole: tuple[bytes, dict[str, 
 def test_workers_leave_when_the_main_process_is_killed(captions: Path, tmp_path: Path) -> None:
     out = tmp_path / "items.jsonl"
     run = subprocess.Popen([sys.executable, "-c", RUN, str(captions), str(out), "2"], stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 30
-    while run.poll() is None and not (workers := children(run.pid)) and time.monotonic() < deadline:
-        time.sleep(0.01)
+    workers, deadline = [], time.monotonic() + 30
+    while run.poll() is None and time.monotonic() < deadline:
+        workers = children(run.pid)  # two, and Python's resource tracker
+        if len(workers) > 2 and list(Parts(out).folder.glob("*.jsonl")):
+            break
+        time.sleep(0.005)
+    assert run.poll() is None and len(workers) > 2
     os.kill(run.pid, signal.SIGKILL)
     run.wait()
-    while time.monotonic() < deadline and any(Path(f"/proc/{number}").exists() for number in workers):
-        time.sleep(0.05)
-    assert not any(Path(f"/proc/{number}").exists() for number in workers)
+    while time.monotonic() < deadline and any(map(alive, workers)):
+        time.sleep(0.02)
+    assert not any(map(alive, workers))
+
+
+def alive(number: int) -> bool:
+    try:
+        return Path(f"/proc/{number}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 def children(parent: int) -> list[int]:

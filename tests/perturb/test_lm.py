@@ -16,7 +16,7 @@ from equipoise.perturb.setup import Setup
 from equipoise.perturb.sources.causal_lm import CausalLM
 from equipoise.perturb.sources.masked_lm import MaskedLM, folder_hash
 
-WORDS = "a an the on and dog dogs hound animal cat elephant ran quickly red blue sits runs mat table".split()
+WORDS = "a an the on under and dog dogs hound animal cat elephant ran quickly red blue sits runs mat table".split()
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 VOCABULARY = {word: number for number, word in enumerate([*SPECIAL, *WORDS, "##s", "42", ".", "[unused1]"])}
 
@@ -80,6 +80,11 @@ def test_each_target_has_its_part_of_speech(tmp_path: Path) -> None:
     assert guesses(source, "a red dog sits", "object") == [("dog", "cat")]
 
 
+def test_a_preposition_is_not_replaced_by_itself(tmp_path: Path) -> None:
+    source = MaskedLM(save_bert(tmp_path, ["on", "under", "cat"]), guesses=3)
+    assert guesses(source, "a dog on the mat", "relation") == [("on", "under")]
+
+
 def test_a_caption_without_such_a_word_gives_nothing(tmp_path: Path) -> None:
     source = MaskedLM(save_bert(tmp_path, ["blue"]))
     assert guesses(source, "a dog on the mat", "attribute") == []
@@ -113,7 +118,8 @@ def test_pieces_are_known_in_vocabularies_that_mark_beginnings(tmp_path: Path) -
     vocabulary = made.get_vocab()
     beginning = next(piece for piece in vocabulary if piece.startswith("Ġ") and piece[1:] in WORDS and len(piece) > 3)
     assert source._whole_word(vocabulary[beginning]) == beginning[1:]
-    assert source._whole_word(vocabulary["a"]) is None
+    inner = next(piece for piece in vocabulary if piece.isascii() and piece.isalpha() and len(piece) > 1)
+    assert source._whole_word(vocabulary[inner]) is None
     assert source._whole_word(vocabulary["<mask>"]) is None
 
 

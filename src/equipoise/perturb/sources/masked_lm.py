@@ -70,11 +70,11 @@ class MaskedLM:
     def _whole_word(self, number: int) -> str | None:
         """The token as a word in lower case; None for pieces of words, marks, numbers and special tokens."""
         piece: str = self._tokenizer.convert_ids_to_tokens(number)
-        if number in self._tokenizer.all_special_ids or piece.startswith("##"):
+        if number in self._tokenizer.all_special_ids:
             return None
         if self._marks_beginnings and piece[:1] not in {"Ġ", "▁"}:
             return None
-        word = self._tokenizer.decode([number]).strip()
+        word = self._tokenizer.decode([number]).strip()  # WordPiece leaves the ## of a piece, which is no letter
         return word.lower() if word.isascii() and word.isalpha() and len(word) > 1 else None
 
     @functools.cached_property
