@@ -12,6 +12,7 @@ and the report says where and why.
 from __future__ import annotations
 
 import csv
+import functools
 import json
 import re
 import tarfile
@@ -79,12 +80,14 @@ def clean(text: Any) -> tuple[str, str]:
     text = " ".join(text.replace("\ufeff", "").split())
     if not text:
         return "", "empty"
+    if text.isascii() and text.isprintable():  # nearly all captions; what follows takes longer
+        return (text, "") if _LATIN.search(text) else ("", "no words")
     if _CONTROL.search(text):
         return "", "control characters"
     letters = sum(map(str.isalpha, text))
     if not letters:
         return "", "no words"
-    if not text.isascii() and len(_LATIN.findall(text)) * 2 < letters:
+    if len(_LATIN.findall(text)) * 2 < letters:
         return "", "not in Latin letters"  # rules, word lists and prompts are for English
     return text, ""
 
@@ -99,8 +102,11 @@ def _image(value: Any) -> tuple[str | None, str]:
         value = value.get("path")
     if value is None or value == "":
         return None, ""
-    if not isinstance(value, str):
-        return None, "the image is not a path"
+    return _image_path(value) if isinstance(value, str) else (None, "the image is not a path")
+
+
+@functools.lru_cache(maxsize=256)  # the captions of an image follow each other
+def _image_path(value: str) -> tuple[str | None, str]:
     if _SURROGATE.search(value):
         return None, "the image's path is not UTF-8"
     try:
