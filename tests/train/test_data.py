@@ -166,6 +166,7 @@ def test_place_counts_steps_through_epochs(tiny_model, tiny_items, tmp_path):
     assert len(data) == 12
     assert [data.place(step) for step in (0, 3, 4, 11)] == [(0, 0), (0, 3), (1, 0), (2, 3)]
     assert len(_data(tiny_items(24), tiny_model(), tmp_path / "images", batch=5, steps=7)) == 7
+    assert len(_data(tiny_items(24), tiny_model(), tmp_path / "images", batch=5, steps=70, epochs=3)) == 12
 
 
 def test_long_texts_are_cut_and_keep_their_end(tiny_model, tmp_path):
@@ -253,9 +254,16 @@ def test_the_cache_holds_what_fits_and_no_more(tiny_model, tiny_items, tmp_path,
     one = 3 * 16 * 16
     monkeypatch.setattr("equipoise.train.data.CACHE_BYTES", 3 * one)
     data = _data(items, model, tmp_path / "images")
-    assert not data.fits_in_memory()
     first = data[0].pixels[0].clone()
     assert len(data._images) == 3
     np.testing.assert_array_equal(data[0].pixels[0], first)
-    monkeypatch.setattr("equipoise.train.data.CACHE_BYTES", 8 * one)
-    assert data.fits_in_memory()
+
+
+@pytest.mark.parametrize(("crop", "size"), [(None, 16 * 16 * 3), ((0.5, 1.0), 18 * 20 * 3)])
+def test_whether_all_images_fit_is_judged_by_what_is_kept(tiny_model, tmp_path, monkeypatch, crop, size):
+    for number in range(8):
+        Image.new("RGB", (20, 18)).save(tmp_path / f"{number}.png")
+    items = [Item(id=str(n), image=ImageRef(path=f"{n}.png"), caption="a cat") for n in range(8)]
+    for room, fits in ((8 * size, True), (8 * size - 1, False), (1, False)):
+        monkeypatch.setattr("equipoise.train.data.CACHE_BYTES", room)
+        assert _data(items, tiny_model(), tmp_path, needs=Needs(), crop=crop).fits_in_memory() == fits

@@ -31,7 +31,7 @@ from equipoise.train.sources import ImageSource
 from equipoise.train.texts import PackedTexts, pack, row_length
 
 CACHE_BYTES = 1 << 30  # images are kept ready in memory as long as all of them together fit
-KEPT_TEXTS = 500_000  # tokenized texts kept for the next epoch
+KEPT_TEXTS = 200_000  # tokenized texts kept for the next epoch, by each worker
 MISSING = -1
 
 
@@ -126,6 +126,7 @@ class TrainingData(torch.utils.data.Dataset[Batch]):
         self._offsets = [0, *accumulate(len(part.items) for part in parts)]
         self._distinct = [_key(item) for item in self.items] if needs.distinct_images else None
         self._epoch: tuple[int, list[NDArray[np.int64]]] | None = None
+        self.keeps_images = True  # workers would each keep their own
         self._images: dict[Hashable, NDArray[Any]] = {}
         self._image_bytes = 0
         self.first_steps = self._count_steps(epochs, steps)
@@ -139,10 +140,9 @@ class TrainingData(torch.utils.data.Dataset[Batch]):
                 f"choose a smaller batch (--batch {max(1, len(set(map(_key, self.items))) // 2)})"
             )
         first = [0]
-        while len(first) <= epochs if steps is None else first[-1] < steps:
+        while len(first) <= epochs and (steps is None or first[-1] < steps):
             first.append(first[-1] + len(self._batches(len(first) - 1)))
-        if steps is not None:
-            first[-1] = steps
+        first[-1] = first[-1] if steps is None else min(first[-1], steps)
         return first
 
     def __len__(self) -> int:
@@ -240,7 +240,7 @@ class TrainingData(torch.utils.data.Dataset[Batch]):
         return decode_image(self.parts[part].images.read(reference.path), reference)
 
     def _keep(self, key: Hashable, pixels: NDArray[Any]) -> NDArray[Any]:
-        if self._image_bytes + pixels.nbytes <= CACHE_BYTES:
+        if self.keeps_images and self._image_bytes + pixels.nbytes <= CACHE_BYTES:
             self._image_bytes += pixels.nbytes
             self._images[key] = pixels
         return pixels
@@ -249,10 +249,10 @@ class TrainingData(torch.utils.data.Dataset[Batch]):
         """Whether all images would fit the cache, judged by the first that can be read."""
         for index in range(len(self.items)):
             try:
-                size = self._pixels(index, 0).nbytes
+                self._pixels(index, 0)
             except ImageProblem:
                 continue
-            return size * len({_key(item) for item in self.items}) <= CACHE_BYTES
+            return 0 < self._image_bytes * len({_key(item) for item in self.items}) <= CACHE_BYTES
         raise UserError(f"none of the {len(self.items)} images could be read; is the image folder the right one?")
 
 

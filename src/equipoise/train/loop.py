@@ -80,9 +80,9 @@ def train(
     """
     where = distributed.local_device(torch.device(pick_device(device)))
     parts = _parts(items, images)
-    changed: dict[str, Any] = {"epochs": epochs, "max_steps": steps, "batch_size": batch, "seed": seed}
-    if epochs is not None and steps is None:
-        recipe = replace(recipe, max_steps=None)
+    if epochs is not None or steps is not None:  # so many steps need at most as many epochs
+        recipe = replace(recipe, epochs=epochs or steps or 0, max_steps=steps)
+    changed: dict[str, Any] = {"batch_size": batch, "seed": seed}
     recipe = replace(recipe, **{name: value for name, value in changed.items() if value is not None})
     check_items(recipe, parts, model)
     with distributed.started(where), _determinism():
@@ -173,6 +173,7 @@ class _Run:
             crop=crop,
         )
         self.workers = self._workers(workers)
+        self.data.keeps_images = self.workers == 0
         self.steps = len(self.data)
         self.step = 0
         self.metrics: dict[str, float] = {}

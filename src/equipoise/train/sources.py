@@ -82,8 +82,9 @@ class TarImages:
 class ParquetImages:
     """Rows of Parquet files with an image column as the hub writes them: {bytes, path} or plain bytes.
 
-    The name is the struct's `path`, or the column `path`. The files are held memory-mapped by pyarrow; a
-    row group is decoded when one of its images is read, and the last one is kept.
+    The name is the struct's `path`, or the column `path`. Parquet cannot read one row: each image costs
+    the reading of its row group (the hub writes 100 images to one), unless it follows one of the same
+    group. Tar shards are the faster choice for shuffled training.
     """
 
     def __init__(self, files: Sequence[str | Path]) -> None:
