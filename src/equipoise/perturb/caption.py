@@ -7,6 +7,8 @@ edit a part of them: "within front of" and "hot cat" cannot be written at all.
 from __future__ import annotations
 
 import functools
+import itertools
+import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -46,6 +48,7 @@ class NounPhrase(NamedTuple):
         return self.head + 1
 
 
+_WORD = re.compile(r"[\w'’-]+")
 _BE = frozenset("is are was were be been being 's 're am".split())
 _CLAUSE = frozenset("that which who whom whose where while when as because if though although but so than".split())
 _ARTICLES = (["a"], ["an"], ["the"], ["some"])
@@ -120,7 +123,8 @@ class Caption:
 
     @functools.cached_property
     def tokens(self) -> tuple[Token, ...]:
-        return tuple(tag(self.text))
+        quiet = self.text.lower()  # a shouted caption would be read as one long name
+        return tuple(tag(quiet if self.text.isupper() and len(quiet) == len(self.text) else self.text))
 
     @functools.cached_property
     def units(self) -> tuple[Unit, ...]:
@@ -145,7 +149,8 @@ class Caption:
             if word == "orange" and words[place + 1 : place + 2] == ["and"] and words[place + 2 : place + 3] in _ARTICLES:
                 kind = "noun"  # an orange and a banana
             lemma = noun_lemma(word) if kind == "noun" else verb_lemma(word) if kind == "verb" else word
-            yield Unit(token.text, word, token.start, token.end, kind, lemma, token.pos)
+            text = self.text[token.start : token.end]
+            yield Unit(text, word, token.start, token.end, kind, lemma, token.pos)
             place += 1
 
     @functools.cached_property
@@ -264,7 +269,12 @@ class Caption:
 
 @functools.lru_cache(maxsize=1024)  # the captions of an image come one after the other and share their others
 def _words_of(text: str) -> frozenset[str]:
-    return Caption(text).words
+    """Words, their lemmas as nouns and as verbs, and pairs of neighbours; no tagging, which would double the cost."""
+    words = _WORD.findall(text.lower())
+    nouns = [noun_lemma(word) for word in words]
+    pairs = [f"{first} {second}" for first, second in itertools.pairwise(words)]
+    lemmas = [f"{first} {second}" for first, second in zip(words, nouns[1:], strict=False)]
+    return frozenset((*words, *nouns, *map(verb_lemma, words), *pairs, *lemmas))
 
 
 _PLURAL_OF = frozenset("couple pair herd flock group".split())

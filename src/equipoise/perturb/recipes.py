@@ -42,6 +42,7 @@ class Slot:
 
     name: str
     ops: tuple[Op, ...]
+    unless: str | None = None  # a kind: the slot is only for captions that have none of it yet
 
 
 @dataclass(frozen=True)
@@ -81,14 +82,16 @@ def perturb_caption(recipe: Recipe, caption: Caption, seed: int = 0) -> Perturbe
         return result
     seen = {caption.text}
     filled: list[Candidate] = []
+    rng = _generator(seed, recipe.name, caption.text)
     for slot in recipe.slots:
-        rng = _generator(seed, recipe.name, slot.name, caption.text)
+        if slot.unless and any(candidate.kind == slot.unless for candidate in filled):
+            continue
         found = _first_kept(recipe, slot, caption, rng, seen, result)
         if found is not None:
             seen.add(found.text)
             filled.append(found)
     if recipe.pick is not None and len(filled) > recipe.pick:
-        filled = _generator(seed, recipe.name, "pick", caption.text).sample(filled, recipe.pick)
+        filled = rng.sample(filled, recipe.pick)
     for candidate in filled:
         (result.positives if candidate.kind == "positive" else result.negatives).append(candidate)
     return result
@@ -120,8 +123,8 @@ def _generator(*parts: object) -> random.Random:
 # ---------------------------------------------------------------------------- the recipes
 
 
-def _positive(target: Section) -> Slot:
-    return Slot(f"positive {target}", (functools.partial(replace_positive, target=target),))
+def _matched_positive(target: Section) -> Slot:
+    return Slot(f"positive {target}", (functools.partial(replace_positive, target=target, strict=True),))
 
 
 def _negative(target: Section) -> Slot:
@@ -156,8 +159,9 @@ RECIPES: dict[str, Recipe] = {
             "balanced",
             "A positive and a negative of every type that applies, all checked, matched in type and word frequency.",
             (
-                *(slot(target) for target in SECTIONS for slot in (_positive, _negative)),
+                *(slot(target) for target in SECTIONS for slot in (_matched_positive, _negative)),
                 _SWAP_POSITIVE,
+                Slot("positive replace", (_one_positive,), unless="positive"),
                 Slot("negative swap", (swap_attributes, swap_alike)),
             ),
             (_LEXICON,),

@@ -212,9 +212,13 @@ def _opens_list(caption: Caption, left: NounPhrase) -> bool:
 def _is_compound_tail(caption: Caption, left: NounPhrase, right: NounPhrase) -> bool:
     """surf and bogey boards: the left noun may modify the right head."""
     units = caption.units
-    bare = right.core == right.start
     nouns = sum(units[i].kind == "noun" for i in range(right.start, right.end))
-    return bare and nouns > 1 and left.start == left.head and not caption.is_plural(left)
+    if units[left.start].kind == "number" and units[left.head].pos == "NN" and nouns > 1:
+        return True  # three adult and two child skiers
+    bare = right.core == right.start
+    compound = nouns > 1 or (" " in units[right.head].lemma and caption.is_plural(right))
+    compound = compound or (right.head > right.core and units[left.head].pos == "NN" and not _is_mass(units[left.head]))
+    return bare and compound and left.start == left.head and not caption.is_plural(left)  # auto and pedestrian traffic
 
 
 def _right_end(caption: Caption, left: NounPhrase, right: NounPhrase) -> int | None:
@@ -294,7 +298,7 @@ def _left_start(caption: Caption, left: NounPhrase, right: NounPhrase, right_end
             return None
         outer_head = units[outer.head].lemma
         right_of = right_end > right.end
-        own = units[right.start].word in {"a", "an", "the"} or units[right.start].kind == "number"
+        own = right.core > right.start
         if right_of:
             pair = {outer_head, units[right.head].lemma}
             if pair <= _CONTAINERS or pair <= COLLECTIVES or len(pair) == 1:

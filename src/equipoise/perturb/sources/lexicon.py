@@ -191,6 +191,16 @@ def _matches(caption: Caption, section: Section, index: dict[str, list[_Rule]]) 
                     yield match, rule
 
 
+@functools.cache
+def _way_back(section: Section, exclusive_set: bool, source: str, to: str, pos: str) -> int:
+    """How common all that may replace `source` is, if `to` is among it; else 0: there is no way back."""
+    index = _exclusive_index(section) if exclusive_set else _synonym_index(section)
+    targets = {
+        entry.text for rule in index.get(source.split()[0], ()) if rule.entry.text == source for entry in rule.targets
+    }
+    return sum(count(inflect(target, pos)) for target in targets) if to in targets else 0
+
+
 class Lexicon:
     """The default source."""
 
@@ -209,18 +219,25 @@ class Lexicon:
         longest = {start: max(end for s, end in best if s == start) for start, _ in best}
         for match, rule in found:
             if best[match.start, match.end] == rule.rank and longest[match.start] == match.end:
-                yield from self._written(caption, target, match, rule)
+                yield from self._written(caption, target, match, rule, True)
 
     def _proposals(self, caption: Caption, target: Section, index: dict[str, list[_Rule]]) -> Iterator[Proposal]:
         for match, rule in _matches(caption, target, index):
-            yield from self._written(caption, target, match, rule)
+            yield from self._written(caption, target, match, rule, False)
 
-    def _written(self, caption: Caption, target: Section, match: Match, rule: _Rule) -> Iterator[Proposal]:
+    def _written(
+        self, caption: Caption, target: Section, match: Match, rule: _Rule, exclusive_set: bool
+    ) -> Iterator[Proposal]:
         start, end = caption.units[match.start].start, caption.units[match.end - 1].end
+        here = caption.text[start:end].lower()
+        pos = "" if rule.entry.exact else match.pos
+        total = sum(count(inflect(entry.text, pos)) for entry in rule.targets)
         for entry in rule.targets:
-            to = entry.text if rule.entry.exact or not match.pos else inflect(entry.text, match.pos)
-            if to != caption.text[start:end].lower():
-                yield Proposal(start, end, to, target, self.name, float(count(to)))
+            to = inflect(entry.text, pos)
+            if to != here:
+                back = _way_back(target, exclusive_set, entry.text, rule.entry.text, pos)
+                # there: common(here) * common(to) / total; back: common(to) * common(here) / back
+                yield Proposal(start, end, to, target, self.name, float(count(to)), total / back if back else 0.0)
 
 
 __all__ = ["SECTIONS", "Lexicon"]

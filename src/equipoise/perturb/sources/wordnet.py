@@ -70,7 +70,7 @@ class WordNet:
             score = math.log1p(tagged) - 0.1 * rank
             if letter == "n":
                 score += 2.0 if self.data.synsets[synset].lexfile in VISIBLE else 0.0
-                score += min(6, sum(self._shared(synset, other) for other in context if other != word))
+                score += 1.5 * min(4, sum(self._shared(synset, other) for other in context if other != word))
             if score > best_score:
                 best, best_score = synset, score
         return best
