@@ -94,10 +94,13 @@ def _loaded(data: TrainingData, workers: int) -> list[Batch]:
     return list(torch.utils.data.DataLoader(data, batch_size=None, num_workers=workers))
 
 
-def test_processes_share_a_batch_in_order(tiny_model, tiny_items, tmp_path):
-    items, model = tiny_items(), tiny_model()
-    whole = _data(items, model, tmp_path / "images", batch=7)
-    halves = [_data(items, model, tmp_path / "images", batch=7, rank=rank, processes=2) for rank in range(2)]
+@pytest.mark.parametrize("crop", [None, (0.5, 1.0)])
+def test_processes_share_a_batch_in_order(tiny_model, tiny_items, tmp_path, crop):
+    items, model = tiny_items(per_image=6), tiny_model()
+    options = {"batch": 7, "crop": crop}
+    whole = _data(items, model, tmp_path / "images", **options)
+    halves = [_data(items, model, tmp_path / "images", rank=rank, processes=2, **options) for rank in range(2)]
+    assert (len(whole[0].pixels[0]) < 7) == (crop is None)  # one image, one row, unless crops differ
     for step in range(len(whole)):
         assert _content(halves[0][step]) + _content(halves[1][step]) == _content(whole[step])
 

@@ -175,7 +175,7 @@ class TrainingData(torch.utils.data.Dataset[Batch]):
         skipped: list[str] = []
 
         def image(index: int) -> int:
-            key = _key(self.items[index])
+            key = _key(self.items[index]) if self.crop is None else index  # two items' crops of one image differ
             if key not in rows:
                 pixels.append(self._pixels(index, epoch))
                 rows[key] = len(pixels) - 1
