@@ -3,7 +3,8 @@
     python bench/input_pipeline.py ../shared/data/flickr8k [--seconds 10]
 
 The same functions as in equipoise.train, in one process: shard -> bytes -> RGB -> (random crop) -> 224 x 224
-floats. Divide the pairs/s of train_step.py by this number for the cores that keep a GPU busy. Flickr8k's
+bytes (the device makes floats of them). A second is one of processor time, so that a shared machine gives the
+same numbers as an idle one. Divide the pairs/s of train_step.py by this number for the cores that keep a GPU busy. Flickr8k's
 photos there are 128 px at the shorter side, so for full-size photos decoding takes longer: `--enlarge 4`
 writes the photos four times as large into a temporary shard first and reads those.
 """
@@ -29,11 +30,11 @@ from equipoise.train.sources import TarImages
 
 
 def rate(work: Callable[[str], object], names: list[str], seconds: float) -> float:
-    """Images a second, going round the names until the time is over."""
+    """Images a second of processor time, going round the names until the time is over."""
     for name in names[:20]:
         work(name)
-    done, start = 0, time.perf_counter()
-    while (spent := time.perf_counter() - start) < seconds:
+    done, start = 0, time.process_time()
+    while (spent := time.process_time() - start) < seconds:
         work(names[done % len(names)])
         done += 1
     return done / spent
@@ -79,8 +80,10 @@ def main() -> None:
         for label, work in {
             "read": source.read,
             "read, decode": decode,
-            "read, decode, resize, crop": lambda name: preprocess(decode(name)),
-            "read, decode, random crop, resize": lambda name: preprocess(random_crop(decode(name), (0.9, 1.0), rng)),
+            "read, decode, resize, cut": lambda name: preprocess.pixels(decode(name)),
+            "read, decode, random crop, resize": lambda name: preprocess.pixels(
+                random_crop(decode(name), (0.9, 1.0), rng)
+            ),
         }.items():
             print(f"  {label:35s} {rate(work, names, options.seconds / 4):8.0f} images/s")
 
