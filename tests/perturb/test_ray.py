@@ -14,6 +14,7 @@ from equipoise.perturb.ray_engine import read_captions_of, write_captions
 from equipoise.perturb.readers import read_captions
 from equipoise.perturb.setup import Setup
 from equipoise.perturb.shards import shards_of
+from equipoise.perturb.sources.llm import LlmSettings
 
 HAS_RAY = importlib.util.find_spec("ray") is not None
 SETUP = Setup("hard_positives_rules", seed=1)
@@ -51,3 +52,12 @@ def test_two_ray_workers_give_the_same_bytes_and_resume(captions: Path, tmp_path
     assert scaled.read_bytes() == local.read_bytes()
     assert report["captions"] == 61 and report["refused"] == {"empty": 1}
     assert not Parts(scaled).folder.exists()
+
+
+@pytest.mark.skipif(not HAS_RAY, reason="needs the extra `scale` (ray)")
+def test_errors_for_people_come_through_ray(captions: Path, tmp_path: Path) -> None:
+    dead = LlmSettings("http://127.0.0.1:9/v1", "tiny", tries=1, concurrency=2)
+    with pytest.raises(UserError, match="1 tries failed"):
+        perturb_file(
+            captions, tmp_path / "x.jsonl", Setup("hard_positives_kamath_2024", llm=dead), engine="ray", workers=2
+        )

@@ -7,6 +7,7 @@ name and the driver's memory stays flat. All machines must see the output folder
 from __future__ import annotations
 
 import json
+import logging
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -40,19 +41,17 @@ def run_ray(
     if started:
         _start(ray, workers)
     try:
-        ray.data.DataContext.get_current().enable_progress_bars = False
+        ray.data.DataContext.get_current().enable_progress_bars = False  # we have our own
+        logging.getLogger("ray.data").setLevel(logging.ERROR)
         # Enough blocks to keep all busy to the end, few enough for the driver to keep track of.
         rows = ray.data.from_items(files, override_num_blocks=min(len(files), 100 * workers))
-        done = rows.map(_Work(setup, parts), num_cpus=1, concurrency=workers)
+        done = rows.map(_Work(setup, parts), num_cpus=1, concurrency=min(workers, len(files)))
         for row in done.iter_rows():
+            if row["error"]:
+                raise UserError(row["error"])
             counts = json.loads(row["counts"])
             found[row["number"]] = counts
             advance(counts["captions"])
-    except ray.exceptions.RayTaskError as error:
-        cause = error.cause
-        while cause is not None and not isinstance(cause, UserError):
-            cause = getattr(cause, "cause", None) or cause.__cause__
-        raise cause if isinstance(cause, UserError) else error from None
     finally:
         if started:
             ray.shutdown()
@@ -73,7 +72,11 @@ class _Work:
 
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
         shard = read_captions_of(Path(row["file"]))
-        return {"number": shard.number, "counts": json.dumps(run_shard(self.setup, self.parts, shard))}
+        try:
+            counts = json.dumps(run_shard(self.setup, self.parts, shard))
+        except UserError as error:  # Ray would bury it in an exception of its own
+            return {"number": shard.number, "counts": "", "error": str(error)}
+        return {"number": shard.number, "counts": counts, "error": ""}
 
 
 def write_captions(parts: Parts, shard: Shard) -> Path:
