@@ -4,9 +4,9 @@
 
 The same functions as in equipoise.train, in one process: shard -> bytes -> RGB -> (random crop) -> 224 x 224
 bytes (the device makes floats of them). A second is one of processor time, so that a shared machine gives the
-same numbers as an idle one. Divide the pairs/s of train_step.py by this number for the cores that keep a GPU busy. Flickr8k's
-photos there are 128 px at the shorter side, so for full-size photos decoding takes longer: `--enlarge 4`
-writes the photos four times as large into a temporary shard first and reads those.
+same numbers as an idle one. Divide the pairs/s of train_step.py by this number for the cores that keep a GPU
+busy. Flickr8k's photos there are 128 px at the shorter side, so for full-size photos decoding takes longer:
+`--enlarge 4` writes the photos four times as large into a temporary shard first and reads those.
 """
 
 from __future__ import annotations
