@@ -92,6 +92,8 @@ def test_articles_and_shared_determiners(caption: str, swapped: str) -> None:
         "a black and white photo of a man",  # a fixed phrase
         "two dogs and cats",  # two of each?
         "a teddy bear and a teddy bear",
+        "an adult and a baby zebra",  # the adult is a zebra too
+        "a street with auto and pedestrian traffic",
     ],
 )
 def test_nothing_where_and_is_not_symmetric(caption: str) -> None:

@@ -190,7 +190,7 @@ def _nouns(caption: Caption, place: int) -> tuple[Span, Span] | None:
         return None
     if _has(units, (right.start, right.end), _POINTS_TO_ONE | {"their", "them", "more", "some other"}):
         return None
-    if _is_compound_tail(caption, left, right):
+    if _is_compound_tail(caption, left, right) or _shares_head(units, left, right):
         return None
     right_end = _right_end(caption, left, right)
     if right_end is None:
@@ -207,6 +207,12 @@ def _nouns(caption: Caption, place: int) -> tuple[Span, Span] | None:
 def _opens_list(caption: Caption, left: NounPhrase) -> bool:
     """A comma before "and" in no list: "a toilet with a lid, and a sink" joins sentences, not the lid and the sink."""
     return left.start == 0 or caption.units[left.start - 1].word not in {",", "and"}
+
+
+def _shares_head(units: Sequence[Unit], left: NounPhrase, right: NounPhrase) -> bool:
+    """an adult and a baby zebra: the adult is a zebra too."""
+    ages = {"adult", "baby", "male", "female", "young", "child", "mother", "infant", "juvenile"}
+    return left.head == left.core and units[left.head].lemma in ages and _has(units, (right.core, right.head), ages)
 
 
 def _is_compound_tail(caption: Caption, left: NounPhrase, right: NounPhrase) -> bool:
