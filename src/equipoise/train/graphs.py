@@ -1,6 +1,6 @@
 """CUDA graphs: a tower's kernels recorded once and replayed.
 
-A ViT-B/32 step is some 2,000 kernels; with captions packed the GPU needs 33 ms for them and Python 90 ms
+A ViT-B/32 step is some 2,000 kernels; with captions packed the GPU needs about 33 ms for them and Python 90 ms
 to launch them (H200, profiled). Replayed, launching costs nothing. A graph has fixed shapes, so
 inputs are rounded up to a multiple of ROUND rows; a batch meets two or three sizes in a run.
 """
