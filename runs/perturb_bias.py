@@ -1,4 +1,4 @@
-"""The table of docs/scale.md: how well words alone tell originals from edits, for every offline recipe and NegCLIP's file.
+"""The table of docs/scale.md: how well words alone tell originals from edits, by recipe and for NegCLIP's file.
 
 python runs/perturb_bias.py --captions COCO.json [--negclip DIR] [--recipes balanced,...] [--refine words,frequency]
 """

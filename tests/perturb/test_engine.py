@@ -15,8 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
+from typer.testing import CliRunner
 
-from equipoise.cli.perturb import describe
+from equipoise.cli.perturb import describe, perturb
 from equipoise.errors import UserError
 from equipoise.items import load_items
 from equipoise.perturb import shards
@@ -273,6 +275,32 @@ def test_refining_ends_in_a_file_that_loads(captions: Path, tmp_path: Path) -> N
     assert sum(len(item.negatives) for item in items) == report["refined"]["negatives_after"] > 0
     assert report["refined"]["negatives_after"] < report["refined"]["negatives_before"]
     assert report["sha256"] == hashlib.sha256(out.read_bytes()).hexdigest()
+
+
+def command(*arguments: str) -> Any:
+    app = typer.Typer(pretty_exceptions_enable=False)
+    app.command()(perturb)
+    return CliRunner().invoke(app, arguments, catch_exceptions=False)
+
+
+def test_the_verb(captions: Path, tmp_path: Path) -> None:
+    out = str(tmp_path / "items.jsonl")
+    told = command(str(captions), "--recipe", "balanced", "--out", out, "--workers", "1", "--limit", "60").output
+    assert "balanced:" in told and "originals / negatives" in told and "which of two" in told
+    read = json.loads(command(str(captions), "--recipe", "balanced", "--out", out, "--limit", "60", "--json").stdout)
+    assert read["items"] == len(load_items(out))
+    assert "hard_positives_kamath_2024\n" in command("--list").output
+    for wrong in (
+        ["--out", out],
+        [str(captions), "--out", out, "--engine", "spark"],
+        [str(captions), "--out", str(tmp_path)],
+    ):
+        with pytest.raises(UserError):
+            command(*wrong)
+    with pytest.raises(UserError, match="two judges"):
+        command(str(captions), "--out", out, "--refine", "words")
+    with pytest.raises(UserError, match="--llm-model"):
+        command(str(captions), "--out", out, "--llm", "http://127.0.0.1:9/v1")
 
 
 def test_an_image_is_never_cut_in_two(captions: Path) -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from equipoise.errors import UserError
 from equipoise.items import load_items
-from equipoise.perturb.answers import edit_between, tidy, valid
+from equipoise.perturb.answers import contradicts, edit_between, tidy, valid
 from equipoise.perturb.candidate import Candidate
 from equipoise.perturb.caption import Caption
 from equipoise.perturb.engine import perturb_file
@@ -66,6 +66,11 @@ class Server:
                 finally:
                     with server.lock:
                         server.now -= 1
+
+            def do_GET(self) -> None:  # where urllib would follow a redirect
+                server.asked.append({"messages": [{"content": "redirected"}]})
+                self.send_response(204)
+                self.end_headers()
 
             def log_message(self, *_: object) -> None:
                 pass
@@ -174,6 +179,14 @@ def test_what_is_wrong_for_good_is_not_tried_again(server: Server, code: int, sa
     assert len(server.asked) == 1
 
 
+def test_a_redirect_does_not_take_the_key_elsewhere(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "secret")
+    server.reply = lambda prompt, before: (302, b"", {"Location": server.url + "/elsewhere"})
+    with pytest.raises(UserError, match="302"):
+        Llm(settings(server)).ask("hello")
+    assert len(server.asked) == 1
+
+
 def test_a_refused_caption_is_a_reason_but_wrong_settings_are_an_error(server: Server) -> None:
     server.reply = lambda prompt, before: (400, b'{"error": {"message": "unknown field seed"}}', {})
     llm = Llm(settings(server))
@@ -269,6 +282,23 @@ def test_a_swap_must_keep_the_words() -> None:
     answers = {"two antelopes and three giraffes": None, "two deer and three giraffes": "the swap changed the words"}
     for text, reason in answers.items():
         assert valid(caption, Candidate(text, "positive", edit_between(caption, text, "swap", "x"))) == reason
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "apart"),
+    [
+        ("red", "blue", True),
+        ("dog", "cat", True),
+        ("dogs", "cats", True),
+        ("bike", "bicycle", False),
+        ("xyz", "abc", False),
+    ],
+)
+def test_a_neighbour_is_no_synonym(old: str, new: str, apart: bool) -> None:
+    caption = Caption(f"some {old} things" if old == "red" else f"some {old}")
+    text = caption.text.replace(old, new)
+    found = contradicts(caption, Candidate(text, "positive", edit_between(caption, text, "replace", "x")))
+    assert (found is not None) == apart
 
 
 def test_the_edit_says_what_was_changed() -> None:

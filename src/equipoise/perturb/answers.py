@@ -6,6 +6,7 @@ must not betray it. `valid` is a check like the others: None to keep it, or the 
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections import Counter
@@ -13,8 +14,9 @@ from collections import Counter
 from equipoise.items import Edit, Operation, Target
 from equipoise.perturb.candidate import Candidate
 from equipoise.perturb.caption import Caption
-from equipoise.perturb.forms import noun_lemma
+from equipoise.perturb.forms import noun_lemma, verb_lemma
 from equipoise.perturb.readers import clean
+from equipoise.perturb.sources.files import exclusive
 from equipoise.perturb.sources.llm import Answer
 from equipoise.words.tagging import Token, tag
 
@@ -115,6 +117,28 @@ def valid(caption: Caption, candidate: Candidate) -> str | None:
     if candidate.edit.op == "swap" and _swappable(before) != _swappable(after):
         return "the swap changed the words"
     return None
+
+
+def contradicts(caption: Caption, candidate: Candidate) -> str | None:
+    """A model's "synonym" may be a neighbour: red for blue, cat for dog. Our exclusive sets know the common ones."""
+    edit = candidate.edit
+    if edit.op != "replace" or not edit.source or not edit.to:
+        return None
+    lemma = verb_lemma if edit.target == "action" else noun_lemma
+    old, new = (_groups().get(lemma(text.lower()), {}) for text in (edit.source, edit.to))
+    apart = [name for name in old.keys() & new.keys() if old[name].isdisjoint(new[name])]
+    return f"{edit.to!r} is another thing than {edit.source!r}" if apart else None
+
+
+@functools.cache
+def _groups() -> dict[str, dict[str, set[int]]]:
+    """Word -> exclusive set -> the groups of the set that hold the word."""
+    found: dict[str, dict[str, set[int]]] = {}
+    for line in exclusive():
+        for number, group in enumerate(line.groups):
+            for member in group:
+                found.setdefault(member.entry.text, {}).setdefault(line.name, set()).add(number)
+    return found
 
 
 def _words(text: str) -> list[str]:

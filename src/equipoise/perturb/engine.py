@@ -48,6 +48,8 @@ def perturb_file(
     out, started = Path(out), time.monotonic()
     if out.suffix == ".parquet":
         raise UserError(f"--out {out}: items are written as JSONL; name a .jsonl file")
+    if out.is_dir():
+        raise UserError(f"--out {out}: a folder; name the file to write")
     setup.recipe()  # a recipe that cannot be made is known before the long reading
     total = sum(group.captions for group in read_captions(captions, limit))  # and a broken file before the long work
     identity = {

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 
 from equipoise.perturb import checks
-from equipoise.perturb.answers import edit_between, tidy, valid
+from equipoise.perturb.answers import contradicts, edit_between, tidy, valid
 from equipoise.perturb.candidate import Candidate
 from equipoise.perturb.caption import Caption
 from equipoise.perturb.prompts import PROMPTS, PromptName
@@ -43,7 +43,7 @@ _APPLIES: dict[str, Callable[[Caption], bool]] = {"SWAP": _swappable}
 def llm_recipe(name: str, llm: Llm) -> Recipe:
     about, prompts = _ABOUT[name]
     slots = tuple(Slot(f"positive {prompt}", (_asking(llm, prompt),)) for prompt in prompts)  # type: ignore[arg-type]
-    return Recipe(name, about, slots, (), (valid, checks.grammar))
+    return Recipe(name, about, slots, (), (valid, contradicts, checks.grammar))
 
 
 def _asking(llm: Llm, name: PromptName) -> Op:

@@ -128,7 +128,7 @@ class Llm:
         request = urllib.request.Request(
             settings.url.rstrip("/") + "/chat/completions", json.dumps(body).encode(), headers
         )
-        with urllib.request.urlopen(request, timeout=settings.timeout) as response:
+        with _OPENER.open(request, timeout=settings.timeout) as response:
             raw: bytes = response.read(_MOST_BYTES)
         return raw
 
@@ -136,12 +136,22 @@ class Llm:
         settings = self.settings
         if code in {401, 403}:
             raise UserError(f"{settings.url}: {failure}. Put the server's key into ${settings.key_variable}.")
-        if code == 404:
+        if code == 404 or 300 <= code < 400:
             raise UserError(f"{settings.url}: {failure}. Is the address right (it often ends in /v1), and the model?")
         self._refused += 1
         if not self._answered and self._refused >= _REFUSALS:
             raise UserError(f"{settings.url}: the first {_REFUSALS} requests were refused; {failure}")
         return Answer("", "refused")
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """A redirect would carry the key to another host; the user names the right address instead."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+_OPENER = urllib.request.build_opener(_NoRedirect)
 
 
 def _read_body(raw: bytes) -> Answer:
