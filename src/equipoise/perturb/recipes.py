@@ -152,7 +152,7 @@ RECIPES: dict[str, Recipe] = {
             "hard_positives_rules",
             'One replace positive and, where an "and" allows it, one swap positive; offline. Our default.',
             (Slot("positive replace", (_one_positive,)), _SWAP_POSITIVE),
-            (_LEXICON, _WORDNET),
+            (_LEXICON,),
             CHECKS,
         ),
         Recipe(

@@ -27,6 +27,9 @@ _KINDS: dict[Section, frozenset[str]] = {
 }
 
 
+_POSTURES = frozenset("seat perch crouch squat kneel recline relax rest lean".split())
+
+
 class _Rule(NamedTuple):
     entry: Entry
     targets: tuple[Entry, ...]
@@ -74,6 +77,8 @@ def _match(caption: Caption, place: int, entry: Entry, section: Section) -> Matc
     if not entry.exact:
         if unit.kind not in _KINDS[section]:
             return None
+        if section == "attribute" and unit.kind == "verb" and unit.word != entry.text:
+            return None  # "drying" is no form of the adjective "dry"
         if unit.lemma == entry.text:
             return Match(place, place + 1, _form(caption, place, section))
         words = entry.text.split()
@@ -111,7 +116,10 @@ def _form(caption: Caption, place: int, section: Section) -> str:
         if phrase is not None and phrase.head == place:
             return "NNS" if caption.is_plural(phrase) else "NN"
         return unit.pos
-    return unit.pos if unit.kind == "verb" else ""
+    if unit.kind != "verb" or section == "attribute":
+        return ""
+    # a bird perched on a branch: other postures take their place as participles in -ing
+    return "VBG" if unit.pos in {"VBN", "VBD"} and unit.lemma in _POSTURES else unit.pos
 
 
 def holds(guard: Guard, caption: Caption, match: Match) -> bool:
