@@ -16,6 +16,7 @@ from equipoise.perturb.sources.files import (
     Section,
     count,
     exclusive,
+    expand,
     synonyms,
 )
 
@@ -113,6 +114,8 @@ def _form(caption: Caption, place: int, section: Section) -> str:
     unit = caption.units[place]
     if section == "object" or unit.kind == "noun":
         phrase = caption.phrase_at.get(place)
+        if unit.word == unit.lemma and unit.lemma in expand("@mass"):
+            return "NN"  # some broccoli
         if phrase is not None and phrase.head == place:
             return "NNS" if caption.is_plural(phrase) else "NN"
         return unit.pos
@@ -242,7 +245,7 @@ class Lexicon:
         total = sum(count(inflect(entry.text, pos)) for entry in rule.targets)
         for entry in rule.targets:
             to = inflect(entry.text, pos)
-            if to != here:
+            if to != here and not (pos == "NNS" and entry.text in expand("@mass")):
                 back = _way_back(target, exclusive_set, entry.text, rule.entry.text, pos)
                 # there: common(here) * common(to) / total; back: common(to) * common(here) / back
                 yield Proposal(start, end, to, target, self.name, float(count(to)), total / back if back else 0.0)
