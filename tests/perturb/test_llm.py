@@ -252,6 +252,13 @@ def test_what_models_put_around_an_answer_is_taken_away(answer: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "text", ["Here lies a man on a street.", "Sure-footed men, riding bicycles.", "Output of a mine."]
+)
+def test_a_caption_is_not_taken_for_a_preamble(text: str) -> None:
+    assert tidy(Answer(text, "stop"), CAPTION) == text
+
+
+@pytest.mark.parametrize(
     ("answer", "reason"),
     [
         (Answer("", "stop"), "no answer"),

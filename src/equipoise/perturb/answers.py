@@ -23,7 +23,7 @@ from equipoise.words.tagging import Token, tag
 CUT = "…"  # stands at the end of an answer that the token limit cut off
 
 _PREAMBLE = re.compile(
-    r"^(?:(?:sure|certainly|of course|okay|ok|absolutely|great)\b[^:\n]{0,120}[!,.:]"
+    r"^(?:(?:sure|sure thing|certainly|of course|okay|ok|absolutely)[!,.:]"
     r"|here(?:'s|’s| is| are| you)\b[^:\n]{0,120}:"
     r"|(?:the )?(?:changed|new|modified|rewritten|revised|updated|swapped|resulting|output)?\s*"
     r"(?:sentence|caption|output|answer|result|version)\s*(?:is|would be)?\s*:)\s*",
