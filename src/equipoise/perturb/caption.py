@@ -146,7 +146,11 @@ class Caption:
                 place += length
                 continue
             kind = _kind(token, word)
-            if word == "orange" and words[place + 1 : place + 2] == ["and"] and words[place + 2 : place + 3] in _ARTICLES:
+            if (
+                word == "orange"
+                and words[place + 1 : place + 2] == ["and"]
+                and words[place + 2 : place + 3] in _ARTICLES
+            ):
                 kind = "noun"  # an orange and a banana
             lemma = noun_lemma(word) if kind == "noun" else verb_lemma(word) if kind == "verb" else word
             text = self.text[token.start : token.end]

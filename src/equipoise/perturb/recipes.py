@@ -175,7 +175,7 @@ RECIPES: dict[str, Recipe] = {
                 Slot("swap", (swap_attributes, swap_phrases, swap_nouns)),
                 Slot("negate", (negate,)),
             ),
-            (_WORDNET, _LEXICON),
+            (_LEXICON, _WORDNET),
             CHECKS,
         ),
         Recipe(

@@ -24,6 +24,7 @@ _OF_THING = "broken burning transparent upside-down".split()
 def add_object(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate]:
     phrases = [p for p in caption.phrases if caption.units[p.start].word in {"a", "an"} and p.start + 1 <= p.head]
     rng.shuffle(phrases)
+    phrases.sort(key=lambda phrase: all(unit.kind != "mark" for unit in caption.units[phrase.end : phrase.end + 1]))
     guests = list(_GUESTS)
     rng.shuffle(guests)
     for phrase in phrases:

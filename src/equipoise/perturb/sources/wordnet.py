@@ -24,6 +24,7 @@ VISIBLE = frozenset(
     {5, 6, 8, 13, 15, 17, 18, 20, 27}
 )  # animal artifact body food location object person plant substance
 _LETTERS: dict[Section, Letter] = {"object": "n", "attribute": "a", "action": "v"}
+_NO_ANTONYM = frozenset({"and", "or", "other", "different", "same", "own", "overhead"})
 _TOO_GENERAL = 6  # synsets less deep (object, artifact, ...) say nothing about what two things share
 _RARE = 5  # a synonym seen less often in captions than this sounds bookish
 
@@ -107,8 +108,8 @@ class WordNet:
         return [pair for pair in found if pair[1] * 10 >= most]
 
     def _is_plain(self, word: str, letter: Letter) -> bool:
-        """Only one usual sense, so that a synonym cannot miss it; verbs and adjectives never are safe enough."""
-        return letter == "n" and len(self._usual(word, letter)) == 1
+        """Only one usual sense, so that a synonym or a co-hyponym cannot miss it."""
+        return len(self._usual(word, letter)) == 1
 
     def synonym_words(self, word: str, letter: Letter, context: frozenset[str] = frozenset()) -> list[str]:
         """Words whose own usual sense is the sense meant here, so that they cannot be read as something else."""
@@ -162,8 +163,8 @@ class WordNet:
 
     def _proposals(self, caption: Caption, target: Section, keep: bool) -> Iterator[Proposal]:
         letter = _LETTERS.get(target)
-        if letter is None:
-            return
+        if letter is None or (letter == "v" and not keep):
+            return  # a clock that sits also stands: antonyms of verbs need a subject, which WordNet does not know
         kind = {"n": "noun", "a": "adjective", "v": "verb"}[letter]
         context = frozenset(unit.lemma for unit in caption.units if unit.kind == "noun")
         for place, unit in enumerate(caption.units):
@@ -172,15 +173,18 @@ class WordNet:
             phrase = caption.phrase_at.get(place)
             if letter == "n" and (phrase is None or phrase.head != place or unit.pos == "NNP"):
                 continue
+            neighbours = {other.word for other in caption.units[max(0, place - 1) : place + 2]}
+            if letter == "n" and not self._is_plain(unit.lemma, letter):
+                continue
             if keep:
-                words = self.synonym_words(unit.lemma, letter, context) if self._is_plain(unit.lemma, letter) else []
+                words = self.synonym_words(unit.lemma, letter, context)
             elif letter == "n":
                 words = self.co_hyponyms(unit.lemma, context)
-            else:
-                words = self.antonyms(unit.lemma, letter)
+            else:  # black and white: the antonym stands there already
+                words = [] if neighbours & _NO_ANTONYM else self.antonyms(unit.lemma, letter)
             pos = ("NNS" if phrase and caption.is_plural(phrase) else "NN") if letter == "n" else unit.pos
             for word in words:
-                if keep and not self._is_plain(word, letter):
+                if letter == "n" and not self._is_plain(word, letter):
                     continue
                 to = inflect(word, pos)
                 if count(to) >= _RARE and to != unit.word:
