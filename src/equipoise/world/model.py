@@ -21,7 +21,7 @@ TOWER = {"hidden_size": 128, "intermediate_size": 384, "num_attention_heads": 4,
 TEXT = {**TOWER, "num_hidden_layers": 3, "max_position_embeddings": CONTEXT}
 VISION = {**TOWER, "num_hidden_layers": 4, "image_size": PIXELS, "patch_size": 8}
 # How the shipped weights were pretrained; tuned on validation scenes, see README.md in this folder.
-PRETRAINING = {"scenes": 400_000, "steps": 4500, "batch": 1024, "lr": 1e-3, "warmup_steps": 200, "seed": 0}
+PRETRAINING = {"scenes": 400_000, "steps": 1950, "batch": 1024, "lr": 1e-3, "warmup_steps": 200, "seed": 0}
 PREPROCESSING = {  # to numbers from -1 to 1
     "image_processor_type": "CLIPImageProcessor",
     "do_convert_rgb": True,
