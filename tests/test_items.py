@@ -119,10 +119,43 @@ def test_parquet_that_is_none(tmp_path: Path) -> None:
         load_items(tmp_path / "absent.parquet")
 
 
-@pytest.mark.parametrize("path", ["/etc/passwd", "a/../../b", "..\\b", "C:/b", ""])
+@pytest.mark.parametrize("path", ["/etc/passwd", "a/../../b", "..\\b", "C:/b", "", "a\0b"])
 def test_paths_that_leave(path: str) -> None:
     with pytest.raises(ValueError):
         ImageRef(path=path)
+
+
+def test_a_byte_order_mark_is_no_problem(tmp_path: Path) -> None:
+    path = tmp_path / "items.jsonl"
+    write_items(path, [Item(id="1", caption="a cat")])
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert load_items(path)[0].id == "1"
+    (tmp_path / "a.json").write_bytes(b"\xef\xbb\xbf{}")
+    assert read_json(tmp_path / "a.json") == {}
+
+
+def test_json_that_is_nested_too_deeply(tmp_path: Path) -> None:
+    (tmp_path / "deep.json").write_text("[" * 100_000)
+    with pytest.raises(UserError, match="nested too deeply"):
+        read_json(tmp_path / "deep.json")
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match="no folder can be made here"):
+        write_json(tmp_path / "file" / "below" / "a.json", {})
+
+
+def test_parquet_of_other_types_is_explained(tmp_path: Path) -> None:
+    import datetime
+
+    import pyarrow
+    import pyarrow.parquet
+
+    rows = {"id": ["1"], "caption": ["a cat"], "negatives": [["a dog"]], "when": [datetime.datetime(2024, 1, 1)]}
+    pyarrow.parquet.write_table(pyarrow.table(rows), tmp_path / "other.parquet")
+    with pytest.raises(UserError, match=r"row 1: negatives\.0(.|\n)*row 1: when"):
+        load_items(tmp_path / "other.parquet")
 
 
 def test_limit(tmp_path: Path) -> None:

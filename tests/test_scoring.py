@@ -13,6 +13,7 @@ from PIL import Image
 
 from equipoise.cache import EmbeddingCache
 from equipoise.errors import UserError
+from equipoise.images import ImageProblem, open_image
 from equipoise.items import ImageRef, Item, texts
 from equipoise.scoring import score_items
 
@@ -146,12 +147,54 @@ def test_a_huge_header_is_refused(photos: Path) -> None:
             score_items(Notebook(), [item("1", "bomb.png")], images=photos)
 
 
-def test_a_link_out_of_the_folder_is_not_followed(photos: Path, tmp_path: Path) -> None:
+def test_the_owners_links_are_followed_and_written_paths_do_not_leave(photos: Path, tmp_path: Path) -> None:
     folder = tmp_path / "below"
     folder.mkdir()
-    (folder / "link.png").symlink_to(photos / "0.png")
-    with pytest.raises(UserError, match="leaves its folder"):
-        score_items(Notebook(), [item("1", "link.png")], images=folder)
+    (folder / "VG_100K").symlink_to(photos)
+    assert len(score_items(Notebook(), [item("1", "VG_100K/0.png")], images=folder).rows) == 1
+    with pytest.raises(ImageProblem, match="leaves its folder"):
+        open_image(folder, ImageRef.model_construct(path="../0.png", box=None))  # as if nobody had checked the item
+
+
+def test_a_strip_is_refused_before_it_is_blown_up(photos: Path) -> None:
+    Image.new("RGB", (1, 60_000)).save(photos / "strip.png")
+    with pytest.raises(UserError, match=r"strip\.png: 1 x 60000 pixels, a strip"):
+        score_items(Notebook(), [item("1", "strip.png")], images=photos)
+
+
+def test_a_model_with_methods_of_its_own_is_asked_by_the_two_that_count(photos: Path) -> None:
+    """open_clip's models have `preprocess` and `tokenize` too, of other shapes."""
+
+    class Rich(Notebook):
+        def preprocess(self, image: Image.Image) -> Any:
+            raise AssertionError("embed_images does its own")
+
+        tokenize = preprocess
+
+    assert score_items(Rich(), [item("1", "0.png")], images=photos).rows
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"embed_texts": lambda self, texts: [[1.0], [1.0, 2.0]]}, "expected an array of numbers"),
+        ({"embed_texts": lambda self, texts: np.ones((len(texts), 5))}, r"different widths \(\[5, 12\]\)"),
+        ({"embed_texts": None}, "None|not callable|is no model"),
+    ],
+)
+def test_models_that_are_none(change: dict[str, Any], message: str, photos: Path) -> None:
+    model = type("Odd", (Notebook,), change)() if change["embed_texts"] else object()
+    with pytest.raises(UserError, match=message):
+        score_items(model, [item("1", "0.png")], images=photos)
+
+
+def test_nothing_to_score_and_ids_used_twice(photos: Path) -> None:
+    with pytest.raises(UserError, match="no items"):
+        score_items(Notebook(), [], images=photos)
+    with pytest.raises(UserError, match="1 items share their id with another, for instance '1'"):
+        score_items(Notebook(), [item("1", "0.png"), item("1", "1.png")], images=photos)
+    with pytest.raises(UserError, match="above 0"):
+        score_items(Notebook(), [item("1", "0.png")], images=photos, batch_size=-1)
 
 
 class Carded(Notebook):

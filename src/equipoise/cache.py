@@ -61,7 +61,7 @@ class EmbeddingCache:
         except sqlite3.Error as error:
             raise self._failed(error) from None
 
-    def _failed(self, error: sqlite3.Error) -> UserError:
+    def _failed(self, error: Exception) -> UserError:
         return UserError(
             f"{self.path}: the embedding cache failed ({error}). What was stored stays; make room, name another folder "
             "with --cache, or delete this file: it holds nothing that cannot be computed again."
@@ -78,7 +78,7 @@ class EmbeddingCache:
                 found.update(
                     (bytes(name), np.frombuffer(raw, np.float32)) for name, raw in self.database.execute(query, part)
                 )
-        except sqlite3.Error as error:
+        except (sqlite3.Error, ValueError) as error:  # ValueError: bytes that are no vector
             raise self._failed(error) from None
         return found
 

@@ -8,7 +8,7 @@ import json
 import os
 import tempfile
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from equipoise.errors import UserError
@@ -23,7 +23,7 @@ def atomic_write(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
     """
     target = Path(path)
     target = target.resolve() if target.is_symlink() else target
-    target.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(target.parent)
     handle_number, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
     try:
         encoding = None if "b" in mode else "utf-8"
@@ -43,6 +43,16 @@ def atomic_write(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
             os.unlink(temporary)
 
 
+def make_folder(folder: str | Path) -> None:
+    """Make a folder that can be written to, or say why there cannot be one."""
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"{folder}: no folder can be made here ({error.strerror})") from None
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise UserError(f"{folder}: no permission to write in this folder")
+
+
 def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
@@ -60,7 +70,7 @@ def read_text(path: str | Path) -> str:
     """The text of a file, with an error for people when it is missing or not UTF-8."""
     path = Path(path)
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise UserError(f"{path}: no such file") from None
     except IsADirectoryError:
@@ -80,6 +90,8 @@ def read_json(path: str | Path) -> Any:
         return json.loads(text)
     except json.JSONDecodeError as error:
         raise UserError(f"{path}, line {error.lineno}, column {error.colno}: not JSON ({error.msg})") from None
+    except RecursionError:
+        raise UserError(f"{path}: JSON nested too deeply to be read") from None
 
 
 def sha256_file(path: str | Path) -> str:
@@ -93,13 +105,16 @@ def sha256_json(value: Any) -> str:
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
+def stays_inside(path: str) -> bool:
+    """Whether a relative path, as somebody wrote it, stays below the folder it is relative to (links aside)."""
+    parts = PurePosixPath(path.replace("\\", "/"))
+    return not ("\0" in path or parts.is_absolute() or ".." in parts.parts or path[1:2] == ":")
+
+
 def inside(root: str | Path, relative: str) -> Path:
     """`root/relative`, refused when it would leave `root` (absolute paths, `..`, links outward)."""
     base = Path(root).resolve()
     resolved = (base / relative).resolve()
     if resolved != base and base not in resolved.parents:
-        raise UserError(
-            f"path {relative!r} leaves its folder {root}; such paths are never followed. Where a link of your own leads "
-            "out of the folder, name the folder it points to, or link file by file within one folder (cp -al)"
-        )
+        raise UserError(f"path {relative!r} leaves its folder {root}; such paths are never followed")
     return base / relative

@@ -10,9 +10,10 @@ from pathlib import Path
 from PIL import Image, UnidentifiedImageError
 
 from equipoise.errors import UserError
-from equipoise.files import inside
+from equipoise.files import stays_inside
 from equipoise.items import ImageRef
 
+MAX_ASPECT = 500  # resizing the short side of a 1 x 60,000 strip to 224 would ask for gigabytes
 MAX_PIXELS = 100_000_000  # a 20,000 x 20,000 header costs 1.2 GB before a single byte is known to be good
 
 
@@ -20,15 +21,23 @@ class ImageProblem(UserError):
     """One image that is missing, corrupt or refused; callers collect them."""
 
 
+def image_path(root: Path, path: str) -> Path:
+    """Where an image lies. The path as written may not lead out of `root`; links that the owner of the folder made are
+    followed, because that is how people keep large photo sets (and our archives unpack none)."""
+    if not stays_inside(path):
+        raise ImageProblem(f"path {path!r} leaves its folder {root}; such paths are never followed")
+    return root / path
+
+
 def missing_images(root: Path, refs: Iterable[ImageRef]) -> list[str]:
     """The distinct paths of `refs` that are not files below `root`, in order of first use."""
     paths = dict.fromkeys(ref.path for ref in refs)
-    return [path for path in paths if not inside(root, path).is_file()]
+    return [path for path in paths if not image_path(root, path).is_file()]
 
 
 def read_image_bytes(root: Path, path: str) -> bytes:
     try:
-        return inside(root, path).read_bytes()
+        return image_path(root, path).read_bytes()
     except FileNotFoundError:
         raise ImageProblem(f"{path}: no such file below {root}") from None
     except OSError as error:
@@ -51,9 +60,12 @@ def decode_image(data: bytes, ref: ImageRef) -> Image.Image:
             raise ImageProblem(f"{ref.path}: not an image that Pillow can read") from None
         except Image.DecompressionBombError as error:
             raise ImageProblem(f"{ref.path}: {error}; images over {MAX_PIXELS:,} pixels are refused") from None
-        except (OSError, SyntaxError, ValueError, EOFError) as error:
+        except (OSError, SyntaxError, ValueError, EOFError, RuntimeError, MemoryError) as error:
             raise ImageProblem(f"{ref.path}: corrupt ({error})") from None
-    return image if ref.box is None else _crop(image, ref)
+    image = image if ref.box is None else _crop(image, ref)
+    if max(image.size) > MAX_ASPECT * min(image.size):
+        raise ImageProblem(f"{ref.path}: {image.width} x {image.height} pixels, a strip and not a picture; refused")
+    return image
 
 
 def _crop(image: Image.Image, ref: ImageRef) -> Image.Image:

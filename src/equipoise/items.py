@@ -10,13 +10,13 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
 from equipoise.errors import Problems, UserError
-from equipoise.files import atomic_write
+from equipoise.files import atomic_write, stays_inside
 from equipoise.records import checked, jsonl_lines
 
 Operation = Literal["swap", "replace", "negate", "add", "shuffle"]
@@ -33,8 +33,7 @@ def _text(value: str) -> str:
 
 def _image_path(value: str) -> str:
     """Paths stay below the image folder, whoever wrote the file."""
-    path = PurePosixPath(value.replace("\\", "/"))
-    if path.is_absolute() or ".." in path.parts or (len(value) > 1 and value[1] == ":"):
+    if not stays_inside(value):
         raise ValueError(f"expected a path below the image folder, found {value!r}")
     return value
 
@@ -153,14 +152,14 @@ def _parquet_records(path: Path) -> Iterator[tuple[str, str]]:
         for batch in file.iter_batches(_CHUNK):
             for record in batch.to_pylist(maps_as_pydicts="strict"):
                 number += 1
-                yield f"row {number}", json.dumps(_without_empty_edits(record), ensure_ascii=False)
+                yield f"row {number}", json.dumps(_without_empty_edits(record), ensure_ascii=False, default=str)
 
 
 def _without_empty_edits(record: dict[str, Any]) -> dict[str, Any]:
     """Parquet structs hold every field; drop the nulls that JSONL does not have."""
     for kind in ("positives", "negatives"):
         for text in record.get(kind) or ():
-            if text.get("edit"):
+            if isinstance(text, dict) and text.get("edit"):
                 text["edit"] = {key: value for key, value in text["edit"].items() if value is not None}
     return {key: value for key, value in record.items() if value is not None}
 

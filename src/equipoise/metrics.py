@@ -119,28 +119,8 @@ def _columns(outcomes: Outcomes) -> tuple[stats.Floats, stats.Floats]:
     return np.stack(wins, axis=1).astype(np.float64), np.stack(counts, axis=1).astype(np.float64)
 
 
-def _resampled(
-    outcomes: Outcomes, groups: Sequence[Bools], seed: int, resamples: int
-) -> tuple[stats.Floats, stats.Floats]:
-    """Ratios (groups, 4) as measured, and (resamples, groups, 4) as bootstrapped; one set of resamples for all."""
-    wins, counts = _columns(outcomes)
-    cluster_wins = np.concatenate([_by_cluster(wins, outcomes, mask) for mask in groups], axis=1)
-    cluster_counts = np.concatenate([_by_cluster(counts, outcomes, mask) for mask in groups], axis=1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        measured = cluster_wins.sum(0) / cluster_counts.sum(0)
-    ratios = stats.cluster_bootstrap(cluster_wins, cluster_counts, seed, resamples)
-    return measured.reshape(-1, 4), ratios.reshape(resamples, -1, 4)
-
-
-def _by_cluster(values: stats.Floats, outcomes: Outcomes, mask: Bools) -> stats.Floats:
-    """Column sums within each image, over the items of `mask`."""
-    clusters = int(outcomes.cluster.max()) + 1
-    cluster = outcomes.cluster[mask]
-    return np.stack([np.bincount(cluster, column, clusters) for column in values[mask].T], axis=1)
-
-
 def _numbers(outcomes: Outcomes, groups: Sequence[Bools], seed: int, resamples: int) -> list[dict[str, Any]]:
-    measured, ratios = _resampled(outcomes, groups, seed, resamples)
+    measured, ratios = stats.grouped_ratios(*_columns(outcomes), outcomes.cluster, groups, seed, resamples)
     found = []
     for index, mask in enumerate(groups):
         n, n_positive = int(mask.sum()), int((mask & outcomes.has_positive).sum())
@@ -212,7 +192,7 @@ def macro(
     leaf_of = np.array([number.get(key, -1) for key in keys])
     weights = np.array([_leaf_weight(leaf, leaves) for leaf in leaves])
     masks = [leaf_of == index for index in range(len(leaves))]
-    measured, ratios = _resampled(outcomes, masks, seed, resamples)
+    measured, ratios = stats.grouped_ratios(*_columns(outcomes), outcomes.cluster, masks, seed, resamples)
     kept = leaf_of >= 0
     clusters = len(np.unique(outcomes.cluster[kept]))
     return {

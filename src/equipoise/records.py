@@ -22,6 +22,7 @@ def jsonl_lines(path: Path, problems: Problems) -> Iterator[tuple[str, str]]:
         raise UserError(f"{path}: no such file")
     with path.open("rb") as handle:
         for number, line in enumerate(handle, 1):
+            line = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
             if not line.strip():
                 continue
             try:

@@ -53,13 +53,15 @@ def read_result(folder: Path) -> dict[str, Any]:
     if not path.exists():
         raise UserError(f"{folder}: no finished run here (result.json is missing); make one with `equipoise eval`")
     result = read_json(path)
-    if not isinstance(result, dict) or not isinstance(result.get("schema"), int):
+    if not isinstance(result, dict) or type(result.get("schema")) is not int:
         raise UserError(f"{path}: not a result of equipoise (the field 'schema' is missing)")
     if result["schema"] > SCHEMA:
         raise UserError(
             f"{path}: schema {result['schema']}, written by a newer equipoise; this one "
             f"({equipoise.__version__}) reads up to {SCHEMA}. Upgrade: pip install --upgrade equipoise"
         )
+    if wrong := [part for part in ("benchmark", "model", "metrics") if not isinstance(result.get(part), dict)]:
+        raise UserError(f"{path}: not a whole result of equipoise ({', '.join(wrong)} missing)")
     return result
 
 

@@ -29,6 +29,7 @@ from equipoise.items import ImageRef, Item
 from equipoise.progress import progress
 from equipoise.scores import ItemScores, TextScores, require_finite
 
+EMBEDDING_CODE = 1  # raised when preprocessing, cleaning or pooling changes: older embeddings then answer no more
 LENGTH_STEP = 8  # texts are padded to a multiple of this: few shapes, little padding
 
 
@@ -57,11 +58,20 @@ def score_items(
     `model` is anything from `load_model`, or any object with `embed_images(list of PIL images)` and
     `embed_texts(list of str)`, or with `score_pairs(images, texts)`. `images` is the folder the items' paths are in.
     """
+    if not items:
+        raise UserError("no items to score")
     batch_size = batch_size or default_batch(model)
+    if batch_size < 1 or workers < 1:
+        raise UserError(f"expected a batch size and workers above 0, found {batch_size} and {workers}")
+    _refuse_repeated([item.id for item in items])
     usable, skipped = _usable(items)
     root = _image_root(usable, images)
     usable, unseen = _present(usable, root, allow_missing)
     skipped |= unseen
+    if not hasattr(model, "score_pairs") and not (hasattr(model, "embed_images") and hasattr(model, "embed_texts")):
+        raise UserError(
+            f"{type(model).__name__} is no model: it has neither embed_images and embed_texts nor score_pairs"
+        )
     if hasattr(model, "score_pairs"):
         score, bad, counts = _pair_scores(model, usable, root, batch_size)
     else:
@@ -94,7 +104,15 @@ def _usable(items: Sequence[Item]) -> tuple[list[Item], dict[str, str]]:
     return [item for item in items if item.id not in skipped], skipped
 
 
+def _refuse_repeated(ids: list[str]) -> None:
+    if len(set(ids)) < len(ids):
+        repeated = next(name for name in ids if ids.count(name) > 1)
+        raise UserError(f"{len(ids) - len(set(ids)):,} items share their id with another, for instance {repeated!r}")
+
+
 def _image_root(items: Sequence[Item], images: Path | None) -> Path:
+    if not items:
+        return Path()
     if images is None:
         raise UserError(f"{len(items):,} items need their images: name the folder they are in with --data DIR")
     if not images.is_dir():
@@ -162,7 +180,13 @@ def _identity(model: Any) -> str | None:
     if not card:
         return None
     parts = ("weight_sha256", "preprocessing", "tokenizer", "activation", "architecture", "context_length", "dtype")
-    return sha256_json({"device": str(getattr(model, "device", "")), **{part: card.get(part) for part in parts}})
+    return sha256_json(
+        {
+            "code": EMBEDDING_CODE,
+            "device": str(getattr(model, "device", "")),
+            **{part: card.get(part) for part in parts},
+        }
+    )
 
 
 def _embed(
@@ -176,6 +200,9 @@ def _embed(
     image_vectors, encoded_images = _embed_images(model, image_keys, root, cache, batch_size, workers, bad)
     text_keys, cut = _text_keys(model, strings, identity)
     text_vectors, encoded_texts = _embed_texts(model, text_keys, cache, batch_size)
+    widths = {len(vector) for vectors in (image_vectors, text_vectors) for vector in vectors.values()}
+    if len(widths) > 1:
+        raise UserError(f"the model's embeddings have different widths ({sorted(widths)}), so they have no cosine")
     return _Embedded(
         image={ref: image_vectors[name] for ref, name in image_keys.items() if ref not in bad},
         text={string: text_vectors[name] for string, (name, _) in text_keys.items()},
@@ -225,7 +252,8 @@ def _embed_images(
 ) -> tuple[dict[bytes, Vector], int]:
     vectors = cache.get(list(dict.fromkeys(keys.values())))
     todo = {name: ref for ref, name in keys.items() if name not in vectors}
-    preprocess: Callable[[Any], Any] = getattr(model, "preprocess", lambda image: image)
+    # A model with embed_images alone wants pictures, whatever else it is able to do.
+    preprocess: Callable[[Any], Any] = model.preprocess if hasattr(model, "encode_images") else lambda image: image
 
     def prepare(ref: ImageRef) -> Any:
         try:
@@ -268,7 +296,7 @@ def _image_batch(model: Any, prepared: list[Any], batch_size: int) -> Vector:
 
 def _text_keys(model: Any, strings: Sequence[str], identity: str) -> tuple[dict[str, tuple[bytes, Any]], int]:
     """text -> (cache key, what to encode); and how many texts are longer than the model reads."""
-    if not hasattr(model, "tokenize"):
+    if not hasattr(model, "encode_texts"):
         return {string: (key("text", identity, string), string) for string in strings}, 0
     keys: dict[str, tuple[bytes, Any]] = {}
     cut = 0
@@ -326,7 +354,12 @@ def _batches(values: list[Any], size: int) -> Iterator[list[Any]]:
 
 def _unit(vectors: Any, expected: int, method: str) -> Vector:
     """Rows of unit length, whatever the model returned; its shape is checked because a notebook may have written it."""
-    array: NDArray[np.float64] = np.asarray(vectors, dtype=np.float64)
+    try:
+        array: NDArray[np.float64] = np.asarray(vectors, dtype=np.float64)
+    except (TypeError, ValueError, RuntimeError) as error:  # ragged rows, strings, tensors that want a gradient
+        raise UserError(
+            f"{method} of the model: expected an array of numbers, found {type(vectors).__name__} ({error})"
+        ) from None
     if array.ndim != 2 or len(array) != expected:
         raise UserError(f"{method} of the model: expected an array of {expected} rows, found shape {array.shape}")
     norms = np.linalg.norm(array, axis=1, keepdims=True)

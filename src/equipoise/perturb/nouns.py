@@ -17,8 +17,8 @@ def is_animate(noun: str) -> bool:
     if noun in expand("@animate") or last in expand("@person"):
         return True
     senses = [_WORDNET.data.synsets[synset].lexfile for synset, _ in _WORDNET.senses(noun, "n")]
-    if not senses:
-        return last != noun and is_animate(last)
+    if not senses:  # a baby giraffe; but our sets know that a stuffed bear is none
+        return last != noun and not sets_of(noun) and is_animate(last)
     if _ARTIFACT in senses or _FOOD in senses:  # a toaster also gives toasts, an egg is also an animal
         return False
     return _WORDNET.lexfile(noun) in {_ANIMAL, _PERSON}

@@ -52,7 +52,7 @@ _CONTAINERS = frozenset(
     "bowl plate cup glass bottle mug basket box pot pan tray jar bag vase plateful platter carton dish".split()
 )
 _MASS = frozenset(expand("@mass"))
-_DETERMINERS_STAY = frozenset("a an the his her their some its".split())
+_DETERMINERS_STAY = frozenset("a an the his her their some its several many various multiple numerous".split())
 
 
 def swap_positive(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate]:
@@ -251,6 +251,9 @@ def _right_end(caption: Caption, left: NounPhrase, right: NounPhrase) -> int | N
         return end  # a man in a suit and tie holding ...: what follows speaks of the man
     if after.word in {"with", "that", "which", "who", "of", "without", "like", "than", "from"}:
         return None
+    worn = caption.object_of(end) if after.word == "in" else None
+    if worn is not None and is_garment(worn):
+        return None  # some people and a man in a black shirt
     animate = is_animate(caption.head_lemma(left)) and is_animate(caption.head_lemma(right))
     before = units[left.start - 1].word if left.start else ""
     if after.kind in {"verb", "be"}:
@@ -307,7 +310,8 @@ def _left_start(caption: Caption, left: NounPhrase, right: NounPhrase, right_end
         own = right.core > right.start
         if right_of:
             pair = {outer_head, units[right.head].lemma}
-            if pair <= _CONTAINERS or pair <= COLLECTIVES or len(pair) == 1:
+            snack = len(pair) == 2 and bool(pair & {"piece", "slice"}) and bool(pair & _OF_DRINKS)
+            if pair <= _CONTAINERS or pair <= COLLECTIVES or len(pair) == 1 or snack:
                 return _whole(caption, outer)
             return None
         if outer_head in COLLECTIVES:
@@ -358,9 +362,8 @@ def _with_determiners(
     right_own = right.core > right.start
     left_modified, right_modified = left.head > left.core, right.head > right.core
     if right_own:
-        listed = left.start > 0 and units[left.start - 1].word == ","
         singular = not caption.is_plural(left) and not _is_mass(units[left.head])
-        if listed and left.core == left.start and singular and units[right.start].word in {"a", "an"}:
+        if left.core == left.start and singular and units[right.start].word in {"a", "an"}:
             return (left.core, left_span[1]), (right.core, right_span[1])  # a lemon, banana and a melon
         return left_span, right_span
     if left.core == left.start:  # trees and bushes; white plates and bowls
@@ -371,9 +374,7 @@ def _with_determiners(
         return left_span, right_span  # a hiker and dogs: the article goes with its noun
     if left_modified and not right_modified:
         return None  # a white sink and toilet: the colour may be shared
-    if first.kind == "number" or first.word in {"several", "many", "this", "each", "these", "another", "one", "two"}:
-        return None
-    if first.word not in _DETERMINERS_STAY:
+    if first.word not in _DETERMINERS_STAY:  # two dogs and cats: two of each?
         return None
     if right_span[1] > right.end:
         return None
