@@ -93,6 +93,7 @@ def test_articles_and_shared_determiners(caption: str, swapped: str) -> None:
         "two dogs and cats",  # two of each?
         "a teddy bear and a teddy bear",
         "an adult and a baby zebra",  # the adult is a zebra too
+        "some people and a man in a black shirt",
         "a street with auto and pedestrian traffic",
     ],
 )

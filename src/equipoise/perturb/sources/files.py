@@ -155,7 +155,7 @@ def expand(word: str) -> tuple[str, ...]:
         if part.startswith("@"):
             found += expand(part)
         else:
-            found += [part, *sets.get(part, ())]
+            found += sets.get(part, [part])
     return tuple(dict.fromkeys(found))
 
 
@@ -171,6 +171,8 @@ def _named() -> tuple[dict[str, list[str]], dict[str, list[str]]]:
         else:
             name, _, rest = line.partition(":")
             words = re.split(r"[/,]", rest.partition("|")[0].replace('"', ""))
+            if name.strip() in sets:
+                raise ValueError(f"perturb/data/exclusive.txt: two sets are called {name.strip()!r}")
             sets[name.strip()] = [word.strip().lstrip("-+!") for word in words]
     return unions, sets
 
