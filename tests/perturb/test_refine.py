@@ -96,7 +96,7 @@ def test_items_lose_their_bias() -> None:
     left = [item for item in after if item.negatives]
     assert before > 0.7 and len(left) > 200
     for judge in judges["negatives"]:
-        gaps = [judge([item.caption])[0] - judge([item.negatives[0].text])[0] for item in left]
+        gaps = [one - other for one, other in (judge(item, [item.caption, item.negatives[0].text]) for item in left)]
         assert wins(gaps) / len(gaps) == 0.5
     assert separability(left)["originals / negatives"]["paired"]["accuracy"] < 0.55
     assert len(after) == len(items), "positives, which nobody judged, stay"

@@ -50,10 +50,10 @@ def _separate(items: Sequence[Item], first: str, second: str, seed: int) -> dict
         one, other = _one_of(item, first, rng), _one_of(item, second, rng)
         if one is not None and other is not None and one != other:
             pairs.append((one, other))
-            groups.append(item.image.path if item.image else item.id)
+            groups.append(group_of(item))
     if len(pairs) < _LEAST:
         return None
-    folds = np.array([zlib.crc32(group.encode()) % FOLDS for group in groups])
+    folds = np.array([fold_of(group, FOLDS) for group in groups])
     _, clusters = np.unique(groups, return_inverse=True)
     rows = words_of([text for pair in pairs for text in pair])
     scores = np.empty(len(rows))
@@ -75,6 +75,15 @@ def _separate(items: Sequence[Item], first: str, second: str, seed: int) -> dict
         "unpaired": _with_interval(right, clusters, seed),
         "paired": _with_interval(wins, clusters, seed),
     }
+
+
+def group_of(item: Item) -> str:
+    """What must stay in one fold: an image with all its captions and their edits."""
+    return item.image.path if item.image else item.id
+
+
+def fold_of(group: str, folds: int) -> int:
+    return zlib.crc32(group.encode()) % folds
 
 
 def _one_of(item: Item, kind: str, rng: random.Random) -> str | None:

@@ -1,13 +1,12 @@
 """Judges that see no image: a score for a text, higher for what looks like an original caption.
 
-`length` and `frequency` need nothing; `words` is the classifier of `bias.py`, trained on a sample of the very items;
-`lm:FOLDER` is the fluency to a causal language model. Any two of them can drive adversarial refinement.
+`length` and `frequency` need nothing; `words` is the classifier of `bias.py`, taught on the very items; `lm:FOLDER` is
+the fluency to a causal language model. Any two of them can drive adversarial refinement.
 """
 
 from __future__ import annotations
 
 import math
-import random
 import re
 from collections.abc import Sequence
 
@@ -15,25 +14,27 @@ import numpy as np
 
 from equipoise.errors import UserError, did_you_mean
 from equipoise.items import Item
-from equipoise.perturb.bias import Rows, fit, words_of
-from equipoise.perturb.refine import Kind, Score
+from equipoise.perturb.bias import Rows, fit, fold_of, group_of, words_of
+from equipoise.perturb.refine import Judge, Kind
 from equipoise.perturb.sources.files import count
 
+_HALVES = 2
 NAMES = ("words", "length", "frequency", "lm:FOLDER")
 
 
-def judge_named(name: str, sample: Sequence[Item], kind: Kind, seed: int = 0) -> Score:
+def judge_named(name: str, sample: Sequence[Item], kind: Kind) -> Judge:
     """The judge called `name`; `words` learns from the sample how edits of this kind read."""
     if name == "length":
-        return lambda texts: [-float(len(text)) for text in texts]
+        return lambda item, texts: [-float(len(text)) for text in texts]
     if name == "frequency":
-        return lambda texts: [_frequency(text) for text in texts]
+        return lambda item, texts: [_frequency(text) for text in texts]
     if name == "words":
-        return word_judge(sample, kind, seed)
+        return word_judge(sample, kind)
     if name.startswith("lm:"):
         from equipoise.perturb.sources.causal_lm import CausalLM
 
-        return CausalLM(name.removeprefix("lm:"))
+        fluency = CausalLM(name.removeprefix("lm:"))
+        return lambda item, texts: fluency(texts)
     raise UserError(f"no blind judge {name!r}; there are {', '.join(NAMES)}.{did_you_mean(name, NAMES)}")
 
 
@@ -43,16 +44,26 @@ def _frequency(text: str) -> float:
     return sum(math.log(count(word)) for word in words) / max(1, len(words))
 
 
-def word_judge(sample: Sequence[Item], kind: Kind, seed: int = 0) -> Score:
-    """Logistic regression on words and pairs of words, taught which texts of the sample are originals."""
-    rng = random.Random(seed)
-    pairs = [(item.caption, rng.choice(edits).text) for item in sample if (edits := getattr(item, kind))]
-    bags = words_of([text for pair in pairs for text in pair])
-    matrix, names = Rows.of(bags), Rows.names(bags)
-    weights = fit(matrix, np.tile([1.0, 0.0], len(pairs)))
-    learned = {name: float(weights[column]) for name, column in names.items()}
+def word_judge(sample: Sequence[Item], kind: Kind) -> Judge:
+    """Logistic regression on words and pairs of words, taught which texts of the sample are originals.
 
-    def judge(texts: Sequence[str]) -> list[float]:
+    Two of them, each taught on one half of the images and judging the other. A judge that knew its texts by heart
+    would win where nobody else could, and refinement would throw away edits that give nothing away.
+    """
+    halves = [
+        _taught([item for item in sample if fold_of(group_of(item), _HALVES) != half], kind) for half in range(_HALVES)
+    ]
+
+    def judge(item: Item, texts: Sequence[str]) -> list[float]:
+        learned = halves[fold_of(group_of(item), _HALVES)]
         return [sum(learned.get(name, 0.0) for name in bag) for bag in words_of(texts)]
 
     return judge
+
+
+def _taught(items: Sequence[Item], kind: Kind) -> dict[str, float]:
+    """Weight of every word and pair of words, from each caption against each of its edits."""
+    pairs = [(item.caption, edit.text) for item in items for edit in getattr(item, kind)]
+    bags = words_of([text for pair in pairs for text in pair])
+    weights = fit(Rows.of(bags), np.tile([1.0, 0.0], len(pairs)))
+    return {name: float(weights[column]) for name, column in Rows.names(bags).items()}

@@ -30,6 +30,7 @@ from equipoise.progress import progress
 Engine = Literal["local", "ray"]
 ENGINES: tuple[Engine, ...] = ("local", "ray")
 _SAMPLE = 4_000  # items on which the text-only classifier is trained for the report
+_TAUGHT = 12_000  # items from which the blind judge of words learns, where edits are refined
 Advance = Callable[[int], None]
 
 
@@ -178,12 +179,9 @@ def _finish(
         )
     joined, refined = parts.join(len(found)), None
     if refine is not None:
-        sample = list(sample_items(joined, counts["items"], _SAMPLE))
+        sample = list(sample_items(joined, counts["items"], _TAUGHT))
         first, second = refine
-        judges: Judges = {
-            kind: (judge_named(first, sample, kind, setup.seed), judge_named(second, sample, kind, setup.seed))
-            for kind in KINDS
-        }
+        judges: Judges = {kind: (judge_named(first, sample, kind), judge_named(second, sample, kind)) for kind in KINDS}
         refined = refine_file(joined, judges, setup.seed)
         counts["items"] = refined["items_after"]
     return joined, {

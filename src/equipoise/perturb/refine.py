@@ -22,7 +22,7 @@ from equipoise.perturb.manifest import line_of
 
 GRID = 50  # cells for each sign and judge
 GRID_ALONE = 10  # cells where the other judge sees no difference
-Score = Callable[[Sequence[str]], Sequence[float]]
+Judge = Callable[[Item, Sequence[str]], Sequence[float]]  # a score for each text; sees no image
 
 
 def refine(first: Sequence[float], second: Sequence[float], seed: int = 0) -> list[int]:
@@ -69,7 +69,7 @@ def _step(gap: float, grid: int) -> int:
 
 Kind = Literal["positives", "negatives"]
 KINDS: tuple[Kind, ...] = ("positives", "negatives")
-Judges = dict[Kind, tuple[Score, Score]]
+Judges = dict[Kind, tuple[Judge, Judge]]
 
 
 def refine_items(read: Callable[[], Iterable[Item]], judges: Judges, seed: int = 0) -> Iterator[Item]:
@@ -90,13 +90,13 @@ def refine_items(read: Callable[[], Iterable[Item]], judges: Judges, seed: int =
             yield item.model_copy(update=left)
 
 
-def _gaps(items: Iterable[Item], kind: Kind, judges: tuple[Score, Score]) -> tuple[list[float], list[float]]:
+def _gaps(items: Iterable[Item], kind: Kind, judges: tuple[Judge, Judge]) -> tuple[list[float], list[float]]:
     """Each judge's gaps between a caption and its edits, in the order of the items."""
     gaps: tuple[list[float], list[float]] = ([], [])
     for item in items:
         texts = [item.caption, *(text.text for text in getattr(item, kind))]
         for judge, found in zip(judges, gaps, strict=True):
-            original, *edits = judge(texts)
+            original, *edits = judge(item, texts)
             found += [original - edit for edit in edits]
     return gaps
 
