@@ -68,7 +68,8 @@ def test_other_items_are_refused() -> None:
 
 def test_a_run_comes_back_from_disk(tmp_path: Path) -> None:
     written = run([1, 0], [0, 1])
-    write_run(tmp_path, {"benchmark": {"name": "items", "items_sha256": "x"}}, written.rows, written.outcomes, {})
+    record = {"benchmark": {"name": "items", "items_sha256": "x"}, "model": {}, "metrics": {}}
+    write_run(tmp_path, record, written.rows, written.outcomes, {})
     read = load_run(tmp_path)
     assert read.rows == written.rows and read.record["schema"] == 1
     assert read.outcomes.brittle.tolist() == [True, True]

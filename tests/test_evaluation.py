@@ -98,6 +98,44 @@ def test_the_same_run_is_recognised_and_another_refused(items: list[Item], tmp_p
     assert (out / "result.json").read_bytes() == before
 
 
+def test_a_run_whose_scores_are_gone_is_made_again(items: list[Item], tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    evaluate(Liking(), items, images=tmp_path, benchmark=BENCHMARK, out=out)
+    (out / "items.jsonl").unlink()
+    assert finished(out, Liking(), items, benchmark=BENCHMARK) is None
+    evaluate(Liking(), items, images=tmp_path, benchmark=BENCHMARK, out=out)
+    assert (out / "items.jsonl").exists()
+
+
+def test_a_place_for_the_run_is_sought_before_anything_is_scored(items: list[Item], tmp_path: Path) -> None:
+    class Never:
+        def score_pairs(self, images: Any, strings: Any) -> Any:
+            raise AssertionError("scored before the folder was tried")
+
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match="no folder can be made here"):
+        evaluate(Never(), items, images=tmp_path, out=tmp_path / "file" / "run")
+
+
+def test_a_run_that_finished_meanwhile_is_not_overwritten(items: list[Item], tmp_path: Path) -> None:
+    class Slow(Liking):
+        def score_pairs(self, images: Any, strings: Any) -> Any:
+            if not (tmp_path / "run" / "result.json").exists():
+                evaluate(Liking(), items[:2], images=tmp_path, out=tmp_path / "run")  # as another process would
+            return super().score_pairs(images, strings)
+
+    with pytest.raises(UserError, match="holds another run"):
+        evaluate(Slow(), items, images=tmp_path, out=tmp_path / "run")
+    assert read_result(tmp_path / "run")["n"]["items"] == 2
+
+
+@pytest.mark.parametrize("record", [{"schema": True}, {"schema": 1}, {"schema": 1, "benchmark": "x", "model": {}}])
+def test_half_a_result_is_no_result(record: dict[str, Any], tmp_path: Path) -> None:
+    write_json(tmp_path / "result.json", record)
+    with pytest.raises(UserError, match=r"not a .*result of equipoise"):
+        read_result(tmp_path)
+
+
 def test_a_schema_from_the_future_is_refused(tmp_path: Path) -> None:
     write_json(tmp_path / "result.json", {"schema": 99})
     with pytest.raises(UserError, match="schema 99, written by a newer equipoise"):

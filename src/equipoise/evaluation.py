@@ -12,7 +12,7 @@ from equipoise import benchmarks
 from equipoise.benchmarks.base import Benchmark
 from equipoise.cache import EmbeddingCache, default_cache
 from equipoise.errors import UserError
-from equipoise.files import sha256_json
+from equipoise.files import make_folder, sha256_json
 from equipoise.items import Item
 from equipoise.metrics import Outcomes, judge, macro, summarise
 from equipoise.paper_metrics import PAPER_METRICS
@@ -70,6 +70,7 @@ def evaluate(
     batch_size = batch_size or default_batch(model)
     identity = _identity(model, items, benchmark, name, seed, allow_missing)
     if out is not None:
+        make_folder(out)
         _refuse_other_run(Path(out), identity)
     scoring = score_items(
         model,
@@ -99,6 +100,7 @@ def evaluate(
     }
     result = Result(record, scoring.rows, outcomes)
     if out is not None:
+        _refuse_other_run(Path(out), identity)  # another process may have finished one meanwhile
         write_run(Path(out), record, scoring.rows, outcomes, {item.id: item for item in items})
     return result
 
@@ -126,6 +128,9 @@ def evaluate_benchmarks(
             folder = default_cache() / "world"
         items, benchmark = benchmarks.load(name, folder, splits)
         loaded.append((benchmark, items[:limit], data or folder))
+    labels = [benchmark.name for benchmark, _, _ in loaded]
+    if out is not None and len(set(labels)) < len(labels):
+        raise UserError(f"two of {', '.join(labels)} would be kept in one folder of {out}; evaluate them one by one")
     arguments = options.pop("arguments", None)
     for benchmark, items, images in loaded:
         folder = None if out is None else out / benchmark.name
@@ -145,7 +150,7 @@ def evaluate_benchmarks(
 def finished(out: str | Path, model: Any, items: Sequence[Item], **what: Any) -> dict[str, Any] | None:
     """The record of a run in `out` that was made with the same model, items and settings, else None."""
     folder = Path(out)
-    if not (folder / "result.json").exists():
+    if not ((folder / "result.json").exists() and (folder / "items.jsonl").exists()):
         return None
     record = read_result(folder)
     return record if _same(record, _identity(model, items, **what)) else None

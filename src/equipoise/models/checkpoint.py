@@ -152,7 +152,9 @@ def _is_torchscript(path: Path) -> bool:
 
 def unprefixed(state: dict[str, Any]) -> State:
     """Without what DataParallel and torch.compile put before every name, however often; tensors only."""
-    tensors: State = {name: value for name, value in state.items() if isinstance(value, torch.Tensor)}
+    tensors: State = {
+        name: value for name, value in state.items() if isinstance(name, str) and isinstance(value, torch.Tensor)
+    }
     while (prefix := next((p for p in PREFIXES if any(name.startswith(p) for name in tensors)), None)) is not None:
         tensors = {name.removeprefix(prefix): value for name, value in tensors.items()}
     return tensors

@@ -55,7 +55,8 @@ def _preprocess(folder: Path) -> Preprocess:
         path = folder / "preprocessor_config.json"
         return from_config(read_json(path), str(path))
     path = folder / "processor_config.json"  # where newer transformers keep it
-    nested = read_json(path).get("image_processor") if path.is_file() else None
+    whole = read_json(path) if path.is_file() else None
+    nested = whole.get("image_processor") if isinstance(whole, dict) else None
     if nested is None:
         raise UserError(
             f"{folder}: no preprocessor_config.json, so how its images were scaled in training is unknown; "
@@ -82,7 +83,6 @@ def _tokenizer(folder: Path) -> Any:
 def _network(folder: Path, class_name: str) -> Any:
     import torch
     import transformers
-    from safetensors import SafetensorError
 
     safe = any(folder.glob("*.safetensors"))
     if not safe and not any(folder.glob("pytorch_model*.bin")):
@@ -103,8 +103,10 @@ def _network(folder: Path, class_name: str) -> Any:
             f"{folder}: refused. Its .bin weights hold more than tensors, and a pickle can run any program when it is "
             "opened. Nothing was run. Use a folder with model.safetensors."
         ) from None
-    except (OSError, ValueError, RuntimeError, EOFError, SafetensorError) as error:
-        raise UserError(f"{folder}: the weights could not be loaded ({_short(error)})") from error
+    except Exception as error:  # a config may ask for anything: an unknown activation, no heads, a size in words
+        raise UserError(
+            f"{folder}: the model could not be loaded: config.json and weights do not make one ({_short(error)})"
+        ) from error
     problems = Problems(f"{folder}: the weights do not match config.json")
     for kind in ("missing_keys", "unexpected_keys", "mismatched_keys"):
         for key in sorted(map(str, info.get(kind, ()))):

@@ -95,6 +95,8 @@ def clip_preprocess(image_size: int) -> Preprocess:
 
 def from_config(config: dict[str, Any], where: str) -> Preprocess:
     """Read a transformers `preprocessor_config.json`; steps this module lacks are refused, not skipped."""
+    if not isinstance(config, dict):
+        raise UserError(f"{where}: expected a JSON object, found {type(config).__name__}")
     for step in ("do_resize", "do_rescale", "do_normalize"):
         if not config.get(step, True):
             raise UserError(f"{where}: {step} is false; only resized, rescaled and normalised images are supported")
