@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -184,3 +185,26 @@ def test_mcnemar_against_the_binomial_sum() -> None:
     assert stats.mcnemar(2, 8) == pytest.approx(exact)
     assert stats.mcnemar(5, 5) == 1 and stats.mcnemar(0, 0) == 1
     assert 0 < stats.mcnemar(30_000, 31_000) < 1e-4
+
+
+def test_groups_are_resampled_as_dense_columns_would_be() -> None:
+    rng = np.random.default_rng(0)
+    values, cluster = rng.integers(0, 2, (60, 2)).astype(float), np.arange(60) // 3
+    group = rng.integers(0, 4, 60)
+    masks = [group == index for index in range(4)]
+    measured, spread = stats.grouped_ratios(values, np.ones((60, 2)), cluster, masks, seed=5, resamples=70)
+    for index, mask in enumerate(masks):
+        sums = np.stack([np.bincount(cluster, column * mask, 20) for column in values.T], axis=1)
+        counts = np.stack([np.bincount(cluster, mask, 20)] * 2, axis=1)
+        assert measured[index].tolist() == values[mask].mean(0).tolist()
+        np.testing.assert_array_equal(spread[:, index], stats.cluster_bootstrap(sums, counts, seed=5, resamples=70))
+
+
+def test_many_groups_do_not_cost_a_column_of_all_images_each() -> None:
+    scores = [row(str(i), i % 3, [1], [0.5], tags={"a": str(i % 100), "b": str(i % 97)}) for i in range(10_000)]
+    outcomes = judge(scores)
+    tracemalloc.start()
+    summarise(outcomes, resamples=64)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 40e6  # 197 groups x 4 columns x 10,000 images x 8 bytes, twice, would be 126e6

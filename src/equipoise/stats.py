@@ -74,10 +74,11 @@ _Block = tuple[NDArray[np.int64], Floats, Floats]
 
 def _block(values: Floats, counts: Floats, cluster: NDArray[np.int64]) -> _Block:
     held, place = np.unique(cluster, return_inverse=True)
-    sums, numbers = (
-        np.stack([np.bincount(place, column, len(held)) for column in part.T], axis=1) for part in (values, counts)
-    )
-    return held, sums, numbers
+
+    def within(part: Floats) -> Floats:
+        return np.stack([np.bincount(place, column, len(held)) for column in part.T], axis=1).astype(np.float64)
+
+    return held, within(values), within(counts)
 
 
 def _resample(blocks: Sequence[_Block], clusters: int, seed: int, resamples: int) -> Floats:
