@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from equipoise.comparison import Run, difference, joined, load_run
+from equipoise.comparison import Run, average, compare_folders, difference, joined, load_run
 from equipoise.errors import UserError
-from equipoise.metrics import judge
+from equipoise.metrics import judge, macro, summarise
 from equipoise.results import write_run
 from equipoise.scores import ItemScores
 
@@ -41,7 +41,7 @@ def test_worked_case() -> None:
 def test_groups_weigh_the_same() -> None:
     before, after = run([0] * 10, splits="a" * 9 + "b"), run([1] * 9 + [0], splits="a" * 9 + "b")
     assert difference([before], [after], resamples=50)["original"]["difference"] == 0.9
-    assert difference([before], [after], resamples=50, group="split")["original"]["difference"] == 0.5
+    assert difference([before], [after], resamples=50, path=("split",))["original"]["difference"] == 0.5
 
 
 def test_pairing_narrows_the_interval() -> None:
@@ -82,4 +82,54 @@ def test_joined_benchmarks_weigh_the_same() -> None:
 
     before, after = both([0] * 9, [0]), both([1] * 9, [0])
     assert len({row.id for row in before.rows}) == 10
-    assert difference([before], [after], resamples=50, group="benchmark")["original"]["difference"] == 0.5
+    assert difference([before], [after], resamples=50, path=("benchmark",))["original"]["difference"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("path", "least", "expected"),
+    [(("test", "source"), 1, 0.1), (("source",), 25, -0.8), (("source",), 1, 0.55), ((), 1, (15 - 32) / 55)],
+)
+def test_compare_says_the_difference_of_the_headlines(
+    tmp_path: Path, path: tuple[str, ...], least: int, expected: float
+) -> None:
+    """A large group gets worse and three small ones better, so each way to average gives another number."""
+    sizes = {("color", "vg"): 40, ("size", "vaw"): 5, ("size", "hake"): 5, ("size", "swig"): 5}
+    headlines = []
+    for name, color, size in (("before", 36, 0), ("after", 4, 5)):  # how many are right
+        rows = [
+            ItemScores(
+                id=f"{test}/{source}/{index}",
+                caption=float(index < (color if test == "color" else size)),
+                positives=[float(index % 2)],
+                negatives=[0.5],
+                tags={"test": test, "source": source},
+            )
+            for (test, source), count in sizes.items()
+            for index in range(count)
+        ]
+        outcomes = judge(rows)
+        metrics = summarise(outcomes, resamples=20)
+        metrics["macro"] = macro(outcomes, path, least, resamples=20) if path else None
+        headlines.append(metrics["macro"] or metrics["overall"])
+        record = {"benchmark": {"name": "x", "items_sha256": "x"}, "model": {}, "metrics": metrics}
+        write_run(tmp_path / name / "x", record, rows, outcomes, {})
+    (found,) = compare_folders(tmp_path / "before", [tmp_path / "after"])
+    assert found["original"]["difference"] == pytest.approx(expected)
+    for metric in ("original", "augmented", "brittleness", "drop"):
+        assert found[metric]["difference"] == pytest.approx(headlines[1][metric] - headlines[0][metric])
+    assert found["n"] == headlines[0]["n"] and ("mcnemar" in found["original"]) is (not path)
+
+
+def test_a_group_that_a_resample_misses_gives_its_weight_to_the_others() -> None:
+    one = run([1] * 9 + [0], [1, 0] * 5, splits="a" * 9 + "b")
+    numbers = average([one], path=("split",), resamples=200)
+    expected = macro(one.outcomes, ("split",), resamples=200)
+    assert expected is not None and expected["intervals"]["original"][1] == 1.0  # a third of the resamples have no b
+    assert numbers["original"] == 0.5
+    for metric, interval in expected["intervals"].items():
+        assert numbers["intervals"][metric] == pytest.approx(interval)
+
+
+def test_groups_that_are_all_too_small() -> None:
+    with pytest.raises(UserError, match="no group of split has 25 items or more"):
+        difference([run([1], splits="a")], [run([0], splits="a")], path=("split",), least=25)

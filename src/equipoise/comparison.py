@@ -16,7 +16,7 @@ import numpy as np
 
 from equipoise import stats
 from equipoise.errors import UserError
-from equipoise.metrics import METRICS, Outcomes, judge
+from equipoise.metrics import METRICS, Leaves, Outcomes, judge, leaves, weighted_mean
 from equipoise.results import find_runs, read_result
 from equipoise.scores import ItemScores, read_scores
 
@@ -63,22 +63,25 @@ def difference(
     second: Sequence[Run],
     seed: int = 0,
     resamples: int = stats.RESAMPLES,
-    group: str = "",
+    path: Sequence[str] = (),
+    least: int = 1,
 ) -> dict[str, Any]:
     """second - first for every metric: value, 95% interval, whether the interval leaves zero out, and by seed.
 
-    `group` names a tag whose groups are averaged without weights (REPLACE: "split").
+    `path` and `least` average over groups as `metrics.macro` does (REPLACE: ("split",)), so that the difference is
+    that of the two headlines; McNemar's test knows items only and is given where they all weigh the same.
     """
     _same_items([*first, *second])
     values = [_per_item(run.outcomes) for run in (*first, *second)]
     a, b = (np.mean(part, axis=0) for part in (values[: len(first)], values[len(first) :]))
     outcomes = first[0].outcomes
-    measured, spread = _grouped(b - a, outcomes, group, seed, resamples)
+    groups = _leaves(first[0], path, least)
+    measured, spread = _grouped(b - a, outcomes, groups, seed, resamples)
     seeds = [
-        _grouped(there - here, outcomes, group, seed, 0)[0]
+        _grouped(there - here, outcomes, groups, seed, 0)[0]
         for here, there in zip(values[: len(first)], values[len(first) :], strict=False)
     ]
-    found: dict[str, Any] = {"n": len(outcomes), "runs": [len(first), len(second)]}
+    found: dict[str, Any] = {"n": int(groups.kept.sum()), "runs": [len(first), len(second)]}
     for index, name in enumerate(METRICS):
         if np.isnan(measured[index]):
             continue
@@ -89,20 +92,27 @@ def difference(
             "clear": bool(low > 0 or high < 0),
             "by_run": [float(one[index]) for one in seeds],
         }
-    if len(first) == len(second) == 1:
+    if len(first) == len(second) == 1 and not path:
         found["original"]["mcnemar"] = stats.mcnemar(*_discordant(first[0].outcomes, second[0].outcomes))
     return found
 
 
-def average(runs: Sequence[Run], group: str = "", seed: int = 0, resamples: int = stats.RESAMPLES) -> dict[str, Any]:
+def average(
+    runs: Sequence[Run],
+    path: Sequence[str] = (),
+    least: int = 1,
+    seed: int = 0,
+    resamples: int = stats.RESAMPLES,
+) -> dict[str, Any]:
     """The numbers of one model over its runs (seeds), in the shape of `summarise`: an item's outcome is their mean."""
     _same_items(runs)
     values = [_per_item(run.outcomes) for run in runs]
     outcomes = runs[0].outcomes
-    measured, spread = _grouped(np.mean(values, axis=0), outcomes, group, seed, resamples)
+    groups = _leaves(runs[0], path, least)
+    measured, spread = _grouped(np.mean(values, axis=0), outcomes, groups, seed, resamples)
     numbers: dict[str, Any] = {
-        "n": len(outcomes),
-        "ties": round(float(np.mean([run.outcomes.tie.sum() for run in runs])), 1),
+        "n": int(groups.kept.sum()),
+        "ties": round(float(np.mean([(run.outcomes.tie & groups.kept).sum() for run in runs])), 1),
         "intervals": {},
     }
     for index, name in enumerate(METRICS):
@@ -124,8 +134,8 @@ def compare_folders(first: Path, others: Sequence[Path], seed: int = 0) -> list[
             raise UserError(f"{first} ({', '.join(before)}) and {other} ({', '.join(after)}) share no benchmark")
         for name in shared:
             here, there = load_run(before[name]), load_run(after[name])
-            over = (here.record["metrics"].get("macro") or {}).get("over", [])
-            numbers = difference([here], [there], seed, group=over[0] if len(over) == 1 else "")
+            macro = here.record["metrics"].get("macro") or {}
+            numbers = difference([here], [there], seed, path=macro.get("over", ()), least=macro.get("least", 1))
             found.append({"benchmark": name, "before": str(first), "after": str(other), **numbers})
     return found
 
@@ -148,27 +158,22 @@ def _per_item(outcomes: Outcomes) -> stats.Floats:
     )
 
 
+def _leaves(run: Run, path: Sequence[str], least: int) -> Leaves:
+    found = leaves(run.outcomes.tags, path, least)
+    if found is None:
+        raise UserError(f"{run.folder}: no group of {'/'.join(path)} has {least} items or more, so nothing is averaged")
+    return found
+
+
 def _grouped(
-    values: stats.Floats, outcomes: Outcomes, group: str, seed: int, resamples: int
+    values: stats.Floats, outcomes: Outcomes, groups: Leaves, seed: int, resamples: int
 ) -> tuple[stats.Floats, stats.Floats]:
-    """Mean of each column (of group means where a group is named), and its bootstrap values."""
-    labels = np.array([tags.get(group, "") for tags in outcomes.tags])
-    sums, counts = [], []
-    for label in np.unique(labels):
-        inside = np.where((labels == label)[:, None], values, np.nan)
-        there = ~np.isnan(inside)
-        sums.append(_by_cluster(np.where(there, inside, 0.0), outcomes))
-        counts.append(_by_cluster(there.astype(float), outcomes))
-    groups, columns = len(sums), values.shape[1]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        ratios = np.concatenate(sums, 1).sum(0) / np.concatenate(counts, 1).sum(0)
-    spread = stats.cluster_bootstrap(np.concatenate(sums, 1), np.concatenate(counts, 1), seed, resamples)
-    return ratios.reshape(groups, columns).mean(0), spread.reshape(resamples, groups, columns).mean(1)
-
-
-def _by_cluster(values: stats.Floats, outcomes: Outcomes) -> stats.Floats:
-    clusters = int(outcomes.cluster.max()) + 1
-    return np.stack([np.bincount(outcomes.cluster, column, clusters) for column in values.T], axis=1)
+    """Mean of each column over the groups, and its bootstrap values; NaN is no value."""
+    there = ~np.isnan(values)
+    measured, spread = stats.grouped_ratios(
+        np.where(there, values, 0.0), there.astype(float), outcomes.cluster, groups.masks, seed, resamples
+    )
+    return weighted_mean(measured[None], groups.weights)[0], weighted_mean(spread, groups.weights)
 
 
 def _same_items(runs: Sequence[Run]) -> None:

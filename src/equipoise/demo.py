@@ -82,18 +82,18 @@ def _runs(folder: Path, label: str, seeds: Sequence[int]) -> list[dict[str, Run]
 def numbers_of(runs: Sequence[dict[str, Run]], column: str, tag: str = "", value: str = "") -> dict[str, Any]:
     """The numbers of a column over all seeds; of the items with a tag's value where one is named."""
     chosen = [one[column].where(tag, value) if tag else one[column] for one in runs]
-    return average(chosen, group="benchmark" if column == "replace" else "")
+    return average(chosen, path=("benchmark",) if column == "replace" else ())
 
 
 def findings(runs: Mapping[str, Sequence[dict[str, Run]]]) -> list[str]:
     """What the paired differences say, clear or not; the words follow the numbers, never the other way round."""
     lines = []
-    for column, group in (("swap", ""), ("replace", "benchmark")):
+    for column, path in (("swap", ()), ("replace", ("benchmark",))):
         heading = "SWAP" if column == "swap" else "REPLACE"
         for before, after in (("base", "HN"), ("HN", "HP+HN")):
             first, second = ([one[column] for one in runs[label]] for label in (before, after))
             first = first * len(second) if len(first) == 1 else first
-            found = difference(first, second, group=group)
+            found = difference(first, second, path=path)
             parts = ", ".join(_change(name, found[name]) for name in ("original", "augmented", "brittleness"))
             lines.append(f"{heading}, {before} → {after}: {parts}.")
     return lines

@@ -15,6 +15,7 @@ Items without a hard positive count for Original only.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -181,28 +182,47 @@ def macro(
     over files. Innermost groups with fewer than `least` items are left out, as ARO does below 25; None where that
     leaves nothing (a first look at a few items).
     """
-    keys = [tuple(tags.get(tag, "") for tag in path) for tags in outcomes.tags]
-    sizes: dict[tuple[str, ...], int] = {}
-    for key in keys:
-        sizes[key] = sizes.get(key, 0) + 1
-    leaves = sorted(key for key, size in sizes.items() if size >= least)
-    if not leaves:
+    found = leaves(outcomes.tags, path, least)
+    if found is None:
         return None
-    number = {leaf: index for index, leaf in enumerate(leaves)}
-    leaf_of = np.array([number.get(key, -1) for key in keys])
-    weights = np.array([_leaf_weight(leaf, leaves) for leaf in leaves])
-    masks = [leaf_of == index for index in range(len(leaves))]
-    measured, ratios = stats.grouped_ratios(*_columns(outcomes), outcomes.cluster, masks, seed, resamples)
-    kept = leaf_of >= 0
-    clusters = len(np.unique(outcomes.cluster[kept]))
+    measured, ratios = stats.grouped_ratios(*_columns(outcomes), outcomes.cluster, found.masks, seed, resamples)
+    clusters = len(np.unique(outcomes.cluster[found.kept]))
     return {
         "over": list(path),
-        "groups": len(leaves),
-        "left_out": len(sizes) - len(leaves),
-        "n": int(kept.sum()),
-        "ties": int((outcomes.tie & kept).sum()),
-        **named(_weighted(measured[None], weights)[0], _weighted(ratios, weights), clusters),
+        "least": least,
+        "groups": len(found.masks),
+        "left_out": found.left_out,
+        "n": int(found.kept.sum()),
+        "ties": int((outcomes.tie & found.kept).sum()),
+        **named(weighted_mean(measured[None], found.weights)[0], weighted_mean(ratios, found.weights), clusters),
     }
+
+
+@dataclass(frozen=True)
+class Leaves:
+    """The innermost groups of a macro average, and how much each counts."""
+
+    masks: list[Bools]  # over items
+    weights: stats.Floats
+    kept: Bools  # the items that are in one of them
+    left_out: int  # groups that are too small
+
+
+def leaves(tags: Sequence[Mapping[str, str]], path: Sequence[str], least: int = 1) -> Leaves | None:
+    """The groups of `macro`, None where none has `least` items; without a path all items are one group."""
+    keys = [tuple(item.get(tag, "") for tag in path) for item in tags]
+    sizes = Counter(keys)
+    chosen = sorted(key for key, size in sizes.items() if size >= least)
+    if not chosen:
+        return None
+    number = {leaf: index for index, leaf in enumerate(chosen)}
+    leaf_of = np.array([number.get(key, -1) for key in keys])
+    return Leaves(
+        masks=[leaf_of == index for index in range(len(chosen))],
+        weights=np.array([_leaf_weight(leaf, chosen) for leaf in chosen]),
+        kept=leaf_of >= 0,
+        left_out=len(sizes) - len(chosen),
+    )
 
 
 def _leaf_weight(leaf: tuple[str, ...], leaves: Sequence[tuple[str, ...]]) -> float:
@@ -214,7 +234,7 @@ def _leaf_weight(leaf: tuple[str, ...], leaves: Sequence[tuple[str, ...]]) -> fl
     return weight
 
 
-def _weighted(ratios: stats.Floats, weights: stats.Floats) -> stats.Floats:
+def weighted_mean(ratios: stats.Floats, weights: stats.Floats) -> stats.Floats:
     """Weighted mean over groups (axis 1); a group that a resample misses gives its weight to the others."""
     there = ~np.isnan(ratios)
     shares = weights[None, :, None] * there
