@@ -22,7 +22,7 @@ from equipoise.cli.perturb import describe, perturb
 from equipoise.errors import UserError
 from equipoise.items import load_items
 from equipoise.perturb import shards
-from equipoise.perturb.engine import perturb_file, report_path
+from equipoise.perturb.engine import perturb_file, report_path, sample_items
 from equipoise.perturb.manifest import Parts
 from equipoise.perturb.readers import read_captions
 from equipoise.perturb.setup import Setup
@@ -275,6 +275,15 @@ def test_refining_ends_in_a_file_that_loads(captions: Path, tmp_path: Path) -> N
     assert sum(len(item.negatives) for item in items) == report["refined"]["negatives_after"] > 0
     assert report["refined"]["negatives_after"] < report["refined"]["negatives_before"]
     assert report["sha256"] == hashlib.sha256(out.read_bytes()).hexdigest()
+
+
+def test_a_sample_is_spread_over_the_file(whole: tuple[bytes, dict[str, Any]], tmp_path: Path) -> None:
+    (tmp_path / "items.jsonl").write_bytes(whole[0])
+    count = whole[1]["items"]
+    for most in (7, count - 1, count, count + 5):
+        sample = [int(item.id) for item in sample_items(tmp_path / "items.jsonl", count, most)]
+        assert len(sample) == min(most, count) and sample == sorted(sample)
+        assert sample[-1] > 0.9 * len(CAPTIONS)
 
 
 def command(*arguments: str) -> Any:
