@@ -208,3 +208,19 @@ def test_many_groups_do_not_cost_a_column_of_all_images_each() -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 40e6  # 197 groups x 4 columns x 10,000 images x 8 bytes, twice, would be 126e6
+
+
+def test_huge_scores_are_judged() -> None:
+    scores = [row(str(i), 1.5e308, [1.4e308, 1.6e308], [-1.7e308, -1.7e308, 1.0]) for i in range(3)]
+    overall = summarise(judge(scores), resamples=20)["overall"]
+    assert overall["augmented"] == 1
+    assert overall["mean_scores"]["caption"] == pytest.approx(1.5e308)
+    assert overall["mean_scores"]["positive"] == pytest.approx(1.5e308)
+    assert overall["mean_scores"]["negative"] == pytest.approx(-3.4e307 / 3 * 10)
+    json.dumps(overall, allow_nan=False)
+
+
+def test_mean_scores_of_ordinary_scores() -> None:
+    scores = [row("1", 0.3, [0.1, 0.2], [0.1]), row("2", 0.1, [], [0.2, 0.4])]
+    found = summarise(judge(scores), resamples=20)["overall"]["mean_scores"]
+    assert found == pytest.approx({"caption": 0.2, "positive": 0.15, "negative": 0.2})

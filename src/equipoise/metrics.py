@@ -27,6 +27,7 @@ from equipoise import stats
 from equipoise.scores import ItemScores
 
 MOST_GROUPS = 100  # a tag with more values (an image id) is no breakdown
+_SCALE = 2.0**40  # scores are summed this much smaller, which is exact: some people's are near 1e308
 METRICS = ("original", "augmented", "brittleness", "drop")
 
 Bools = NDArray[np.bool_]
@@ -84,7 +85,7 @@ def judge(scores: Sequence[ItemScores]) -> Outcomes:
 
 
 def _mean(values: Sequence[float]) -> float:
-    return math.fsum(values) / len(values) if values else math.nan
+    return math.fsum(value / _SCALE for value in values) / len(values) * _SCALE if values else math.nan
 
 
 # ---------------------------------------------------------------------------- numbers
@@ -135,9 +136,9 @@ def _numbers(outcomes: Outcomes, groups: Sequence[Bools], seed: int, resamples: 
                 **named(measured[index], ratios[:, index], clusters),
                 "wilson": {"original": list(stats.wilson(int((mask & outcomes.original).sum()), n))},
                 "mean_scores": {
-                    "caption": _finite(outcomes.caption[mask].mean()),
-                    "positive": _finite(float(np.nanmean(outcomes.positive[mask]))) if n_positive else None,
-                    "negative": _finite(outcomes.negative[mask].mean()),
+                    "caption": _mean_score(outcomes.caption[mask]),
+                    "positive": _mean_score(outcomes.positive[mask & outcomes.has_positive]),
+                    "negative": _mean_score(outcomes.negative[mask]),
                 },
             }
         )
@@ -162,8 +163,12 @@ def _interval(value: float, spread: stats.Floats, clusters: int) -> list[float]:
     return list(stats.percentile_interval(spread))
 
 
+def _mean_score(values: stats.Floats) -> float | None:
+    return _finite(float(np.mean(values / _SCALE)) * _SCALE) if len(values) else None
+
+
 def _finite(value: float) -> float | None:
-    return None if math.isnan(value) else float(value)
+    return float(value) if math.isfinite(value) else None
 
 
 # ---------------------------------------------------------------------------- macro averages
