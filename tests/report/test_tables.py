@@ -6,6 +6,8 @@ import csv
 import io
 import json
 
+import pytest
+
 from equipoise.report.tables import percent, render, render_differences, result_rows
 
 NUMBERS = {
@@ -65,3 +67,27 @@ def test_differences_mark_what_is_not_clear() -> None:
     row = {"benchmark": "swap", "before": "a", "after": "b", "n": 10, "original": clear, "brittleness": vague}
     text = render_differences([row])
     assert "+5.0 [+1.0, +9.0] " in text and "+1.0 [-1.0, +3.0]~" in text
+
+
+@pytest.mark.parametrize("label", ["[/red]", "[bold]x", ":smile:", "a[link=x]b"])
+def test_labels_are_no_markup(label: str) -> None:
+    assert label in render([{"label": label, **PLAIN}], "text", f"note {label}").splitlines()[3]
+    assert f"note {label}" in render([{"label": "x", **PLAIN}], "text", f"note {label}")
+    assert label in render_differences([{"benchmark": label, "before": "a", "after": "b", "n": 1}])
+    assert label in render_differences([{"benchmark": "x", "before": "a", "after": label, "n": 1}])
+
+
+@pytest.mark.parametrize("drop", [0.0, -0.0, 0.0004, -0.0004])
+def test_no_drop_has_no_minus(drop: float) -> None:
+    row = {"label": "x", **NUMBERS, "drop": drop}
+    assert "(+0.0)" in render([row], "md")
+    none = {"difference": -drop, "interval": [-drop, drop], "clear": False}
+    row = {"benchmark": "x", "before": "a", "after": "b", "n": 1, "original": none}
+    assert "+0.0 [+0.0, +0.0]~" in render_differences([row])
+
+
+def test_every_special_character_is_escaped() -> None:
+    row = {"label": r"a\b~c^d{e}|f", **PLAIN}
+    assert r"a\textbackslash{}b\textasciitilde{}c\textasciicircum{}d\{e\}|f & 10" in render([row], "latex")
+    assert r"| a\b~c^d{e}\|f | 10 |" in render([row], "md")
+    assert "| two lines | 10 |" in render([{"label": "two\nlines", **PLAIN}], "md")

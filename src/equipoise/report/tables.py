@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 Format = Literal["text", "md", "latex", "csv", "json"]
 FORMATS: tuple[str, ...] = get_args(Format)
@@ -45,22 +46,22 @@ def render(rows: Sequence[Mapping[str, Any]], form: Format = "text", caption: st
     cells = [_cells(row) for row in rows]
     if form == "md":
         lines = ["| " + " | ".join(HEADER) + " |", "|" + " --- |" * len(HEADER)]
-        lines += ["| " + " | ".join(cell.strip() for cell in row) + " |" for row in cells]
+        lines += ["| " + " | ".join(_markdown(cell) for cell in row) + " |" for row in cells]
         return "\n".join(lines + ([f"\n{caption}"] if caption else []))
     if form == "latex":
         return _latex(cells, caption)
-    table = Table(caption=caption or None, caption_justify="left")
+    table = Table(caption=Text(caption) if caption else None, caption_justify="left")
     for index, name in enumerate(HEADER):
         table.add_column(name, justify="left" if index == 0 else "right", no_wrap=True)
     for row in cells:
-        table.add_row(*row)
+        table.add_row(*map(Text, row))  # as Text: a tag like "[bold]" is somebody's word, not markup
     return _plain(table)
 
 
 def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
     augmented = percent(row, "augmented")
     if row.get("drop") is not None:
-        augmented += f" ({-100 * row['drop']:+.1f})"
+        augmented += f" ({_signed(-row['drop'])})"
     return (
         str(row["label"]),
         f"{row['n']:,}",
@@ -80,6 +81,11 @@ def percent(row: Mapping[str, Any], name: str) -> str:
     return f"{100 * value:.1f}" + (f" [{100 * interval[0]:.1f}, {100 * interval[1]:.1f}]" if interval else "")
 
 
+def _signed(fraction: float) -> str:
+    """'-14.8' points; what rounds to nothing has no sign of its own ('+0.0', never '-0.0')."""
+    return f"{round(100 * fraction, 1) + 0.0:+.1f}"
+
+
 def _csv(rows: Sequence[Mapping[str, Any]]) -> str:
     names = ("original", "augmented", "brittleness", "drop")
     fields = ["label", "n", "ties"] + [f"{name}{part}" for name in names for part in ("", "_low", "_high")]
@@ -95,16 +101,21 @@ def _csv(rows: Sequence[Mapping[str, Any]]) -> str:
     return output.getvalue().rstrip("\n")
 
 
-def _latex(cells: Sequence[Sequence[str]], caption: str) -> str:
-    def escape(text: str) -> str:
-        for character in "\\&%$#_{}":
-            text = text.replace(character, r"\textbackslash{}" if character == "\\" else f"\\{character}")
-        return text.strip()
+_LATEX = str.maketrans(
+    {character: f"\\{character}" for character in "&%$#_{}"}
+    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+)
 
+
+def _markdown(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def _latex(cells: Sequence[Sequence[str]], caption: str) -> str:
     lines = [r"\begin{tabular}{l" + "r" * (len(HEADER) - 1) + "}", r"\toprule"]
-    lines.append(" & ".join(escape(name) for name in HEADER) + r" \\")
+    lines.append(" & ".join(HEADER) + r" \\")
     lines.append(r"\midrule")
-    lines += [" & ".join(escape(cell) for cell in row) + r" \\" for row in cells]
+    lines += [" & ".join(cell.strip().translate(_LATEX) for cell in row) + r" \\" for row in cells]
     lines += [r"\bottomrule", r"\end{tabular}"]
     return "\n".join(([f"% {caption}"] if caption else []) + lines)
 
@@ -120,13 +131,13 @@ def render_differences(found: Sequence[Mapping[str, Any]]) -> str:
     for row in found:
         names = ("original", "augmented", "drop", "brittleness")
         cells = [_points(row[name]) if name in row else "-" for name in names]
-        table.add_row(row["benchmark"], row["before"], row["after"], f"{row['n']:,}", *cells)
+        table.add_row(*map(Text, (row["benchmark"], row["before"], row["after"], f"{row['n']:,}", *cells)))
     return _plain(table)
 
 
 def _points(number: Mapping[str, Any]) -> str:
-    low, high = (100 * value for value in number["interval"])
-    return f"{100 * number['difference']:+.1f} [{low:+.1f}, {high:+.1f}]{' ' if number['clear'] else '~'}"
+    low, high = map(_signed, number["interval"])
+    return f"{_signed(number['difference'])} [{low}, {high}]{' ' if number['clear'] else '~'}"
 
 
 def _plain(table: Table) -> str:
