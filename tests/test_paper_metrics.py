@@ -65,6 +65,17 @@ def test_tot_asks_the_texts_alone() -> None:
     assert found["itt"] == 0.5 and found["tot"] == 0.25 and found["n"] == 4
 
 
+def test_tot_with_several_positives_asks_every_pair_that_holds_the_caption_or_a_negative() -> None:
+    def both(second_positive: float, second_negative: float) -> ItemScores:
+        near, far = [0.9, second_positive], [[0.5], [second_negative]]
+        text = TextScores(caption_positives=near, caption_negatives=[0.6], positives_negatives=far)
+        return row("1", 0.9, [0.1], [0.8, 0.8], text=text)
+
+    assert tot([both(0.8, 0.7)])["tot"] == 1
+    assert tot([both(0.6, 0.5)])["tot"] == 0, "the second positive is no nearer to the caption than the negative"
+    assert tot([both(0.8, 0.85)])["tot"] == 0, "a negative is nearer to the second positive than the caption is"
+
+
 def test_every_metric_that_a_benchmark_names_exists() -> None:
     from equipoise import benchmarks
 

@@ -52,7 +52,9 @@ def groups(scores: Sequence[ItemScores]) -> dict[str, Any]:
 def tot(scores: Sequence[ItemScores]) -> dict[str, Any]:
     """SugarCrepe++: ITT (our Augmented accuracy) and TOT, which asks the text tower alone.
 
-    TOT holds when every right caption is closer to the other right ones than to any negative.
+    TOT holds when the caption is closer to every positive than it or any positive is to any negative. SugarCrepe++
+    has one positive an item. Where there are several, the cosines between two positives are not asked:
+    `TextScores` does not hold them.
     """
     itt = [min([s.caption, *s.positives]) > max(s.negatives) for s in scores if s.positives]
     found: dict[str, Any] = {"n": len(itt), "itt": sum(itt) / len(itt) if itt else None}
