@@ -73,6 +73,13 @@ def test_defects_of_items() -> None:
     assert not report.ok, "an item without a negative cannot be judged"
 
 
+def test_a_text_that_several_items_call_right_contradicts_even_if_one_of_them_is_the_item_itself() -> None:
+    tie = item("tie", "a dog", "A dog")
+    report = check([tie, item("other", "a dog", "a cat")])
+    assert found(report, "right in one item") == (1, ["'A dog': right in other, wrong in tie"])
+    assert found(check([tie]), "right in one item")[0] == 0
+
+
 def _huge_png(path: Path) -> None:
     """A valid header that claims 20,000 x 20,000 pixels, and nothing behind it."""
     header = b"IHDR" + struct.pack(">IIBBBBB", 20_000, 20_000, 8, 2, 0, 0, 0)
@@ -84,11 +91,11 @@ def test_images_are_opened_whole(tmp_path: Path) -> None:
     (tmp_path / "short.jpg").write_bytes((tmp_path / "good.jpg").read_bytes()[:-400])
     (tmp_path / "text.jpg").write_text("not an image")
     _huge_png(tmp_path / "huge.png")
-    steps: list[tuple[int, int]] = []
+    steps: list[int] = []
     names = ["good.jpg", "short.jpg", "text.jpg", "huge.png", *(f"gone{i}.jpg" for i in range(7)), "gone0.jpg"]
     items = [item(f"{i}", f"caption {i}", "wrong", image=name) for i, name in enumerate(names)]
     items.append(item("box", "a", "b", image="good.jpg", box=(70, 0, 5, 5)))
-    report = check(items, None, tmp_path, lambda done, of: steps.append((done, of)))
+    report = check(items, None, tmp_path, steps.append)
     assert not report.ok
     assert found(report, "missing") == (7, [f"gone{i}.jpg" for i in range(5)])
     count, problems = found(report, "cannot be used")
@@ -98,7 +105,7 @@ def test_images_are_opened_whole(tmp_path: Path) -> None:
         "huge.png",
         "good.jpg",
     ]
-    assert steps[-1] == (5, 5)
+    assert sum(steps) == 12, "4 images, 7 that are missing and a box"
     assert "    ... and 2 more" in report.lines()
 
 
@@ -122,3 +129,10 @@ def test_real_defects(shared_data: Path) -> None:
     assert report.counts == {"Attribute/vg/color": (11_569, 11_569)}
     assert found(report, "forced ties")[0] == 68
     assert found(report, "twice")[0] == 66
+
+
+def test_contradictions_of_replace(shared_data: Path) -> None:
+    from equipoise.benchmarks import replace
+
+    report = check(replace.load(shared_data / "vl_checklist"), replace.BENCHMARK)
+    assert found(report, "right in one item")[0] == 15

@@ -67,15 +67,18 @@ def check(
     items: Sequence[Item],
     benchmark: Benchmark | None = None,
     images: Path | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    advance: Callable[[int], None] | None = None,
 ) -> CheckReport:
-    """Look at `items`, and at their images where the folder `images` is given; `progress(done, of)` as it goes."""
+    """Look at `items`, and at their images where the folder `images` is given.
+
+    `advance` is told of so many more image references (a box is one of its own) as they are done with.
+    """
     counts = Counter(item.tags.get("split", "all") for item in items)
     published = {split: benchmark.splits.get(split) for split in counts} if benchmark else dict.fromkeys(counts)
     refs = list(dict.fromkeys(item.image for item in items if item.image is not None))
     findings = [
         *_counts(counts, benchmark),
-        *_images(refs, images, progress),
+        *_images(refs, images, advance or (lambda count: None)),
         _finding("items without a negative: they cannot be judged", (i.id for i in items if not i.negatives), True),
         _finding("items twice (same image, caption, positives and negatives)", _duplicates(items), False),
         _finding("forced ties: a right caption reads the same as a negative", _forced_ties(items), False),
@@ -118,7 +121,7 @@ def _counts(counts: Counter[str], benchmark: Benchmark | None) -> list[Finding]:
     ]
 
 
-def _images(refs: Sequence[ImageRef], root: Path | None, progress: Callable[[int, int], None] | None) -> list[Finding]:
+def _images(refs: Sequence[ImageRef], root: Path | None, advance: Callable[[int], None]) -> list[Finding]:
     """Open and decode every image, once for each of its boxes; Pillow decodes beside Python, so threads help."""
     if root is None:
         return []
@@ -127,6 +130,7 @@ def _images(refs: Sequence[ImageRef], root: Path | None, progress: Callable[[int
     missing = missing_images(root, refs)
     gone = set(missing)
     there = [ref for ref in refs if ref.path not in gone]
+    advance(len(refs) - len(there))
 
     def problem(ref: ImageRef) -> str | None:
         try:
@@ -137,10 +141,9 @@ def _images(refs: Sequence[ImageRef], root: Path | None, progress: Callable[[int
 
     bad: list[str] = []
     with ThreadPoolExecutor(WORKERS) as pool:
-        for number, found in enumerate(pool.map(problem, there), 1):
+        for found in pool.map(problem, there):
             bad += [found] if found else []
-            if progress is not None:
-                progress(number, len(there))
+            advance(1)
     return [
         _finding(f"images missing below {root}", missing, True),
         _finding("images that cannot be used", bad, True),
@@ -178,16 +181,17 @@ def _idle_positives(items: Sequence[Item]) -> Iterable[str]:
 
 def _contradictions(items: Sequence[Item]) -> Iterable[str]:
     """(image, text) pairs that one item calls right and another wrong; an item's own forced tie is not meant."""
-    right: dict[tuple[ImageRef, str], str] = {}
+    right: dict[tuple[ImageRef, str], list[str]] = {}
     for item in items:
         if item.image is not None:
             for text in (item.caption, *(positive.text for positive in item.positives)):
-                right.setdefault((item.image, clean(text)), item.id)
+                right.setdefault((item.image, clean(text)), []).append(item.id)
     seen: set[tuple[ImageRef, str]] = set()
     for item in items:
         for negative in item.negatives if item.image is not None else ():
             assert item.image is not None
             pair = (item.image, clean(negative.text))
-            if pair in right and right[pair] != item.id and pair not in seen:
+            other = next((name for name in right.get(pair, ()) if name != item.id), None)
+            if other is not None and pair not in seen:
                 seen.add(pair)
-                yield f"{negative.text!r}: right in {right[pair]}, wrong in {item.id}"
+                yield f"{negative.text!r}: right in {other}, wrong in {item.id}"

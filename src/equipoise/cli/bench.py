@@ -83,7 +83,7 @@ def check(
     items, benchmark = benchmarks.load(name, source, split_names(splits))
     images = len({item.image for item in items if item.image}) if data else 0
     with progress(images, "images", "images") as advance:
-        report = check_items(items, benchmark, data, lambda done, of: advance(1))
+        report = check_items(items, benchmark, data, advance)
     for line in report.lines():
         typer.echo(line)
     raise typer.Exit(0 if report.ok else 1)
