@@ -266,3 +266,8 @@ def _key(item: Item) -> tuple[str, ...]:
 def test_checks_are_functions_of_one_record() -> None:
     record = Record(item("dog behind car", "dog to the rear of car", "dog in front of car"))
     assert [check(record) for check in CHECKS] == [None] * len(CHECKS)
+
+
+def test_a_caption_that_begins_with_the_phrase() -> None:
+    assert verdict(" in the house", " within the house", " out of the house") == ()
+    assert "compound" in verdict(" in front of house", " within front of house", " behind house")

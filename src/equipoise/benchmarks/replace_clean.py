@@ -121,7 +121,8 @@ def compound(record: Record) -> str | None:
     """The word before or after the phrase belonged to it."""
     if not record.relation or record.at < 0 or not record.after:
         return None
-    before, after, then = record.before[-1], record.after[0], record.after[1:2]
+    before = record.before[-1] if record.before else ""  # a caption may begin with the phrase
+    after, then = record.after[0], record.after[1:2]
     if record.source == "in":
         broken = after in IN_COMPOUND or before in {"near", "out", "up", "on", "is", "are"}
         broken |= after in {"back", "center", "front", "middle", "rear", "side", "top"} and then in ([], ["of"])
