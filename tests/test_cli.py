@@ -274,6 +274,8 @@ def test_a_full_disk(run: Run, photos: Path, tmp_path: Path, monkeypatch: pytest
         (("metrics", "absent.jsonl"), "no such file"),
         (("compare", "one"), "two runs"),
         (("bench", "build", "replace", "--out", "x.jsonl"), "--source"),
+        (("bench", "build", "replace-clean", "--out", "x.jsonl"), "--source"),
+        (("bench", "build", "items.jsonl", "--out", "x.csv"), ".jsonl or .parquet"),
         (("train", "hn_only"), "--items"),
         (("train", "hn_onl"), "Did you mean hn_only"),
         (("evaluate",), "No such command"),
@@ -284,3 +286,22 @@ def test_other_slips(
 ) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     refused(run(*arguments), part)
+
+
+def test_build_replace_clean_cleans_once(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from equipoise.benchmarks import replace, replace_clean
+
+    red = [["VG_100K/1.jpg", {"POS": ["red car"], "NEG": ["green car"]}]]
+    other = [["VG_100K/2.jpg", {"POS": ["a dog"], "NEG": ["a cat"]}]]
+    for kind in replace.LEXICON["attributes"]:
+        path = tmp_path / "vlc" / "Attribute" / "vg" / f"{kind}.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(red * 2 if kind == "color" else other))
+    calls = []
+    clean = replace_clean.clean
+    monkeypatch.setattr(replace_clean, "clean", lambda items: calls.append(1) or clean(items))
+    build = ("bench", "build", "replace-clean", "--source", "vlc", "--splits", "attributes", "--out", "clean.jsonl")
+    code, out, _ = run(*build)
+    assert code == 0 and len(calls) == 1 and "wrote 1 items of replace-clean" in out
+    assert "duplicate │ 1 │ 0 │" in " ".join(out.split())
+    assert '"replace-clean-attributes/' in (tmp_path / "clean.jsonl").read_text()

@@ -59,14 +59,18 @@ def build(
         return
     if layout != "items":
         raise UserError(f"--layout {layout}: expected items or published")
-    items, benchmark = benchmarks.load(name, source, split_names(splits))
-    typer.echo(f"wrote {write_items(out, items):,} items of {benchmark.name} to {out}")
-    if benchmark.name == "replace-clean" and source is not None:
-        cleaned = replace_clean.clean(replace.load(source, split_names(splits)))
+    if out.suffix not in {".jsonl", ".parquet"}:
+        raise UserError(f"--out {out}: items are written as .jsonl or .parquet")
+    if name == "replace-clean":
+        cleaned = replace_clean.clean(benchmarks.load("replace", source, split_names(splits))[0])
+        typer.echo(f"wrote {write_items(out, cleaned.kept):,} items of {name} to {out}")
         table = Table("reason", "dropped", "repaired")
         for reason, dropped, repaired in cleaned.reasons_table():
             table.add_row(reason, f"{dropped:,}", f"{repaired:,}")
         Console().print(table)
+        return
+    items, benchmark = benchmarks.load(name, source, split_names(splits))
+    typer.echo(f"wrote {write_items(out, items):,} items of {benchmark.name} to {out}")
 
 
 @app.command()
