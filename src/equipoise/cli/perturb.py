@@ -22,8 +22,8 @@ def perturb(
     ] = "hard_positives_rules",
     out: Annotated[Path | None, typer.Option(help="the items file to write, .jsonl")] = None,
     workers: Annotated[int, typer.Option(min=1, help="processes")] = os.cpu_count() or 1,
-    engine: Annotated[str, typer.Option(help="local, or ray (pip install 'equipoise[scale]')")] = "local",
-    seed: Annotated[int, typer.Option(help="of every draw; the same seed gives the same bytes")] = 0,
+    engine: Annotated[str, typer.Option(help="local, or ray (the extra: scale)")] = "local",
+    seed: Annotated[int, typer.Option(min=0, help="of every draw; the same seed gives the same bytes")] = 0,
     limit: Annotated[int | None, typer.Option(min=1, help="only the first N captions, for a first look")] = None,
     refine: Annotated[
         str, typer.Option(help="balance edits against two blind judges: words, length, frequency, lm:FOLDER")
