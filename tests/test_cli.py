@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import pickle
 import struct
@@ -96,6 +98,27 @@ def test_formats(form: str, mark: str, run: Run, photos: Path) -> None:
 def test_eval_as_json(run: Run, photos: Path) -> None:
     rows = json.loads(run(*EVAL, "--format", "json")[1])
     assert rows[0]["n"] == 12 and 0 <= rows[0]["original"] <= 1
+
+
+def test_several_benchmarks_are_one_document(run: Run, photos: Path, tmp_path: Path) -> None:
+    (photos / "5.png").unlink()
+    (tmp_path / "more.jsonl").write_text((tmp_path / "items.jsonl").read_text())
+    command = ("eval", "py:mine:Model", "--bench", "items.jsonl,more.jsonl", "--data", "photos", "--allow-missing")
+    caveat = "more: 2 of 12 items were NOT scored"
+    code, out, err = run(*command, "--format", "json")
+    rows = json.loads(out)
+    assert code == 0 and caveat in err
+    assert [row["benchmark"] for row in rows if "skipped" in row] == ["items", "more"] and rows[0]["skipped"] == 2
+    _, out, err = run(*command, "--format", "csv")
+    assert out.count("original_low") == 1 and {row["benchmark"] for row in csv.DictReader(io.StringIO(out))} == {
+        "items",
+        "more",
+    }
+    assert caveat in err
+    _, out, err = run(*command, "--format", "latex")
+    assert out.count(r"\begin{tabular}") == 1 and caveat in err
+    _, out, err = run(*command, "--format", "md")
+    assert out.count("| Orig. |") == 2 and caveat in err
 
 
 def test_metrics_of_scores_made_elsewhere(run: Run, tmp_path: Path) -> None:
@@ -271,6 +294,14 @@ def test_a_full_disk(run: Run, photos: Path, tmp_path: Path, monkeypatch: pytest
         (("eval", "py:mine:Model", "--bench", "absent.jsonl", "--data", "photos"), "absent.jsonl"),
         ((*EVAL, "--format", "pdf"), "expected one of text"),
         ((*EVAL, "--batch-size", "0"), "batch-size"),
+        ((*EVAL, "--limit", "0"), "--limit"),
+        ((*EVAL, "--limit", "-1"), "--limit"),
+        ((*EVAL, "--seed", "-1"), "--seed"),
+        (("metrics", "absent.jsonl", "--seed", "-1"), "--seed"),
+        (("compare", "one", "two", "--seed", "-1"), "--seed"),
+        (("perturb", "captions.txt", "--seed", "-1"), "--seed"),
+        (("eval", "py:mine:Model", "--bench", "", "--data", "photos"), "names no benchmark"),
+        (("eval", "py:mine:Model", "--bench", " , ", "--data", "photos"), "names no benchmark"),
         (("metrics", "absent.jsonl"), "no such file"),
         (("compare", "one"), "two runs"),
         (("bench", "build", "replace", "--out", "x.jsonl"), "--source"),

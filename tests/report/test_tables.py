@@ -21,9 +21,12 @@ NUMBERS = {
 }
 PLAIN = {"n": 10, "ties": 0, "original": 0.5, "augmented": None, "brittleness": None, "drop": None, "intervals": {}}
 RECORD = {
-    "benchmark": {"name": "replace"},
+    "benchmark": {"name": "replace", "chance": {"original": 0.5}},
+    "model": {"spec": "hf:x"},
+    "n": {"items": 1244, "scored": 1241, "skipped": 3},
     "metrics": {
-        "overall": {**NUMBERS, "original": 0.9},
+        "overall": {**NUMBERS, "original": 0.9, "wilson": {"original": [0.89, 0.91]}},
+        "paper": {"tot": {"tot": 0.5}},
         "macro": {"over": ["split"], "groups": 2, **NUMBERS},
         "by": {"split": {"attributes": NUMBERS, "relations": PLAIN}},
     },
@@ -34,6 +37,7 @@ def test_the_headline_is_the_papers_average() -> None:
     rows = result_rows(RECORD)
     assert [row["label"] for row in rows] == ["replace", "  attributes", "  relations"]
     assert rows[0]["original"] == 0.616 and rows[0]["average"] == "mean of 2 split groups"
+    assert "wilson" not in rows[0], "that of the plain mean, which is not shown"
 
 
 def test_percent() -> None:
@@ -58,7 +62,12 @@ def test_latex_escapes() -> None:
 def test_csv_and_json_hold_the_numbers() -> None:
     rows = list(csv.DictReader(io.StringIO(render(result_rows(RECORD), "csv"))))
     assert rows[0]["original_low"] == "0.6" and rows[2]["augmented"] == ""
-    assert json.loads(render(result_rows(RECORD), "json"))[1]["ties"] == 5
+    assert [row["benchmark"] for row in rows] == ["replace"] * 3 and [row["skipped"] for row in rows] == ["3", "", ""]
+    headline, split, _ = json.loads(render(result_rows(RECORD), "json"))
+    assert split["ties"] == 5 and split["label"] == "attributes" and split["benchmark"] == "replace"
+    assert (headline["model"], headline["skipped"], headline["paper"]) == ("hf:x", 3, {"tot": {"tot": 0.5}})
+    assert headline["chance"] == {"original": 0.5}
+    assert render([{"label": "overall", **PLAIN}], "csv").startswith("label,n,ties,original")
 
 
 def test_differences_mark_what_is_not_clear() -> None:

@@ -30,6 +30,7 @@ app = typer.Typer(
     help="Does a vision-language model know when a change of words changes the meaning?",
 )
 ModelSpec = Annotated[str, typer.Argument(help="hf:NAME-or-folder, paper:negclip@FILE, checkpoint:FILE?act=..., world")]
+Seed = Annotated[int, typer.Option(min=0, help="of the bootstrap")]
 FormatOption = Annotated[str, typer.Option("--format", help=f"one of {', '.join(FORMATS)}")]
 app.add_typer(bench_commands, name="bench")
 app.add_typer(world_commands, name="world")
@@ -88,7 +89,7 @@ def evaluate(
     data: Annotated[Path | None, typer.Option(help="folder of the images")] = None,
     splits: Annotated[str, typer.Option(help="only these splits, separated by commas")] = "",
     out: Annotated[Path | None, typer.Option(help="where the run is kept: OUT/BENCHMARK/result.json")] = None,
-    limit: Annotated[int | None, typer.Option(help="only the first N items, for a first look")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="only the first N items, for a first look")] = None,
     allow_missing: Annotated[bool, typer.Option(help="score the rest when images are missing or corrupt")] = False,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, mps")] = "auto",
     dtype: Annotated[str, typer.Option(help="float32, bfloat16, float16")] = "float32",
@@ -96,19 +97,22 @@ def evaluate(
     workers: Annotated[int, typer.Option(min=1, help="threads that decode images")] = os.cpu_count() or 1,
     cache: Annotated[Path | None, typer.Option(help="folder of the embedding cache")] = None,
     no_cache: Annotated[bool, typer.Option(help="embed everything anew and keep nothing")] = False,
-    seed: Annotated[int, typer.Option(help="of the bootstrap")] = 0,
+    seed: Seed = 0,
     form: FormatOption = "text",
 ) -> None:
     """Score and judge a model. A killed run goes on where it stopped."""
     shown = form_name(form)
-    passed = {name: str(value) for name, value in locals().items() if name not in {"shown"}}
+    passed = {name: str(value) for name, value in locals().items() if name != "shown"}
+    names = split_names(bench)
+    if not names:
+        raise UserError(f"--bench {bench!r}: names no benchmark; `equipoise bench list` shows all")
     from equipoise.cache import EmbeddingCache, default_cache
     from equipoise.evaluation import evaluate_benchmarks
     from equipoise.models import load_model
 
     results = evaluate_benchmarks(
         load_model(model, device=device, dtype=dtype),
-        split_names(bench),
+        names,
         source=source,
         data=data,
         splits=split_names(splits),
@@ -121,8 +125,16 @@ def evaluate(
         seed=seed,
         arguments=passed,
     )
+    rows = []
     for record in results:
-        typer.echo(render(result_rows(record), shown, _result_caption(record) if shown in {"text", "md"} else ""))
+        for caveat in _caveats(record):
+            typer.echo(f"warning: {record['benchmark']['name']}: {caveat}", err=True)
+        if shown in {"text", "md"}:
+            typer.echo(render(result_rows(record), shown, _result_caption(record)))
+        else:
+            rows += result_rows(record)
+    if rows:  # one document for all benchmarks, so that a program can read it
+        typer.echo(render(rows, shown))
 
 
 def _result_caption(record: dict) -> str:  # type: ignore[type-arg]
@@ -130,11 +142,17 @@ def _result_caption(record: dict) -> str:  # type: ignore[type-arg]
     for numbers in record["metrics"]["paper"].values():
         shown = {name: value for name, value in numbers.items() if isinstance(value, float)}
         lines.append("the paper's own: " + ", ".join(_paper_number(*pair) for pair in shown.items()))
+    return "\n".join(lines + _caveats(record))
+
+
+def _caveats(record: dict) -> list[str]:  # type: ignore[type-arg]
+    """What a reader of the numbers must know, whatever the format."""
+    lines = []
     if record["n"]["skipped"]:
         lines.append(f"{record['n']['skipped']:,} of {record['n']['items']:,} items were NOT scored (see result.json)")
     if record["counts"].get("texts_cut"):
         lines.append(f"{record['counts']['texts_cut']:,} texts are longer than the model reads and were cut")
-    return "\n".join(lines)
+    return lines
 
 
 def _paper_number(name: str, value: float) -> str:
@@ -146,7 +164,7 @@ def _paper_number(name: str, value: float) -> str:
 def metrics(
     scores: Annotated[Path, typer.Argument(help="JSONL: id, image, caption, positives, negatives, tags")],
     as_json: Annotated[bool, typer.Option("--json", help='{"overall": ..., "by": {"tag": ...}}')] = False,
-    seed: Annotated[int, typer.Option(help="of the bootstrap")] = 0,
+    seed: Seed = 0,
     form: FormatOption = "text",
 ) -> None:
     """Judge scores that were made elsewhere."""
@@ -193,7 +211,7 @@ def compare(
     runs: Annotated[
         list[Path], typer.Argument(help="run folders, or folders of runs; the first is compared with each")
     ],
-    seed: Annotated[int, typer.Option(help="of the bootstrap")] = 0,
+    seed: Seed = 0,
     as_json: Annotated[bool, typer.Option("--json")] = False,
 ) -> None:
     """Paired differences between runs on the same items, with intervals."""

@@ -17,15 +17,26 @@ FORMATS: tuple[str, ...] = get_args(Format)
 HEADER = ("", "n", "Orig.", "Aug. (drop)", "Brittleness", "ties")
 
 
-def result_rows(record: Mapping[str, Any], splits: bool = True) -> list[dict[str, Any]]:
+def result_rows(record: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The rows of one result: its headline (averaged as its paper does), then each split."""
     metrics, name = record["metrics"], record["benchmark"]["name"]
-    average = metrics.get("macro") or {}
+    average = metrics.get("macro")
     how = f"mean of {average['groups']} {'/'.join(average['over'])} groups" if average else "mean over items"
-    rows = [{"label": name, "average": how, **metrics["overall"], **average}]
-    parts = metrics["by"].get("split", {}) if splits else {}
+    whose = {"benchmark": name, "model": record["model"].get("spec")}
+    rows = [
+        {
+            "label": name,
+            **whose,
+            "average": how,
+            "chance": record["benchmark"]["chance"],
+            "skipped": record["n"]["skipped"],
+            **(average or metrics["overall"]),  # never a mixture of the two
+            "paper": metrics["paper"],
+        }
+    ]
+    parts = metrics["by"].get("split", {})
     if len(parts) > 1:
-        rows += [{"label": f"  {value}", "average": "mean over items", **numbers} for value, numbers in parts.items()]
+        rows += [{"label": f"  {part}", **whose, "average": "mean over items", **parts[part]} for part in parts]
     return rows
 
 
@@ -40,7 +51,8 @@ def metrics_rows(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
 def render(rows: Sequence[Mapping[str, Any]], form: Format = "text", caption: str = "") -> str:
     """The rows in one of FORMATS. Percentages with 95% intervals; a dash where nothing was measured."""
     if form == "json":
-        return json.dumps(list(rows), indent=2, ensure_ascii=False)
+        named = [{**row, "label": str(row["label"]).strip()} for row in rows]
+        return json.dumps(named, indent=2, ensure_ascii=False)
     if form == "csv":
         return _csv(rows)
     cells = [_cells(row) for row in rows]
@@ -88,7 +100,8 @@ def _signed(fraction: float) -> str:
 
 def _csv(rows: Sequence[Mapping[str, Any]]) -> str:
     names = ("original", "augmented", "brittleness", "drop")
-    fields = ["label", "n", "ties"] + [f"{name}{part}" for name in names for part in ("", "_low", "_high")]
+    fields = [name for name in ("benchmark", "label", "n", "skipped", "ties") if any(name in row for row in rows)]
+    fields += [f"{name}{part}" for name in names for part in ("", "_low", "_high")]
     output = io.StringIO()
     writer = csv.DictWriter(output, fields, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
