@@ -157,6 +157,13 @@ def test_build_and_check_ones_own_csv(run: Run, tmp_path: Path, photos: Path) ->
     assert code == 1 and "1.png" in out
 
 
+def test_bench_list_has_a_word_on_every_size_and_chance(run: Run) -> None:
+    parts = {part.split("  ")[0]: part for part in run("bench", "list")[1].split("\n\n")}
+    assert "chance: see note" in parts["crepe"] and "1 / (1 + negatives)" in parts["crepe"]
+    assert "size not published" in parts["aro-vg-r"] and "23,937 records" in parts["aro-vg-r"]
+    assert "28,748 items; chance: original 50.0" in parts["aro-vg-a"] and "note" not in parts["aro-vg-a"]
+
+
 # ---------------------------------------------------------------------------- what is refused, with exit code 2
 
 

@@ -30,11 +30,12 @@ def list_benchmarks() -> None:
         counts = [count for count in benchmark.splits.values() if count is not None]
         known = "" if len(counts) == len(benchmark.splits) else " in the parts with a published size"
         size = f"{sum(counts):,} items{known}" if counts else "size not published"
-        chance = ", ".join(f"{metric} {100 * value:.1f}" for metric, value in benchmark.chance.items())
+        chance = ", ".join(f"{metric} {100 * value:.1f}" for metric, value in benchmark.chance.items()) or "see note"
         shown = [part if count is None else f"{part} {count:,}" for part, count in benchmark.splits.items()]
         splits = ", ".join(shown[:11]) + (f" and {len(shown) - 11} more" if len(shown) > 11 else "")
         typer.echo(f"{name}  {benchmark.title}: {size}; chance: {chance}")
-        typer.echo(f"    splits   {splits}\n    licence  {benchmark.licence}\n    files    {benchmark.url}\n")
+        typer.echo(f"    splits   {splits}\n    licence  {benchmark.licence}\n    files    {benchmark.url}")
+        typer.echo("" if counts and benchmark.chance else f"    note     {benchmark.notes}\n")
     typer.echo("How to get the files of one: equipoise bench fetch NAME --out DIR")
 
 
