@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from equipoise.benchmarks import swap
+from equipoise.benchmarks import aro, swap
 from equipoise.errors import UserError
 
 
@@ -159,3 +159,11 @@ def test_bad_fields_are_reported_together(tmp_path: Path) -> None:
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"visual_genome_attribution\.json"):
         swap.load(tmp_path)
+
+
+def test_one_file_two_benchmarks_the_same_images(tmp_path: Path) -> None:
+    """Whoever has ARO's folder images has SWAP's, and `get` says so; REPLACE's folder does not fit."""
+    source = folder(tmp_path, record())
+    assert swap.load(source)[0].image == aro.load_attribution(source, [])[0].image
+    assert "--data is its folder images" in swap.BENCHMARK.get and "--data is its folder images" in aro.ATTRIBUTION.get
+    assert "VG_100K/ and VG_100K_2/ that REPLACE wants does not fit" in swap.BENCHMARK.get

@@ -42,8 +42,10 @@ KINDS = {
 Number = Annotated[float, Field(strict=False)]
 
 
-class _Record(Raw):
-    image_path: str
+class Record(Raw):
+    """What the records of both files have; SWAP reads one of them as well."""
+
+    image_path: str  # relative to the folder images of ARO's archive
     bbox_x: Number
     bbox_y: Number
     bbox_w: Number
@@ -51,20 +53,22 @@ class _Record(Raw):
     true_caption: str
     false_caption: str
 
+    def image(self) -> ImageRef:
+        return ImageRef(path=self.image_path, box=(self.bbox_x, self.bbox_y, self.bbox_w, self.bbox_h))
 
-class _Relation(_Record):
+
+class _Relation(Record):
     relation_name: str
 
 
-class _Attribution(_Record):
+class Attribution(Record):
     attributes: Annotated[list[str], Field(min_length=2, max_length=2)]
 
 
-def _item(name: str, key: str, record: _Record, edit: Edit, tags: dict[str, str]) -> Item:
-    box = (record.bbox_x, record.bbox_y, record.bbox_w, record.bbox_h)
+def _item(name: str, key: str, record: Record, edit: Edit, tags: dict[str, str]) -> Item:
     return Item(
         id=f"{name}-test/{key}",
-        image=ImageRef(path=record.image_path, box=box),
+        image=record.image(),
         caption=record.true_caption,
         negatives=texts(record.false_caption, edit=edit),
         tags={"split": "test", **tags},
@@ -90,12 +94,12 @@ def load_relation(source: Path, splits: Sequence[str]) -> list[Item]:
 
 
 def load_attribution(source: Path, splits: Sequence[str]) -> list[Item]:
-    def build(_: str, key: str, record: _Attribution) -> Iterator[Item]:
+    def build(_: str, key: str, record: Attribution) -> Iterator[Item]:
         edit = Edit(op="swap", target="attribute", by="rule")
         yield _item("aro-vg-a", key, record, edit, {"pair": "_".join(record.attributes)})
 
     files = choose("aro-vg-a", source, {"test": "visual_genome_attribution.json"}, splits)
-    return read(files, _Attribution, build)
+    return read(files, Attribution, build)
 
 
 CITATION = (
@@ -105,8 +109,8 @@ CITATION = (
 URL = "https://github.com/mertyg/vision-language-models-are-bows"
 _LICENCE = "MIT (annotations); Visual Genome images CC BY 4.0"
 _GET = (
-    "The repository's loaders fetch {file} and vgr_vga_images.zip (1 GB) from Google Drive; put the JSON file into "
-    "one folder and unpack the archive, --data is its folder images."
+    "The repository's loaders fetch {file} and vgr_vga_images.zip (1 GB) from Google Drive. --source is the folder of "
+    "the JSON file; unpack the archive, --data is its folder images: image_path is relative to that."
 )
 _TIES = "a tie is wrong (the false caption comes first and argmax takes the first)"
 

@@ -13,30 +13,19 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
-
-from pydantic import Field
 
 from equipoise.benchmarks import reading
+from equipoise.benchmarks.aro import Attribution
 from equipoise.benchmarks.base import TRIPLE_CHANCE, Benchmark
 from equipoise.errors import UserError
-from equipoise.items import Edit, ImageRef, Item, texts
+from equipoise.items import Edit, Item, texts
 
 log = logging.getLogger(__name__)
 
-Number = Annotated[float, Field(strict=False)]
 _SHOWN = 5
 
 
-class _Record(reading.Raw):
-    image_path: str
-    bbox_x: Number
-    bbox_y: Number
-    bbox_w: Number
-    bbox_h: Number
-    true_caption: str
-    false_caption: str
-    attributes: Annotated[list[str], Field(min_length=2, max_length=2)]
+class _Record(Attribution):
     obj1_name: str | None = None
     obj2_name: str | None = None
     image_id: int | str | None = None
@@ -144,7 +133,7 @@ def _item(split: str, index: int, record: _Record, parts: Conjuncts) -> Item:
         tags["image_id"] = str(record.image_id)
     return Item(
         id=f"swap-{split}/{index + 1:05}",
-        image=ImageRef(path=record.image_path, box=(record.bbox_x, record.bbox_y, record.bbox_w, record.bbox_h)),
+        image=record.image(),
         caption=record.true_caption,
         positives=texts(parts.positive, edit=moved),
         negatives=texts(record.false_caption, edit=exchanged),
@@ -182,8 +171,8 @@ BENCHMARK = Benchmark(
     get=(
         "1. Annotations: visual_genome_attribution.json, which the loaders of "
         "https://github.com/mertyg/vision-language-models-are-bows fetch from Google Drive.\n"
-        "2. Photos: vgr_vga_images.zip from the same place (1 GB; --data is its folder images), or Visual Genome "
-        "part 1 and 2 from https://homes.cs.washington.edu/~ranjay/visualgenome/."
+        "2. Photos: vgr_vga_images.zip from the same place (1 GB). --data is its folder images: image_path is relative "
+        "to that, so the folder of VG_100K/ and VG_100K_2/ that REPLACE wants does not fit. Evaluate the two apart."
     ),
     load=load,
     notes=(
