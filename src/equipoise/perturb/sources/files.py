@@ -89,7 +89,7 @@ def _entry(text: str) -> Entry:
 
 
 _GUARDS = frozenset(
-    "next notnext prev notprev obj notobj subj notsubj with without mod plural afternoun clause".split()
+    "next notnext prev notprev obj notobj subj notsubj with without mod plural afternoun nobody clause".split()
 )
 
 

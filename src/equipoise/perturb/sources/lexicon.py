@@ -158,6 +158,10 @@ def holds(guard: Guard, caption: Caption, match: Match) -> bool:
         return phrase is not None and phrase.start == match.start and caption.is_plural(phrase)
     if name == "afternoun":
         return match.start > 0 and units[match.start - 1].kind == "noun"
+    if name == "nobody":
+        animate = expand("@animate")
+        before = [caption.head_lemma(phrase) for phrase in caption.phrases if phrase.end <= match.start]
+        return not any(noun in animate for noun in before)
     if name == "clause":
         phrase = caption.phrase_at.get(match.end)
         verb = units[phrase.end] if phrase is not None and phrase.end < len(units) else None
