@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from packaging.requirements import Requirement
 
 from equipoise import doctor
 
@@ -41,11 +43,23 @@ def test_missing_and_old_packages_come_with_the_command(monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("name", doctor.EXTRAS)
 def test_extras(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    package = doctor.EXTRAS[name][0]
-    installed(monkeypatch, **{package: None})
-    assert f"pip install 'equipoise[{name}]'" in doctor._extra(name)[1] and not doctor._extra(name)[2]
-    installed(monkeypatch, **{package: "9.9"})
-    assert doctor._extra(name) == (f"extra {name}", f"{package} 9.9", True)
+    packages = doctor.EXTRAS[name][0]
+    for missing in packages:
+        installed(monkeypatch, **{**dict.fromkeys(packages, "9.9"), missing: None})
+        _, text, fine = doctor._extra(name)
+        assert not fine and f"{missing} not installed" in text and f"pip install 'equipoise[{name}]'" in text
+    installed(monkeypatch, **dict.fromkeys(packages, "9.9"))
+    assert doctor._extra(name) == (f"extra {name}", ", ".join(f"{package} 9.9" for package in packages), True)
+
+
+def test_every_extra_is_known_with_its_packages() -> None:
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
+    wanted = {
+        extra: {Requirement(one).name for one in needed}
+        for extra, needed in project["optional-dependencies"].items()
+        if extra != "dev"
+    }
+    assert {name: set(packages) for name, (packages, _) in doctor.EXTRAS.items()} == wanted
 
 
 def test_missing_torch(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,10 +21,11 @@ Row = tuple[str, str, bool]  # subject; what was found, or how to get it; fine?
 
 LEAST_PYTHON = (3, 11)
 LEAST_FREE = 2 * 10**9  # bytes: the embeddings of all benchmarks for a handful of models
-EXTRAS = {  # extra -> its package, and what it is for
-    "openclip": ("open_clip_torch", "models named openclip:ARCH/PRETRAINED"),
-    "lora": ("peft", "training with LoRA"),
-    "scale": ("ray", "perturbing corpora that outgrow one process"),
+EXTRAS = {  # extra -> its packages, and what it is for
+    "openclip": (("open_clip_torch",), "models named openclip:ARCH/PRETRAINED"),
+    "lora": (("peft",), "training with LoRA"),
+    "siglip": (("sentencepiece", "protobuf"), "SigLIP models, whose tokenizer needs it"),
+    "scale": (("ray",), "perturbing corpora that outgrow one process"),
 }
 _TRY_TORCHVISION = 120.0  # seconds
 
@@ -119,10 +120,12 @@ def _torchvision() -> Row:
 
 
 def _extra(name: str) -> Row:
-    package, use = EXTRAS[name]
-    if found := _version(package):
-        return f"extra {name}", f"{package} {found}", True
-    return f"extra {name}", f"not installed; only for {use}; run: pip install 'equipoise[{name}]'", False
+    packages, use = EXTRAS[name]
+    found = {package: _version(package) for package in packages}
+    if lacking := [package for package, version in found.items() if version is None]:
+        fix = f"only for {use}; run: pip install 'equipoise[{name}]'"
+        return f"extra {name}", f"{' and '.join(lacking)} not installed; {fix}", False
+    return f"extra {name}", ", ".join(f"{package} {version}" for package, version in found.items()), True
 
 
 def _hub() -> Row:
