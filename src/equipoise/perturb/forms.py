@@ -20,7 +20,7 @@ _NOUN_LEMMAS = {
 }  # fmt: skip
 
 
-@functools.cache
+@functools.lru_cache(maxsize=1 << 16)
 def noun_lemma(word: str) -> str:
     if word in _NOUN_LEMMAS:
         return _NOUN_LEMMAS[word]
@@ -34,7 +34,7 @@ def noun_lemma(word: str) -> str:
     return found or word
 
 
-@functools.cache
+@functools.lru_cache(maxsize=1 << 16)
 def verb_lemma(word: str) -> str:
     if word in {"laying", "lays", "laid"}:
         return "lay"
@@ -52,7 +52,7 @@ def _lemma(word: str, upos: str) -> str:
     return found[0] if found else ""
 
 
-@functools.cache
+@functools.lru_cache(maxsize=1 << 16)
 def inflect(phrase: str, pos: str) -> str:
     """`phrase` in the form `pos`: its last word for nouns (traffic lights), its first for verbs (looking at)."""
     words = phrase.split(" ")
@@ -63,7 +63,7 @@ def inflect(phrase: str, pos: str) -> str:
     return " ".join(words)
 
 
-@functools.cache
+@functools.lru_cache(maxsize=1 << 16)
 def plural(word: str) -> str:
     if word in _IRREGULAR_PLURAL:
         return _IRREGULAR_PLURAL[word]

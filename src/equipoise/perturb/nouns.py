@@ -11,7 +11,7 @@ _ANIMAL, _ARTIFACT, _FOOD, _PERSON = 5, 6, 13, 18
 _WORDNET = WordNet()
 
 
-@functools.cache
+@functools.lru_cache(maxsize=1 << 16)
 def is_animate(noun: str) -> bool:
     last = noun.split()[-1]
     if noun in expand("@animate") or last in expand("@person"):
@@ -24,12 +24,12 @@ def is_animate(noun: str) -> bool:
     return _WORDNET.lexfile(noun) in {_ANIMAL, _PERSON}
 
 
-@functools.cache
+@functools.lru_cache(maxsize=1 << 16)
 def is_person(noun: str) -> bool:
     return noun in expand("@person") or noun.split()[-1] in expand("@person") or _WORDNET.lexfile(noun) == _PERSON
 
 
-@functools.cache
+@functools.lru_cache(maxsize=1 << 16)
 def is_thing(noun: str) -> bool:
     """Something to be seen, and surely a noun: the tagger takes some verbs of captions for nouns."""
     if sets_of(noun):
@@ -38,12 +38,12 @@ def is_thing(noun: str) -> bool:
     return synset is not None and _WORDNET.data.synsets[synset].lexfile in VISIBLE
 
 
-@functools.cache
+@functools.lru_cache(maxsize=1 << 16)
 def is_garment(noun: str) -> bool:
     return noun in expand("@garment") or noun.split()[-1] in expand("@garment")
 
 
-@functools.cache
+@functools.lru_cache(maxsize=1 << 16)
 def sets_of(noun: str) -> frozenset[str]:
     """Names of the object sets that hold the noun."""
     return frozenset(
@@ -53,7 +53,7 @@ def sets_of(noun: str) -> frozenset[str]:
     )
 
 
-@functools.cache
+@functools.lru_cache(maxsize=1 << 16)
 def same_sort(first: str, second: str, strict: bool = False) -> bool:
     """Whether two nouns are of a kind, so that a list may hold both; strictly: more than just two artifacts."""
     if is_animate(first) != is_animate(second):

@@ -80,7 +80,7 @@ def perturb_caption(recipe: Recipe, caption: Caption, seed: int = 0) -> Perturbe
     result = Perturbed(refused=unusable(caption.text))
     if result.refused:
         return result
-    seen = {caption.text}
+    seen: set[str] = set()  # not the caption: an edit that changes nothing is dropped with a reason
     filled: list[Candidate] = []
     rng = _generator(seed, recipe.name, caption.text)
     for slot in recipe.slots:

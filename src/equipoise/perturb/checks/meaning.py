@@ -65,8 +65,8 @@ def really_swapped(caption: Caption, candidate: Candidate) -> str | None:
     """A swap negative may not say what another caption of the image says, word for word."""
     if candidate.kind != "negative" or candidate.edit.op != "swap":
         return None
-    new = sorted(_words(candidate.text))
-    if any(_words(candidate.text) == _words(text) for text in caption.others) or new == []:
+    new = _words(candidate.text)
+    if any(new == _words(text) for text in caption.others):
         return "another caption of the image says the same"
     return None
 
@@ -75,7 +75,7 @@ def _words(text: str) -> list[str]:
     return re.findall(r"[\w'’-]+", text.lower())
 
 
-@functools.cache
+@functools.lru_cache(maxsize=1 << 16)
 def _lemma(word: str, target: str | None) -> str:
     word = word.lower()
     if target == "action":
@@ -102,7 +102,7 @@ def _synonym_index() -> dict[str, frozenset[str]]:
     return {word: frozenset(others) for word, others in found.items()}
 
 
-@functools.cache
+@functools.lru_cache(maxsize=1 << 16)
 def _are_exclusive(first: str, second: str) -> bool:
     """Our own lists say so, which goes before WordNet (where a lady is a woman)."""
     for line in exclusive():

@@ -160,8 +160,8 @@ def holds(guard: Guard, caption: Caption, match: Match) -> bool:
         return match.start > 0 and units[match.start - 1].kind == "noun"
     if name == "nobody":
         animate = expand("@animate")
-        before = [caption.head_lemma(phrase) for phrase in caption.phrases if phrase.end <= match.start]
-        return not any(noun in animate for noun in before)
+        named = (caption.head_lemma(phrase) for phrase in caption.phrases if phrase.end <= match.start)
+        return not any(noun in animate for noun in named)
     if name == "clause":
         phrase = caption.phrase_at.get(match.end)
         verb = units[phrase.end] if phrase is not None and phrase.end < len(units) else None

@@ -60,7 +60,9 @@ class WordNet:
         key = f"{letter}:{word}"
         found = self._senses.get(key)
         if found is None:
-            listed = self.data.senses.get(key, [])
+            listed = self.data.senses.get(key)
+            if listed is None:
+                return []
             found = self._senses[key] = [pair for pair in listed if word in self.data.synsets[pair[0]].lemmas]
         return found
 
