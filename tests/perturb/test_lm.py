@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from equipoise.errors import UserError
+from equipoise.items import Item
+from equipoise.perturb.blind import judge_named
 from equipoise.perturb.caption import Caption
 from equipoise.perturb.engine import perturb_file
 from equipoise.perturb.recipes import get_recipe, perturb_caption
@@ -180,3 +182,9 @@ def test_fluency_does_not_depend_on_the_company(gpt: Path) -> None:
     together = lm(texts)
     assert together == [lm([text])[0] for text in texts]
     assert all(math.isfinite(value) for value in together) and together[3] == 0.0
+
+
+def test_fluency_as_a_blind_judge(gpt: Path) -> None:
+    item = Item(id="1", caption="a dog")
+    texts = ["a dog", "dog a dog a"]
+    assert judge_named(f"lm:{gpt}", [], "negatives")(item, texts) == CausalLM(gpt)(texts)
