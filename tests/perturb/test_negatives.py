@@ -40,6 +40,7 @@ def test_nouns_and_phrases_change_places() -> None:
         "many different sweets and donuts",
         "A cat chasing a cat",
         "A man with his dog",
+        "A tower connected to a building",
         "Two dogs chase a cat",  # a cat chase two dogs
     ],
 )
@@ -51,6 +52,7 @@ def test_attributes_change_places_within_their_sort() -> None:
     assert made(swap_attributes, "a black cat on an orange car") == ["an orange cat on a black car"]
     assert made(swap_attributes, "a black cat on a large car") == []
     assert made(swap_attributes, "a black cat and a white cat") == []
+    assert made(swap_attributes, "a little girl with a small cake") == []
 
 
 def test_spans_of_one_type() -> None:

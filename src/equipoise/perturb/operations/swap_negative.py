@@ -16,6 +16,7 @@ from equipoise.perturb.caption import COLLECTIVES, Caption, NounPhrase
 from equipoise.perturb.forms import like
 from equipoise.perturb.nouns import is_person, is_thing, same_sort
 from equipoise.perturb.sources.base import Source
+from equipoise.perturb.sources.files import expand
 from equipoise.words.articles import article_for
 
 _SYMMETRIC = frozenset("near beside with by alongside and or among against".split()) | frozenset(
@@ -39,7 +40,8 @@ _SYMMETRIC = frozenset("near beside with by alongside and or among against".spli
 _NO_THING = frozenset(
     "side top front back middle center background foreground distance view photo picture image photograph day night "
     "time kind type sort lot bunch group couple pair way air end edge corner part area close-up closeup body number "
-    "something someone it other piece slice variety shot row line".split()
+    "something someone it other piece slice variety shot row line trick stunt stand pick walk run play ride jump "
+    "swing drive".split()
 )
 
 
@@ -69,7 +71,7 @@ def _in_order(
     rng.shuffle(pairs)
     pairs.sort(key=lambda pair: not is_plausible_pair(caption, *pair))
     for first, second in pairs:
-        if _exchangeable(caption, first, second) and not _is_symmetric(caption, first, second, whole):
+        if _exchangeable(caption, first, second, whole) and not _is_symmetric(caption, first, second, whole):
             if whole:
                 spans = (first.start, first.end), (second.start, second.end)
             else:
@@ -77,7 +79,7 @@ def _in_order(
             yield _swapped(caption, *spans, "relation" if not whole else "object")
 
 
-def _exchangeable(caption: Caption, first: NounPhrase, second: NounPhrase) -> bool:
+def _exchangeable(caption: Caption, first: NounPhrase, second: NounPhrase, whole: bool) -> bool:
     """Both are things of the same number, so that verbs and articles still agree, and pronouns still point right."""
     units = caption.units
     one, other = units[first.head], units[second.head]
@@ -96,6 +98,13 @@ def _exchangeable(caption: Caption, first: NounPhrase, second: NounPhrase) -> bo
     between = units[first.end : second.start]
     if not between or any(unit.pos == "POS" or unit.word == "of" for unit in between):
         return False
+    if not whole and any(
+        units[here.start].word in {"a", "an"} and units[there.head].lemma in expand("@mass")
+        for here, there in ((first, second), (second, first))
+    ):
+        return False  # a winter luggage
+    if second.start == second.core and units[second.start - 1].pos in {"VBG", "VBN"} and first.start != first.core:
+        return False  # from neighboring | trees
     bare = [phrase.start == phrase.core for phrase in (first, second)]
     return bare[0] == bare[1] or caption.is_plural(first)
 
@@ -110,6 +119,8 @@ def _is_symmetric(caption: Caption, first: NounPhrase, second: NounPhrase, whole
     units = caption.units
     between = [unit for unit in units[first.end : second.start] if unit.kind not in {"adverb", "be"}]
     links = [unit for unit in between if unit.kind != "verb" or unit.lemma not in _STATES]
+    if any(unit.lemma in _BOTH_WAYS for unit in between):
+        return True  # a tower connected to a building
     if first.start and units[first.start - 1].word == units[second.start - 1].word:
         return True  # on a skateboard on the street
     if not all(unit.word in _SYMMETRIC for unit in links):
@@ -121,6 +132,7 @@ def _is_symmetric(caption: Caption, first: NounPhrase, second: NounPhrase, whole
     return _modifiers(caption, first) == _modifiers(caption, second)
 
 
+_BOTH_WAYS = frozenset("connect attach join meet diagonal opposite resemble adjoin".split())
 _STATES = frozenset("stand sit lie lay walk be rest park seat".split())
 
 
@@ -131,20 +143,22 @@ def _modifiers(caption: Caption, phrase: NounPhrase) -> tuple[str, ...]:
 def swap_attributes(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate]:
     """a black cat on a white car -> a white cat on a black car; only qualities that fit both things."""
     units = caption.units
-    found: list[tuple[int, str, NounPhrase]] = []
+    found: list[tuple[int, tuple[str, str], NounPhrase]] = []
     for phrase in caption.phrases:
         if units[phrase.head].lemma in _NO_THING | COLLECTIVES or caption.is_name(phrase.head):
             continue
         sorts = [(place, _SORT_OF.get(units[place].word)) for place in range(phrase.core, phrase.head)]
         for place, sort in sorts:
-            alone = sort and sum(other == sort for _, other in sorts) == 1
+            alone = sort is not None and sum(other is not None and other[0] == sort[0] for _, other in sorts) == 1
             if alone and sort is not None and units[place - 1].word not in {"dark", "light", "bright", "very"}:
                 found.append((place, sort, phrase))
-    pairs = [(a, b) for a, b in itertools.combinations(found, 2) if a[1] == b[1] and a[2] != b[2]]
+    pairs = [
+        (a, b) for a, b in itertools.combinations(found, 2) if a[1][0] == b[1][0] and a[1] != b[1] and a[2] != b[2]
+    ]
     rng.shuffle(pairs)
     for (one, _, first), (other, _, second) in pairs:
         same_noun = units[first.head].lemma == units[second.head].lemma
-        if units[one].word == units[other].word or (same_noun and _is_symmetric(caption, first, second, True)):
+        if same_noun and _is_symmetric(caption, first, second, True):
             continue
         if _is_shared(caption, second):
             continue
@@ -157,15 +171,21 @@ def _is_shared(caption: Caption, phrase: NounPhrase) -> bool:
 
 
 _SORTS = {
-    "colour": "white black red blue green yellow brown orange pink purple gray grey silver gold tan beige",
-    "size": "large big small little tiny huge giant tall short long",
-    "material": "wooden metal plastic wood stone brick glass concrete leather paper steel",
-    "age": "old young new older elderly vintage modern",
-    "state": "wet dry dirty clean empty full open closed striped plaid floral",
+    "colour": "white/black/red/blue/green/yellow gold/brown tan/orange/pink/purple/gray grey silver/beige",
+    "size": "large big huge giant/small little tiny",
+    "height": "tall/short",
+    "material": "wooden wood/metal steel/plastic/stone/brick/glass/concrete/leather/paper",
+    "age": "old older elderly vintage/young new modern",
+    "wetness": "wet/dry",
+    "cleanness": "clean/dirty",
+    "pattern": "striped/plaid/floral",
 }
 
 
-_SORT_OF = {word: sort for sort, listed in _SORTS.items() for word in listed.split()}
+# Word -> (its sort, what it means within the sort): "a little girl with a small dessert" has nothing to swap.
+_SORT_OF = {
+    word: (sort, group) for sort, listed in _SORTS.items() for group in listed.split("/") for word in group.split()
+}
 
 
 def swap_spans(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate]:
