@@ -41,6 +41,8 @@ def test_nouns_and_phrases_change_places() -> None:
         "A cat chasing a cat",
         "A man with his dog",
         "A tower connected to a building",
+        "a bus that is by a building",
+        "a wave in an ocean",
         "Two dogs chase a cat",  # a cat chase two dogs
     ],
 )

@@ -14,7 +14,7 @@ from equipoise.items import Target
 from equipoise.perturb.candidate import Candidate, edited
 from equipoise.perturb.caption import COLLECTIVES, Caption, NounPhrase
 from equipoise.perturb.forms import like
-from equipoise.perturb.nouns import is_person, is_thing, same_sort
+from equipoise.perturb.nouns import is_person, is_thing, same_sort, sets_of
 from equipoise.perturb.sources.base import Source
 from equipoise.perturb.sources.files import expand
 from equipoise.words.articles import article_for
@@ -112,13 +112,21 @@ def _exchangeable(caption: Caption, first: NounPhrase, second: NounPhrase, whole
 def _is_verbal(caption: Caption, phrase: NounPhrase) -> bool:
     """a half | eaten sandwich: the phrase was read too short."""
     after = caption.units[phrase.end : phrase.end + 2]
+    if phrase.head > phrase.core and caption.units[phrase.head].word.endswith("ing"):
+        return True  # a waiter lighting | candles
     return len(after) == 2 and after[0].pos in {"VBN", "VBD"} and after[1].kind in {"noun", "adjective"}
 
 
 def _is_symmetric(caption: Caption, first: NounPhrase, second: NounPhrase, whole: bool) -> bool:
     units = caption.units
-    between = [unit for unit in units[first.end : second.start] if unit.kind not in {"adverb", "be"}]
+    between = [unit for unit in units[first.end : second.start] if unit.kind not in {"adverb", "be", "relative"}]
     links = [unit for unit in between if unit.kind != "verb" or unit.lemma not in _STATES]
+    if (
+        all(unit.word in {"in", "at", "on"} for unit in between)
+        and _is_place(caption, first)
+        and _is_place(caption, second)
+    ):
+        return True  # a wave in the ocean, a park in the city
     if any(unit.lemma in _BOTH_WAYS for unit in between):
         return True  # a tower connected to a building
     if first.start and units[first.start - 1].word == units[second.start - 1].word:
@@ -132,6 +140,12 @@ def _is_symmetric(caption: Caption, first: NounPhrase, second: NounPhrase, whole
     return _modifiers(caption, first) == _modifiers(caption, second)
 
 
+def _is_place(caption: Caption, phrase: NounPhrase) -> bool:
+    noun = caption.units[phrase.head].lemma
+    return noun in _PLACES or bool(sets_of(noun) & {"open-place", "park-like", "town-place", "yard-like"})
+
+
+_PLACES = frozenset("wave city town village area country neighborhood wood hill tarmac airport".split())
 _BOTH_WAYS = frozenset("connect attach join meet diagonal opposite resemble adjoin".split())
 _STATES = frozenset("stand sit lie lay walk be rest park seat".split())
 
