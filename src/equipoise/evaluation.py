@@ -38,7 +38,7 @@ class Result:
 def headline(record: Mapping[str, Any]) -> dict[str, Any]:
     """The numbers of a result's first line: the macro average where the benchmark has one, else the plain mean."""
     metrics = record["metrics"]
-    return {**metrics["overall"], **(metrics.get("macro") or {})}
+    return dict(metrics.get("macro") or metrics["overall"])
 
 
 def items_hash(items: Sequence[Item]) -> str:
