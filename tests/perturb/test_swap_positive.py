@@ -94,6 +94,7 @@ def test_articles_and_shared_determiners(caption: str, swapped: str) -> None:
         "a teddy bear and a teddy bear",
         "an adult and a baby zebra",  # the adult is a zebra too
         "some people and a man in a black shirt",
+        "coffee with cream and a doughnut covered with chocolate",
         "a street with auto and pedestrian traffic",
     ],
 )

@@ -268,7 +268,7 @@ def _right_end(caption: Caption, left: NounPhrase, right: NounPhrase) -> int | N
         if before == "with" and is_animate(caption.head_lemma(caption.phrases[0])) and not is_animate(heads[1]):
             return end  # a lady with a hat and a bag standing: the lady stands
         first = left.start == 0 or before in {"of", "with"}
-        alike = first and (after.word in _LYING or same_sort(*heads, strict=True))
+        alike = first and (after.word in _LYING or (after.pos == "VBG" and same_sort(*heads, strict=True)))
         return end if animate or alike else None
     return end
 
@@ -362,7 +362,9 @@ def _with_determiners(
     right_own = right.core > right.start
     left_modified, right_modified = left.head > left.core, right.head > right.core
     if right_own:
-        singular = not caption.is_plural(left) and not _is_mass(units[left.head])
+        noun = units[left.head]
+        countable = count(plural(noun.lemma)) * 20 > count(noun.lemma)
+        singular = not caption.is_plural(left) and not _is_mass(noun) and countable
         if left.core == left.start and singular and units[right.start].word in {"a", "an"}:
             return (left.core, left_span[1]), (right.core, right_span[1])  # a lemon, banana and a melon
         return left_span, right_span
