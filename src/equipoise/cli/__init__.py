@@ -40,6 +40,8 @@ app.command()(train)
 
 def main() -> None:
     """Run a command; errors of the user end in one message and exit code 2, never in a traceback."""
+    # Threads that wait should sleep: on a busy machine their spinning made small models several times slower.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     logging.basicConfig(format="note: %(message)s", level=logging.WARNING)  # what loaders left out, and why
     try:
         code = app(standalone_mode=False)
