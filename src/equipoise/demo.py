@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from equipoise import benchmarks
 from equipoise.comparison import Run, average, difference, joined, load_run
-from equipoise.evaluation import evaluate_benchmarks
+from equipoise.evaluation import evaluate, finished
+from equipoise.items import Item
 from equipoise.report.page import Example, Page, Row, verdict, write_page
 
 if TYPE_CHECKING:
@@ -30,8 +31,8 @@ MODELS = {  # label: recipe, and what to say about it
 COLUMNS = {"replace": "REPLACE (mean of attributes and relations)", "swap": "SWAP"}
 
 
-def run_demo(out: Path, seeds: Sequence[int] = (0,)) -> Path:
-    """Do everything that is not done yet below `out`; returns the page."""
+def run_demo(out: Path, seeds: Sequence[int] = (0,)) -> Page:
+    """Do everything that is not done yet below `out`, write the page to OUT/report.html, and return what it shows."""
     from equipoise.models import load_model
     from equipoise.models.clip import ClipModel
     from equipoise.train.loop import train
@@ -40,6 +41,7 @@ def run_demo(out: Path, seeds: Sequence[int] = (0,)) -> Path:
 
     world = out / "world"
     items = finetuning_items(world)
+    tests = [benchmarks.load(name, world) for name in TESTS]
     base = load_model("world", device="cpu")
     assert isinstance(base, ClipModel)
     for label, (recipe, _) in MODELS.items():
@@ -55,11 +57,13 @@ def run_demo(out: Path, seeds: Sequence[int] = (0,)) -> Path:
                     device="cpu",
                 )
                 model = load_model(f"hf:{folder}", device="cpu")
-            for _ in evaluate_benchmarks(model, TESTS, source=world, out=out / "runs" / _name(label, seed)):
-                pass
+            for cases, benchmark in tests:
+                place = out / "runs" / _name(label, seed) / benchmark.name
+                if finished(place, model, cases, benchmark=benchmark) is None:
+                    evaluate(model, cases, images=world, benchmark=benchmark, out=place)
     runs = {label: _runs(out / "runs", label, seeds if recipe else (0,)) for label, (recipe, _) in MODELS.items()}
-    page = out / "report.html"
-    write_page(page, build_page(runs, world))
+    page = build_page(runs, {benchmark.name: cases for cases, benchmark in tests})
+    write_page(out / "report.html", page)
     return page
 
 
@@ -109,7 +113,7 @@ def _change(name: str, number: Mapping[str, Any]) -> str:
 # ---------------------------------------------------------------------------- the page
 
 
-def build_page(runs: Mapping[str, Sequence[dict[str, Run]]], world: Path) -> Page:
+def build_page(runs: Mapping[str, Sequence[dict[str, Run]]], tests: Mapping[str, Sequence[Item]]) -> Page:
     record = runs["base"][0]["swap"].record
     seeds = len(runs["HN"])
     return Page(
@@ -145,7 +149,7 @@ def build_page(runs: Mapping[str, Sequence[dict[str, Run]]], world: Path) -> Pag
                 {name: name for name in TESTS},
             ),
         ],
-        examples=examples(runs, world),
+        examples=examples(runs, tests),
         notes=[
             f"{seeds} finetuning run(s) of each kind; intervals speak of other pictures, not of other seeds. "
             "`equipoise demo --seeds 3` repeats the finetuning.",
@@ -168,7 +172,9 @@ def _columns(runs: Sequence[dict[str, Run]], columns: Sequence[str] | Mapping[st
     return {column: numbers_of(runs, column) for column in columns}
 
 
-def examples(runs: Mapping[str, Sequence[dict[str, Run]]], world: Path, count: int = 6) -> list[Example]:
+def examples(
+    runs: Mapping[str, Sequence[dict[str, Run]]], tests: Mapping[str, Sequence[Item]], count: int = 6
+) -> list[Example]:
     """Items on which the finetuned models disagree, drawn with a fixed seed, not chosen for their effect."""
     from equipoise.world.benchmarks import large_picture
 
@@ -179,7 +185,7 @@ def examples(runs: Mapping[str, Sequence[dict[str, Run]]], world: Path, count: i
                 scores.setdefault((name, row.id), {})[label] = (row.caption, row.positives[0], row.negatives[0])
     differ = [key for key, found in scores.items() if len({verdict(found[label]) for label in ("HN", "HP+HN")}) > 1]
     chosen = random.Random(0).sample(sorted(differ), k=min(count, len(differ)))
-    items = {name: {item.id: item for item in benchmarks.load(name, world)[0]} for name in (*REPLACE, "world-swap")}
+    items = {name: {item.id: item for item in cases} for name, cases in tests.items()}
     return [
         Example(
             image=large_picture(items[name][item]),
@@ -192,10 +198,10 @@ def examples(runs: Mapping[str, Sequence[dict[str, Run]]], world: Path, count: i
     ]
 
 
-def table_rows(out: Path, seeds: Sequence[int] = (0,)) -> list[dict[str, Any]]:
-    """The Table-1-shaped rows of a finished demo: every model on REPLACE and on SWAP."""
-    rows = []
-    for label, (recipe, _) in MODELS.items():
-        runs = _runs(out / "runs", label, seeds if recipe else (0,))
-        rows += [{"label": f"{label} {column.upper()}", **numbers_of(runs, column)} for column in COLUMNS]
-    return rows
+def table_rows(page: Page) -> list[dict[str, Any]]:
+    """The page's Table-1-shaped rows for a terminal: every model on REPLACE and on SWAP."""
+    return [
+        {"label": f"{row.label} {column.upper()}", **row.numbers[column]}
+        for column in page.columns
+        for row in page.rows
+    ]

@@ -192,8 +192,10 @@ def demo(
     from equipoise.demo import run_demo, table_rows
 
     page = run_demo(out, range(seeds))
-    typer.echo(render(table_rows(out, range(seeds)), "text", "percent [95% interval, images resampled]"))
-    typer.echo(f"open {page}")
+    typer.echo(render(table_rows(page), "text", "percent [95% interval, images resampled]"))
+    for line in page.findings:
+        typer.echo(line)
+    typer.echo(f"open {out / 'report.html'}")
 
 
 @app.command()

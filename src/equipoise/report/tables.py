@@ -80,7 +80,7 @@ def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
         percent(row, "original"),
         augmented,
         percent(row, "brittleness"),
-        f"{row['ties']:,}",
+        f"{row['ties']:,g}",
     )
 
 
@@ -155,5 +155,5 @@ def _points(number: Mapping[str, Any]) -> str:
 
 def _plain(table: Table) -> str:
     output = io.StringIO()
-    Console(file=output, width=max(100, Console().width), highlight=False).print(table)
+    Console(file=output, width=max(120, Console().width), highlight=False).print(table)
     return output.getvalue().rstrip()
