@@ -91,16 +91,36 @@ def numbers_of(runs: Sequence[dict[str, Run]], column: str, tag: str = "", value
 
 def findings(runs: Mapping[str, Sequence[dict[str, Run]]]) -> list[str]:
     """What the paired differences say, clear or not; the words follow the numbers, never the other way round."""
-    lines = []
-    for column, path in (("swap", ()), ("replace", ("benchmark",))):
-        heading = "SWAP" if column == "swap" else "REPLACE"
+    lines = [plain_words(runs)]
+    for column in ("swap", "replace"):
         for before, after in (("base", "HN"), ("HN", "HP+HN")):
-            first, second = ([one[column] for one in runs[label]] for label in (before, after))
-            first = first * len(second) if len(first) == 1 else first
-            found = difference(first, second, path=path)
+            found = _difference(runs, column, before, after)
             parts = ", ".join(_change(name, found[name]) for name in ("original", "augmented", "brittleness"))
-            lines.append(f"{heading}, {before} → {after}: {parts}.")
+            lines.append(f"{column.upper()}, {before} → {after}: {parts}.")
     return lines
+
+
+def _difference(runs: Mapping[str, Sequence[dict[str, Run]]], column: str, before: str, after: str) -> dict[str, Any]:
+    """Paired over items, and seed by seed; the base, which has none, is paired with every one."""
+    first, second = ([one[column] for one in runs[label]] for label in (before, after))
+    first = first * len(second) if len(first) == 1 else first
+    return difference(first, second, path=("benchmark",) if column == "replace" else ())
+
+
+def plain_words(runs: Mapping[str, Sequence[dict[str, Run]]]) -> str:
+    """The first line of the page, for people who read only one; it claims only what is clear on REPLACE."""
+    learned, mended = _difference(runs, "replace", "base", "HN"), _difference(runs, "replace", "HN", "HP+HN")
+    gain, harm, cure = learned["original"], learned["brittleness"], mended["brittleness"]
+    parts = []
+    if gain["clear"]:
+        parts.append(f"hard negatives changed Original accuracy by {100 * gain['difference']:+.0f} points")
+    if harm["clear"]:
+        more = "brittle" if harm["difference"] > 0 else "steady"
+        parts.append(f"made the model {more} on {abs(100 * harm['difference']):.0f} in 100 items more")
+    if cure["clear"]:
+        way = "took back" if cure["difference"] < 0 else "added"
+        parts.append(f"hard positives {way} {abs(100 * cure['difference']):.0f} of them")
+    return f"On REPLACE, {'; '.join(parts)}." if parts else "On REPLACE nothing changed clearly."
 
 
 def _change(name: str, number: Mapping[str, Any]) -> str:

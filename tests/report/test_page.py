@@ -43,7 +43,16 @@ def test_page(tmp_path: Path) -> None:
     )
     write_page(tmp_path / "page.html", page)
     text = (tmp_path / "page.html").read_text()
-    for part in ("A lead &amp; more", "80.0 [70.0, 90.0]", "-30.0", "column x", "careful", "v-brittle", "cG5n"):
+    for part in (
+        "A lead &amp; more",
+        "80.0 [70.0, 90.0]",
+        "<small>[70.0, 90.0]</small>",
+        "(-30.0)",
+        "column x",
+        "careful",
+        "v-brittle",
+        "cG5n",
+    ):
         assert part in text
     assert "a &lt;b&gt;cat&lt;/b&gt;" in text and "<b>cat</b>" not in text
     # Opens anywhere, for ever: nothing is fetched and nothing runs.

@@ -57,7 +57,13 @@ def write_page(path: str | Path, page: Page) -> None:
         loader=PackageLoader("equipoise.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
     environment.filters |= {"data_uri": _data_uri, "points": _points}
-    environment.globals |= {"percent": percent, "metrics": METRICS, "verdict": verdict}
+    environment.globals |= {
+        "percent": percent,
+        "metrics": METRICS,
+        "verdict": verdict,
+        "share": _share,
+        "spread": _spread,
+    }
     text = environment.get_template("page.html").render(page=page)
     with atomic_write(path) as handle:
         handle.write(text)
@@ -70,6 +76,14 @@ def verdict(scores: tuple[float, float, float]) -> str:
         return "tie"
     above = [caption > negative, positive > negative]
     return "right" if all(above) else "brittle" if any(above) else "wrong"
+
+
+def _share(numbers: Mapping[str, Any], name: str) -> str:
+    return percent(numbers, name).partition(" ")[0]
+
+
+def _spread(numbers: Mapping[str, Any], name: str) -> str:
+    return percent(numbers, name).partition(" ")[2]
 
 
 def _data_uri(image: bytes) -> str:
