@@ -5,7 +5,7 @@ VENV := .venv
 PYTHON := $(VENV)/bin/python
 STAMP := $(VENV)/.ready
 
-.PHONY: setup demo test lint clean
+.PHONY: setup demo test test-scale lint clean
 
 setup: $(STAMP)
 
@@ -21,6 +21,11 @@ demo: $(STAMP)
 
 test: $(STAMP)
 	$(PYTHON) -m pytest
+
+# Ray is 590 MB, so it is installed only where its tests are asked for (CI asks).
+test-scale: $(STAMP)
+	$(PYTHON) -m pip install --quiet --constraint constraints.txt --editable '.[scale]'
+	$(PYTHON) -m pytest tests/perturb/test_ray.py
 
 lint: $(STAMP)
 	$(VENV)/bin/ruff check .
