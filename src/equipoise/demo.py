@@ -37,10 +37,10 @@ def run_demo(out: Path, seeds: Sequence[int] = (0,)) -> Page:
     from equipoise.models.clip import ClipModel
     from equipoise.train.loop import train
     from equipoise.train.recipes import get_recipe
-    from equipoise.world.splits import finetuning_items
+    from equipoise.world.splits import DrawnImages, finetuning_items
 
     world = out / "world"
-    items = finetuning_items(world)
+    items = finetuning_items()
     tests = [benchmarks.load(name, world) for name in TESTS]
     base = load_model("world", device="cpu")
     assert isinstance(base, ClipModel)
@@ -53,7 +53,7 @@ def run_demo(out: Path, seeds: Sequence[int] = (0,)) -> Page:
                     items,
                     base,
                     out / "training" / _name(label, seed),
-                    images=world,
+                    images=DrawnImages(),  # drawn when first read: nobody needs 12,000 files
                     device="cpu",
                 )
                 model = load_model(f"hf:{folder}", device="cpu")

@@ -193,8 +193,6 @@ def make_world(n: int, seed: int, out: str | Path, split: str = "finetune") -> P
     return write_world(list(world_items(split, n, seed)), Path(out), f"{split}-{seed}")
 
 
-def finetuning_items(out: str | Path, n: int = FINETUNING, seed: int = 0) -> list[Item]:
-    """The demo's finetuning items, their images drawn below `out`."""
-    items = list(world_items("finetune", n, seed))
-    write_world(items, Path(out), f"finetune-{seed}")
-    return items
+def finetuning_items(n: int = FINETUNING, seed: int = 0) -> list[Item]:
+    """The demo's finetuning items; `make_world` writes such items with their images."""
+    return list(world_items("finetune", n, seed))
