@@ -67,6 +67,15 @@ def evaluate(
     holds another run is refused before anything is computed.
     """
     started = time.monotonic()
+    in_full = {
+        "images": None if images is None else str(images),
+        "out": None if out is None else str(out),
+        "cache": None if cache is None else str(cache.path),
+        "batch_size": batch_size or default_batch(model),
+        "workers": workers,
+        "allow_missing": allow_missing,
+        "seed": seed,
+    }
     batch_size = batch_size or default_batch(model)
     identity = _identity(model, items, benchmark, name, seed, allow_missing)
     if out is not None:
@@ -94,7 +103,7 @@ def evaluate(
         "ties": metrics["overall"]["ties"],
         "skipped": dict(list(scoring.skipped.items())[:100]),
         "counts": scoring.counts,
-        "arguments": {"passed": dict(arguments or {}), "in_full": {"batch_size": batch_size, "workers": workers}},
+        "arguments": {"passed": dict(arguments or {}), "in_full": in_full},
         "environment": environment(),
         "seconds": {"score": round(scored - started, 3), "judge": round(judged - scored, 3)},
     }
