@@ -43,11 +43,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_killed_in_mid_epoch_it_ends_with_the_same_bytes(folder: Path) -> None:
     command = [sys.executable, folder / "script.py", folder, "cut"]
-    for checkpoint in ("latest", "latest"):
-        before = (folder / "cut" / checkpoint).read_text() if (folder / "cut" / checkpoint).exists() else ""
+    latest = folder / "cut" / "latest"
+    for _ in range(2):
+        before = latest.read_text() if latest.exists() else ""
         process = subprocess.Popen(command)
         while process.poll() is None:
-            if (folder / "cut" / checkpoint).exists() and (folder / "cut" / checkpoint).read_text() != before:
+            if latest.exists() and latest.read_text() != before:
                 process.kill()
             time.sleep(0.005)
         assert process.returncode == -9
@@ -64,5 +65,5 @@ def test_two_processes_train_what_one_trains(folder: Path) -> None:
     losses = [[record["loss"] for record in read_log(folder / name)] for name in ("whole", "two")]
     assert len(losses[0]) == 24 and losses[1] == pytest.approx(losses[0], abs=1e-4)
     one, two = (load_file(folder / name / "model" / "model.safetensors") for name in ("whole", "two"))
-    base = max(float((one[name] - two[name]).abs().max()) for name in one)
-    assert base < 1e-3 and all(torch.isfinite(value).all() for value in two.values())
+    furthest = max(float((one[name] - two[name]).abs().max()) for name in one)
+    assert furthest < 1e-3 and all(torch.isfinite(value).all() for value in two.values())
