@@ -72,6 +72,8 @@ def _element(window: _Window, decoder: json.JSONDecoder, name: str) -> Any:
                 continue
             line = window.line + window.text.count("\n", 0, error.pos)
             raise UserError(f"{name}, line {line}: not JSON ({error.msg})") from None
+        except ValueError as error:  # a number of 5,000 digits
+            raise UserError(f"{name}, line {window.line_here()}: cannot be read ({error})") from None
         # A number at the very end of the window may go on after it.
         if end == len(window.text) and not isinstance(value, str | dict | list) and window.more():
             continue
