@@ -273,6 +273,9 @@ def test_refining_ends_in_a_file_that_loads(captions: Path, tmp_path: Path) -> N
     items = load_items(out)
     assert len(items) == report["items"] == report["refined"]["items_after"]
     assert sum(len(item.negatives) for item in items) == report["refined"]["negatives_after"] > 0
+    assert sum(report["edits"].values()) == sum(len(item.negatives) + len(item.positives) for item in items)
+    left_out = report["nothing"] + sum(report["refused"].values())
+    assert report["captions"] == report["refined"]["items_before"] + left_out
     assert report["refined"]["negatives_after"] < report["refined"]["negatives_before"]
     assert report["sha256"] == hashlib.sha256(out.read_bytes()).hexdigest()
 
@@ -308,8 +311,13 @@ def test_the_verb(captions: Path, tmp_path: Path) -> None:
             command(*wrong)
     with pytest.raises(UserError, match="two judges"):
         command(str(captions), "--out", out, "--refine", "words")
+    asking = ["--recipe", "hard_positives_kamath_2024", "--llm", "http://127.0.0.1:9/v1"]
     with pytest.raises(UserError, match="--llm-model"):
-        command(str(captions), "--out", out, "--llm", "http://127.0.0.1:9/v1")
+        command(str(captions), "--out", out, *asking)
+    with pytest.raises(UserError, match="--masked-lm"):
+        command(str(captions), "--out", out, *asking, "--llm-model", "tiny", "--masked-lm", "here")
+    with pytest.raises(UserError, match="asks no language model"):
+        command(str(captions), "--out", out, *asking[2:], "--llm-model", "tiny")
 
 
 def test_an_image_is_never_cut_in_two(captions: Path) -> None:

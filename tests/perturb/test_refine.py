@@ -107,9 +107,10 @@ def test_a_file_is_refined_in_place(tmp_path: Path) -> None:
     write_items(path, [item.model_copy(update={"positives": ()}) for item in items_with_a_bias()])
     items = load_items(path)
     two = (judge_named("length", items, "negatives"), judge_named("frequency", items, "negatives"))
-    counts = refine_file(path, {"negatives": two})
+    counts, edits = refine_file(path, {"negatives": two})
     left = load_items(path)
-    assert counts["negatives_before"] == 600
+    assert counts["negatives_before"] == counts["items_before"] == 600
+    assert sum(edits.values()) == sum(text.edit is not None for item in left for text in item.negatives)
     assert counts["negatives_after"] == counts["items_after"] == len(left) == len(path.read_text().splitlines())
     assert {item.id for item in left} < {item.id for item in items}
     assert json.loads(path.read_text().splitlines()[0])["negatives"]

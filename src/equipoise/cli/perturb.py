@@ -46,24 +46,28 @@ def perturb(
         return
     if captions is None or out is None:
         raise UserError(f"perturb needs captions and --out: equipoise perturb CAPTIONS --recipe {recipe} --out F.jsonl")
-    from equipoise.perturb.engine import ENGINES, perturb_file, report_path
+    from equipoise.perturb.engine import perturb_file, report_path
+    from equipoise.perturb.llm_recipes import LLM_RECIPES
 
-    if engine not in ENGINES:
-        raise UserError(f"--engine {engine}: expected one of {', '.join(ENGINES)}")
+    asking = recipe in LLM_RECIPES
+    if (llm or llm_model) and not asking and recipe in recipe_names():
+        raise UserError(f"--llm: recipe {recipe} asks no language model; {', '.join(LLM_RECIPES)} do")
+    if masked_lm is not None and asking:
+        raise UserError(f"--masked-lm: recipe {recipe} takes its words from --llm alone")
     setup = Setup(
         recipe,
         seed,
         llm=_llm(llm, llm_model, llm_key, llm_concurrency, cache, seed) if llm or llm_model else None,
         masked_lm=None if masked_lm is None else str(masked_lm),
     )
-    if setup.threads > 1:
+    if asking and setup.llm is not None:
         typer.echo(f"asking {llm_model} at {llm} for every caption that is not in the cache", err=True)
     report = perturb_file(
         captions,
         out,
         setup,
         workers=workers,
-        engine=engine,
+        engine=engine,  # type: ignore[arg-type]  # checked there
         limit=limit,
         refine=_two(refine),
     )

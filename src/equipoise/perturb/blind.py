@@ -6,9 +6,11 @@ the fluency to a causal language model. Any two of them can drive adversarial re
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,8 +20,12 @@ from equipoise.perturb.bias import Rows, fit, fold_of, group_of, words_of
 from equipoise.perturb.refine import Judge, Kind
 from equipoise.perturb.sources.files import count
 
+if TYPE_CHECKING:
+    from equipoise.perturb.sources.causal_lm import CausalLM
+
 _HALVES = 2
-NAMES = ("words", "length", "frequency", "lm:FOLDER")
+_LM = "lm:FOLDER"
+NAMES = ("words", "length", "frequency", _LM)
 
 
 def judge_named(name: str, sample: Sequence[Item], kind: Kind) -> Judge:
@@ -30,12 +36,34 @@ def judge_named(name: str, sample: Sequence[Item], kind: Kind) -> Judge:
         return lambda item, texts: [_frequency(text) for text in texts]
     if name == "words":
         return word_judge(sample, kind)
-    if name.startswith("lm:"):
-        from equipoise.perturb.sources.causal_lm import CausalLM
+    check_judge(name)
+    fluency = _fluency_of(name)
+    return lambda item, texts: fluency(texts)
 
-        fluency = CausalLM(name.removeprefix("lm:"))
-        return lambda item, texts: fluency(texts)
-    raise UserError(f"no blind judge {name!r}; there are {', '.join(NAMES)}.{did_you_mean(name, NAMES)}")
+
+def check_judge(name: str) -> None:
+    """A judge that cannot be made is known before the long work."""
+    if name.startswith("lm:"):
+        _fluency_of(name)
+    elif name not in NAMES or name == _LM:
+        raise UserError(f"no blind judge {name!r}; there are {', '.join(NAMES)}.{did_you_mean(name, NAMES)}")
+
+
+def judge_identity(name: str) -> str:
+    """What decides a judge's scores: of a model its files, not where they lie."""
+    if not name.startswith("lm:"):
+        return name
+    from equipoise.perturb.sources.masked_lm import folder_hash
+
+    return f"lm:{folder_hash(name.removeprefix('lm:'))}"
+
+
+@functools.cache
+def _fluency_of(name: str) -> CausalLM:
+    """One model for positives and negatives."""
+    from equipoise.perturb.sources.causal_lm import CausalLM
+
+    return CausalLM(name.removeprefix("lm:"))
 
 
 def _frequency(text: str) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import signal
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from itertools import islice
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,7 +21,7 @@ from equipoise.errors import UserError
 from equipoise.files import read_json, sha256_file, write_json
 from equipoise.items import Item
 from equipoise.perturb.bias import separability
-from equipoise.perturb.blind import judge_named
+from equipoise.perturb.blind import check_judge, judge_identity, judge_named
 from equipoise.perturb.manifest import Parts, code_hash
 from equipoise.perturb.readers import caption_files, read_captions
 from equipoise.perturb.refine import KINDS, Judges, refine_file
@@ -47,11 +49,12 @@ def perturb_file(
 ) -> dict[str, Any]:
     """Perturb every caption of a file into the items file `out`; returns, and writes beside it, the report."""
     out, started = Path(out), time.monotonic()
-    if out.suffix == ".parquet":
-        raise UserError(f"--out {out}: items are written as JSONL; name a .jsonl file")
-    if out.is_dir():
-        raise UserError(f"--out {out}: a folder; name the file to write")
-    setup.recipe()  # a recipe that cannot be made is known before the long reading
+    if engine not in ENGINES:
+        raise UserError(f"--engine {engine}: expected one of {', '.join(ENGINES)}")
+    _check_out(out, captions)
+    setup.recipe()  # a recipe or judge that cannot be made is known before the long reading
+    for judge in refine or ():
+        check_judge(judge)
     total = sum(group.captions for group in read_captions(captions, limit))  # and a broken file before the long work
     identity = {
         "schema": 1,
@@ -61,12 +64,48 @@ def perturb_file(
         "limit": limit,
         "shard": shard,
         "setup": setup.identity(),
-        "refine": None if refine is None else list(refine),
     }
-    if (done := _finished_before(out, identity)) is not None:
-        return done
+    judged = {"refine": None if refine is None else [judge_identity(judge) for judge in refine]}
     parts = Parts(out)
-    parts.open(identity)
+    with parts.locked():
+        if (done := _finished_before(out, identity | judged)) is not None:
+            parts.remove_if_of(identity)
+            return done
+        parts.open(identity)  # the parts are the same whoever refines them
+        found = _run(captions, setup, parts, total, workers, engine, limit, shard)
+        joined, report = _finish(parts, found, identity | judged, setup, refine)
+        report["seconds"] = round(time.monotonic() - started, 3)
+        write_json(report_path(out), report)
+        parts.publish(joined)
+    return report
+
+
+def _check_out(out: Path, captions: str | Path) -> None:
+    """The output must be a file of its own: not the captions, nor among them, nor a device."""
+    if out.suffix in {".parquet", ".gz"}:
+        raise UserError(f"--out {out}: items are written as plain JSONL; name a .jsonl file")
+    if out.is_dir():
+        raise UserError(f"--out {out}: a folder; name the file to write")
+    if out.exists() and not out.is_file():
+        raise UserError(f"--out {out}: not a plain file, and would be replaced by one; name a .jsonl file")
+    source, target = Path(captions).resolve(), out.resolve()
+    if target == source or report_path(target) == source:
+        raise UserError(f"--out {out}: these are the captions, which would be lost; name another file")
+    if source.is_dir() and target.parent == source:
+        raise UserError(f"--out {out}: lies among the captions of {captions}; name a file in another folder")
+
+
+def _run(
+    captions: str | Path,
+    setup: Setup,
+    parts: Parts,
+    total: int,
+    workers: int,
+    engine: Engine,
+    limit: int | None,
+    shard: int,
+) -> dict[int, dict[str, Any]]:
+    """Every shard that is not there yet; returns the counts of all."""
     found: dict[int, dict[str, Any]] = {}
     with progress(total, f"perturbing ({setup.name})", "captions") as advance:
         waiting = _unfinished(shards_of(read_captions(captions, limit), shard), parts, found, advance)
@@ -80,11 +119,7 @@ def perturb_file(
                 advance(work.captions)
         else:
             _run_pool(setup, parts, waiting, workers, found, advance)
-    joined, report = _finish(parts, found, identity, setup, refine)
-    report["seconds"] = round(time.monotonic() - started, 3)
-    write_json(report_path(out), report)
-    parts.publish(joined)
-    return report
+    return found
 
 
 def _finished_before(out: Path, identity: dict[str, Any]) -> dict[str, Any] | None:
@@ -92,7 +127,10 @@ def _finished_before(out: Path, identity: dict[str, Any]) -> dict[str, Any] | No
     beside = report_path(out)
     if not out.is_file() or not beside.is_file():
         return None
-    found: dict[str, Any] = read_json(beside)
+    try:
+        found: dict[str, Any] = read_json(beside)
+    except UserError:  # damaged: the work is done again
+        return None
     same = isinstance(found, dict) and all(found.get(name) == value for name, value in identity.items())
     return found if same and found.get("sha256") == sha256_file(out) else None
 
@@ -125,12 +163,15 @@ def _run_pool(
     advance: Advance,
 ) -> None:
     """Shards on so many processes; only a few wait at a time, so that memory does not grow with the input."""
-    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=_start_worker)
+    context = multiprocessing.get_context("spawn")
+    end, ours = context.Pipe(duplex=False)
+    pool = ProcessPoolExecutor(workers, context, initializer=_start_worker, initargs=(end,))
     running: dict[Future[dict[str, Any]], Shard] = {}
     try:
         while True:
             for shard in islice(shards, 2 * workers - len(running)):
-                running[pool.submit(run_shard, setup, parts, shard)] = shard
+                with _interrupts_for_us():
+                    running[pool.submit(run_shard, setup, parts, shard)] = shard
             if not running:
                 return
             for future in wait(running, return_when=FIRST_COMPLETED).done:
@@ -140,21 +181,37 @@ def _run_pool(
     except BrokenProcessPool:
         raise UserError(
             "a worker process was killed, most likely for want of memory. What was finished is kept: the same command "
-            "goes on from there, with fewer --workers if need be."
+            "goes on from there, with fewer --workers if need be. (In a script of your own, the call must stand under "
+            'if __name__ == "__main__":, since every worker reads the script.)'
         ) from None
+    except BaseException:
+        ours.close()  # nobody waits for shards that are half done
+        raise
     finally:
         pool.shutdown(cancel_futures=True)
 
 
-def _start_worker() -> None:
-    """Ctrl-C is for the main process; and when that one is killed, its workers must not stay behind."""
+@contextlib.contextmanager
+def _interrupts_for_us() -> Iterator[None]:
+    """A process that is started meanwhile never sees Ctrl-C; for this one it waits until the end."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _start_worker(end: Connection) -> None:
+    """When the main process closes its end of the pipe, or is killed, its workers must not stay behind."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = multiprocessing.parent_process()
 
     def leave_with_parent() -> None:
-        if parent is not None:
-            parent.join()
-            os._exit(1)
+        with contextlib.suppress(EOFError, OSError):
+            end.recv()
+        os._exit(1)
 
     threading.Thread(target=leave_with_parent, daemon=True).start()
 
@@ -172,6 +229,7 @@ def _finish(
     """Join the parts, refine, and judge the result by its words; all of it is done again if a kill comes between."""
     counts = summed(found[number] for number in sorted(found))
     if not counts["items"]:
+        parts.remove()
         reasons = ", ".join(f"{reason} ({n:,})" for reason, n in list(counts["refused"].items())[:5])
         raise UserError(
             f"none of the {counts['captions']:,} captions gave an item with recipe {setup.name}; nothing was written"
@@ -182,7 +240,7 @@ def _finish(
         sample = list(sample_items(joined, counts["items"], _TAUGHT))
         first, second = refine
         judges: Judges = {kind: (judge_named(first, sample, kind), judge_named(second, sample, kind)) for kind in KINDS}
-        refined = refine_file(joined, judges, setup.seed)
+        refined, counts["edits"] = refine_file(joined, judges, setup.seed)
         counts["items"] = refined["items_after"]
     return joined, {
         **identity,

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal
@@ -19,6 +20,7 @@ from equipoise.errors import UserError
 from equipoise.files import atomic_write
 from equipoise.items import Item, Text
 from equipoise.perturb.manifest import line_of
+from equipoise.perturb.shards import edit_class
 
 GRID = 50  # cells for each sign and judge
 GRID_ALONE = 10  # cells where the other judge sees no difference
@@ -101,24 +103,28 @@ def _gaps(items: Iterable[Item], kind: Kind, judges: tuple[Judge, Judge]) -> tup
     return gaps
 
 
-def refine_file(path: Path, judges: Judges, seed: int = 0) -> dict[str, int]:
-    """Refine an items file in place, atomically; returns how many texts there were and are."""
+def refine_file(path: Path, judges: Judges, seed: int = 0) -> tuple[dict[str, int], dict[str, int]]:
+    """Refine an items file in place, atomically; returns how many texts there were and are, and the edits that are."""
 
     def read() -> Iterator[Item]:
         with path.open("rb") as handle:
             for line in handle:
                 yield Item.model_validate_json(line)
 
-    counts = dict.fromkeys([f"{kind}_{when}" for kind in KINDS for when in ("before", "after")], 0) | {"items_after": 0}
+    counts = {f"{kind}_{when}": 0 for kind in ("items", *KINDS) for when in ("before", "after")}
+    edits: Counter[str] = Counter()
     for item in read():
+        counts["items_before"] += 1
         for kind in KINDS:
             counts[f"{kind}_before"] += len(getattr(item, kind))
     with atomic_write(path) as handle:
         for item in refine_items(read, judges, seed):
             counts["items_after"] += 1
             for kind in KINDS:
-                counts[f"{kind}_after"] += len(getattr(item, kind))
+                texts: tuple[Text, ...] = getattr(item, kind)
+                counts[f"{kind}_after"] += len(texts)
+                edits.update(edit_class(kind.removesuffix("s"), text.edit) for text in texts if text.edit)
             handle.write(line_of(item.to_json()) + "\n")
         if not counts["items_after"]:
             raise UserError("refinement left nothing; take more captions, or other judges")
-    return counts
+    return counts, dict(sorted(edits.items(), key=lambda pair: (-pair[1], pair[0])))

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 from equipoise.errors import UserError
-from equipoise.items import ImageRef, Item, Text
+from equipoise.items import Edit, ImageRef, Item, Text
 from equipoise.perturb.candidate import Candidate
 from equipoise.perturb.caption import Caption
 from equipoise.perturb.manifest import Parts, line_of
@@ -53,8 +53,8 @@ def run_shard(setup: Setup, parts: Parts, shard: Shard) -> dict[str, Any]:
             counts.refuse(where, reason)
     lines = []
     for (group, record), found in zip(jobs, _perturb_all(recipe, setup, jobs), strict=True):
-        if isinstance(found, str):
-            counts.refuse(f"caption {record.number + 1}", found)
+        if isinstance(found, str) or found.refused:
+            counts.refuse(f"caption {record.number + 1}", found if isinstance(found, str) else str(found.refused))
             continue
         counts.add(found)
         if found.positives or found.negatives:
@@ -109,6 +109,11 @@ def reason_class(reason: str) -> str:
     return re.sub(r"\d[\d,]*", "N", _PARTICULAR.sub("…", reason)).replace("…,", "…").removesuffix("…").strip()
 
 
+def edit_class(kind: str, edit: Edit) -> str:
+    """How an edit is counted: "negative replace object"."""
+    return " ".join(filter(None, (kind, edit.op, edit.target)))
+
+
 class Counts:
     """What a shard, or all of them, kept and dropped."""
 
@@ -126,8 +131,7 @@ class Counts:
 
     def add(self, found: Perturbed) -> None:
         for candidate in (*found.positives, *found.negatives):
-            edit = candidate.edit
-            self.edits[" ".join(filter(None, (candidate.kind, edit.op, edit.target)))] += 1
+            self.edits[edit_class(candidate.kind, candidate.edit)] += 1
         for candidate, reason in found.dropped:
             self.dropped[f"{candidate.kind}: {reason_class(reason)}"] += 1
 

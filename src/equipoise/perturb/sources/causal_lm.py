@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
+from equipoise.errors import UserError
 from equipoise.perturb.sources.masked_lm import load_lm, longest
 
 
@@ -14,6 +16,7 @@ class CausalLM:
     name = "causal_lm"
 
     def __init__(self, folder: str | Path) -> None:
+        self.folder = folder
         self._tokenizer, self._model = load_lm(folder, "AutoModelForCausalLM")
 
     def __call__(self, texts: Sequence[str]) -> list[float]:
@@ -33,4 +36,7 @@ class CausalLM:
         with torch.inference_mode():
             logits = self._model(input_ids=numbers).logits[0, :-1].double()
         likelihood = torch.log_softmax(logits, dim=-1).gather(1, numbers[0, 1:, None])
-        return float(likelihood.mean())
+        mean = float(likelihood.mean())
+        if not math.isfinite(mean):
+            raise UserError(f"{self.folder}: gives {text[:60]!r} no finite likelihood; are its weights whole?")
+        return mean
