@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 
 from equipoise.perturb.forms import noun_lemma, verb_lemma
 from equipoise.perturb.sources.files import compounds
-from equipoise.words.tagging import Token, tag
+from equipoise.words.tagging import Tagger, Token, tag
 
 Kind = Literal[
     "noun", "adjective", "verb", "be", "preposition", "determiner", "number", "and", "pronoun", "adverb", "to", "mark",
@@ -116,15 +116,16 @@ def unusable(text: str) -> str | None:
 
 @dataclass(frozen=True)
 class Caption:
-    """The text, and the other captions of the same image where they are known."""
+    """The text, the other captions of the same image where they are known, and who tells the parts of speech."""
 
     text: str
     others: tuple[str, ...] = ()
+    tagger: Tagger = tag
 
     @functools.cached_property
     def tokens(self) -> tuple[Token, ...]:
         quiet = self.text.lower()  # a shouted caption would be read as one long name
-        return tuple(tag(quiet if self.text.isupper() and len(quiet) == len(self.text) else self.text))
+        return tuple(self.tagger(quiet if self.text.isupper() and len(quiet) == len(self.text) else self.text))
 
     @functools.cached_property
     def units(self) -> tuple[Unit, ...]:
@@ -159,10 +160,10 @@ class Caption:
 
     @functools.cached_property
     def keys(self) -> tuple[tuple[int, tuple[str, ...]], ...]:
-        """(unit, the words an entry that begins there may begin with), without marks, fixed phrases and names."""
+        """(unit, the words an entry that begins there may begin with), without marks and names."""
         found = []
         for place, unit in enumerate(self.units):
-            if unit.kind not in {"mark", "fixed"} and not self.is_name(place):
+            if unit.kind != "mark" and not self.is_name(place):
                 first, lemma = unit.word.partition(" ")[0], unit.lemma.partition(" ")[0]
                 found.append((place, (first,) if first == lemma else (first, lemma)))
         return tuple(found)
@@ -267,7 +268,8 @@ class Caption:
             if outer is None or outer.head != phrase.start - 2:
                 break
             phrase = outer
-            found.append(units[phrase.head].lemma)
+            if units[phrase.head].lemma not in COLLECTIVES or units[phrase.end].word != "of":  # a couple of monitors
+                found.append(units[phrase.head].lemma)
         return tuple(found)
 
 

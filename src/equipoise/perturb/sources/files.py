@@ -89,7 +89,8 @@ def _entry(text: str) -> Entry:
 
 
 _GUARDS = frozenset(
-    "next notnext prev notprev obj notobj subj notsubj with without mod plural afternoun nobody clause".split()
+    "next notnext prev notprev obj notobj subj notsubj with without plural afternoun first nobody clause mod "
+    "never".split()
 )
 
 

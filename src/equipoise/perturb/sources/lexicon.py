@@ -143,8 +143,8 @@ def holds(guard: Guard, caption: Caption, match: Match) -> bool:
         phrase = caption.phrase_at.get(match.start)
         inside = phrase is not None and match.end <= phrase.head and phrase.start <= match.start
         noun = caption.head_lemma(phrase) if inside and phrase else caption.object_of(match.end - 1)
-        if name == "obj" and not words:
-            return noun is not None
+        if not words:
+            return (noun is not None) == (name == "obj")
         return (noun is not None and not words.isdisjoint(_names(noun))) == (name == "obj")
     if name in {"subj", "notsubj"}:
         found = any(not words.isdisjoint(_names(noun)) for noun in caption.subjects_of(match.start))
@@ -158,6 +158,9 @@ def holds(guard: Guard, caption: Caption, match: Match) -> bool:
         return phrase is not None and phrase.start == match.start and caption.is_plural(phrase)
     if name == "afternoun":
         return match.start > 0 and units[match.start - 1].kind == "noun"
+    if name == "first":
+        phrase = caption.phrases[0] if caption.phrases else None
+        return phrase is not None and phrase.end == match.start and not caption.is_plural(phrase)
     if name == "nobody":
         animate = expand("@animate")
         named = (caption.head_lemma(phrase) for phrase in caption.phrases if phrase.end <= match.start)
@@ -166,7 +169,7 @@ def holds(guard: Guard, caption: Caption, match: Match) -> bool:
         phrase = caption.phrase_at.get(match.end)
         verb = units[phrase.end] if phrase is not None and phrase.end < len(units) else None
         return verb is not None and (verb.kind == "be" or verb.pos in {"VBZ", "VBP"})
-    return True  # mod
+    return name == "mod"  # not `never`
 
 
 @functools.cache
