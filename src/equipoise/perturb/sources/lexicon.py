@@ -116,6 +116,8 @@ def _form(caption: Caption, place: int, section: Section) -> str:
         phrase = caption.phrase_at.get(place)
         if unit.word == unit.lemma and unit.lemma in expand("@mass"):
             return "NN"  # some broccoli
+        if unit.word != unit.lemma and unit.word.endswith("s"):
+            return "NNS"  # whatever the tagger thinks of "Donuts" at the head of a caption
         if phrase is not None and phrase.head == place:
             return "NNS" if caption.is_plural(phrase) else "NN"
         return unit.pos
@@ -181,16 +183,16 @@ def _names(noun: str) -> tuple[str, ...]:
 
 def _may_stand(caption: Caption, match: Match, section: Section, guards: tuple[Guard, ...]) -> bool:
     """Nouns that only modify another noun are left alone ("street sign"), unless the line says `mod`."""
+    mod = any(guard.name == "mod" for guard in guards)
+    after = caption.units[match.end] if match.end < len(caption.units) else None
+    if section == "object" and after is not None and caption.units[match.end - 1].kind == "noun":
+        if after.pos == "POS" and "NNS" in (match.pos, caption.units[match.end - 1].pos):  # the children's rides
+            return False
+        if (after.kind == "noun" or after.word.startswith("-")) and not mod:
+            return False
     if section == "object" and match.end - match.start == 1:
         phrase = caption.phrase_at.get(match.start)
-        if phrase is not None and match.start != phrase.head and not any(guard.name == "mod" for guard in guards):
-            return False
-        after = caption.units[match.end] if match.end < len(caption.units) else None
-        if (
-            after is not None
-            and (after.kind == "noun" or after.word.startswith("-"))
-            and not any(guard.name == "mod" for guard in guards)
-        ):
+        if phrase is not None and match.start != phrase.head and not mod:
             return False
     if section == "attribute" and caption.units[match.start].kind == "noun" and match.end - match.start == 1:
         # material and colour nouns count as attributes only before another noun
