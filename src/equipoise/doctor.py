@@ -16,6 +16,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 from equipoise.cache import default_cache
+from equipoise.perturb.checks import link_grammar
 
 Row = tuple[str, str, bool]  # subject; what was found, or how to get it; fine?
 
@@ -26,6 +27,7 @@ EXTRAS = {  # extra -> its packages, and what it is for
     "lora": (("peft",), "training with LoRA"),
     "siglip": (("sentencepiece", "protobuf"), "SigLIP models, whose tokenizer needs it"),
     "scale": (("ray",), "perturbing corpora that outgrow one process"),
+    "spacy": (("spacy",), "perturb --tagger spacy:MODEL"),
 }
 _TRY_TORCHVISION = 120.0  # seconds
 
@@ -39,6 +41,7 @@ def report() -> list[Row]:
         *_devices(),
         _torchvision(),
         *(_extra(name) for name in EXTRAS),
+        _link_grammar(),
         _hub(),
         _folder("embedding cache", default_cache(), "EQUIPOISE_CACHE"),
         _folder("model cache", hub_cache(), "HF_HOME"),
@@ -126,6 +129,16 @@ def _extra(name: str) -> Row:
         fix = f"only for {use}; run: pip install 'equipoise[{name}]'"
         return f"extra {name}", f"{' and '.join(lacking)} not installed; {fix}", False
     return f"extra {name}", ", ".join(f"{package} {version}" for package, version in found.items()), True
+
+
+def _link_grammar() -> Row:
+    if shutil.which("link-parser") is None:
+        return (
+            "link-grammar",
+            f"not installed; only for perturb --checks link-grammar; run: {link_grammar.INSTALL}",
+            False,
+        )
+    return "link-grammar", link_grammar.version(), True
 
 
 def _hub() -> Row:

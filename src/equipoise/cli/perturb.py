@@ -33,6 +33,8 @@ def perturb(
     llm_key: Annotated[str, typer.Option(help="environment variable that holds the server's key")] = "OPENAI_API_KEY",
     llm_concurrency: Annotated[int, typer.Option(min=1, help="requests at a time")] = 16,
     masked_lm: Annotated[Path | None, typer.Option(help="folder of a masked language model as a word source")] = None,
+    tagger: Annotated[str, typer.Option(help="parts of speech: brill, or spacy:MODEL (the extra: spacy)")] = "brill",
+    checks: Annotated[str, typer.Option(help="checks beside the recipe's own: link-grammar, embedding:FOLDER")] = "",
     cache: Annotated[Path | None, typer.Option(help="folder of the language model's answers")] = None,
     list_recipes: Annotated[bool, typer.Option("--list", help="show the recipes")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="print the report as JSON")] = False,
@@ -59,6 +61,8 @@ def perturb(
         seed,
         llm=_llm(llm, llm_model, llm_key, llm_concurrency, cache, seed) if llm or llm_model else None,
         masked_lm=None if masked_lm is None else str(masked_lm),
+        tagger=tagger,
+        checks=tuple(name for part in checks.split(",") if (name := part.strip())),
     )
     if asking and setup.llm is not None:
         typer.echo(f"asking {llm_model} at {llm} for every caption that is not in the cache", err=True)

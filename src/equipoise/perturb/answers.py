@@ -18,7 +18,7 @@ from equipoise.perturb.forms import noun_lemma, verb_lemma
 from equipoise.perturb.readers import clean
 from equipoise.perturb.sources.files import exclusive
 from equipoise.perturb.sources.llm import Answer
-from equipoise.words.tagging import Token, tag
+from equipoise.words.tagging import Token
 
 CUT = "…"  # stands at the end of an answer that the token limit cut off
 
@@ -160,7 +160,7 @@ _TARGETS: dict[str, Target] = {
 
 def edit_between(caption: Caption, new: str, op: Operation, by: str) -> Edit:
     """What was changed, from the first to the last word that differs; the target is what the first of them is."""
-    old, tokens = caption.tokens, tag(new)
+    old, tokens = caption.tokens, caption.tagger(new)
     start = _agree(old, tokens)
     end = _agree(old[start:][::-1], tokens[start:][::-1])
     before, after = old[start : len(old) - end], tokens[start : len(tokens) - end]

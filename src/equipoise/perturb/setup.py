@@ -7,10 +7,13 @@ import functools
 from typing import Any
 
 from equipoise.errors import UserError, did_you_mean
+from equipoise.perturb.caption import Caption
+from equipoise.perturb.checks import named
 from equipoise.perturb.llm_recipes import LLM_RECIPES, llm_recipe
 from equipoise.perturb.prompts import PROMPTS
 from equipoise.perturb.recipes import RECIPES, Recipe, get_recipe
 from equipoise.perturb.sources.llm import LlmSettings, llm_for
+from equipoise.words import spacy_tagging
 
 
 @dataclasses.dataclass(frozen=True)
@@ -19,6 +22,8 @@ class Setup:
     seed: int = 0
     llm: LlmSettings | None = None
     masked_lm: str | None = None  # a model folder; its guesses come before the recipe's own word sources
+    tagger: str = "brill"  # or spacy:MODEL
+    checks: tuple[str, ...] = ()  # beside the recipe's own: link-grammar, embedding:FOLDER
 
     @property
     def threads(self) -> int:
@@ -36,7 +41,15 @@ class Setup:
             from equipoise.perturb.sources.masked_lm import folder_hash
 
             found["masked_lm"] = folder_hash(self.masked_lm)
+        if self.tagger != "brill":
+            found["tagger"] = spacy_tagging.identity_of(self.tagger)
+        if self.checks:
+            found["checks"] = [named.identity_of(name) for name in self.checks]
         return found
+
+    def caption(self, text: str, others: tuple[str, ...] = ()) -> Caption:
+        """A caption read by this setup's tagger."""
+        return Caption(text, others, spacy_tagging.tagger_named(self.tagger))
 
 
 def recipe_names() -> dict[str, str]:
@@ -55,10 +68,12 @@ def _build(setup: Setup) -> Recipe:
                 f"recipe {setup.name} asks a language model: give --llm URL and --llm-model NAME of an "
                 "OpenAI-compatible server (offline, take hard_positives_rules)"
             )
-        return llm_recipe(setup.name, llm_for(setup.llm))
-    recipe = get_recipe(setup.name)
+        recipe = llm_recipe(setup.name, llm_for(setup.llm))
+    else:
+        recipe = get_recipe(setup.name)
     if setup.masked_lm is not None:
         from equipoise.perturb.sources.masked_lm import masked_lm_for
 
         recipe = dataclasses.replace(recipe, sources=(masked_lm_for(setup.masked_lm), *recipe.sources))
-    return recipe
+    # Last, because they are slow: only what passed the others comes before them.
+    return dataclasses.replace(recipe, checks=(*recipe.checks, *map(named.check_named, setup.checks)))

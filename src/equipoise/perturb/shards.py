@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from equipoise.errors import UserError
 from equipoise.items import Edit, ImageRef, Item, Text
 from equipoise.perturb.candidate import Candidate
-from equipoise.perturb.caption import Caption
 from equipoise.perturb.manifest import Parts, line_of
 from equipoise.perturb.readers import Group, Record
 from equipoise.perturb.recipes import Perturbed, Recipe, perturb_caption
@@ -66,17 +65,17 @@ def run_shard(setup: Setup, parts: Parts, shard: Shard) -> dict[str, Any]:
 
 def _perturb_all(recipe: Recipe, setup: Setup, jobs: list[tuple[Group, Record]]) -> Iterable[Perturbed | str]:
     """What became of each caption, in order. Threads only help where a server does the work."""
-    work: Callable[[tuple[Group, Record]], Perturbed | str] = lambda job: _perturb(recipe, setup.seed, *job)  # noqa: E731
+    work: Callable[[tuple[Group, Record]], Perturbed | str] = lambda job: _perturb(recipe, setup, *job)  # noqa: E731
     if setup.threads == 1:
         return map(work, jobs)
     with ThreadPoolExecutor(setup.threads) as pool:
         return list(pool.map(work, jobs))
 
 
-def _perturb(recipe: Recipe, seed: int, group: Group, record: Record) -> Perturbed | str:
+def _perturb(recipe: Recipe, setup: Setup, group: Group, record: Record) -> Perturbed | str:
     others = tuple(other.text for other in group.records if other.number != record.number)
     try:
-        return perturb_caption(recipe, Caption(record.text, others), seed)
+        return perturb_caption(recipe, setup.caption(record.text, others), setup.seed)
     except UserError:
         raise
     except Exception as error:  # one odd caption must not cost the other 600,000; the report shows it

@@ -53,9 +53,17 @@ _FIXED = {
 }
 
 
+Tagger = Callable[[str], list[Token]]
+
+
+def split(text: str) -> list[tuple[str, int, int]]:
+    """The words and marks of `text`, each with its place. Every tagger tags these, so that one can stand for another."""
+    return [(match.group(), match.start(), match.end()) for match in _TOKEN.finditer(text)]
+
+
 def tag(text: str) -> list[Token]:
     """The tokens of `text` in order, each with its place and its Penn tag."""
-    found = [(match.group(), match.start(), match.end()) for match in _TOKEN.finditer(text)]
+    found = split(text)
     if not found:
         return []
     pad = ["STAART"] * 3  # Brill's rules look up to three places to either side; the spelling is theirs
@@ -96,7 +104,7 @@ _CAPTION_WORDS = {
     "racket racquet bat ball tv wii lot bunch group pair couple close-up closeup hydrant bed seed speed shed sled "
     "building ceiling clothing railing evening morning wedding string king ring wing spring awning frosting icing "
     "topping stuffing bedding lighting siding paneling crossing landing parking kid guy lady polka wetsuit sink "
-    "monitor flip net",
+    "monitor flip net flooring fencing",
     "NNS": "skis people children men women mountains pajamas jeans goggles waters tracks bears leaves "
     "sinks lights signs flowers trees steps stairs",
     "VBG": "skiing surfing skateboarding snowboarding biking grazing playing cutting cooking eating drinking swimming "
@@ -283,6 +291,12 @@ _MOSTLY_NOUNS = frozenset(  # never made verbs after a noun: "traffic lights on"
     "face line park shop stop paint turn land row cover display wave show race ski camp drink cut work text "
     "type hit brush comb nap parade practice start point works types cuts texts brushes drinks camps".split()
 )
+_NEVER_PLURAL = frozenset(
+    "smiles laughs waits poses reads holds wears eats talks sits leans stares squeals yells barks".split()
+)
+_ONE = frozenset("man woman boy girl child lady guy person kid adult giraffe zebra groom bride".split())
+_SELDOM_NOUNS = frozenset("smile laugh talk watch wait pose look".split())
+_WORN = frozenset("shorts pants jeans glasses sunglasses trousers clothes goggles boots shoes gloves".split())
 _COLOURS = frozenset("orange gold silver pink purple tan white black brown red blue green yellow gray grey".split())
 _PREPOSITIONS = frozenset("down up on in by behind around over off along through across past".split())
 _PARTICIPLE_NEXT = frozenset("with by in on at near behind under from up of inside next against together".split())
@@ -296,6 +310,8 @@ def _mend(words: list[str], tags: list[str], places: range) -> None:
             tags[i] = "VBZ"  # it's
         elif before == "TO" and pos in {"NN", "JJ", "VBP", "VBD"} and word in _VERBS:
             tags[i] = "VB"  # ready to blow out
+        elif before == "CC" and pos in {"NN", "VB", "NNS"} and _joins_verb(words, tags, i):
+            tags[i] = "VBZ" if word.endswith("s") else "VBP"  # two people pose and smile; a man sits and waits
         elif pos in {"NNS", "NN", "VB", "VBP", "JJ"} and _is_verb_here(words, tags, i):
             tags[i] = "VBZ" if word.endswith("s") else "VBP"  # a man rides a horse; two men ride horses
         elif pos in {"VBZ", "VBP", "VB"} and before in _BEFORE_NOUN and word not in _BE and after != "DT":
@@ -323,6 +339,10 @@ def _mend(words: list[str], tags: list[str], places: range) -> None:
             tags[i] = "JJ" if of_noun or word not in {"orange", "gold", "silver"} else "NN"  # an orange cat; an orange
         elif pos in {"RB", "RP"} and word in _PREPOSITIONS and after in {"DT", "PRP$", "NN", "NNS", "JJ", "CD"}:
             tags[i] = "IN"  # walking down a road
+        elif word in {"female", "male"} and before in {"DT", "CD"} and words[i + 1] in _VERBS and tags[i + 2] != "NN":
+            tags[i] = "NN"  # one female stand near a rail
+        elif word == "remote" and words[i + 1] in {"sitting", "laying", "lying", "resting"}:
+            tags[i] = "NN"  # a remote sitting on a table
         elif pos == "JJ" and before in {"DT", "PRP$"} and after in _AFTER_NOUN and word not in {"other", "same"}:
             tags[i] = "NN"  # a female holding a racket
         elif word == "left" and words[i - 1] == "the" and after not in _NOUNS:
@@ -336,6 +356,9 @@ def _mend(words: list[str], tags: list[str], places: range) -> None:
 def _is_verb_here(words: list[str], tags: list[str], i: int) -> bool:
     """A subject just before, a base or third-person form that agrees with it, and no noun where it would end."""
     word, before, after = words[i], tags[i - 1], tags[i + 1]
+    if word in _VERBS | {"ski", "cross", "race"} and words[i - 1] in _ONE and tags[i] != "JJ" and word != "park":
+        joined = "and" in words[i - 4 : i - 1]  # a man and a woman ride bikes
+        return joined and words[i - 2] != "of" and not any(pos.startswith("VB") for pos in tags[:i])
     if word in _VERBS and before == "NN" and word not in _MOSTLY_NOUNS:
         joined = "and" in words[i - 4 : i - 1] and after in _AFTER_VERB  # a man and a girl walk past
         return joined and not any(pos.startswith("VB") for pos in tags[:i])
@@ -345,6 +368,8 @@ def _is_verb_here(words: list[str], tags: list[str], i: int) -> bool:
         return False
     if words[i - 1] in {"who", "that", "it", "he", "she"} or before == "NNP":
         return _third_person(word)
+    if words[i - 1] in _WORN and _third_person(word) and word not in _MOSTLY_NOUNS:
+        return after in _AFTER_VERB  # a man in black shorts jumps
     if before != "NN" or tags[i] != "NNS":
         return False
     if after not in {"NN", "NNS"} and _third_person(word) and word not in _MOSTLY_NOUNS:
@@ -353,6 +378,15 @@ def _is_verb_here(words: list[str], tags: list[str], i: int) -> bool:
     while tags[start] in {"NN", "JJ", "VBG", "VBN", "RB"}:
         start -= 1
     return words[start] in {"a", "an", "one"} and words[i - 1] not in {"lot", "bunch", "number"}
+
+
+def _joins_verb(words: list[str], tags: list[str], i: int) -> bool:
+    """Whether the verb just before "and" tells that this word is one too."""
+    if tags[i + 1] in _NOUNS or words[i] in _MOSTLY_NOUNS:
+        return False
+    if words[i] in _NEVER_PLURAL or (words[i] in _SELDOM_NOUNS and "VBP" in tags[:i]):
+        return True  # a woman holds a drink and smiles; people stand by a wall and smile
+    return _third_person(words[i]) if tags[i - 2] == "VBZ" else tags[i - 2] == "VBP" and words[i] in _VERBS
 
 
 def _is_plural_here(words: list[str], tags: list[str], i: int) -> bool:

@@ -1,0 +1,36 @@
+"""Checks that need something from outside and are therefore asked for by name: `--checks link-grammar,embedding:DIR`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from equipoise.errors import UserError, did_you_mean
+from equipoise.perturb.candidate import Candidate
+from equipoise.perturb.caption import Caption
+
+Check = Callable[[Caption, Candidate], str | None]
+NAMES = ("link-grammar", "embedding:FOLDER")
+
+
+def check_named(name: str) -> Check:
+    if name == "link-grammar":
+        from equipoise.perturb.checks.link_grammar import link_grammar_check
+
+        return link_grammar_check()
+    if name.startswith("embedding:"):
+        from equipoise.perturb.checks.embedding import embedding_check
+
+        return embedding_check(name.removeprefix("embedding:"))
+    raise UserError(f"no check {name!r}; there are {', '.join(NAMES)}.{did_you_mean(name, NAMES)}")
+
+
+def identity_of(name: str) -> str:
+    """What of a check decides the output: the version of a program, the bytes of a model."""
+    if name == "link-grammar":
+        from equipoise.perturb.checks.link_grammar import version
+
+        return f"{name} {version()}"
+    kind, _, folder = name.partition(":")
+    from equipoise.perturb.sources.masked_lm import folder_hash
+
+    return f"{kind} {folder_hash(folder)}"
