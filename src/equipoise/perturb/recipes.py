@@ -18,7 +18,7 @@ from equipoise.perturb.candidate import Candidate
 from equipoise.perturb.caption import Caption, unusable
 from equipoise.perturb.operations.add import add_attribute, add_object
 from equipoise.perturb.operations.negate import negate
-from equipoise.perturb.operations.replace import replace_negative, replace_positive
+from equipoise.perturb.operations.replace import replace_any_positive, replace_negative, replace_positive
 from equipoise.perturb.operations.shuffle import (
     shuffle_all_but_nouns_and_adjectives,
     shuffle_nouns_and_adjectives,
@@ -65,6 +65,9 @@ class Perturbed:
 
 CHECKS: tuple[Check, ...] = (
     checks.changed,
+    checks.plausible,
+    checks.can_be_told,
+    checks.not_there_too,
     checks.small_edit,
     checks.grammar,
     checks.shares_sense,
@@ -131,17 +134,6 @@ def _negative(target: Section) -> Slot:
     return Slot(f"negative {target}", (functools.partial(replace_negative, target=target),))
 
 
-_ANY_POSITIVE = tuple(functools.partial(replace_positive, target=target) for target in SECTIONS)
-
-
-def _one_positive(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate]:
-    """A replacement of any target, the targets in random order."""
-    ops = list(_ANY_POSITIVE)
-    rng.shuffle(ops)
-    for op in ops:
-        yield from op(caption, sources, rng)
-
-
 _SWAP_POSITIVE = Slot("positive swap", (swap_positive,))
 _LEXICON, _WORDNET = Lexicon(), WordNet()
 
@@ -151,7 +143,7 @@ RECIPES: dict[str, Recipe] = {
         Recipe(
             "hard_positives_rules",
             'One replace positive and, where an "and" allows it, one swap positive; offline. Our default.',
-            (Slot("positive replace", (_one_positive,)), _SWAP_POSITIVE),
+            (Slot("positive replace", (replace_any_positive,)), _SWAP_POSITIVE),
             (_LEXICON,),
             CHECKS,
         ),
@@ -161,7 +153,7 @@ RECIPES: dict[str, Recipe] = {
             (
                 *(slot(target) for target in SECTIONS for slot in (_matched_positive, _negative)),
                 _SWAP_POSITIVE,
-                Slot("positive replace", (_one_positive,), unless="positive"),
+                Slot("positive replace", (replace_any_positive,), unless="positive"),
                 Slot("negative swap", (swap_attributes, swap_alike)),
             ),
             (_LEXICON,),

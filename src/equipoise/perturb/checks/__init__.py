@@ -1,13 +1,23 @@
 """Checks: each looks at a candidate and returns None to keep it, or the reason to drop it."""
 
 from equipoise.perturb.checks.form import changed, grammar, small_edit
-from equipoise.perturb.checks.meaning import not_true_already, not_true_elsewhere, really_swapped, shares_sense
+from equipoise.perturb.checks.meaning import (
+    can_be_told,
+    not_true_already,
+    not_true_elsewhere,
+    really_swapped,
+    shares_sense,
+)
+from equipoise.perturb.checks.plausible import not_there_too, plausible
 
 __all__ = [
+    "can_be_told",
     "changed",
     "grammar",
+    "not_there_too",
     "not_true_already",
     "not_true_elsewhere",
+    "plausible",
     "really_swapped",
     "shares_sense",
     "small_edit",

@@ -8,6 +8,8 @@ from collections import Counter
 
 from equipoise.perturb.candidate import Candidate
 from equipoise.perturb.caption import Caption
+from equipoise.perturb.forms import noun_lemma
+from equipoise.perturb.sources.files import expand
 from equipoise.words.articles import article_for
 
 _WORD = re.compile(r"[\w'’-]+")
@@ -60,9 +62,27 @@ def grammar(caption: Caption, candidate: Candidate) -> str | None:
         here = found(candidate.text)
         if here and (new := here - found(caption.text)):
             return f"{name}: {next(iter(new))}"
+    return _wrong_number(caption, candidate)
+
+
+def _wrong_number(caption: Caption, candidate: Candidate) -> str | None:
+    """A noun after "a" must be one that can be counted, and one: "a wine" and "a guys" are none."""
+    edit = candidate.edit
+    if edit.op != "replace" or edit.target != "object" or edit.span is None or not edit.to:
+        return None
+    phrase = next((p for p in caption.phrases if caption.units[p.head].end == edit.span[1]), None)
+    if phrase is None or caption.units[phrase.start].word not in {"a", "an"}:
+        return None
+    new = edit.to.lower()
+    if new in expand("@mass") and new not in _BY_THE_GLASS:
+        return f"{new!r} cannot be counted"
+    last = new.split()[-1]
+    if last != noun_lemma(last) and caption.units[phrase.start + 1 : phrase.end] == (caption.units[phrase.head],):
+        return f"article before a plural: {new}"
     return None
 
 
+_BY_THE_GLASS = frozenset("beer coffee soda salad".split())
 _article_for = functools.lru_cache(maxsize=4096)(article_for)
 
 

@@ -42,6 +42,36 @@ def not_true_already(caption: Caption, candidate: Candidate) -> str | None:
     return None
 
 
+_NEGATIONS = frozenset("not n't no without never non cannot neither nor".split())
+_PARTS = frozenset("edge side end corner border".split())
+
+
+def can_be_told(caption: Caption, candidate: Candidate) -> str | None:
+    """A negative may not change what leaves the truth open: a negation, a guess, one of two mentions, an origin."""
+    edit = candidate.edit
+    if candidate.kind != "negative" or edit.span is None or edit.op not in {"replace", "swap"}:
+        return None
+    start, end = edit.span
+    before = _words(caption.text[:start])[-3:]
+    if not _NEGATIONS.isdisjoint(before):
+        return "what is changed is negated"
+    if before[-1:] == ["or"] or _words(caption.text[end:])[:1] == ["or"] or " or " in f" {edit.source} ":
+        return "the caption leaves open which it is"
+    if edit.op != "replace" or edit.target != "object" or not edit.source:
+        return None
+    old = _lemma(edit.source, "object").split()[-1]
+    if sum(caption.units[phrase.head].lemma.split()[-1] == old for phrase in caption.phrases) > 1:
+        return f"the caption speaks of {old!r} twice"
+    units = [unit for unit in caption.units if unit.end <= start]
+    while units and units[-1].kind in {"determiner", "adjective", "number", "noun"}:
+        units.pop()
+    if len(units) > 1 and units[-1].word == "from" and units[-2].kind == "noun":
+        return "where something comes from is not to be seen"
+    if len(units) > 1 and units[-1].word == "of" and units[-2].lemma in _PARTS:
+        return f"the {units[-2].word} of one place may be that of another"
+    return None
+
+
 def not_true_elsewhere(caption: Caption, candidate: Candidate) -> str | None:
     """What a negative brings in may not be named, under any of its names, in this or another caption of the image."""
     edit = candidate.edit

@@ -13,8 +13,10 @@ from collections.abc import Iterator, Sequence
 from equipoise.items import Target
 from equipoise.perturb.candidate import Candidate, edited
 from equipoise.perturb.caption import COLLECTIVES, Caption, NounPhrase
+from equipoise.perturb.fit import misfit
 from equipoise.perturb.forms import like
-from equipoise.perturb.nouns import is_person, is_thing, same_sort, sets_of
+from equipoise.perturb.nouns import is_animate, is_person, is_thing, same_sort, sets_of
+from equipoise.perturb.pairs import pairs_at
 from equipoise.perturb.sources.base import Source
 from equipoise.perturb.sources.files import expand
 from equipoise.words.articles import article_for
@@ -49,8 +51,38 @@ def swap_alike(caption: Caption, sources: Sequence[Source], rng: random.Random) 
     """Two noun phrases of a kind (two persons, two pieces of furniture), so that the result is plausible."""
     phrases = [p for p in caption.phrases if caption.units[p.head].lemma not in _NO_THING]
     pairs = [(a, b) for a, b in itertools.pairwise(phrases) if is_plausible_pair(caption, a, b)]
-    yield from _in_order(caption, pairs, rng, whole=True)
-    yield from _in_order(caption, pairs, rng, whole=False)
+    pairs += _actors(caption, phrases)
+    for whole in (True, False):
+        yield from _in_order(caption, [pair for pair in pairs if _fit(caption, *pair, whole)], rng, whole)
+
+
+def _fit(caption: Caption, first: NounPhrase, second: NounPhrase, whole: bool) -> bool:
+    """Each noun goes with what stands around the other; with a whole phrase its modifiers move along."""
+    for here, there in ((first, second), (second, first)):
+        word = caption.units[there.head].lemma
+        for pair in pairs_at(caption, here.head, here.end):
+            if not (whole and pair.relation == "modifier") and misfit(pair, word, _STRICT):
+                return False
+    return True
+
+
+def _actors(caption: Caption, phrases: list[NounPhrase]) -> list[tuple[NounPhrase, NounPhrase]]:
+    """Two persons or two animals with something of their own between them: "a man holding a cat behind a woman"."""
+    if not caption.words.isdisjoint(_PRONOUNS):
+        return []
+    return [
+        (a, b)
+        for place, a in enumerate(phrases)
+        for b in phrases[place + 2 :]
+        if is_plausible_pair(caption, a, b)
+        and is_animate(caption.units[a.head].lemma)
+        and caption.units[a.end].kind in {"verb", "be", "preposition"}
+        and not is_animate(caption.units[phrases[place + 1].head].lemma)
+    ]
+
+
+_STRICT = 4.0  # two words at once are new where they stand
+_PRONOUNS = frozenset("he she his her him hers it its they their them who whose each other another both one".split())
 
 
 def swap_nouns(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate]:
@@ -127,8 +159,14 @@ def _is_symmetric(caption: Caption, first: NounPhrase, second: NounPhrase, whole
         and _is_place(caption, second)
     ):
         return True  # a wave in the ocean, a park in the city
-    if any(unit.lemma in _BOTH_WAYS for unit in between):
-        return True  # a tower connected to a building
+    if any(unit.lemma in _BOTH_WAYS or unit.word.endswith("side of") for unit in between):
+        return True  # a tower connected to a building, a hydrant on the side of the road
+    if first.start and units[first.start - 1].lemma in {"ride", "drive"} and _is_place(caption, second):
+        return True  # he rides a motorcycle on a road
+    if {_is_desk(caption, first), _is_desk(caption, second)} == {"desk", "computer"}:
+        return True  # sitting at a desk working on a computer
+    if not whole and all(unit.word in {"and", ",", "or"} for unit in between):
+        return True  # a tie, a shirt and a wool sweater: only the modifier would move
     if first.start and units[first.start - 1].word == units[second.start - 1].word:
         return True  # on a skateboard on the street
     if not all(unit.word in _SYMMETRIC for unit in links):
@@ -140,13 +178,20 @@ def _is_symmetric(caption: Caption, first: NounPhrase, second: NounPhrase, whole
     return _modifiers(caption, first) == _modifiers(caption, second)
 
 
+def _is_desk(caption: Caption, phrase: NounPhrase) -> str:
+    noun = caption.units[phrase.head].lemma
+    return "desk" if noun in {"desk", "table"} else "computer" if "computer" in sets_of(noun) else ""
+
+
 def _is_place(caption: Caption, phrase: NounPhrase) -> bool:
     noun = caption.units[phrase.head].lemma
     return noun in _PLACES or bool(sets_of(noun) & {"open-place", "park-like", "town-place", "yard-like"})
 
 
-_PLACES = frozenset("wave city town village area country neighborhood wood hill tarmac airport".split())
-_BOTH_WAYS = frozenset("connect attach join meet diagonal opposite resemble adjoin".split())
+_PLACES = frozenset(
+    "wave city town village area country neighborhood wood hill tarmac airport platform freeway ramp".split()
+)
+_BOTH_WAYS = frozenset("connect attach join meet diagonal opposite resemble adjoin like shape".split())
 _STATES = frozenset("stand sit lie lay walk be rest park seat".split())
 
 
@@ -161,7 +206,7 @@ def swap_attributes(caption: Caption, sources: Sequence[Source], rng: random.Ran
     for phrase in caption.phrases:
         if units[phrase.head].lemma in _NO_THING | COLLECTIVES or caption.is_name(phrase.head):
             continue
-        sorts = [(place, _SORT_OF.get(units[place].word)) for place in range(phrase.core, phrase.head)]
+        sorts = [(place, _SORT_OF.get(units[place].word)) for place in range(phrase.start, phrase.head)]
         for place, sort in sorts:
             alone = sort is not None and sum(other is not None and other[0] == sort[0] for _, other in sorts) == 1
             if alone and sort is not None and units[place - 1].word not in {"dark", "light", "bright", "very"}:
@@ -193,6 +238,7 @@ _SORTS = {
     "wetness": "wet/dry",
     "cleanness": "clean/dirty",
     "pattern": "striped/plaid/floral",
+    "number": "two/three/four/five/six/seven/eight",
 }
 
 

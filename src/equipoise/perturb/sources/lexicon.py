@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from equipoise.perturb.caption import Caption, Unit
+from equipoise.perturb.fit import misfit
 from equipoise.perturb.forms import inflect
+from equipoise.perturb.pairs import Pair, qualities
 from equipoise.perturb.sources.base import Proposal
 from equipoise.perturb.sources.files import (
     SECTIONS,
@@ -221,6 +223,18 @@ def _way_back(section: Section, exclusive_set: bool, source: str, to: str, pos: 
     return sum(count(inflect(target, pos)) for target in targets) if to in targets else 0
 
 
+def _noun_before(caption: Caption, match: Match) -> tuple[int, Pair] | None:
+    """Where the nouns that modify the matched one begin, and the pair of the last of them with the open place."""
+    units, place = caption.units, match.start - 1
+    phrase = caption.phrase_at.get(match.start)
+    if phrase is None or phrase.head != match.end - 1 or place < phrase.core or units[place].kind != "noun":
+        return None
+    pair = Pair("modifier", units[place].word, None, narrow=units[place].word not in qualities())
+    while place > phrase.core and units[place - 1].kind == "noun":
+        place -= 1
+    return units[place].start, pair
+
+
 class Lexicon:
     """The default source."""
 
@@ -249,6 +263,7 @@ class Lexicon:
         self, caption: Caption, target: Section, match: Match, rule: _Rule, exclusive_set: bool
     ) -> Iterator[Proposal]:
         start, end = caption.units[match.start].start, caption.units[match.end - 1].end
+        modifier = _noun_before(caption, match) if exclusive_set and target == "object" else None
         here = caption.text[start:end].lower()
         pos = "" if rule.entry.exact else match.pos
         total = sum(count(inflect(entry.text, pos)) for entry in rule.targets)
@@ -257,7 +272,10 @@ class Lexicon:
             if to != here and not (pos == "NNS" and entry.text in expand("@mass")):
                 back = _way_back(target, exclusive_set, entry.text, rule.entry.text, pos)
                 # there: common(here) * common(to) / total; back: common(to) * common(here) / back
-                yield Proposal(start, end, to, target, self.name, float(count(to)), total / back if back else 0.0)
+                first = start
+                if modifier is not None and misfit(modifier[1], entry.text):
+                    first = modifier[0]  # a commuter plane becomes a helicopter, not a commuter helicopter
+                yield Proposal(first, end, to, target, self.name, float(count(to)), total / back if back else 0.0)
 
 
 __all__ = ["SECTIONS", "Lexicon"]

@@ -1,0 +1,85 @@
+"""Counts which words people combine in captions of photos, for telling what fits a place from what does not.
+
+    python runs/make_pair_counts.py ../shared/data
+
+Reads Flickr8k's captions, COCO's (CC BY 4.0) and those of NegCLIP's file (COCO's too); writes
+src/equipoise/perturb/data/pairs.json.gz, which holds counts alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from equipoise.perturb.caption import Caption
+from equipoise.perturb.pairs import RELATIONS, pairs_at
+from equipoise.perturb.sources.files import exclusive
+
+OUT = Path(__file__).resolve().parents[1] / "src" / "equipoise" / "perturb" / "data" / "pairs.json.gz"
+
+
+OFTEN, IMAGES = 0.025, 20  # nouns named together in so large a share of the images of the first, of so many at least
+
+
+def images(shared: Path) -> Iterator[list[str]]:
+    """The captions of each image."""
+    for record in json.loads((shared / "coco" / "karpathy_test_first_half.json").read_text(encoding="utf-8")):
+        yield record["caption"]
+    flickr: dict[str, list[str]] = {}
+    for line in (shared / "flickr8k" / "captions.tsv").read_text(encoding="utf-8").splitlines():
+        name, text = line.split("\t")
+        flickr.setdefault(name.partition("#")[0], []).append(text)
+    yield from flickr.values()
+    with (shared / "negclip" / "valid_neg_clip.tsv").open(encoding="utf-8", newline="") as handle:
+        for row in csv.DictReader(handle, delimiter="\t"):
+            yield [row["title"]]
+
+
+def pairs_of(caption: Caption) -> set[tuple[str, str, str]]:
+    return {
+        pair.filled(unit.word if pair.first is None and unit.kind == "adjective" else unit.lemma)
+        for place, unit in enumerate(caption.units)
+        for pair in pairs_at(caption, place, place + 1)
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("shared", type=Path, help="the folder that holds coco/, flickr8k/ and negclip/")
+    counted: dict[str, dict[str, Counter[str]]] = {relation: {} for relation in RELATIONS}
+    shown: Counter[str] = Counter()
+    together: dict[str, Counter[str]] = {}
+    for listed in images(parser.parse_args().shared):
+        nouns = set()
+        for caption in map(Caption, dict.fromkeys(text.strip() for text in listed)):
+            nouns |= {unit.lemma for unit in caption.units if unit.kind == "noun"}
+            for relation, first, second in pairs_of(caption):
+                counted[relation].setdefault(first, Counter())[second] += 1
+        if len(listed) > 1:
+            shown.update(nouns)
+            for noun in nouns:
+                together.setdefault(noun, Counter()).update(nouns - {noun})
+    chosen = {m.entry.text for line in exclusive() if line.section == "object" for group in line.groups for m in group}
+    counted["together"] = {
+        noun: Counter({w: n for w, n in others.items() if w in chosen and n >= max(2, OFTEN * shown[noun])})
+        for noun, others in together.items()
+        if shown[noun] >= IMAGES
+    }
+    kept = {
+        relation: {first: dict(sorted(listed.items())) for first, listed in sorted(pairs.items())}
+        for relation, pairs in counted.items()
+    }
+    packed = gzip.compress(json.dumps(kept, separators=(",", ":")).encode(), mtime=0)
+    OUT.write_bytes(packed)
+    for relation, pairs in kept.items():
+        print(relation, len(pairs), sum(map(len, pairs.values())), sum(sum(c.values()) for c in pairs.values()))
+    print(f"{len(packed)} bytes")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,90 @@
+"""Checks by what captions say: a new word goes with its neighbours, and is not likely to be in the photo anyway."""
+
+from __future__ import annotations
+
+import functools
+from bisect import bisect_left
+
+from equipoise.perturb.candidate import Candidate
+from equipoise.perturb.caption import Caption, NounPhrase
+from equipoise.perturb.fit import is_seen_with, misfit
+from equipoise.perturb.forms import noun_lemma, verb_lemma
+from equipoise.perturb.nouns import is_animate, sets_of
+from equipoise.perturb.pairs import governor_of, pairs_at
+
+
+def plausible(caption: Caption, candidate: Candidate) -> str | None:
+    """A negative's new word may not stand where captions would often have it if it fitted, and do not."""
+    edit = candidate.edit
+    if candidate.kind != "negative" or edit.op != "replace" or edit.span is None or not edit.to:
+        return None
+    place = units_of(caption, edit.span)
+    if place is None:
+        return None
+    start, end = place
+    word = _lemma(edit.to.lower(), edit.target)
+    for pair in pairs_at(caption, start, end):
+        if misfit(pair, word):
+            _, first, second = pair.filled(word)
+            return f"{first!r} and {second!r} do not go together"
+    return None
+
+
+def units_of(caption: Caption, span: tuple[int, int]) -> tuple[int, int] | None:
+    """The units that characters `span` cover, if they begin with one."""
+    starts = [unit.start for unit in caption.units]
+    start = bisect_left(starts, span[0])
+    return (start, bisect_left(starts, span[1])) if start < len(starts) and starts[start] == span[0] else None
+
+
+def not_there_too(caption: Caption, candidate: Candidate) -> str | None:
+    """What a photo has "with" or "near" something else may well be there beside the old thing.
+
+    So it may not be what captions of such photos often name: a street with cars has bikes too. The same for one of a
+    list. What a person or an animal has with it is held or worn, and a pizza is the meal: there the new thing replaces
+    the old.
+    """
+    edit = candidate.edit
+    if candidate.kind != "negative" or edit.op != "replace" or edit.target != "object" or not edit.span or not edit.to:
+        return None
+    place = units_of(caption, edit.span)
+    phrase = caption.phrase_at.get(place[1] - 1) if place else None
+    if phrase is None:
+        return None
+    governor = governor_of(caption, phrase)
+    unit = caption.units[governor] if governor >= 0 else None
+    if not (unit is not None and unit.lemma in _BESIDE) and not _is_listed(caption, phrase):
+        return None
+    if unit is not None and unit.lemma in _HAVING and any(map(is_animate, caption.subjects_of(governor))):
+        return None
+    new = _lemma(edit.to.lower(), "object")
+    if is_animate(new) or "food-piece" in sets_of(new):
+        return None
+    for other in caption.phrases:
+        noun = caption.units[other.head].lemma
+        if is_seen_with(noun, new):
+            return f"photos with {noun!r} often show {new!r} too"
+    return None
+
+
+def _is_listed(caption: Caption, phrase: NounPhrase) -> bool:
+    """One of several things: "a plate with meat, carrots and a roll"."""
+    units = caption.units
+    before = units[phrase.start - 1].word if phrase.start else ""
+    after = units[phrase.end].word if phrase.end < len(units) else ""
+    return before in {"and", ","} or (after in {"and", ","} and phrase.end + 1 in caption.phrase_at)
+
+
+_HAVING = frozenset("with have contain include feature show hold display".split())
+_BESIDE = _HAVING | frozenset(("near", "by", "beside", "next to", "close to", "alongside", "behind", "around", "over"))
+
+
+@functools.lru_cache(maxsize=1 << 15)
+def _lemma(word: str, target: str | None) -> str:
+    if target == "object":
+        *rest, last = word.split()
+        return " ".join([*rest, noun_lemma(last)])
+    if target == "action":
+        first, *rest = word.split()
+        return " ".join([verb_lemma(first), *rest])
+    return word
