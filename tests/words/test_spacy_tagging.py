@@ -53,7 +53,7 @@ def test_the_tokens_are_ours_and_the_tags_are_the_models(model: str) -> None:
 
 
 def test_a_run_with_it_says_so(model: str, tmp_path: Path) -> None:
-    """The model's name and bytes are part of the run; two workers write what one does; another tagger is another run."""
+    """The model's name and bytes are part of the run, and two workers write what one does."""
     captions = tmp_path / "captions.txt"
     captions.write_text("a dog and a black cat on the mat\ntwo dogs and a man\n")
     setup = Setup("hard_positives_rules", tagger=model)

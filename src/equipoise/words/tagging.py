@@ -57,7 +57,7 @@ Tagger = Callable[[str], list[Token]]
 
 
 def split(text: str) -> list[tuple[str, int, int]]:
-    """The words and marks of `text`, each with its place. Every tagger tags these, so that one can stand for another."""
+    """The words and marks of `text`, each with its place. Every tagger tags these, so that one can replace another."""
     return [(match.group(), match.start(), match.end()) for match in _TOKEN.finditer(text)]
 
 

@@ -2,7 +2,8 @@
 
 Captions come with mistakes of their own and are noun phrases more often than sentences. So an edit is dropped only
 when its caption parses and it does not: a sentence as it stands, a noun phrase after "I see" (alone, it would be read
-as something strange or not at all). What cannot be judged is kept. The parser runs beside us as one process that answers a line at a time.
+as something strange or not at all). What cannot be judged is kept. The parser runs beside us as one process that
+answers a line at a time.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Checks that need something from outside and are therefore asked for by name: `--checks link-grammar,embedding:DIR`."""
+"""Checks that need something from outside, and are asked for by name: `--checks link-grammar,embedding:FOLDER`."""
 
 from __future__ import annotations
 
