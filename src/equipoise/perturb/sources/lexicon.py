@@ -187,7 +187,8 @@ def _may_stand(caption: Caption, match: Match, section: Section, guards: tuple[G
     """Nouns that only modify another noun are left alone ("street sign"), unless the line says `mod`."""
     mod = any(guard.name == "mod" for guard in guards)
     after = caption.units[match.end] if match.end < len(caption.units) else None
-    if section == "object" and after is not None and caption.units[match.end - 1].kind == "noun":
+    whole = section == "object" or match.end - match.start > 1  # in a zoo, but not of "in a zoo enclosure"
+    if whole and after is not None and caption.units[match.end - 1].kind == "noun":
         if after.pos == "POS" and "NNS" in (match.pos, caption.units[match.end - 1].pos):  # the children's rides
             return False
         if (after.kind == "noun" or after.word.startswith("-")) and not mod:
