@@ -30,6 +30,11 @@ def tagged(text: str) -> str:
         "An/DT orange/JJ cat/NN on/IN the/DT left/NN",
         "traffic/NN lights/NNS on/IN a/DT street/NN",
         "a/DT man/NN and/CC a/DT young/JJ girl/NN walk/VBP past/IN a/DT monument/NN",
+        "A/DT man/NN and/CC a/DT woman/NN ride/VBP bikes/NNS",
+        "Two/CD people/NNS pose/VBP and/CC smile/VBP by/IN a/DT sign/NN",
+        "A/DT woman/NN holds/VBZ a/DT drink/NN and/CC smiles/VBZ",
+        "A/DT man/NN in/IN black/JJ shorts/NNS jumps/VBZ near/IN a/DT ball/NN",
+        "a/DT remote/NN sitting/VBG on/IN a/DT table/NN",
     ],
 )
 def test_captions(expected: str) -> None:

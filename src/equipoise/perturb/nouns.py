@@ -7,14 +7,27 @@ import functools
 from equipoise.perturb.sources.files import exclusive, expand
 from equipoise.perturb.sources.wordnet import VISIBLE, WordNet
 
-_ANIMAL, _ARTIFACT, _FOOD, _PERSON = 5, 6, 13, 18
+_ANIMAL, _ARTIFACT, _FOOD, _PERSON, _PLANT = 5, 6, 13, 18, 20
 _WORDNET = WordNet()
+# What WordNet's rarer senses get wrong: a trick is also a customer, a guide also a book.
+_NOT_ALIVE = frozenset(
+    "trick stunt cricket paw poster feather fry help nature self gourmet seaweed canon horseback bleacher grind para "
+    "flop squirt flyer comic beak squeeze have chat wheeler".split()
+) | {"french fry"}
+_ALIVE = frozenset("racer pirate driver sailor guide trainer buffalo zombie dove guard bowler".split())
+_WORN_TOO = frozenset(
+    "headband backpack earring bowtie bow-tie cape headphones coverall bracelet pajamas bandana bandanna blazer "
+    "stocking tights legging slacks veil attire flop".split()
+)
+_EATABLE = frozenset(("mass-food", "fruit", "vegetable", "vegetable-any", "food-piece", "food-any", "drink"))
 
 
 @functools.lru_cache(maxsize=1 << 16)
 def is_animate(noun: str) -> bool:
     last = noun.split()[-1]
-    if noun in expand("@animate") or last in expand("@person"):
+    if noun in _NOT_ALIVE:
+        return False
+    if noun in _ALIVE or noun in expand("@animate") or last in expand("@person"):
         return True
     senses = [_WORDNET.data.synsets[synset].lexfile for synset, _ in _WORDNET.senses(noun, "n")]
     if not senses:  # a baby giraffe; but our sets know that a stuffed bear is none
@@ -30,6 +43,15 @@ def is_person(noun: str) -> bool:
 
 
 @functools.lru_cache(maxsize=1 << 16)
+def is_food(noun: str) -> bool:
+    """Eatable: by our sets, or a plant or food of which WordNet knows a dish."""
+    if sets_of(noun) & _EATABLE or noun in {"fry", "french fry", "hash brown"}:
+        return True
+    senses = {_WORDNET.data.synsets[synset].lexfile for synset, _ in _WORDNET.senses(noun, "n")}
+    return _FOOD in senses and _WORDNET.lexfile(noun) in {_FOOD, _PLANT}
+
+
+@functools.lru_cache(maxsize=1 << 16)
 def is_thing(noun: str) -> bool:
     """Something to be seen, and surely a noun: the tagger takes some verbs of captions for nouns."""
     if sets_of(noun):
@@ -40,7 +62,8 @@ def is_thing(noun: str) -> bool:
 
 @functools.lru_cache(maxsize=1 << 16)
 def is_garment(noun: str) -> bool:
-    return noun in expand("@garment") or noun.split()[-1] in expand("@garment")
+    last = noun.split()[-1]
+    return noun in expand("@garment") or last in expand("@garment") or last in _WORN_TOO
 
 
 @functools.lru_cache(maxsize=1 << 16)

@@ -104,7 +104,7 @@ _CAPTION_WORDS = {
     "racket racquet bat ball tv wii lot bunch group pair couple close-up closeup hydrant bed seed speed shed sled "
     "building ceiling clothing railing evening morning wedding string king ring wing spring awning frosting icing "
     "topping stuffing bedding lighting siding paneling crossing landing parking kid guy lady polka wetsuit sink "
-    "monitor flip net flooring fencing",
+    "monitor flip net flooring fencing pepperoni zucchini",
     "NNS": "skis people children men women mountains pajamas jeans goggles waters tracks bears leaves "
     "sinks lights signs flowers trees steps stairs",
     "VBG": "skiing surfing skateboarding snowboarding biking grazing playing cutting cooking eating drinking swimming "
@@ -360,7 +360,8 @@ def _is_verb_here(words: list[str], tags: list[str], i: int) -> bool:
         joined = "and" in words[i - 4 : i - 1]  # a man and a woman ride bikes
         return joined and words[i - 2] != "of" and not any(pos.startswith("VB") for pos in tags[:i])
     if word in _VERBS and before == "NN" and word not in _MOSTLY_NOUNS:
-        joined = "and" in words[i - 4 : i - 1] and after in _AFTER_VERB  # a man and a girl walk past
+        goes_on = after in _AFTER_VERB or words[i + 1 : i + 3] == ["side", "by"]
+        joined = "and" in words[i - 4 : i - 1] and goes_on  # a man and a girl walk past
         return joined and not any(pos.startswith("VB") for pos in tags[:i])
     if word in _VERBS or (words[i - 1] in _PEOPLE and not word.endswith(("s", "ing")) and tags[i] != "JJ"):
         return before in {"NNS", "PRP"} and (after in _AFTER_VERB or after in _NOUNS)

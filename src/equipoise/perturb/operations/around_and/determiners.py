@@ -1,0 +1,139 @@
+"""What happens to articles, numbers and adjectives when two noun phrases change places."""
+
+from __future__ import annotations
+
+from equipoise.perturb.caption import Caption, NounPhrase, Unit
+from equipoise.perturb.forms import plural
+from equipoise.perturb.nouns import is_animate, is_food, same_sort, sets_of
+from equipoise.perturb.operations.around_and.shared import Span, Swap
+from equipoise.perturb.sources.files import count, expand
+
+_QUANTITIES = frozenset("some several many various multiple numerous".split())
+_STAY = frozenset("a an the his her their its".split()) | _QUANTITIES
+_COUNTED = frozenset("beach lawn bun roll vegetable sausage steak beverage dessert drink".split())  # though in @mass
+_MASS = (frozenset(expand("@mass")) - _COUNTED) | frozenset(
+    "hair ice toothpaste paste liquor tile paper fruit fog smoke sauce butter cream ketchup mustard salt pepper sugar "
+    "flour lighting gear stuff fabric carpet foliage shrubbery writing graffiti produce corn popcorn garlic syrup "
+    "frosting icing toast jam jelly honey oil basil cilantro sunlight scenery text tinsel fencing flooring carpeting "
+    "bedding seaweed hay straw fur makeup cotton leather plastic cardboard concrete brick rice pepperoni cabinetry "
+    "signage greenery cutlery machinery glassware cookware vegetation dough asparagus celery tofu salmon tuna shrimp "
+    "seafood lunch dinner breakfast sunglasses eyeglasses glasses goggles headphones".split()
+)
+_SET_WITH_TABLE = frozenset("chair stool bench seat".split())
+_MIXED = frozenset("assorted different mixed miscellaneous".split())  # of several kinds, so said of all of them
+_HEADS_SHARE = (  # pairs said in one breath: an adjective before them is of both
+    frozenset("man woman boy girl men women lady gentleman male female bride groom guy gal".split()),
+    frozenset("fruit vegetable veggie veggy".split()),
+    frozenset("cabinet drawer cupboard".split()),
+)
+
+
+def with_determiners(
+    caption: Caption, left: NounPhrase, right: NounPhrase, left_span: Span, right_span: Span
+) -> Swap | None:
+    """Decides whether determiners move. "a cat and dog": the article is shared and stays."""
+    units = caption.units
+    first = units[left.start]
+    if right.core > right.start:
+        return _both_own(caption, left, right, left_span, right_span)
+    heads = _heads_only(caption, left, right)
+    left_modified, right_modified = left.head > left.core, right.head > right.core
+    if left.core == left.start:  # trees and bushes; white plates and bowls
+        if left_modified and not right_modified:
+            return heads
+        if _is_described(caption, left) and not _is_described(caption, right):
+            return None  # black blankets and pillow cases
+        later = caption.is_plural(right) or is_mass(units[right.head])
+        listed = left.start > 2 and units[left.start - 1].word == "," and _shares_article(caption, left)
+        return Swap(left_span, right_span, article=listed and later and _is_countable(caption, left))
+    article = first.word in {"a", "an"}
+    ends_later = right_span[1] > right.end
+    if article and not ends_later and (caption.is_plural(right) or is_mass(units[right.head])):
+        if _is_described(caption, left) and (not right_modified and units[right.head].lemma in _SET_WITH_TABLE):
+            return None  # a wooden table and chairs
+        return Swap(left_span, right_span)  # a hiker and dogs: the article goes with its noun
+    number = first.kind == "number" and first.word not in _QUANTITIES
+    counted = number or first.word in {"several", "many", "multiple", "numerous"}
+    if counted and is_mass(units[right.head]) and not ends_later:
+        return Swap(left_span, right_span)  # two brushes and toothpaste
+    if number and not left_modified and _is_described(caption, right) and not ends_later:
+        # two couches and colourful walls: nobody counts both at once; two cats and small dogs: perhaps
+        unlike = not same_sort(units[left.head].lemma, units[right.head].lemma, strict=True)
+        return Swap(left_span, right_span) if unlike else None
+    if left_modified and not right_modified:
+        return heads  # a white sink and toilet: the colour may be shared
+    if first.word not in _STAY or left.core - left.start > 1:  # two dogs and cats: two of each?
+        return None
+    if article and not _may_be_counted(units[right.head]):
+        return None
+    same_head = units[left.head].lemma == units[right.head].lemma  # a large zebra and baby zebra
+    if _is_described(caption, left) and not _is_described(caption, right) and not same_head:
+        return None  # a brown couch and foot stool
+    if first.word in _QUANTITIES and not _share_quantity(caption, left, right):
+        return None
+    if ends_later or (not left_modified and _is_described(caption, right)):
+        # a toilet and dirty sink: the article is said again, or both would be dirty
+        if ends_later and caption.is_plural(right):
+            return Swap(left_span, right_span) if article else None  # a spider and lots of pumpkins
+        return Swap((left.core, left_span[1]), right_span, article=True) if article else None
+    return Swap((left.core, left_span[1]), right_span)
+
+
+def _both_own(caption: Caption, left: NounPhrase, right: NounPhrase, left_span: Span, right_span: Span) -> Swap:
+    units = caption.units
+    listed = left.start > 1 and units[left.start - 1].word in {",", "and"} and _shares_article(caption, left)
+    if listed and left.core == left.start and _is_countable(caption, left):
+        if units[right.start].word in {"a", "an"}:  # a lemon, banana and a melon
+            return Swap((left.core, left_span[1]), (right.core, right_span[1]))
+        return Swap(left_span, right_span, article=True)  # a television, sink and two boxes
+    return Swap(left_span, right_span)
+
+
+def _shares_article(caption: Caption, member: NounPhrase) -> bool:
+    """a sink, toilet and ...: whether the member before has the article that this one goes without."""
+    units = caption.units
+    earlier = caption.phrase_at.get(member.start - 2)
+    while earlier is not None and earlier.start == earlier.core and earlier.start > 1:
+        if units[earlier.start - 1].word != ",":
+            return False
+        earlier = caption.phrase_at.get(earlier.start - 2)
+    return earlier is not None and units[earlier.start].word in {"a", "an"}
+
+
+def _heads_only(caption: Caption, left: NounPhrase, right: NounPhrase) -> Swap | None:
+    """An elderly man and woman; fresh fruits and vegetables: the adjective stays where it is, before both."""
+    heads = {caption.units[left.head].lemma, caption.units[right.head].lemma}
+    mixed = all(unit.word in _MIXED for unit in caption.units[left.core : left.head]) and caption.is_plural(right)
+    if len(heads) == 2 and (mixed or any(heads <= pair for pair in _HEADS_SHARE)):
+        return Swap((left.head, left.end), (right.head, right.end))
+    return None
+
+
+def _share_quantity(caption: Caption, left: NounPhrase, right: NounPhrase) -> bool:
+    first, second = caption.units[left.head], caption.units[right.head]
+    some = caption.units[left.start].word == "some"
+    if (is_mass(second) and not some) or not (caption.is_plural(right) or is_mass(second)):
+        return False  # some bushes and building; many broccoli
+    return is_animate(first.lemma) == is_animate(second.lemma) and is_food(first.lemma) == is_food(second.lemma)
+
+
+def _is_described(caption: Caption, phrase: NounPhrase) -> bool:
+    """Whether an adjective comes first, which would reach over to the next noun."""
+    unit = caption.units[phrase.core]
+    return phrase.head > phrase.core and unit.kind in {"adjective", "verb", "adverb"}
+
+
+def _is_countable(caption: Caption, phrase: NounPhrase) -> bool:
+    noun = caption.units[phrase.head]
+    if caption.is_plural(phrase) or is_mass(noun) or noun.pos.startswith("NNP"):
+        return False
+    return _may_be_counted(noun)
+
+
+def _may_be_counted(noun: Unit) -> bool:
+    """Whether the plural is known: "a signage" would not be English."""
+    return count(plural(noun.lemma)) > 0 or bool(sets_of(noun.lemma)) or noun.lemma != noun.lemma.rsplit(" ", 1)[-1]
+
+
+def is_mass(noun: Unit) -> bool:
+    return noun.lemma in _MASS or noun.lemma.rsplit(" ", 1)[-1] in _MASS

@@ -1,0 +1,60 @@
+"""What all cases share: the two spans to exchange, and the words that tie one side to the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from equipoise.perturb.caption import Caption, NounPhrase, Unit
+
+Span = tuple[int, int]  # units
+
+
+class Swap(NamedTuple):
+    """The two sides. With `article`, what goes to the back gets an article of its own there: "a toilet and dirty
+    sink" becomes "a dirty sink and a toilet", since in "a dirty sink and toilet" both would be dirty."""
+
+    left: Span
+    right: Span
+    article: bool = False
+
+
+COLOURS = frozenset(
+    "white black red blue green yellow brown orange pink purple gray grey silver gold tan beige cream maroon teal "
+    "turquoise navy violet golden crimson burgundy lavender".split()
+)
+POINTS_BACK = frozenset("it its itself his her hers their him them himself herself themselves he she they".split())
+POINTS_TO_ONE = frozenset("it its his her hers him he she one ones other others another".split())
+# Prepositions of place: none of them leads from one place to the next ("up", "into"), none needs the other ("out").
+PLACES = frozenset(
+    "on in at near by outside inside around under underneath beneath beside behind above below against atop".split()
+) | frozenset(("next to", "on top of", "in front of", "inside of", "outside of", "close to", "beside of"))
+
+
+_USED_FOR = frozenset("eating serving cooking cutting baking".split())  # eating utensils
+
+
+def has(units: Sequence[Unit], span: Span, words: frozenset[str] | set[str]) -> bool:
+    return any(unit.word in words for unit in units[span[0] : span[1]])
+
+
+def last_of(caption: Caption) -> int:
+    """Where the caption ends, its full stop left out."""
+    end = len(caption.units)
+    while end and caption.units[end - 1].kind == "mark":
+        end -= 1
+    return end
+
+
+def phrase_from(caption: Caption, place: int) -> NounPhrase | None:
+    """The noun phrase that begins at `place`; also "sliced bananas" and "very large rugs"."""
+    found = caption.phrase_at.get(place)
+    if found is not None:
+        return found if found.start == place else None
+    unit, after = caption.units[place], caption.phrase_at.get(place + 1)
+    if after is None or after.start != place + 1 or after.core != after.start:
+        return None
+    opens = unit.pos in {"VBN", "VBD"} and unit.word.endswith(("ed", "en")) and unit.kind != "be"
+    tool = caption.units[after.head].lemma in {"utensil", "knife", "spoon", "dish", "tool", "board", "tray"}
+    opens = opens or unit.word in {"very", "cut"} or (unit.word in _USED_FOR and tool)
+    return NounPhrase(place, place, after.head) if opens else None

@@ -1,0 +1,218 @@
+"""What follows the second noun phrase: it must speak of both sides, or of neither."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from equipoise.perturb.caption import Caption, NounPhrase, Unit
+from equipoise.perturb.nouns import is_animate, is_garment, is_person, same_sort
+from equipoise.perturb.operations.around_and.shared import COLOURS, POINTS_TO_ONE, has
+
+_LYING = frozenset(
+    "sitting hanging laying lying standing resting placed parked displayed arranged set docked grouped served kept "
+    "stacked lined piled gathered scattered encased plugged mounted attached".split()
+)
+_OF_ONE = frozenset("with that which who of without like than from made".split())
+_HANDLING = frozenset("hold wear carry throw kick hit swing lead push pull use have".split())
+_WHOLE_SCENE = frozenset("background foreground distance room bathroom kitchen photo picture day".split())
+_OPEN = frozenset("beach field street road grass snow water park yard grassland pasture rodeo zoo sand".split())
+_PAIRED = frozenset(
+    "jeans pants shorts glasses sunglasses goggles pajamas shoe boot glove clothes sock tights slacks trousers sandal "
+    "sneaker mitten legging stocking overalls headphones earring ski".split()
+)
+_SCENERY = frozenset("tree building mountain house hill bush car sky water cloud ocean grass rock flag".split())
+_HOLDING = frozenset("wearing holding carrying eating using".split())
+
+
+def right_end(caption: Caption, left: NounPhrase, right: NounPhrase) -> int | None:
+    """Where the right side ends; None where what follows may describe only one of the two."""
+    units, end = caption.units, right.end
+    if end < len(units) and units[end].word == "of":
+        inner = caption.phrase_at.get(end + 1)
+        if inner is None or inner.start != end + 1 or _is_bare_head(caption, left, right):
+            return None
+        if units[inner.head].word in {"sit", "stand", "rest", "lie", "lay", "hang"} and inner.head > inner.core:
+            return None  # a pitcher of orange juice sit on a table
+        end = inner.end
+    after = units[end] if end < len(units) else None
+    tail = units[end:]
+    if after is not None and after.word == "and" and end == right.end:
+        return end if _begins_member(caption, right, end + 1) else None
+    pointing = any(unit.word in POINTS_TO_ONE - {"his", "her", "another"} for unit in tail)
+    if pointing and not _points_to_whole(caption, left, tail) and not _points_inside(caption, left, right, end):
+        return None
+    if after is None or after.kind == "mark":
+        comma = (
+            after is not None and after.word == "," and len(tail) > 1 and tail[1].kind not in {"verb", "preposition"}
+        )
+        return None if comma or (after is not None and after.text in {"'", '"', "(", "-", "/"}) else end
+    if after.word == "up" or (left.start == 0 and after.kind not in {"verb", "be"} and has(tail, (0, 3), {"them"})):
+        return None  # traffic signals light up; two buildings and a plane between them
+    if after.pos == "POS" or after.kind in {"noun", "adjective", "and", "number", "to", "determiner", "adverb"}:
+        return None
+    heads = units[left.head].lemma, units[right.head].lemma
+    if all(map(is_garment, heads)) and left.start and after.word not in _OF_ONE - {"with", "from", "like"}:
+        one = after.pos in {"VBN", "VBD"} or _is_on_body(caption, end)
+        return None if one else end  # a man in a suit and tie holding ...: it is the man
+    if after.word == "from" and left.start > 1 and units[left.start - 2].lemma == "view":
+        return end
+    if after.word in _OF_ONE:
+        return end if after.word == "with" and _is_of_both(caption, left, right, end) else None
+    worn = caption.object_of(end) if after.word == "in" else None
+    if after.word == "in" and right.core > right.start and end + 1 < len(units) and units[end + 1].word in COLOURS:
+        return None  # an old man and a baby in red
+    if worn is not None and is_garment(worn):
+        return end if _wear_both(caption, left, right, end) else None  # some people and a man in a black shirt
+    if after.word == "on" and caption.object_of(end) == "fire":
+        return None
+    if after.word == "in" and caption.object_of(end) in {"box", "bowl", "vase", "basket"} and end > right.end:
+        return None  # a scale and a bunch of fruit in boxes
+    if left.start and _is_on_body(caption, end):
+        return None
+    if after.kind in {"verb", "be"}:
+        return end if _is_verb_of_both(caption, left, right, end) else None
+    return end if _is_subject(caption, left) or _is_place_of_both(caption, left, right, end) else None
+
+
+def _is_subject(caption: Caption, left: NounPhrase) -> bool:
+    """A bowl and a cup on a table; there is a bowl and ...; a group of people and ...; a picture of a bowl and ..."""
+    if left.start == 0 or (left.start == 2 and caption.units[0].word == "there"):
+        return True
+    if left.start > 1 and caption.units[left.start - 2].word == "close up":
+        return True
+    if left.start < 2 or caption.units[left.start - 1].word != "of":
+        return False
+    outer = caption.phrase_at.get(left.start - 2)
+    return left.start == 2 or (outer is not None and outer.start == 0)
+
+
+def _wear_both(caption: Caption, left: NounPhrase, right: NounPhrase, place: int) -> bool:
+    """a man and a woman in winter costumes: more than one costume, so each has one; jeans tell nothing."""
+    worn = caption.phrase_at.get(place + 1)
+    one_breath = right.start == right.core and right.head == right.core and left.head == left.core
+    if worn is not None and one_breath and caption.units[worn.head].lemma in {"clothing", "attire", "clothes", "gear"}:
+        return left.start == 0  # a man and woman in western clothing
+    if worn is None or not caption.is_plural(worn) or caption.is_plural(left) or caption.is_plural(right):
+        return False
+    return left.start == 0 and caption.units[worn.head].lemma not in _PAIRED
+
+
+def _is_on_body(caption: Caption, place: int) -> bool:
+    """a hat and a cross around his neck: one of them is there."""
+    if caption.units[place].kind != "preposition" or not has(
+        caption.units, (place, place + 3), {"his", "her", "their"}
+    ):
+        return False
+    if caption.object_of(place) not in {"hand", "mouth", "arm"} or caption.units[place].word == "on":
+        return True
+    before = caption.phrase_at.get(place - 1)
+    left = caption.phrase_at.get(before.start - 2) if before is not None else None
+    worn = [is_garment(caption.head_lemma(phrase)) for phrase in (before, left) if phrase is not None]
+    return any(worn)
+
+
+def _is_bare_head(caption: Caption, left: NounPhrase, right: NounPhrase) -> bool:
+    """bottles and glasses of wine: the bottles hold wine too."""
+    return right.start == right.core and caption.is_plural(left) and left.start == left.core
+
+
+def _begins_member(caption: Caption, right: NounPhrase, place: int) -> bool:
+    """a toilet and sink and some cabinets: the first two change places, the third stays."""
+    phrase = caption.phrase_at.get(place)
+    if phrase is None or phrase.start != place:
+        return False
+    return right.core == right.start or phrase.core > phrase.start  # tile floors and a nice [counter and sink]
+
+
+def _is_of_both(caption: Caption, left: NounPhrase, right: NounPhrase, place: int) -> bool:
+    """sheep and lambs with paint on their backs; a man and woman with luggage."""
+    units = caption.units
+    if any(unit.word == "their" for unit in units[place:]):
+        return left.start == 0
+    held = caption.phrase_at.get(place + 1)
+    people = is_person(units[left.head].lemma) and is_person(units[right.head].lemma)
+    one_breath = right.start == right.core and right.head == right.core and left.head == left.core
+    if held is None or not people or not one_breath or left.start > 0:
+        return False
+    return caption.is_plural(held) or units[held.head].lemma in {"luggage", "baggage", "equipment", "gear"}
+
+
+def _is_verb_of_both(caption: Caption, left: NounPhrase, right: NounPhrase, place: int) -> bool:
+    units, after = caption.units, caption.units[place]
+    heads = units[left.head].lemma, units[right.head].lemma
+    before = units[left.start - 1].word if left.start else ""
+    if after.kind == "be" or after.pos in {"VBZ", "VBP", "VBD"}:  # a subject of its own, unless both are
+        of_first = before == "with" or (before == "of" and units[left.start - 2].word == "full")
+        outer = caption.phrase_at.get(left.start - 2) if before == "of" else None
+        if outer is not None and outer.start == 0 and right.start == right.core:
+            return True  # a mixture of rice and broccoli is
+        return left.start == 0 or before == "," or (of_first and after.pos != "VBD" and _goes_on(units[place:]))
+    if before == "with" and is_animate(caption.head_lemma(caption.phrases[0])) and not is_animate(heads[1]):
+        return True  # a lady with a hat and a bag standing: the lady stands
+    if is_animate(caption.head_lemma(left)) and is_animate(caption.head_lemma(right)):
+        handled = caption.phrase_at.get(place + 1)
+        one = handled is not None and not caption.is_plural(handled) and right.core > right.start
+        listed = before == "," and left.start > 2 and right.core == right.start
+        return not (after.lemma in _HANDLING and one) and not listed  # a man and a woman holding a kite: who?
+    own = [phrase.core > phrase.start for phrase in (left, right)]
+    first = left.start == 0 or before == "of" or (before == "with" and own[0] >= own[1])
+    moves = after.pos == "VBG" and after.lemma not in _HANDLING and same_sort(*heads, strict=True)
+    return first and (after.word in _LYING or moves)
+
+
+def _goes_on(tail: Sequence[Unit]) -> bool:
+    """Whether something follows the verb; else it may be a plural noun ("foot rests")."""
+    return tail[0].kind == "be" or (len(tail) > 1 and tail[1].kind != "mark")
+
+
+def _points_to_whole(caption: Caption, left: NounPhrase, tail: Sequence[Unit]) -> bool:
+    """A desk with a lamp and a phone on it: "it" is the desk, not one of the two."""
+    words = [unit.word for unit in tail if unit.kind != "mark"]
+    outer = caption.phrases[0]
+    if outer.end > left.start or len(words) < 2 or words[-1] != "it":
+        return False
+    return words[:-1] in (["on"], ["in"], ["inside"], ["on top of"], ["inside of"], ["sitting", "on"])
+
+
+def _points_inside(caption: Caption, left: NounPhrase, right: NounPhrase, place: int) -> bool:
+    """A woman and a child next to a table with a cake on it: "it" is the table."""
+    units = caption.units
+    it = next((i for i in range(place, len(units)) if units[i].word in {"it", "its"}), None)
+    if it is None or has(units, (place, len(units)), POINTS_TO_ONE - {"it", "its", "his", "her"}):
+        return False
+    things = [phrase for phrase in caption.phrases if place < phrase.start < it]
+    if not things or is_animate(caption.head_lemma(things[0])):
+        return False
+    return is_person(units[left.head].lemma) and is_person(units[right.head].lemma)
+
+
+def _is_place_of_both(caption: Caption, left: NounPhrase, right: NounPhrase, place: int) -> bool:
+    """Inside a caption a place may be of the last alone: "a room with a bed and a picture on the wall"."""
+    units = caption.units
+    if any(unit.word in {"it", "them"} for unit in units[place + 1 : place + 3]):
+        return True
+    heads = units[left.head].lemma, units[right.head].lemma
+    if caption.is_name(left.head) and caption.is_name(right.head):
+        return True
+    where = caption.object_of(place) or units[place].word.rsplit(" ", 1)[-1]  # "in the background" is one unit
+    if where in {"hand", "mouth"}:
+        return True
+    if where in {"wall", "ceiling"}:
+        return same_sort(*heads, strict=True)
+    own = right.core > right.start and left.core == left.start
+    host = caption.phrase_at.get(left.start - 2) or caption.phrases[0]
+    alive = is_animate(caption.head_lemma(host))
+    far = where in {"background", "foreground", "distance"}
+    if far and alive and heads[0] not in _SCENERY and not same_sort(*heads, strict=True):
+        return False  # a girl with rollerblades and green leaves in the background
+    if where in _WHOLE_SCENE and not own and not alive:
+        return True
+    before = units[left.start - 1]
+    if before.word in _HOLDING and where not in _WHOLE_SCENE and is_animate(caption.head_lemma(caption.phrases[0])):
+        return True  # a man holding a bag and an umbrella on a street: the man is there
+    if units[place].word in {"in", "at"} and not own and not alive:
+        return True
+    if all(map(is_animate, heads)) and right.core > right.start and where not in _OPEN:
+        return False  # a motorcyclist and a woman on a bench
+    bare = right.core == right.start and left.core == left.start
+    return same_sort(*heads, strict=True) or bare

@@ -1,0 +1,171 @@
+"""Verb phrases around "and" that go on at the same time: "wearing glasses and holding a bottle"."""
+
+from __future__ import annotations
+
+from equipoise.perturb.caption import Caption
+from equipoise.perturb.forms import verb_lemma
+from equipoise.perturb.nouns import is_animate
+from equipoise.perturb.operations.around_and.shared import PLACES, POINTS_BACK, Span, Swap, has
+
+_AT_ONCE = frozenset(  # verbs of what goes on at the same time; sequences (jump, catch, turn) are left out
+    "wear hold sit stand look smile talk carry watch play eat drink read lie lay lean walk pose laugh graze use "
+    "point stare gaze chat rest relax sleep wait ride fly drive run ski surf skate swim float hang grow work cook "
+    "have face listen sing dance paddle kneel push pull perch roam feature contain include show display feed sip "
+    "enjoy type text chew snowboard skateboard comb brush pet bathe".split()
+)
+_POSTURES = frozenset("wear sit stand lie lay lean kneel smile laugh pose perch".split())
+# With a posture anything goes on at the same time, unless it ends the posture or comes after it.
+_CHANGES = frozenset(
+    "get begin start prepare go come try attempt leave turn reach jump leap fall land take put pick pull throw catch "
+    "wait stop finish open close enter exit bend stretch extend stick have".split()
+)
+_UNDRESS = frozenset("get put take remove try pull start begin turn prepare".split())
+_STATES = frozenset("smile laugh sit stand pose kneel".split())
+_WHERE = frozenset("in on near by outside inside around under together beside outdoors indoors".split()) | frozenset(
+    ("next to", "on top of", "in front of")
+)
+_TALKED_ON = frozenset(
+    ("phone", "cellphone", "cell phone", "telephone", "computer", "laptop", "guitar", "piano", "drum", "tablet")
+)
+_HANGING = PLACES - {"around", "outside", "inside", "by"}
+_FINITE = {"VBZ", "VBP", "VBD"}
+_ENDS = frozenset((",", ".", ";", "!"))
+_LATER = frozenset("then after before about ready while until next".split())
+
+
+def verb_phrases(caption: Caption, place: int) -> Swap | None:
+    right = caption.units[place + 1]
+    if right.pos == "VBG":
+        return _participles(caption, place)
+    if right.kind == "be" or right.pos in _FINITE | {"VB"}:
+        return _finite(caption, place)
+    return None
+
+
+def _participles(caption: Caption, place: int) -> Swap | None:
+    units, right = caption.units, caption.units[place + 1]
+    start = place - 1
+    while start >= 0 and not (units[start].kind == "verb" and units[start].pos in {"VBG", "VBN", *_FINITE}):
+        if units[start].kind in {"relative", "be", "and"}:
+            return None
+        start -= 1
+    if start < 1 or units[start].pos != "VBG":
+        return None  # at the front it is no verb: "running track and playing field"
+    films = right.lemma == "take" and caption.object_of(place + 1) in {"picture", "photo", "photograph", "selfie"}
+    if not _go_together(units[start].lemma, "watch" if films else right.lemma):
+        return None
+    if (start and units[start - 1].kind == "determiner") or units[place - 1].word in _HANGING | {","}:
+        return None  # standing next to and cutting a cake
+    left, last = units[start], units[place - 1].word
+    if place - start > 1 and last.endswith("ing") and verb_lemma(last) in _AT_ONCE:
+        return None  # wearing yellow laughing and running: taken for a noun
+    if place - start == 1:  # standing and talking in a room
+        after = units[place + 2] if place + 2 < len(units) else None
+        if after is None or after.kind in {"mark", "relative"} or _is_where(caption, place + 1):
+            return Swap((start, place), (place + 1, place + 2))
+        if after.pos == "VBG":  # sitting and standing flying kites
+            return Swap((start, place), (place + 1, place + 2))
+        walks = left.lemma == "walk" and right.lemma in {"hold", "carry", "wear", "push", "pull"}
+        walks = walks and not has(units, (place + 2, len(units)), PLACES)
+        if left.lemma not in _STATES and not walks:
+            return None  # "eating and drinking wine"; but "smiling and holding a cup" swaps as a whole
+    end = _end_of_phrase(caption, place + 2)
+    if end is None or (place - start == 1 and end < len(units) and units[end].pos == "VBG"):
+        return None
+    if left.lemma == right.lemma or not _are_free(caption, (start, place), (place + 1, end)):
+        return None
+    return Swap((start, place), (place + 1, end))
+
+
+def _is_where(caption: Caption, verb: int) -> bool:
+    """Whether a place follows that is of both: not in "walking and talking on a phone"."""
+    after = caption.units[verb + 1].word
+    return after in _WHERE and not (after == "on" and caption.object_of(verb + 1) in _TALKED_ON)
+
+
+def _go_together(first: str, second: str) -> bool:
+    if "board" in {first, second}:
+        return False  # snow boarding, in two words
+    if first in _AT_ONCE and second in _AT_ONCE:
+        return True
+    if {first, second} & {"wear", "smile"} and not {first, second} & _UNDRESS:
+        return True
+    return (first in _POSTURES and second not in _CHANGES) or (second in _POSTURES and first not in _CHANGES)
+
+
+def _end_of_phrase(caption: Caption, end: int) -> int | None:
+    """Where the verb phrase ends; None where another clause begins inside."""
+    units, begin = caption.units, end
+    while end < len(units) and units[end].kind not in {"relative", "and"} and units[end].word not in _ENDS:
+        if units[end].pos == "VBG" and units[end - 1].kind == "noun":  # and carrying coffee | walking on the road
+            held = caption.phrase_at.get(begin)
+            return end if held is not None and held.end == end and not is_animate(units[end - 1].lemma) else None
+        if units[end].kind == "verb" and units[end].pos in _FINITE and not units[end].word.endswith("ed"):
+            return None
+        end += 1
+    if end < len(units) and units[end].kind in {"and", "relative"}:
+        return end if units[end].word == "while" and units[end - 1].pos == "VBG" else None
+    return end
+
+
+def _are_free(caption: Caption, left: Span, right: Span) -> bool:
+    """Whether no word of one side needs the other to be understood."""
+    units = caption.units
+    if any(units[i].kind == "to" and units[i + 1].kind == "verb" for i in range(*right) if i + 1 < len(units)):
+        return False  # holding a bat to hit the ball
+    if has(units, right, POINTS_BACK - {"his", "her", "their"}) or has(units, left, {"together", "it", "them"}):
+        return False
+    if any(units[i].word in {"her", "him"} and units[i].pos == "PRP" for i in range(*right)):
+        return False
+    inner = [caption.head_lemma(phrase) for phrase in caption.phrases if left[0] < phrase.start < left[1]]
+    if any(map(is_animate, inner)) and has(units, right, {"his", "her", "their"}):
+        return False  # holding a baby and brushing her teeth
+    outer = [caption.head_lemma(phrase) for phrase in caption.phrases if right[0] < phrase.start < right[1]]
+    # "talking to a man and wearing a hat": the man would seem to wear it
+    return not (outer and is_animate(outer[-1]) and units[left[0]].lemma in _POSTURES | {"hold", "carry", "have"})
+
+
+def _finite(caption: Caption, place: int) -> Swap | None:
+    """A man sits on a bench and reads; a bus is red and has a flag: one subject, two states."""
+    units, right = caption.units, caption.units[place + 1]
+    start = next((i for i in range(place) if units[i].kind == "be" or units[i].pos in _FINITE), None)
+    if start is None or start == 0 or has(units, (0, place), {"and", "that", "which", "who", "there", "while"}):
+        return None
+    left = units[start]
+    if not _is_state(caption, start, place) or not _is_state(caption, place + 1, len(units)):
+        return None
+    if (left.word in {"is", "has"} or left.pos == "VBZ") != (right.word in {"is", "has"} or right.pos == "VBZ"):
+        return None
+    if place - start == 1:
+        after = units[place + 2] if place + 2 < len(units) else None
+        if after is None or after.kind == "mark" or _is_where(caption, place + 1):
+            return Swap((start, place), (place + 1, place + 2)) if left.lemma != right.lemma else None
+        if left.lemma not in {"smile", "laugh"}:
+            return None  # "look at the sea and sit" is no good English
+    end = _end_of_phrase(caption, place + 2)
+    if (
+        end is None
+        or (end < len(units) and units[end].kind != "mark")
+        or not _are_free(caption, (start, place), (place + 1, end))
+    ):
+        return None
+    if has(units, (start, place), {"down", "up"}):
+        return None  # sits down and eats
+    hangs = units[place - 1].word in _HANGING and left.lemma not in {"have", "wear"}  # has headphones on
+    if hangs or has(units, (start, end), _LATER | {"just", "also", "too"}) or has(units, (start, place), {","}):
+        return None
+    if left.kind == "verb" and left.lemma == right.lemma:
+        return None
+    return Swap((start, place), (place + 1, end))
+
+
+def _is_state(caption: Caption, place: int, end: int) -> bool:
+    unit = caption.units[place]
+    if unit.kind == "be":
+        after = caption.units[place + 1] if place + 1 < end else None
+        return (
+            unit.word in {"is", "are"} and after is not None and after.lemma not in _CHANGES and after.word != "being"
+        )
+    if unit.lemma == "have":
+        return caption.object_of(place) is not None  # not "has reached the top"
+    return unit.lemma in _AT_ONCE
