@@ -29,6 +29,10 @@ _LEAST: dict[str, tuple[float, float]] = {
     "verbs": (0.0, 0.02),
     "onward": (0.0, 0.02),
 }
+_UNFIT = frozenset(  # though captions say so; to jump on a horse is to mount it
+    [(f"{verb} on", noun) for verb in ("jump", "leap") for noun in ("horse", "motorcycle", "bike", "moped", "scooter")]
+    + [(noun, "drive") for noun in ("bike", "bicycle")]
+)
 _TELLING = 60  # a verb seen so often takes no object that it was never seen with ("riding his taxi")
 _OF_ANYTHING = COLLECTIVES | frozenset(
     "picture photo photograph image view closeup close-up shot painting drawing sculpture cartoon statue video scene "
@@ -44,7 +48,7 @@ _FITTING = frozenset(  # though no caption we counted says so
         ("talk on", "walkie talkie"),
     )
 )
-_ANY_WORD = frozenset("very so really quite fairly extremely too pretty somewhat rather mostly all partially".split())
+_ANY_WORD = frozenset("very so really quite fairly extremely too pretty somewhat rather".split())
 
 
 class _Counts(NamedTuple):
@@ -124,6 +128,8 @@ def _is_broad(relation: str, first: str) -> bool:
 def _misfit(relation: str, first: str, second: str, narrow: bool, strictness: float) -> bool:
     if (relation == "adverb" and first in _ANY_WORD) or (first, second) in _FITTING:
         return False
+    if (first, second) in _UNFIT:
+        return True
     if relation == "of" and first in _OF_ANYTHING:
         return False
     seen, expected, often = counted(relation, first, second)

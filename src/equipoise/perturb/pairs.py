@@ -76,6 +76,8 @@ def _of_head(caption: Caption, phrase: NounPhrase, start: int) -> Iterator[Pair]
             yield Pair("prep", unit.word, None)
             if governor and units[governor - 1].kind == "verb":
                 yield Pair("via", f"{units[governor - 1].lemma} {unit.word}", None)
+        elif unit.kind == "verb" and unit.pos in {"VBN", "VBD"} and phrase.start == phrase.core:
+            yield Pair("modifier", unit.word, None, narrow=True)  # eating long clipped | grass
         elif unit.kind == "verb":
             yield Pair("object", unit.lemma, None)
     after = phrase.end

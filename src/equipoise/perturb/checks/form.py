@@ -66,14 +66,19 @@ def grammar(caption: Caption, candidate: Candidate) -> str | None:
 
 
 def _wrong_number(caption: Caption, candidate: Candidate) -> str | None:
-    """A noun after "a" must be one that can be counted, and one: "a wine" and "a guys" are none."""
+    """A noun after "a" can be counted and is one ("a wine", "a guys"); one without it, among others with, cannot."""
     edit = candidate.edit
     if edit.op != "replace" or edit.target != "object" or edit.span is None or not edit.to:
         return None
     phrase = next((p for p in caption.phrases if caption.units[p.head].end == edit.span[1]), None)
-    if phrase is None or caption.units[phrase.start].word not in {"a", "an"}:
+    if phrase is None:
         return None
     new = edit.to.lower()
+    bare = phrase.start == phrase.core and phrase.start > 0 and caption.units[phrase.start - 1].kind == "preposition"
+    if bare and not caption.is_plural(phrase) and not _ARTICLES.isdisjoint(caption.words):
+        return None if new in expand("@mass") else f"{new!r} wants an article"  # in bed, at bat
+    if caption.units[phrase.start].word not in {"a", "an"}:
+        return None
     if new in expand("@mass") and new not in _BY_THE_GLASS:
         return f"{new!r} cannot be counted"
     last = new.split()[-1]
@@ -82,6 +87,7 @@ def _wrong_number(caption: Caption, candidate: Candidate) -> str | None:
     return None
 
 
+_ARTICLES = frozenset(("a", "an", "the"))
 _BY_THE_GLASS = frozenset("beer coffee soda salad".split())
 _article_for = functools.lru_cache(maxsize=4096)(article_for)
 

@@ -8,6 +8,7 @@ import re
 from equipoise.perturb.candidate import Candidate
 from equipoise.perturb.caption import Caption
 from equipoise.perturb.forms import noun_lemma, verb_lemma
+from equipoise.perturb.nouns import sets_of
 from equipoise.perturb.sources.files import exclusive, synonyms
 from equipoise.perturb.sources.wordnet import Letter, WordNet
 
@@ -67,6 +68,8 @@ def can_be_told(caption: Caption, candidate: Candidate) -> str | None:
         units.pop()
     if len(units) > 1 and units[-1].word == "from" and units[-2].kind == "noun":
         return "where something comes from is not to be seen"
+    if units and units[-1].word == "on" and "phone" in sets_of(old):
+        return "on the phone is what somebody does"
     if len(units) > 1 and units[-1].word == "of" and units[-2].lemma in _PARTS:
         return f"the {units[-2].word} of one place may be that of another"
     return None

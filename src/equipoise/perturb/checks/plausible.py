@@ -58,6 +58,9 @@ def not_there_too(caption: Caption, candidate: Candidate) -> str | None:
     if unit is not None and unit.lemma in _HAVING and any(map(is_animate, caption.subjects_of(governor))):
         return None
     new = _lemma(edit.to.lower(), "object")
+    old = caption.units[phrase.head].lemma
+    if _INGREDIENTS & sets_of(new) or old in {"floor", "ground"}:
+        return f"{new!r} may be there beside {old!r}"
     if is_animate(new) or "food-piece" in sets_of(new):
         return None
     for other in caption.phrases:
@@ -75,6 +78,7 @@ def _is_listed(caption: Caption, phrase: NounPhrase) -> bool:
     return before in {"and", ","} or (after in {"and", ","} and phrase.end + 1 in caption.phrase_at)
 
 
+_INGREDIENTS = frozenset(("vegetable", "mass-food", "fruit", "covering"))
 _HAVING = frozenset("with have contain include feature show hold display".split())
 _BESIDE = _HAVING | frozenset(("near", "by", "beside", "next to", "close to", "alongside", "behind", "around", "over"))
 

@@ -159,7 +159,7 @@ def _is_symmetric(caption: Caption, first: NounPhrase, second: NounPhrase, whole
         and _is_place(caption, second)
     ):
         return True  # a wave in the ocean, a park in the city
-    if any(unit.lemma in _BOTH_WAYS or unit.word.endswith("side of") for unit in between):
+    if any(unit.lemma in _BOTH_WAYS or unit.word.endswith(("side of", "end of")) for unit in between):
         return True  # a tower connected to a building, a hydrant on the side of the road
     if first.start and units[first.start - 1].lemma in {"ride", "drive"} and _is_place(caption, second):
         return True  # he rides a motorcycle on a road
@@ -192,7 +192,7 @@ _PLACES = frozenset(
     "wave city town village area country neighborhood wood hill tarmac airport platform freeway ramp".split()
 )
 _BOTH_WAYS = frozenset("connect attach join meet diagonal opposite resemble adjoin like shape".split())
-_STATES = frozenset("stand sit lie lay walk be rest park seat".split())
+_STATES = frozenset("stand sit lie lay walk be rest park seat run".split())
 
 
 def _modifiers(caption: Caption, phrase: NounPhrase) -> tuple[str, ...]:

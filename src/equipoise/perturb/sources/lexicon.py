@@ -230,6 +230,8 @@ def _noun_before(caption: Caption, match: Match) -> tuple[int, Pair] | None:
     phrase = caption.phrase_at.get(match.start)
     if phrase is None or phrase.head != match.end - 1 or place < phrase.core or units[place].kind != "noun":
         return None
+    if phrase.start == phrase.core and phrase.start and units[phrase.start - 1].kind != "preposition":
+        return None  # two mallards float and drink water: no noun at all
     pair = Pair("modifier", units[place].word, None, narrow=units[place].word not in qualities())
     while place > phrase.core and units[place - 1].kind == "noun":
         place -= 1
