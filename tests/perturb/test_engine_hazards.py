@@ -177,6 +177,25 @@ def test_ctrl_c_waits_for_no_shard(captions: Path, tmp_path: Path, moment: float
     assert said.count("Traceback") == 1, said
 
 
+def test_ctrl_c_says_what_is_kept(captions: Path, tmp_path: Path) -> None:
+    captions.write_text(LINES * 2_000)
+    out = tmp_path / "items.jsonl"
+    run = subprocess.Popen(
+        [sys.executable, "-c", "from equipoise.cli import main; main()", "perturb", captions, "--out", out],
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    deadline = time.monotonic() + 30
+    while not list(Parts(out).folder.glob("0*.json")) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    os.killpg(run.pid, signal.SIGINT)
+    _, said = run.communicate(timeout=30)
+    assert run.returncode == 130
+    assert "what was finished is kept" in said and "Traceback" not in said
+
+
 def test_a_script_without_a_guard_is_told_so(captions: Path, tmp_path: Path) -> None:
     call: Any = f"perturb_file({str(captions)!r}, {str(tmp_path / 'items.jsonl')!r}, Setup('balanced'), workers=2)"
     (tmp_path / "script.py").write_text(f"from equipoise.perturb import Setup, perturb_file\n{call}\n")

@@ -41,6 +41,7 @@ class Server:
         self.asked: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
         self.now = self.most = 0
+        self.pause = 0.0  # after each byte of an answer
         self.lock = threading.Lock()
         server = self
 
@@ -60,7 +61,9 @@ class Server:
                     for name, value in {"Content-Length": str(len(raw)), **headers}.items():
                         self.send_header(name, value)
                     self.end_headers()
-                    self.wfile.write(raw)
+                    for part in [raw[n : n + 1] for n in range(len(raw))] if server.pause else [raw]:
+                        self.wfile.write(part)
+                        time.sleep(server.pause)
                 except OSError:
                     pass  # the client gave up waiting
                 finally:
@@ -161,6 +164,79 @@ def test_retry_after_may_be_a_date_or_nonsense() -> None:
     assert [_retry_after(text) for text in (None, "", "soon", "-5", "0")] == [None] * 5
 
 
+def test_an_answer_that_drips_for_ever_is_a_time_out(server: Server) -> None:
+    """Every single byte comes in time."""
+
+    def drip(prompt: str, before: int) -> Reply:
+        return 200, b" " * 200, {}
+
+    server.reply, server.pause = drip, 0.05
+    begin = time.monotonic()
+    with pytest.raises(UserError, match=r"did not end within 0\.3 s"):
+        Llm(settings(server, timeout=0.3, tries=2)).ask("hello")
+    assert time.monotonic() - begin < 5
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (b"<html>gateway</html>", "not JSON: b'<html>gateway"),
+        (b"[" * 200_000, "not JSON"),
+        (b"x" * (1 << 21), "more than 1,048,576 bytes"),
+    ],
+    ids=["HTML", "nested", "endless"],
+)
+def test_what_came_back_is_shown(server: Server, body: bytes, said: str) -> None:
+    server.reply = lambda prompt, before: (200, body, {})
+    with pytest.raises(UserError, match=said):
+        Llm(settings(server)).ask("hello")
+
+
+def test_a_key_is_never_shown(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_KEY", "secret\n")
+    Llm(settings(server, key_variable="MY_KEY")).ask("hello")
+    assert server.headers[0]["Authorization"] == "Bearer secret"
+    monkeypatch.setenv("MY_KEY", "sec\nret")
+    with pytest.raises(UserError) as raised:
+        Llm(settings(server, key_variable="MY_KEY")).ask("hello")
+    assert "$MY_KEY" in str(raised.value) and "ret" not in str(raised.value).replace("characters", "")
+
+
+def test_an_error_waits_for_no_other_caption(server: Server, tmp_path: Path) -> None:
+    """Nor does Ctrl-C: a server that hangs must not hold the command."""
+
+    def hangs(prompt: str, before: int) -> Reply:
+        if "cat" in prompt:
+            return 401, b"", {}
+        time.sleep(20)
+        return chat("x")
+
+    server.reply = hangs
+    (tmp_path / "c.txt").write_text("a dog on a couch\na cat on a couch\n")
+    begin = time.monotonic()
+    with pytest.raises(UserError, match="key"):
+        perturb_file(
+            tmp_path / "c.txt", tmp_path / "i.jsonl", Setup("hard_positives_kamath_2024", llm=settings(server))
+        )
+    assert time.monotonic() - begin < 10
+
+
+def test_a_refused_request_is_the_reason(server: Server, tmp_path: Path) -> None:
+    server.reply = lambda prompt, before: (400, b'{"error": "no such model"}', {})
+    (tmp_path / "c.txt").write_text("a dog on a couch\n")
+    with pytest.raises(UserError, match="the server refused the request \\(1\\)"):
+        perturb_file(
+            tmp_path / "c.txt", tmp_path / "i.jsonl", Setup("hard_positives_kamath_2024", llm=settings(server))
+        )
+
+
+def test_a_long_answer_costs_no_time() -> None:
+    begin = time.process_time()
+    text = tidy(Answer("\n " * 200_000 + "a dog " * 100_000, "stop"), "a dog")
+    edit_between(Caption("a dog"), text, "replace", "x")
+    assert time.process_time() - begin < 5
+
+
 def test_a_server_that_stays_broken_is_an_error_for_people(server: Server) -> None:
     server.reply = lambda prompt, before: (500, b'{"error": {"message": "out of memory"}}', {})
     with pytest.raises(UserError, match=r"3 tries failed \(last: 500.*out of memory.*the same command goes on"):
@@ -236,6 +312,7 @@ FINE = "A man riding a bicycle down the street."
         f'"{FINE}"',
         f"“{FINE}”",
         f"Sure! Here is the changed sentence:\n\n{FINE}",
+        f"<think>\nOne word, then.\n</think>\n\n{FINE}",
         f"Sure, here's the sentence with one word replaced by a synonym: {FINE}",
         f"Output: {FINE}",
         f"Changed sentence: {FINE}",
@@ -262,7 +339,7 @@ def test_a_caption_is_not_taken_for_a_preamble(text: str) -> None:
     ("answer", "reason"),
     [
         (Answer("", "stop"), "no answer"),
-        (Answer("", "refused"), "no answer"),
+        (Answer("", "refused"), "the server refused the request"),
         (Answer("A man riding a bicycle down the", "length"), "the answer was cut off"),
         (Answer(CAPTION, "stop"), "unchanged"),
         (Answer("a man riding a bike down the street", "stop"), "unchanged"),

@@ -9,9 +9,10 @@ import logging
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+import typer.core
 from rich.console import Console
 
 from equipoise import __version__
@@ -23,7 +24,21 @@ from equipoise.cli.world import app as world_commands
 from equipoise.errors import UserError
 from equipoise.report.tables import FORMATS, metrics_rows, render, result_rows
 
+
+class _Stopped(Exception):
+    """Ctrl-C. Typer would end with 130 and say nothing, so it must not see it."""
+
+
+class _Verbs(typer.core.TyperGroup):
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as stopped:
+            raise _Stopped(str(stopped)) from None
+
+
 app = typer.Typer(
+    cls=_Verbs,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -48,7 +63,7 @@ def main() -> None:
         sys.exit(code if isinstance(code, int) else 0)
     except UserError as error:
         _fail(str(error), 2)
-    except (typer.Abort, KeyboardInterrupt) as stopped:
+    except (typer.Abort, KeyboardInterrupt, _Stopped) as stopped:
         _fail(str(stopped) or "stopped; what was finished is kept, the same command goes on from there", 130)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

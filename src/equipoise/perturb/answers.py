@@ -15,12 +15,15 @@ from equipoise.items import Edit, Operation, Target
 from equipoise.perturb.candidate import Candidate
 from equipoise.perturb.caption import Caption
 from equipoise.perturb.forms import noun_lemma, verb_lemma
+from equipoise.perturb.raw import LONGEST
 from equipoise.perturb.readers import clean
 from equipoise.perturb.sources.files import exclusive
 from equipoise.perturb.sources.llm import Answer
 from equipoise.words.tagging import Token
 
 CUT = "…"  # stands at the end of an answer that the token limit cut off
+REFUSED = "\ufffc"  # stands for the answer to a request that the server refused
+_MOST = 4 * LONGEST  # characters of an answer that are looked at; a caption and some talk around it
 
 _PREAMBLE = re.compile(
     r"^(?:(?:sure|sure thing|certainly|of course|okay|ok|absolutely)[!,.:]"
@@ -34,6 +37,7 @@ _AFTERWORD = re.compile(
     r"let me know|this (?:sentence|keeps))\b).*",
     re.IGNORECASE | re.DOTALL,
 )
+_THOUGHT = re.compile(r"^<think>.*?</think>\s*", re.DOTALL)
 _QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "’", "«": "»", "`": "`"}
 _DECLINED = re.compile(
     r"^(?:i'?m sorry|i am sorry|sorry|i can(?:no|')t|i am unable|i'm unable|as an ai)\b", re.IGNORECASE
@@ -44,7 +48,9 @@ _NEW_SENTENCE = re.compile(r"[.!?]+[\"')\]]*\s+(?=[^\W\d_])")
 
 def tidy(answer: Answer, caption: str) -> str:
     """The answer without preamble, quotes, fences and afterword; an answer that was cut ends in `CUT`."""
-    text = answer.text.strip()
+    if answer.finish == "refused":
+        return REFUSED
+    text = _THOUGHT.sub("", answer.text[:_MOST].strip())
     text = re.sub(r"^```\w*\s*|\s*```$", "", text).strip()
     text = _from_json(text)
     for _ in range(3):  # "Sure! Here is the sentence: Output: ..."
@@ -91,6 +97,8 @@ def valid(caption: Caption, candidate: Candidate) -> str | None:
     text = candidate.text
     if not text.strip():
         return "no answer"
+    if text == REFUSED:
+        return "the server refused the request"
     if text.endswith(CUT) and not caption.text.endswith(CUT):
         return "the answer was cut off"
     if _DECLINED.match(text):

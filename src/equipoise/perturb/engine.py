@@ -230,10 +230,10 @@ def _finish(
     counts = summed(found[number] for number in sorted(found))
     if not counts["items"]:
         parts.remove()
-        reasons = ", ".join(f"{reason} ({n:,})" for reason, n in list(counts["refused"].items())[:5])
         raise UserError(
             f"none of the {counts['captions']:,} captions gave an item with recipe {setup.name}; nothing was written"
-            + (f". Left out: {reasons}" if reasons else "")
+            + _reasons(". Captions left out", counts["refused"])
+            + _reasons(". Candidates dropped", counts["dropped"])
         )
     joined, refined = parts.join(len(found)), None
     if refine is not None:
@@ -250,6 +250,10 @@ def _finish(
         "separability": separability(list(sample_items(joined, counts["items"], _SAMPLE))),
         "sha256": sha256_file(joined),
     }
+
+
+def _reasons(title: str, found: dict[str, int]) -> str:
+    return f"{title}: " + ", ".join(f"{reason} ({n:,})" for reason, n in list(found.items())[:5]) if found else ""
 
 
 def sample_items(path: Path, count: int, most: int) -> Iterator[Item]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import queue
 import re
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 from equipoise.errors import UserError
@@ -63,22 +66,56 @@ def run_shard(setup: Setup, parts: Parts, shard: Shard) -> dict[str, Any]:
     return parts.write(shard.number, lines, {"items": len(lines), **counts.to_json(shard.captions)})
 
 
-def _perturb_all(recipe: Recipe, setup: Setup, jobs: list[tuple[Group, Record]]) -> Iterable[Perturbed | str]:
+Job = tuple[Group, Record]
+Outcome = Perturbed | str  # text is why the caption was refused
+
+
+def _perturb_all(recipe: Recipe, setup: Setup, jobs: list[Job]) -> Iterable[Outcome]:
     """What became of each caption, in order. Threads only help where a server does the work."""
-    work: Callable[[tuple[Group, Record]], Perturbed | str] = lambda job: _perturb(recipe, setup, *job)  # noqa: E731
-    if setup.threads == 1:
-        return map(work, jobs)
-    with ThreadPoolExecutor(setup.threads) as pool:
-        return list(pool.map(work, jobs))
+    work: Callable[[Job], Outcome] = lambda job: _perturb(recipe, setup, *job)  # noqa: E731
+    return map(work, jobs) if setup.threads == 1 else _on_threads(work, jobs, setup.threads)
 
 
-def _perturb(recipe: Recipe, setup: Setup, group: Group, record: Record) -> Perturbed | str:
+def _on_threads(work: Callable[[Job], Outcome], jobs: list[Job], count: int) -> list[Outcome]:
+    """The threads are daemons: neither an error nor Ctrl-C waits for a server that hangs."""
+    todo: queue.SimpleQueue[int] = queue.SimpleQueue()
+    done: queue.SimpleQueue[tuple[int, Outcome | BaseException]] = queue.SimpleQueue()
+    stopped = threading.Event()
+    for place in range(len(jobs)):
+        todo.put(place)
+
+    def run() -> None:
+        with contextlib.suppress(queue.Empty):
+            while not stopped.is_set():
+                place = todo.get_nowait()
+                try:
+                    done.put((place, work(jobs[place])))
+                except BaseException as error:
+                    done.put((place, error))
+
+    for _ in range(min(count, len(jobs))):
+        threading.Thread(target=run, daemon=True).start()
+    found: dict[int, Outcome] = {}
+    try:
+        while len(found) < len(jobs):
+            place, outcome = done.get()
+            if isinstance(outcome, BaseException):
+                raise outcome
+            found[place] = outcome
+    finally:
+        stopped.set()
+    return [found[place] for place in range(len(jobs))]
+
+
+def _perturb(recipe: Recipe, setup: Setup, group: Group, record: Record) -> Outcome:
     others = tuple(other.text for other in group.records if other.number != record.number)
     try:
         return perturb_caption(recipe, setup.caption(record.text, others), setup.seed)
     except UserError:
         raise
     except Exception as error:  # one odd caption must not cost the other 600,000; the report shows it
+        if os.environ.get("EQUIPOISE_TRACEBACK"):
+            raise
         return f"a bug in the recipe ({type(error).__name__})"
 
 

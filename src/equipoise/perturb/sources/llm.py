@@ -13,6 +13,7 @@ import functools
 import hashlib
 import http.client
 import json
+import logging
 import os
 import random
 import sqlite3
@@ -100,10 +101,12 @@ class Llm:
                 answer = _read_body(self._post(prompt))
             except urllib.error.HTTPError as error:
                 failure = f"{error.code} {error.reason}: {_message(error)}"
+                if place := error.headers.get("Location"):
+                    failure += f"it points to {place}"
                 if error.code not in _PASSING:
                     return self._refusal(error.code, failure)
                 pause = _retry_after(error.headers.get("Retry-After")) or pause
-            except (OSError, http.client.HTTPException, ValueError) as error:  # URLError and time-outs are OSErrors
+            except (OSError, http.client.HTTPException, ValueError) as error:  # URLErrors and time-outs are OSErrors
                 failure = f"{type(error).__name__}: {error}"
             else:
                 self._answered = True
@@ -123,13 +126,22 @@ class Llm:
             "max_tokens": settings.max_tokens,
         }
         headers = {"Content-Type": "application/json"}
-        if key := os.environ.get(settings.key_variable):
+        if key := os.environ.get(settings.key_variable, "").strip():
+            if not (key.isascii() and key.isprintable()):  # the HTTP library would show it in its own error
+                raise UserError(f"${settings.key_variable}: holds characters that no key has; is it pasted right?")
             headers["Authorization"] = f"Bearer {key}"
         request = urllib.request.Request(
             settings.url.rstrip("/") + "/chat/completions", json.dumps(body).encode(), headers
         )
+        deadline = time.monotonic() + settings.timeout
         with _OPENER.open(request, timeout=settings.timeout) as response:
-            raw: bytes = response.read(_MOST_BYTES)
+            raw = b""
+            while part := response.read1(1 << 16):
+                raw += part
+                if len(raw) > _MOST_BYTES:
+                    raise ValueError(f"an answer of more than {_MOST_BYTES:,} bytes: {raw[:200]!r}")
+                if time.monotonic() > deadline:  # each part came in time, but they do not end
+                    raise TimeoutError(f"the answer did not end within {settings.timeout:g} s")
         return raw
 
     def _refusal(self, code: int, failure: str) -> Answer:
@@ -139,6 +151,8 @@ class Llm:
         if code == 404 or 300 <= code < 400:
             raise UserError(f"{settings.url}: {failure}. Is the address right (it often ends in /v1), and the model?")
         self._refused += 1
+        if self._refused == 1:
+            logging.warning("%s refused a request: %s", settings.url, failure)
         if not self._answered and self._refused >= _REFUSALS:
             raise UserError(f"{settings.url}: the first {_REFUSALS} requests were refused; {failure}")
         return Answer("", "refused")
@@ -155,7 +169,10 @@ _OPENER = urllib.request.build_opener(_NoRedirect)
 
 
 def _read_body(raw: bytes) -> Answer:
-    value = json.loads(raw)
+    try:
+        value = json.loads(raw)
+    except (ValueError, RecursionError):
+        raise ValueError(f"not JSON: {raw[:200]!r}") from None
     try:
         choice = value["choices"][0]
         content, finish = choice["message"]["content"], choice.get("finish_reason")
