@@ -58,7 +58,7 @@ def clauses(caption: Caption, place: int) -> Swap | None:
         return None
     own_place = right.word in _IN_PLACE and caption.object_of(second.end) is not None
     own_place = own_place or right.word in _PLACED or (right.pos == "VBG" and animate)
-    where = caption.object_of(second.end) or ""
+    where = caption.object_of(second.end) or "nowhere"
     ends = caption.phrase_at.get(second.end + 1) == caption.phrases[-1] and caption.phrases[-1].end == end
     if left.word == right.word and animate and same_sort(caption.head_lemma(before), where, strict=True):
         return (

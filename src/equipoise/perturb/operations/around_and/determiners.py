@@ -56,6 +56,9 @@ def with_determiners(
     counted = number or first.word in {"several", "many", "multiple", "numerous"}
     if counted and is_mass(units[right.head]) and not ends_later:
         return Swap(left_span, right_span)  # two brushes and toothpaste
+    kinds = {is_food(units[phrase.head].lemma) for phrase in (left, right)}
+    if number and len(kinds) == 2 and right_modified and not ends_later:
+        return Swap(left_span, right_span)  # three small oranges and cutting knives
     if number and not left_modified and _is_described(caption, right) and not ends_later:
         # two couches and colourful walls: nobody counts both at once; two cats and small dogs: perhaps
         unlike = not same_sort(units[left.head].lemma, units[right.head].lemma, strict=True)

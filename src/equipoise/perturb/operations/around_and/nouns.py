@@ -19,9 +19,10 @@ _LIST_HEADS = frozenset(
 ) | frozenset(("next to", "in front of", "on top of", "along with", "close to", "inside of", "outside of", "such as"))
 _PICTURES = frozenset(
     "picture photo photograph image painting view shot close-up closeup display mixture mix combination sign game "
-    "intersection corner meal dinner lunch breakfast arrangement scene sculpture statue drawing dish".split()
+    "intersection corner meal dinner lunch breakfast arrangement scene sculpture statue drawing dish "
+    "figure figurine".split()
 )
-_ART = frozenset("painting sculpture statue drawing sign".split())
+_ART = frozenset("painting sculpture statue drawing sign figure figurine".split())
 _OF_DRINKS = frozenset("cup glass bottle mug jar".split())
 _GROWN = frozenset("field patch bed heap mound area peak".split())
 _OF_MANY = frozenset("bunch couple pair number row line crowd team herd flock".split())
@@ -29,6 +30,7 @@ _CONTAINERS = frozenset(
     "bowl plate cup glass bottle mug basket box pot pan tray jar bag vase plateful platter carton dish".split()
 )
 _OF_SOMEONE = frozenset("son daughter wife husband owner trainer friend brother sister boyfriend girlfriend".split())
+_SPLASHING = frozenset("spray splash throw hold wear pull push kick hit toss carry wave".split())
 _SHARING = {
     "sign": frozenset("road street traffic stop parking".split()),
     "fence": frozenset("link wire wood iron metal brick stone".split()),
@@ -37,7 +39,7 @@ _SHARING = {
 }
 _OFTEN_VERBS = frozenset(
     "pose stand walk sit run race perform play look smile jump ride stare rest wait talk kiss watch pet hang sleep lie "
-    "lay graze eat swim sing dance".split()
+    "lay graze eat swim sing dance hug".split()
 )
 _PLURAL_BEFORE_NOUN = frozenset("kids ladies mens womens glasses sunglasses skis goods arts people".split())
 
@@ -92,7 +94,7 @@ def _earlier_members(caption: Caption, place: int) -> Swap | None:
     if first.start == 0 and first.start == first.core and first.head > first.core:
         return None  # "Favourite sandwich, banana and honey" may explain itself
     start = _left_start(caption, first, second, second.end)
-    if start != first.start:
+    if start != first.start or (second.start == second.head and units[second.head].word in _OFTEN_VERBS):
         return None
     return with_determiners(caption, first, second, (start, first.end), (second.start, second.end))
 
@@ -128,6 +130,13 @@ def _is_run(units: Sequence[Unit], left: NounPhrase, phrase: NounPhrase) -> bool
     if any(u.pos == "NNS" and u.word not in _PLURAL_BEFORE_NOUN and " " not in u.word for u in inner):
         return True
     head = units[phrase.head]
+    if phrase.start == phrase.head and left.start == left.head and head.word in _OFTEN_VERBS:
+        return True  # two men hug and smile
+    if units[phrase.start].word == "one" and units[phrase.core].kind == "verb":
+        return True  # and one captured in the air
+    first = units[phrase.core].word
+    if phrase.start == phrase.core and first.endswith("ing") and verb_lemma(first) in _SPLASHING:
+        return True  # driving through a puddle and spraying water
     if inner and (head.word in _OFTEN_VERBS or (head.word.endswith("ing") and verb_lemma(head.word) in _OFTEN_VERBS)):
         return True
     taken = any(is_animate(u.lemma) for u in inner) and not is_animate(head.lemma)
@@ -144,6 +153,8 @@ def _are_equals(caption: Caption, left: NounPhrase, right: NounPhrase) -> bool:
         return False
     if units[right.start].word == "one" and units[left.head].lemma in {units[right.head].lemma, "people"}:
         return right.head > right.core  # "three men and one man" is one of them? not so "and one small man"
+    if has(units, (max(left.start - 1, 0), left.end), {"both", "either", "neither"}):
+        return False
     bare = left.start == left.core or right.start == right.core
     pair = {units[left.head].lemma, units[right.head].lemma}
     if (
@@ -225,7 +236,9 @@ def _left_start(caption: Caption, left: NounPhrase, right: NounPhrase, end: int)
         return left.start
     if not alike:  # a street with people and cars
         scene = before.word == "with" and not is_animate(caption.head_lemma(caption.phrases[0]))
-        return left.start if scene and caption.is_plural(left) and caption.is_plural(right) else None
+        there = [unit.word for unit in units[end : end + 2]] in (["on", "it"], ["in", "it"])
+        both = caption.is_plural(left) and caption.is_plural(right)
+        return left.start if scene and (both or there) else None
     if before.word == "in" and left.start > 1 and units[left.start - 2].word == "walk":
         return None  # a walk in shower
     single = not caption.is_plural(left) and not is_mass(units[left.head])

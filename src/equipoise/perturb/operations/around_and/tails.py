@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from equipoise.perturb.caption import Caption, NounPhrase, Unit
-from equipoise.perturb.nouns import is_animate, is_garment, is_person, same_sort
+from equipoise.perturb.nouns import is_animate, is_food, is_garment, is_person, same_sort
 from equipoise.perturb.operations.around_and.shared import COLOURS, POINTS_TO_ONE, has
 
 _LYING = frozenset(
@@ -99,9 +99,8 @@ def _wear_both(caption: Caption, left: NounPhrase, right: NounPhrase, place: int
 
 def _is_on_body(caption: Caption, place: int) -> bool:
     """a hat and a cross around his neck: one of them is there."""
-    if caption.units[place].kind != "preposition" or not has(
-        caption.units, (place, place + 3), {"his", "her", "their"}
-    ):
+    after = caption.units[place]
+    if after.kind in {"verb", "be", "mark"} or not has(caption.units, (place, place + 4), {"his", "her", "their"}):
         return False
     if caption.object_of(place) not in {"hand", "mouth", "arm"} or caption.units[place].word == "on":
         return True
@@ -152,12 +151,22 @@ def _is_verb_of_both(caption: Caption, left: NounPhrase, right: NounPhrase, plac
     if is_animate(caption.head_lemma(left)) and is_animate(caption.head_lemma(right)):
         handled = caption.phrase_at.get(place + 1)
         one = handled is not None and not caption.is_plural(handled) and right.core > right.start
-        listed = before == "," and left.start > 2 and right.core == right.start
+        listed = before == "," and not _lists_from_start(caption, left)
         return not (after.lemma in _HANDLING and one) and not listed  # a man and a woman holding a kite: who?
     own = [phrase.core > phrase.start for phrase in (left, right)]
     first = left.start == 0 or before == "of" or (before == "with" and own[0] >= own[1])
     moves = after.pos == "VBG" and after.lemma not in _HANDLING and same_sort(*heads, strict=True)
     return first and (after.word in _LYING or moves)
+
+
+def _lists_from_start(caption: Caption, member: NounPhrase) -> bool:
+    """A batter, a catcher and an umpire: the list is the subject, so what follows is of all."""
+    while member.start > 2 and caption.units[member.start - 1].word == ",":
+        earlier = caption.phrase_at.get(member.start - 2)
+        if earlier is None:
+            return False
+        member = earlier
+    return member.start == 0 or (member.start == 2 and caption.units[0].word == "there")
 
 
 def _goes_on(tail: Sequence[Unit]) -> bool:
@@ -203,7 +212,8 @@ def _is_place_of_both(caption: Caption, left: NounPhrase, right: NounPhrase, pla
     host = caption.phrase_at.get(left.start - 2) or caption.phrases[0]
     alive = is_animate(caption.head_lemma(host))
     far = where in {"background", "foreground", "distance"}
-    if far and alive and heads[0] not in _SCENERY and not same_sort(*heads, strict=True):
+    loose = (alive or right.core > right.start) and heads[0] not in _SCENERY
+    if far and loose and not same_sort(*heads, strict=True):
         return False  # a girl with rollerblades and green leaves in the background
     if where in _WHOLE_SCENE and not own and not alive:
         return True
@@ -214,5 +224,9 @@ def _is_place_of_both(caption: Caption, left: NounPhrase, right: NounPhrase, pla
         return True
     if all(map(is_animate, heads)) and right.core > right.start and where not in _OPEN:
         return False  # a motorcyclist and a woman on a bench
+    if alive and before.word == "with" and right.core == right.start < right.end and left.core > left.start:
+        return True  # a man with a hat and umbrella near the water: the man is there
+    if all(map(is_food, heads)) and units[place].word in {"by", "next to", "near", "beside"}:
+        return True
     bare = right.core == right.start and left.core == left.start
     return same_sort(*heads, strict=True) or bare

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from equipoise.perturb.caption import Caption
 from equipoise.perturb.forms import verb_lemma
-from equipoise.perturb.nouns import is_animate
+from equipoise.perturb.nouns import is_animate, is_garment
 from equipoise.perturb.operations.around_and.shared import PLACES, POINTS_BACK, Span, Swap, has
 
 _AT_ONCE = frozenset(  # verbs of what goes on at the same time; sequences (jump, catch, turn) are left out
@@ -54,6 +54,9 @@ def _participles(caption: Caption, place: int) -> Swap | None:
     films = right.lemma == "take" and caption.object_of(place + 1) in {"picture", "photo", "photograph", "selfie"}
     if not _go_together(units[start].lemma, "watch" if films else right.lemma):
         return None
+    held = caption.object_of(place + 1) or "nothing"
+    if units[start].lemma == "wear" and (is_garment(held) or held in {"gear", "equipment"}) and right.lemma != "hold":
+        return None  # wearing a helmet and racing gear
     if (start and units[start - 1].kind == "determiner") or units[place - 1].word in _HANGING | {","}:
         return None  # standing next to and cutting a cake
     left, last = units[start], units[place - 1].word

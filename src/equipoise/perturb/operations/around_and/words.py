@@ -144,6 +144,8 @@ def is_shared_head(caption: Caption, place: int) -> bool:
     if place + 2 >= len(units):
         return False
     left, right, head = units[place - 1], units[place + 1], units[place + 2]
+    if head.word in {"covered", "filled", "lined", "topped"} and left.kind == right.kind == "noun":
+        return place + 3 < len(units) and units[place + 3].kind == "noun"  # a snow and rock covered mountain
     if {left.lemma, right.lemma} <= _MATERIALS and head.kind == "noun":
         return left.lemma != right.lemma  # a stone and cement room
     if {left.kind, right.kind, head.kind} != {"noun"} or right.pos != "NN":
