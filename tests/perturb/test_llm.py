@@ -234,7 +234,7 @@ def test_a_long_answer_costs_no_time() -> None:
     begin = time.process_time()
     text = tidy(Answer("\n " * 200_000 + "a dog " * 100_000, "stop"), "a dog")
     edit_between(Caption("a dog"), text, "replace", "x")
-    assert time.process_time() - begin < 5
+    assert time.process_time() - begin < 1
 
 
 def test_a_server_that_stays_broken_is_an_error_for_people(server: Server) -> None:

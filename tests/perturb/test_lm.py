@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -146,6 +148,45 @@ def test_a_folder_that_holds_no_model(tmp_path: Path, content: str | None) -> No
         MaskedLM(tmp_path)
 
 
+def damage(folder: Path, how: str) -> None:
+    import torch
+    from safetensors.torch import load_file, save_file
+
+    weights, config = folder / "model.safetensors", json.loads((folder / "config.json").read_text())
+    if how == "cut weights":
+        weights.write_bytes(weights.read_bytes()[:-100])
+    elif how == "a pickle":
+        weights.unlink()
+        (folder / "pytorch_model.bin").write_bytes(b"cos\nsystem\n(S'exit 1'\ntR.")
+    elif how == "other sizes":
+        (folder / "config.json").write_text(json.dumps({**config, "hidden_size": 2 * config["hidden_size"]}))
+    elif how == "no tokenizer":
+        for path in folder.glob("*token*"):
+            path.unlink()
+    elif how == "its own code":
+        own = {"model_type": "own", "auto_map": {"AutoConfig": "own.Config", "AutoModelForMaskedLM": "own.Model"}}
+        (folder / "config.json").write_text(json.dumps(config | own))
+    elif how == "not a number":
+        tensors = {name: torch.full_like(value, float("nan")) for name, value in load_file(weights).items()}
+        save_file(tensors, weights, metadata={"format": "pt"})
+    elif how == "no head":
+        save_file(
+            {name: value for name, value in load_file(weights).items() if "cls" not in name},
+            weights,
+            metadata={"format": "pt"},
+        )
+
+
+@pytest.mark.parametrize(
+    "how", ["cut weights", "a pickle", "other sizes", "no tokenizer", "its own code", "not a number", "no head"]
+)
+def test_a_damaged_folder_is_an_error_for_people(tmp_path: Path, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("builtins.input", lambda *_: pytest.fail("nobody is asked whether to run code"))
+    damage(save_bert(tmp_path, ["cat"]), how)
+    with pytest.raises(UserError, match=str(tmp_path)):
+        guesses(MaskedLM(tmp_path), "a dog on the mat", "object")
+
+
 # ---------------------------------------------------------------------------- causal
 
 
@@ -182,6 +223,13 @@ def test_fluency_does_not_depend_on_the_company(gpt: Path) -> None:
     together = lm(texts)
     assert together == [lm([text])[0] for text in texts]
     assert all(math.isfinite(value) for value in together) and together[3] == 0.0
+
+
+def test_a_likelihood_that_is_no_number(gpt: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(gpt, tmp_path / "gpt"))
+    damage(folder, "not a number")
+    with pytest.raises(UserError, match="no finite likelihood"):
+        CausalLM(folder)(["a dog"])
 
 
 def test_fluency_as_a_blind_judge(gpt: Path) -> None:

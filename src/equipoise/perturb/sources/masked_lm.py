@@ -10,6 +10,7 @@ drawn more often, as in every other source; the recipe's checks follow. Where no
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,7 @@ class MaskedLM:
     name = "masked_lm"
 
     def __init__(self, folder: str | Path, guesses: int = GUESSES) -> None:
-        self.guesses = guesses
+        self.guesses, self.folder = guesses, folder
         self._tokenizer, self._model = load_lm(folder, "AutoModelForMaskedLM")
         if self._tokenizer.mask_token is None:
             raise UserError(f"{folder}: the tokenizer has no mask token; a masked language model was expected")
@@ -63,6 +64,8 @@ class MaskedLM:
             return []
         with torch.inference_mode():
             logits = self._model(**encoded).logits[0, int(places[0])]
+        if not bool(torch.isfinite(logits).all()):
+            raise UserError(f"{self.folder}: its guesses are no numbers; are its weights whole?")
         # Sorted by number where scores are equal, so that the order never depends on the machine.
         order = torch.sort(logits, descending=True, stable=True).indices[: self.guesses].tolist()
         return [word for number in order if (word := self._whole_word(number)) is not None]
@@ -111,21 +114,31 @@ class MaskedLM:
 def load_lm(folder: str | Path, kind: str) -> tuple[Any, Any]:
     """Tokenizer and model of a local folder; never the network, never code from the folder."""
     path = Path(folder)
-    if not (path / "config.json").is_file():
+    if not (path / "config.json").is_file() or not any(_VOCABULARY.search(file.name) for file in path.iterdir()):
+        # Without its vocabulary, transformers would make an empty tokenizer and say nothing.
         raise UserError(f"{path}: expected a folder of transformers with config.json, weights and tokenizer")
     import transformers
 
+    safely = {"local_files_only": True, "trust_remote_code": False}  # unsaid, it would ask on the terminal
     try:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(path, local_files_only=True)
-        model = getattr(transformers, kind).from_pretrained(path, local_files_only=True)
-    except (OSError, ValueError, KeyError) as error:
-        raise UserError(f"{path}: cannot be loaded as {kind.removeprefix('AutoModelFor')} ({error})") from None
+        tokenizer = transformers.AutoTokenizer.from_pretrained(path, **safely)
+        model, found = getattr(transformers, kind).from_pretrained(path, **safely, output_loading_info=True)
+    except Exception as error:  # whatever a damaged or foreign file does to transformers
+        what = f"{type(error).__name__}: {error}".split("\n")[0]
+        raise UserError(f"{path}: cannot be loaded as {kind.removeprefix('AutoModelFor')} ({what})") from None
+    if kind != "AutoModel" and found["missing_keys"]:  # a bare encoder; its head would be made of random numbers
+        raise UserError(
+            f"{path}: no weights for {sorted(found['missing_keys'])[0]}; it is no {kind[len('AutoModelFor') :]}"
+        )
     return tokenizer, model.eval()
+
+
+_VOCABULARY = re.compile(r"tokenizer\.json|vocab|merges|\.model$|spiece")
 
 
 def longest(model: Any) -> int:
     """Tokens the model reads; RoBERTa's positions begin at two."""
-    return int(getattr(model.config, "max_position_embeddings", 512)) - 2
+    return int(getattr(model.config, "max_position_embeddings", None) or 512) - 2
 
 
 @functools.cache
