@@ -2,8 +2,8 @@
 
     python runs/make_word_counts.py ../shared/data
 
-Reads COCO captions (CC BY 4.0) and Flickr8k captions; writes src/equipoise/perturb/data/counts.json.gz, which
-holds counts alone.
+Reads the captions of COCO (CC BY 4.0) and Flickr8k that caption_halves.py leaves for learning; writes
+src/equipoise/perturb/data/counts.json.gz, which holds counts alone.
 """
 
 from __future__ import annotations
@@ -13,18 +13,12 @@ import gzip
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
+
+from caption_halves import learning
 
 DATA = Path(__file__).resolve().parents[1] / "src" / "equipoise" / "perturb" / "data"
 WORD = re.compile(r"[a-z]+(?:['-][a-z]+)*")
-
-
-def captions(shared: Path) -> Iterator[str]:
-    for record in json.loads((shared / "coco" / "karpathy_test_first_half.json").read_text(encoding="utf-8")):
-        yield from record["caption"]
-    for line in (shared / "flickr8k" / "captions.tsv").read_text(encoding="utf-8").splitlines():
-        yield line.split("\t")[1]
 
 
 def wanted_phrases() -> set[tuple[str, ...]]:
@@ -42,10 +36,10 @@ def wanted_phrases() -> set[tuple[str, ...]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("shared", type=Path, help="the folder that holds coco/ and flickr8k/")
+    parser.add_argument("shared", type=Path, help="the folder that holds coco/, flickr8k/ and negclip/")
     words: Counter[str] = Counter()
     phrases = wanted_phrases()
-    for caption in captions(parser.parse_args().shared):
+    for caption in (text for _, texts in learning(parser.parse_args().shared) for text in texts):
         found = WORD.findall(caption.lower())
         words.update(found)
         for length in range(2, 6):

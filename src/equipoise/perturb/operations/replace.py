@@ -8,10 +8,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from equipoise.perturb.candidate import Candidate, Kind, replaced
 from equipoise.perturb.caption import Caption
+from equipoise.perturb.giveaway import gaps
 from equipoise.perturb.sources.base import Proposal, Source
-from equipoise.perturb.sources.files import Section
+from equipoise.perturb.sources.files import SECTIONS, Section
 
-_RARELY = 0.002  # the weight of a proposal without any way back, among those that were not accepted
+NOTHING = math.exp(-4)  # the weight of no edit where one may be left out, against one for a plain draw of an edit
 
 
 def replace_positive(
@@ -19,6 +20,13 @@ def replace_positive(
 ) -> Iterator[Candidate]:
     for source in sources:  # a later source is only asked when the earlier ones have nothing that passes
         yield from _written(caption, "positive", source.synonyms(caption, target), rng, strict)
+
+
+def replace_any_positive(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate]:
+    """A replacement of any target, drawn among all of them."""
+    for source in sources:
+        proposals = (proposal for target in SECTIONS for proposal in source.synonyms(caption, target))
+        yield from _written(caption, "positive", proposals, rng)
 
 
 def replace_negative(
@@ -31,36 +39,35 @@ def replace_negative(
 def _written(
     caption: Caption, kind: Kind, proposals: Iterable[Proposal], rng: random.Random, strict: bool = False
 ) -> Iterator[Candidate]:
-    for proposal in matched_order(list(proposals), rng, strict):
-        yield replaced(caption.text, kind, proposal)
+    """Candidates in a random order whose first element leaves the frequencies of words as they are.
 
-
-def matched_order(proposals: list[Proposal], rng: random.Random, strict: bool = False) -> list[Proposal]:
-    """A random order whose first element leaves the frequencies of words as they are.
-
-    A place of the caption is drawn, then a replacement in proportion to how common it is. It is accepted as
-    Metropolis and Hastings would, so that over many captions a word is brought in as often as it is taken out, and
-    a classifier that only knows which words are rare learns nothing. What is not accepted comes last, the nearly
-    balanced first, since a caption with one place should still get its candidate; or not at all, if `strict`.
+    Words are drawn so that over many captions each, and each pair of neighbours, comes in about as often as it goes
+    out, and a classifier that only knows which words are suspicious learns little. A `strict` order may be cut short:
+    no edit at all takes part in the draw too, and wins where all there is would give itself away.
     """
-    places: dict[tuple[int, int], list[Proposal]] = {}
+    listed = list({(p.start, p.end, p.to): p for p in proposals}.values())
+    if not listed:
+        return
+    tilted = [
+        plain * math.exp(-gap)
+        for plain, gap in zip(plain_weights(listed), gaps(caption.text, kind, listed), strict=True)
+    ]
+    for place in weighted_order([*tilted, NOTHING] if strict else tilted, rng):
+        if place == len(listed):
+            return
+        yield replaced(caption.text, kind, listed[place])
+
+
+def plain_weights(proposals: Sequence[Proposal]) -> list[float]:
+    """Each place of the caption is as likely as any other, and a word there as likely as it is common."""
+    totals: dict[tuple[int, int], float] = {}
     for proposal in proposals:
-        places.setdefault((proposal.start, proposal.end), []).append(proposal)
-    accepted: list[Proposal] = []
-    late: list[Proposal] = []
-    order = sorted(places)
-    rng.shuffle(order)
-    queues = [weighted_order(places[place], rng) for place in order]
-    for turn in range(max(map(len, queues), default=0)):
-        for queue in queues:
-            if turn < len(queue):
-                (accepted if rng.random() < queue[turn].balance else late).append(queue[turn])
-    if strict:
-        return accepted
-    return accepted + weighted_order([proposal._replace(weight=proposal.balance + _RARELY) for proposal in late], rng)
+        place = proposal.start, proposal.end
+        totals[place] = totals.get(place, 0.0) + proposal.weight
+    return [proposal.weight / totals[proposal.start, proposal.end] / len(totals) for proposal in proposals]
 
 
-def weighted_order(proposals: Sequence[Proposal], rng: random.Random) -> list[Proposal]:
-    """Drawn one after the other without putting back, in proportion to their weights (an exponential race)."""
-    keyed = [(-math.log(1.0 - rng.random()) / proposal.weight, place) for place, proposal in enumerate(proposals)]
-    return [proposals[place] for _, place in sorted(keyed)]
+def weighted_order(weights: Sequence[float], rng: random.Random) -> list[int]:
+    """Places drawn one after the other without putting back, in proportion to their weights (an exponential race)."""
+    keyed = [(-math.log(1.0 - rng.random()) / weight, place) for place, weight in enumerate(weights)]
+    return [place for _, place in sorted(keyed)]

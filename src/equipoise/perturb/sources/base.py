@@ -12,9 +12,7 @@ from equipoise.perturb.sources.files import Section
 class Proposal(NamedTuple):
     """Characters `start:end` of the caption may become `to`.
 
-    Weights are relative among the proposals for one place. `balance` is how likely the way back is drawn, from `to`
-    to what stands there, against the way there: an edit accepted that often (at most always) leaves the frequencies
-    of words as they were. A source that cannot tell leaves it at one.
+    Weights are relative among the proposals for one place.
     """
 
     start: int
@@ -23,7 +21,6 @@ class Proposal(NamedTuple):
     target: Section
     by: str
     weight: float
-    balance: float = 1.0
 
 
 class Source(Protocol):

@@ -214,16 +214,6 @@ def _matches(caption: Caption, section: Section, index: dict[str, list[_Rule]]) 
                     yield match, rule
 
 
-@functools.cache
-def _way_back(section: Section, exclusive_set: bool, source: str, to: str, pos: str) -> int:
-    """How common all that may replace `source` is, if `to` is among it; else 0: there is no way back."""
-    index = _exclusive_index(section) if exclusive_set else _synonym_index(section)
-    targets = {
-        entry.text for rule in index.get(source.split()[0], ()) if rule.entry.text == source for entry in rule.targets
-    }
-    return sum(count(inflect(target, pos)) for target in targets) if to in targets else 0
-
-
 def _noun_before(caption: Caption, match: Match) -> tuple[int, Pair] | None:
     """Where the nouns that modify the matched one begin, and the pair of the last of them with the open place."""
     units, place = caption.units, match.start - 1
@@ -269,16 +259,13 @@ class Lexicon:
         modifier = _noun_before(caption, match) if exclusive_set and target == "object" else None
         here = caption.text[start:end].lower()
         pos = "" if rule.entry.exact else match.pos
-        total = sum(count(inflect(entry.text, pos)) for entry in rule.targets)
         for entry in rule.targets:
             to = inflect(entry.text, pos)
             if to != here and not (pos == "NNS" and entry.text in expand("@mass")):
-                back = _way_back(target, exclusive_set, entry.text, rule.entry.text, pos)
-                # there: common(here) * common(to) / total; back: common(to) * common(here) / back
                 first = start
                 if modifier is not None and misfit(modifier[1], entry.text):
                     first = modifier[0]  # a commuter plane becomes a helicopter, not a commuter helicopter
-                yield Proposal(first, end, to, target, self.name, float(count(to)), total / back if back else 0.0)
+                yield Proposal(first, end, to, target, self.name, float(count(to)))
 
 
 __all__ = ["SECTIONS", "Lexicon"]

@@ -1,0 +1,46 @@
+"""Which captions the word tables of perturb/data may learn from, and which are kept for measuring.
+
+Learned from: Flickr8k without its test images, the captions of NegCLIP's file (COCO's, of other images), and the COCO
+images of Karpathy's test half whose name hashes to it. Measured: the other COCO images, and Flickr8k's test images.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+
+def is_learned(image: str) -> bool:
+    """Half of the COCO images, whatever their order."""
+    return zlib.crc32(f"half{image}".encode()) % 4 < 2
+
+
+def coco(path: Path, learned: bool) -> list[dict[str, object]]:
+    """Records of Karpathy's JSON, of one half."""
+    return [record for record in json.loads(path.read_text(encoding="utf-8")) if is_learned(record["image"]) == learned]
+
+
+def flickr(shared: Path, learned: bool) -> dict[str, list[str]]:
+    """Image -> captions of Flickr8k: all but the test images, or these."""
+    test = set((shared / "flickr8k" / "Flickr_8k.testImages.txt").read_text(encoding="utf-8").split())
+    found: dict[str, list[str]] = {}
+    for line in (shared / "flickr8k" / "captions.tsv").read_text(encoding="utf-8").splitlines():
+        name, text = line.split("\t")
+        image = name.partition("#")[0]
+        if (image not in test) == learned:
+            found.setdefault(image, []).append(text)
+    return found
+
+
+def learning(shared: Path) -> Iterator[tuple[str, list[str]]]:
+    """(corpus, captions of one image) of all that may be learned from."""
+    for record in coco(shared / "coco" / "karpathy_test_first_half.json", learned=True):
+        yield "coco", [str(text) for text in record["caption"]]  # type: ignore[attr-defined]
+    with (shared / "negclip" / "valid_neg_clip.tsv").open(encoding="utf-8", newline="") as handle:
+        for row in csv.DictReader(handle, delimiter="\t"):
+            yield "coco", [row["title"]]
+    for texts in flickr(shared, learned=True).values():
+        yield "flickr8k", texts

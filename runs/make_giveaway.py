@@ -1,0 +1,200 @@
+"""Learns which words and pairs of words would give edits away, so that recipes can draw against it.
+
+    python runs/make_giveaway.py ../shared/data [--workers 2]
+
+Every replacement that `balanced` might make of the captions in caption_halves.py is listed, with the words and pairs
+that it brings in and takes out. Then weights are sought under which, drawing in proportion to exp(-gap), each comes in
+as often as it goes out: the distribution nearest to a plain draw that keeps these means, whose weights are the minimum
+of a convex function (Csiszar's I-projection; iterative scaling solves the same). Not all of it is possible ("on" is
+thirty times as common as "under"), so weights are held small by a penalty and a bound.
+Writes src/equipoise/perturb/data/giveaway.json.gz. Run it again when the word lists or checks have changed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import math
+from collections import Counter
+from collections.abc import Iterator
+from multiprocessing import Pool
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from caption_halves import learning
+from numpy.typing import NDArray
+
+from equipoise.perturb import Caption, get_recipe, perturb_caption
+from equipoise.perturb.candidate import replaced
+from equipoise.perturb.giveaway import TENTHS, names, window
+from equipoise.perturb.operations.replace import NOTHING, plain_weights
+from equipoise.perturb.sources.files import SECTIONS
+
+OUT = Path(__file__).resolve().parents[1] / "src" / "equipoise" / "perturb" / "data" / "giveaway.json.gz"
+WORTH = {"coco": 1.0, "flickr8k": 0.1}  # of a caption: COCO shows more kinds of things, Flickr8k has more captions
+LEAST = 5  # replacements that bring in or take out a word, below which nothing is learned about it
+PENALTY, BOUND = 3.0, 3.0
+ROUNDS, STEPS = 6, 40
+RECIPE = get_recipe("balanced")
+
+Floats = NDArray[np.float64]
+
+
+class Option(NamedTuple):
+    weight: float  # of a plain draw
+    change: dict[str, int]  # words and pairs that come in, less those that go out
+
+
+class Slot(NamedTuple):
+    kind: str
+    role: str  # optional (may stay empty), last (only for captions without a positive), or always
+    options: list[Option]
+
+
+def slots_of(caption: Caption) -> list[Slot]:
+    found, any_positive = [], []
+    source = RECIPE.sources[0]
+    for target in SECTIONS:
+        for kind, proposals in (
+            ("positive", list(source.synonyms(caption, target))),
+            ("negative", list(source.contrasts(caption, target))),
+        ):
+            listed = list({(p.start, p.end, p.to): p for p in proposals}.values())
+            kept = []
+            for proposal, weight in zip(listed, plain_weights(listed), strict=True):
+                candidate = replaced(caption.text, kind, proposal)  # type: ignore[arg-type]
+                if not any(check(caption, candidate) for check in RECIPE.checks):
+                    change = Counter(names(window(caption.text, proposal.start, proposal.end, proposal.to)))
+                    change.subtract(names(window(caption.text, proposal.start, proposal.end)))
+                    kept.append((Option(weight, {name: n for name, n in change.items() if n}), proposal))
+            if kept:
+                found.append(Slot(kind, "optional" if kind == "positive" else "always", [option for option, _ in kept]))
+                any_positive += kept if kind == "positive" else []
+    if any_positive:
+        weights = plain_weights([proposal for _, proposal in any_positive])
+        found.append(
+            Slot(
+                "positive",
+                "last",
+                [Option(w, option.change) for w, (option, _) in zip(weights, any_positive, strict=True)],
+            )
+        )
+    made = perturb_caption(RECIPE, caption)
+    for candidate in (*made.positives, *made.negatives):
+        if candidate.edit.op == "swap":  # drawn without weights, but its pairs count
+            change = Counter(names(window(candidate.text, 0, len(candidate.text))))
+            change.subtract(names(window(caption.text, 0, len(caption.text))))
+            found.append(Slot(candidate.kind, "always", [Option(1.0, {name: n for name, n in change.items() if n})]))
+    return found
+
+
+class Flow:
+    """All options of one kind as a sparse matrix, options by words and pairs."""
+
+    def __init__(self, captions: list[tuple[float, list[Slot]]], kind: str) -> None:
+        slots = [(place, slot) for place, (_, listed) in enumerate(captions) for slot in listed if slot.kind == kind]
+        seen = Counter(name for _, slot in slots for option in slot.options for name in option.change)
+        self.names = {name: column for column, name in enumerate(n for n, times in seen.items() if times >= LEAST)}
+        rows, columns, values = [], [], []
+        options = [option for _, slot in slots for option in slot.options]
+        for row, option in enumerate(options):
+            for name, number in option.change.items():
+                if name in self.names:
+                    rows.append(row)
+                    columns.append(self.names[name])
+                    values.append(number)
+        self.rows, self.columns = np.array(rows, np.int32), np.array(columns, np.int32)
+        self.values = np.array(values, np.float32)
+        self.plain = np.log([option.weight for option in options])
+        sizes = np.array([len(slot.options) for _, slot in slots])
+        self.slot = np.repeat(np.arange(len(slots)), sizes)
+        self.starts = np.cumsum(sizes) - sizes
+        self.caption = np.array([place for place, _ in slots])
+        self.worth = np.array([worth for worth, _ in captions])
+        self.last = np.array([slot.role == "last" for _, slot in slots])
+        self.nothing = np.where([slot.role == "optional" for _, slot in slots], math.log(NOTHING), -np.inf)
+
+    def chances(self, weights: Floats) -> Floats:
+        """How likely each option is drawn."""
+        score = self.plain - self._sum(self.rows, self.values * weights[self.columns], len(self.plain))
+        most = np.maximum(np.maximum.reduceat(score, self.starts), self.nothing)
+        raw = np.exp(score - most[self.slot])
+        return raw / (np.add.reduceat(raw, self.starts) + np.exp(self.nothing - most))[self.slot]
+
+    def shares(self, weights: Floats) -> Floats:
+        """How much each slot counts: one text of a caption is looked at, and the last resort is not often needed."""
+        filled = np.add.reduceat(self.chances(weights), self.starts)
+        first, count = ~self.last, len(self.worth)
+        none = np.exp(self._sum(self.caption[first], np.log(np.maximum(1 - filled[first], 1e-12)), count))
+        texts = self._sum(self.caption[first], filled[first], count) + none * (
+            self._sum(self.caption, self.last, count) > 0
+        )
+        return (self.worth / np.maximum(1, texts))[self.caption] * np.where(self.last, none[self.caption], 1.0)
+
+    def mean(self, share: Floats) -> Floats:
+        """What comes in less what goes out, of each word and pair."""
+        return self._sum(self.columns, self.values * share[self.rows], len(self.names))
+
+    @staticmethod
+    def _sum(places: NDArray[np.int32], values: Floats, count: int) -> Floats:
+        return np.bincount(places, values, count).astype(np.float64, copy=False)
+
+    def fit(self) -> Floats:
+        """Nesterov's gradient steps, each column scaled by how often it occurs."""
+        weights = np.zeros(len(self.names))
+        size = self._sum(self.rows, np.abs(self.values), len(self.plain))
+        even = 1 / np.bincount(self.slot)[self.slot]
+        for number in range(ROUNDS):
+            slots = self.shares(weights)[self.slot]
+            likely = (self.chances(weights) + even) / 2
+            curve = (
+                self._sum(self.columns, np.abs(self.values) * (likely * slots * size)[self.rows], len(weights))
+                + PENALTY
+            )
+            ahead = weights.copy()
+            for step in range(STEPS):
+                slope = PENALTY * ahead - self.mean(self.chances(ahead) * slots)
+                new = np.clip(ahead - slope / curve, -BOUND, BOUND)
+                ahead = new + step / (step + 3) * (new - weights)
+                weights = new
+            left = np.abs(self.mean(self.chances(weights) * slots)).sum()
+            before = np.abs(self.mean(self.chances(0 * weights) * slots)).sum()
+            print(f"  round {number + 1}: net flow {left:,.0f}, of a plain draw {before:,.0f}", flush=True)
+        return weights
+
+
+def captions(shared: Path) -> Iterator[tuple[float, Caption]]:
+    for corpus, texts in learning(shared):
+        listed = [" ".join(text.split()) for text in texts]
+        for place, text in enumerate(listed):
+            yield WORTH[corpus], Caption(text, tuple(other for k, other in enumerate(listed) if k != place))
+
+
+def _job(job: tuple[float, Caption]) -> tuple[float, list[Slot]]:
+    return job[0], slots_of(job[1])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("shared", type=Path, help="the folder that holds coco/, flickr8k/ and negclip/")
+    parser.add_argument("--workers", type=int, default=2)
+    arguments = parser.parse_args()
+    with Pool(arguments.workers) as pool:
+        listed = pool.map(_job, captions(arguments.shared), chunksize=200)
+    kept: dict[str, dict[str, int]] = {}
+    for kind in ("positive", "negative"):
+        flow = Flow(listed, kind)
+        print(
+            f"{kind}: {len(flow.plain):,} options in {len(flow.caption):,} slots, {len(flow.names):,} words and pairs"
+        )
+        tenths = np.rint(TENTHS * flow.fit()).astype(int)
+        kept[kind] = {name: int(tenths[column]) for name, column in sorted(flow.names.items()) if tenths[column]}
+    packed = gzip.compress(json.dumps(kept, separators=(",", ":")).encode(), mtime=0)
+    OUT.write_bytes(packed)
+    print(f"{', '.join(f'{len(table):,} of {kind}s' for kind, table in kept.items())}; {len(packed):,} bytes")
+
+
+if __name__ == "__main__":
+    main()
