@@ -17,7 +17,8 @@ _NOT_ALIVE = frozenset(
 _ALIVE = frozenset("racer pirate driver sailor guide trainer buffalo zombie dove guard bowler".split())
 _WORN_TOO = frozenset(
     "headband backpack earring bowtie bow-tie cape headphones coverall bracelet pajamas bandana bandanna blazer "
-    "stocking tights legging slacks veil attire flop".split()
+    "stocking tights legging slacks veil attire flop headscarf sunhat trunks swimwear snowsuit tutu turban beanie "
+    "muzzle".split()
 )
 _EATABLE = frozenset(("mass-food", "fruit", "vegetable", "vegetable-any", "food-piece", "food-any", "drink"))
 

@@ -292,7 +292,7 @@ _MOSTLY_NOUNS = frozenset(  # never made verbs after a noun: "traffic lights on"
     "type hit brush comb nap parade practice start point works types cuts texts brushes drinks camps".split()
 )
 _NEVER_PLURAL = frozenset(
-    "smiles laughs waits poses reads holds wears eats talks sits leans stares squeals yells barks".split()
+    "smiles laughs waits poses reads holds wears eats talks sits leans stares squeals yells barks cries".split()
 )
 _ONE = frozenset("man woman boy girl child lady guy person kid adult giraffe zebra groom bride".split())
 _SELDOM_NOUNS = frozenset("smile laugh talk watch wait pose look".split())
@@ -341,6 +341,8 @@ def _mend(words: list[str], tags: list[str], places: range) -> None:
             tags[i] = "IN"  # walking down a road
         elif word in {"female", "male"} and before in {"DT", "CD"} and words[i + 1] in _VERBS and tags[i + 2] != "NN":
             tags[i] = "NN"  # one female stand near a rail
+        elif word == "nearby" and before in _NOUNS and after in _NOUNS | {"DT"}:
+            tags[i] = "IN"  # water nearby rocks
         elif word == "remote" and words[i + 1] in {"sitting", "laying", "lying", "resting"}:
             tags[i] = "NN"  # a remote sitting on a table
         elif pos == "JJ" and before in {"DT", "PRP$"} and after in _AFTER_NOUN and word not in {"other", "same"}:
@@ -392,6 +394,8 @@ def _joins_verb(words: list[str], tags: list[str], i: int) -> bool:
 
 def _is_plural_here(words: list[str], tags: list[str], i: int) -> bool:
     before, after = tags[i - 1], tags[i + 1]
+    if before == "CC" and words[i] in _NEVER_PLURAL:
+        return False  # plays with a balloon and laughs
     if before in {"VBG", "CD", "JJ", "STAART", "PRP$"} or (before == "IN" and words[i - 1] != "that"):
         return True
     return after in {"VBG", "VBZ", "VBP"} or (before in {",", "CC"} and after in {",", "CC", ".", "STAART"})

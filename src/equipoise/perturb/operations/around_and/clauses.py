@@ -64,7 +64,7 @@ def clauses(caption: Caption, place: int) -> Swap | None:
         return (
             whole if ends else None
         )  # a girl on a bike and a boy on a scooter; a man in a suit and a woman in a dress
-    apart = caption.head_lemma(before) in _GROUNDS or (where in _GROUNDS and not animate)
+    apart = caption.head_lemma(before) in _GROUNDS or where in {"wall", "ceiling", "background"}
     return whole if own_place and apart else None
 
 
@@ -123,7 +123,11 @@ def _finite(caption: Caption, first: NounPhrase, second: NounPhrase, place: int,
     """A giraffe is in front and a zebra is behind: two sentences, neither of which speaks of the other."""
     units = caption.units
     left, right = units[first.end], units[min(second.end, end - 1)]
-    if second.end >= end or not all(u.kind == "be" or u.pos in {"VBZ", "VBP"} for u in (left, right)):
+    if (
+        second.end >= end
+        or "POS" in {left.pos, right.pos}
+        or not all(u.kind == "be" or u.pos in {"VBZ", "VBP"} for u in (left, right))
+    ):
         return None
     named = {units[phrase.head].lemma for phrase in caption.phrases if phrase.start < place}
     if units[second.head].lemma in named:

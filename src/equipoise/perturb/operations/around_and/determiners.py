@@ -23,7 +23,10 @@ _SET_WITH_TABLE = frozenset("chair stool bench seat".split())
 _MIXED = frozenset("assorted different mixed miscellaneous".split())  # of several kinds, so said of all of them
 _HEADS_SHARE = (  # pairs said in one breath: an adjective before them is of both
     frozenset("man woman boy girl men women lady gentleman male female bride groom guy gal".split()),
+    frozenset("husband wife king queen father mother brother sister son daughter mom dad".split()),
     frozenset("fruit vegetable veggie veggy".split()),
+    frozenset("pot pan".split()),
+    frozenset("knife fork spoon".split()),
     frozenset("cabinet drawer cupboard".split()),
 )
 
@@ -107,7 +110,8 @@ def _heads_only(caption: Caption, left: NounPhrase, right: NounPhrase) -> Swap |
     """An elderly man and woman; fresh fruits and vegetables: the adjective stays where it is, before both."""
     heads = {caption.units[left.head].lemma, caption.units[right.head].lemma}
     mixed = all(unit.word in _MIXED for unit in caption.units[left.core : left.head]) and caption.is_plural(right)
-    if len(heads) == 2 and (mixed or any(heads <= pair for pair in _HEADS_SHARE)):
+    set_up = heads == {"table", "chair"} and caption.is_plural(left) and caption.is_plural(right)
+    if len(heads) == 2 and (mixed or set_up or any(heads <= pair for pair in _HEADS_SHARE)):
         return Swap((left.head, left.end), (right.head, right.end))
     return None
 

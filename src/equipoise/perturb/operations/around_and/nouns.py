@@ -117,8 +117,8 @@ def _left_phrase(caption: Caption, head: int) -> NounPhrase | None:
         return NounPhrase(0, 0, head)
     if phrase.start == phrase.core and phrase.start and units[phrase.start - 1].pos in {"VBN", "VBD"}:
         earlier = units[phrase.start - 2] if phrase.start > 1 else None
-        if earlier is not None and earlier.word == "over":
-            return None  # an over ripened banana
+        if earlier is not None and (earlier.word == "over" or earlier.kind in {"verb", "adverb", "determiner"}):
+            return None  # an over ripened banana; a wildly decorated knit cap
         if units[phrase.start - 1].word.endswith(("ed", "en")) and (earlier is None or earlier.kind != "noun"):
             return NounPhrase(phrase.start - 1, phrase.start - 1, head)  # a picture of glazed donuts
     return phrase

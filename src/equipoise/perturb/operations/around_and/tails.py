@@ -21,6 +21,7 @@ _PAIRED = frozenset(
     "sneaker mitten legging stocking overalls headphones earring ski".split()
 )
 _SCENERY = frozenset("tree building mountain house hill bush car sky water cloud ocean grass rock flag".split())
+_FILLED = frozenset("filled topped covered loaded decorated stocked".split())
 _HOLDING = frozenset("wearing holding carrying eating using".split())
 
 
@@ -147,7 +148,7 @@ def _is_verb_of_both(caption: Caption, left: NounPhrase, right: NounPhrase, plac
             return True  # a mixture of rice and broccoli is
         return left.start == 0 or before == "," or (of_first and after.pos != "VBD" and _goes_on(units[place:]))
     if before == "with" and is_animate(caption.head_lemma(caption.phrases[0])) and not is_animate(heads[1]):
-        return True  # a lady with a hat and a bag standing: the lady stands
+        return after.pos == "VBG"  # a lady with a hat and a bag standing: the lady stands
     if is_animate(caption.head_lemma(left)) and is_animate(caption.head_lemma(right)):
         handled = caption.phrase_at.get(place + 1)
         one = handled is not None and not caption.is_plural(handled) and right.core > right.start
@@ -226,6 +227,9 @@ def _is_place_of_both(caption: Caption, left: NounPhrase, right: NounPhrase, pla
         return False  # a motorcyclist and a woman on a bench
     if alive and before.word == "with" and right.core == right.start < right.end and left.core > left.start:
         return True  # a man with a hat and umbrella near the water: the man is there
+    holds = before.word in {"holding", "containing"} or units[left.start - 2].word in _FILLED
+    if holds and not far:
+        return True  # a mug filled with pens and a brush on a desk: the mug is there
     if all(map(is_food, heads)) and units[place].word in {"by", "next to", "near", "beside"}:
         return True
     bare = right.core == right.start and left.core == left.start

@@ -70,6 +70,8 @@ def _participles(caption: Caption, place: int) -> Swap | None:
             return Swap((start, place), (place + 1, place + 2))
         walks = left.lemma == "walk" and right.lemma in {"hold", "carry", "wear", "push", "pull"}
         walks = walks and not has(units, (place + 2, len(units)), PLACES)
+        if left.lemma in {"sit", "stand"} and has(units, (place + 3, len(units)), PLACES | {"with"}):
+            return None
         if left.lemma not in _STATES and not walks:
             return None  # "eating and drinking wine"; but "smiling and holding a cup" swaps as a whole
     end = _end_of_phrase(caption, place + 2)
@@ -100,7 +102,8 @@ def _end_of_phrase(caption: Caption, end: int) -> int | None:
     """Where the verb phrase ends; None where another clause begins inside."""
     units, begin = caption.units, end
     while end < len(units) and units[end].kind not in {"relative", "and"} and units[end].word not in _ENDS:
-        if units[end].pos == "VBG" and units[end - 1].kind == "noun":  # and carrying coffee | walking on the road
+        cut = units[end].pos == "VBG" or units[end].kind == "be"
+        if cut and units[end - 1].kind == "noun":  # and carrying coffee | walking on the road
             held = caption.phrase_at.get(begin)
             return end if held is not None and held.end == end and not is_animate(units[end - 1].lemma) else None
         if units[end].kind == "verb" and units[end].pos in _FINITE and not units[end].word.endswith("ed"):

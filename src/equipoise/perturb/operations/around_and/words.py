@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from equipoise.perturb.caption import Caption, Unit
-from equipoise.perturb.nouns import is_animate, is_food, is_thing, same_sort
+from equipoise.perturb.nouns import is_animate, is_food, is_person, is_thing, same_sort
 from equipoise.perturb.operations.around_and.shared import COLOURS, PLACES, POINTS_BACK, Swap, last_of
 
 _SHADES = frozenset("light dark bright pale deep navy royal neon hot".split())
@@ -20,6 +20,7 @@ _MADE_OF = frozenset(
     "pastry sauce stand market mix roll skewer kebab burrito taco muffin slice".split()
 )
 _MATERIALS = frozenset("rope wood stone brick concrete glass metal steel iron wire rock cement".split())
+_OF_A_SORT = frozenset("board dispenser ball pad sign light tire bottle player rider racket".split())
 _BESIDE_SOUP = frozenset("bread toast cracker milk coffee tea water wine beer macaroni salt".split())
 _QUANTITY = frozenset("many several few other more".split())
 
@@ -126,6 +127,8 @@ def ages(caption: Caption, place: int) -> Swap | None:
     phrase = caption.phrase_at.get(right)
     if phrase is None or phrase.head != right + 1 or not is_animate(units[phrase.head].lemma):
         return None
+    if is_person(units[phrase.head].lemma):
+        return None  # a baby and a young boy
     return Swap((place - 1, place), (right, right + 1))
 
 
@@ -160,7 +163,7 @@ def is_shared_head(caption: Caption, place: int) -> bool:
     if left.pos != "NN" or not same_sort(left.lemma, right.lemma) or is_food(left.lemma) or " " in left.word:
         return False
     led = place > 1 and units[place - 2].kind in {"preposition", "verb", "number"}
-    return led and (head.lemma == "traffic" or (head.pos == "NNS" and " " not in head.word))
+    return led and (head.lemma == "traffic" or (head.pos == "NNS" and head.lemma in _OF_A_SORT))
 
 
 def prepositions(caption: Caption, place: int) -> Swap | None:
