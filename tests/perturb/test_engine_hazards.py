@@ -83,6 +83,14 @@ def test_two_runs_at_once(captions: Path, tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "items.jsonl", "items.jsonl.report.json"]
 
 
+def test_a_finished_run_needs_no_lock(captions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its folder may be read-only by then."""
+    out = tmp_path / "items.jsonl"
+    report = perturb_file(captions, out, SETUP)
+    monkeypatch.setattr(Parts, "locked", lambda self: pytest.fail("locked"))
+    assert perturb_file(captions, out, SETUP) == report
+
+
 def test_a_kill_while_the_manifest_is_written(captions: Path, tmp_path: Path) -> None:
     out = tmp_path / "items.jsonl"
     Parts(out).folder.mkdir()

@@ -67,6 +67,8 @@ def perturb_file(
     }
     judged = {"refine": None if refine is None else [judge_identity(judge) for judge in refine]}
     parts = Parts(out)
+    if not parts.folder.is_dir() and (done := _finished_before(out, identity | judged)) is not None:
+        return done  # also where nothing may be written any more
     with parts.locked():
         if (done := _finished_before(out, identity | judged)) is not None:
             parts.remove_if_of(identity)
