@@ -160,12 +160,14 @@ class Caption:
 
     @functools.cached_property
     def keys(self) -> tuple[tuple[int, tuple[str, ...]], ...]:
-        """(unit, the words an entry that begins there may begin with), without marks and names."""
+        """(unit, the words, or two words, an entry there may begin with), without marks and names."""
         found = []
         for place, unit in enumerate(self.units):
             if unit.kind != "mark" and not self.is_name(place):
                 first, lemma = unit.word.partition(" ")[0], unit.lemma.partition(" ")[0]
-                found.append((place, (first,) if first == lemma else (first, lemma)))
+                after = self.units[place + 1].word if place + 1 < len(self.units) else ""
+                two = " ".join(f"{unit.word} {after}".split(" ", 2)[:2])
+                found.append((place, (first, two) if first == lemma else (first, lemma, two)))
         return tuple(found)
 
     @functools.cached_property

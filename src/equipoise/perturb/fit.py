@@ -18,7 +18,7 @@ from equipoise.perturb.pairs import RELATIONS, Pair
 # Relation -> (how often a pair would have to be expected before its absence says something, the least share of that
 # that must be seen).
 _LEAST: dict[str, tuple[float, float]] = {
-    "prep": (1.0, 0.1),
+    "prep": (0.3, 0.1),
     "object": (0.5, 0.08),
     "via": (0.4, 0.05),
     "subject": (2.0, 0.04),

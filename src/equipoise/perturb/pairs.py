@@ -18,7 +18,7 @@ from equipoise.perturb.sources.files import exclusive
 RELATIONS = ("prep", "object", "via", "subject", "modifier", "of", "particle", "adverb", "verbs", "onward")
 _CHOOSY = frozenset(
     "grassy sandy rocky snowy muddy paved leafy wooded tall deep shallow busy steep ripe raw sliced lush rural urban "
-    "indoor outdoor residential commercial jumbo".split()
+    "indoor outdoor residential commercial jumbo public private".split()
 )
 _WAYS = frozenset("through down along across up over past into toward towards onto off".split())
 
@@ -166,6 +166,22 @@ def _of_preposition(caption: Caption, start: int, end: int) -> Iterator[Pair]:
         yield Pair("particle", verb, None)
         if noun is not None:
             yield Pair("via", None, noun, prefix=f"{verb} ")
+
+
+def noun_before(caption: Caption, start: int, end: int) -> tuple[int, Pair] | None:
+    """Where the nouns that modify the head at `start:end` begin (in characters), and the last one's pair with it."""
+    units, place = caption.units, start - 1
+    phrase = caption.phrase_at.get(start)
+    if phrase is None or phrase.head != end - 1 or place < phrase.core or units[place].kind != "noun":
+        return None
+    if caption.is_name(place):
+        return None
+    if phrase.start == phrase.core and phrase.start and units[phrase.start - 1].kind != "preposition":
+        return None  # two mallards float and drink water: no noun at all
+    pair = Pair("modifier", units[place].word, None, narrow=units[place].word not in qualities())
+    while place > phrase.core and units[place - 1].kind == "noun":
+        place -= 1
+    return units[place].start, pair
 
 
 @functools.cache

@@ -66,6 +66,8 @@ def can_be_told(caption: Caption, candidate: Candidate) -> str | None:
     units = [unit for unit in caption.units if unit.end <= start]
     while units and units[-1].kind in {"determiner", "adjective", "number", "noun"}:
         units.pop()
+    if start and _words(caption.text[:start])[-1:] == ["another"]:
+        return "another one is of the same kind as the first"
     if len(units) > 1 and units[-1].word == "from" and units[-2].kind == "noun":
         return "where something comes from is not to be seen"
     if units and units[-1].word == "on" and "phone" in sets_of(old):
