@@ -42,5 +42,5 @@ def learning(shared: Path) -> Iterator[tuple[str, list[str]]]:
     with (shared / "negclip" / "valid_neg_clip.tsv").open(encoding="utf-8", newline="") as handle:
         for row in csv.DictReader(handle, delimiter="\t"):
             yield "coco", [row["title"]]
-    for texts in flickr(shared, learned=True).values():
-        yield "flickr8k", texts
+    for captions in flickr(shared, learned=True).values():
+        yield "flickr8k", captions
