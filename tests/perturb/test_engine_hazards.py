@@ -69,6 +69,9 @@ def test_typing_errors_are_known_before_the_work(
             perturb_file(captions, tmp_path / "items.jsonl", SETUP, refine=judges)
     with pytest.raises(UserError, match="--engine"):
         perturb_file(captions, tmp_path / "items.jsonl", SETUP, engine="spark")  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(UserError, match="needs Ray"):
+        perturb_file(captions, tmp_path / "items.jsonl", SETUP, engine="ray")
     assert [path.name for path in tmp_path.iterdir()] == ["in"]
 
 
@@ -205,7 +208,9 @@ def test_ctrl_c_says_what_is_kept(captions: Path, tmp_path: Path) -> None:
 
 
 def test_a_script_without_a_guard_is_told_so(captions: Path, tmp_path: Path) -> None:
-    call: Any = f"perturb_file({str(captions)!r}, {str(tmp_path / 'items.jsonl')!r}, Setup('balanced'), workers=2)"
+    call: Any = (
+        f"perturb_file({str(captions)!r}, {str(tmp_path / 'items.jsonl')!r}, Setup('balanced'), workers=2, shard=1)"
+    )
     (tmp_path / "script.py").write_text(f"from equipoise.perturb import Setup, perturb_file\n{call}\n")
     run = subprocess.run([sys.executable, tmp_path / "script.py"], capture_output=True, text=True, timeout=60)
     assert run.returncode == 1 and "__main__" in run.stderr.splitlines()[-1]

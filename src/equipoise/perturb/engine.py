@@ -51,6 +51,10 @@ def perturb_file(
     out, started = Path(out), time.monotonic()
     if engine not in ENGINES:
         raise UserError(f"--engine {engine}: expected one of {', '.join(ENGINES)}")
+    if engine == "ray":
+        from equipoise.perturb.ray_engine import import_ray
+
+        import_ray()
     _check_out(out, captions)
     setup.recipe()  # a recipe or judge that cannot be made is known before the long reading
     for judge in refine or ():
@@ -115,7 +119,7 @@ def _run(
             from equipoise.perturb.ray_engine import run_ray
 
             run_ray(setup, parts, waiting, workers, found, advance)
-        elif workers == 1:
+        elif workers == 1 or total <= shard:  # a single shard is done before another process has started
             for work in waiting:
                 found[work.number] = run_shard(setup, parts, work)
                 advance(work.captions)

@@ -120,7 +120,7 @@ class Parts:
     def remove(self) -> None:
         """The manifest goes last: whatever a kill leaves of the folder still says whose it is."""
         for path in self.folder.iterdir() if self.folder.is_dir() else ():
-            if path != self.manifest:
+            if path != self.manifest and path.is_file():
                 path.unlink(missing_ok=True)
         shutil.rmtree(self.folder, ignore_errors=True)
 

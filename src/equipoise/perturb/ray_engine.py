@@ -30,10 +30,7 @@ def run_ray(
     advance: Callable[[int], None],
 ) -> None:
     """Shards as tasks of Ray Data; joins the cluster in RAY_ADDRESS, else starts a local one with `workers` cores."""
-    try:
-        import ray
-    except ImportError:
-        raise UserError("--engine ray needs Ray: pip install 'equipoise[scale]'") from None
+    ray = import_ray()
     files = [{"file": str(write_captions(parts, shard))} for shard in shards]
     if not files:
         return
@@ -55,6 +52,14 @@ def run_ray(
     finally:
         if started:
             ray.shutdown()
+
+
+def import_ray() -> Any:
+    try:
+        import ray
+    except ImportError:
+        raise UserError("--engine ray needs Ray: pip install 'equipoise[scale]'") from None
+    return ray
 
 
 def _start(ray: Any, workers: int) -> None:
