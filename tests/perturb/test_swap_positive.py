@@ -155,6 +155,14 @@ def test_nothing_where_and_is_not_symmetric(caption: str) -> None:
         ("bread with chocolate and sliced bananas", "bread with sliced bananas and chocolate"),
         ("A group of people and luggage on a tarmac.", "Luggage and a group of people on a tarmac."),
         ("A man and a woman ride bikes", "A woman and a man ride bikes"),
+        ("A man and a dog that are sleeping", "A dog and a man that are sleeping"),
+        ("Two dogs and a cat outside.", "A cat and two dogs outside."),
+        (
+            "a man wearing a black shirt and carrying a bag is walking",
+            "a man carrying a bag and wearing a black shirt is walking",
+        ),
+        ("A girl plays with a balloon and laughs.", "A girl laughs and plays with a balloon."),
+        ("a mug holding two brushes and toothpaste on a desk", "a mug holding toothpaste and two brushes on a desk"),
         ("Donuts and pastries sit on trays.", "Pastries and donuts sit on trays."),
     ],
 )
@@ -202,6 +210,10 @@ def test_more_sides_that_are_equals(caption: str, swapped: str) -> None:
         "a black and white close up of a car",
         "a building under construction and many meters",
         "both the large dog and the small dog are asleep",
+        "many people hold signs and march",  # taken for a noun
+        "a baby and a young boy",
+        "a dog's paws and face are covered in sand",
+        "a boy and a young woman in a headscarf",
         "a man wearing a helmet and racing gear",
         "a car driving through a puddle and spraying water",
     ],

@@ -15,7 +15,9 @@ from equipoise.perturb.operations.around_and.words import is_shared_head
 _LIST_HEADS = frozenset(
     "with of between by near beside behind under over among around without like for from wearing holding carrying "
     "eating containing including has have contains having featuring serving selling showing playing watching "
-    "using displaying includes feature features wears holds surrounding against past show".split()
+    "using displaying includes feature features wears holds surrounding against past show "
+    "wear hold carry eat sell serve drink cook make prepare contain include depict overlooking amid amidst amongst "
+    "across along above below".split()
 ) | frozenset(("next to", "in front of", "on top of", "along with", "close to", "inside of", "outside of", "such as"))
 _PICTURES = frozenset(
     "picture photo photograph image painting view shot close-up closeup display mixture mix combination sign game "
@@ -39,7 +41,8 @@ _SHARING = {
 }
 _OFTEN_VERBS = frozenset(
     "pose stand walk sit run race perform play look smile jump ride stare rest wait talk kiss watch pet hang sleep lie "
-    "lay graze eat swim sing dance hug".split()
+    "lay graze eat swim sing dance hug march wave cheer turn "
+    "cross point".split()
 )
 _PLURAL_BEFORE_NOUN = frozenset("kids ladies mens womens glasses sunglasses skis goods arts people".split())
 
@@ -109,9 +112,12 @@ def _left_phrase(caption: Caption, head: int) -> NounPhrase | None:
         if units[i].kind == "number":
             return NounPhrase(i, i + 1, head)
         if units[i].pos == "NNS" and units[i].word not in _PLURAL_BEFORE_NOUN and " " not in units[i].word:
-            return None if units[phrase.start].word in {"a", "an"} else NounPhrase(i + 1, i + 1, head)
+            owned = units[phrase.start].word in {"a", "an", "his", "her", "its", "their"}
+            return None if owned else NounPhrase(i + 1, i + 1, head)
     first = units[phrase.core]
     if phrase.head > phrase.core and first.pos == "NNS" and first.word not in _PLURAL_BEFORE_NOUN | {"sports"}:
+        if units[phrase.start].word in {"a", "an", "his", "her", "its", "their"}:
+            return None  # his legs split and board between them
         return NounPhrase(phrase.core + 1, phrase.core + 1, head) if " " not in first.word else phrase
     if phrase.start == phrase.core == 1 and units[0].word == "cut":
         return NounPhrase(0, 0, head)
@@ -130,8 +136,8 @@ def _is_run(units: Sequence[Unit], left: NounPhrase, phrase: NounPhrase) -> bool
     if any(u.pos == "NNS" and u.word not in _PLURAL_BEFORE_NOUN and " " not in u.word for u in inner):
         return True
     head = units[phrase.head]
-    if phrase.start == phrase.head and left.start == left.head and head.word in _OFTEN_VERBS:
-        return True  # two men hug and smile
+    if phrase.start == phrase.head and head.word in _OFTEN_VERBS:
+        return True  # people hold signs and march
     if units[phrase.start].word == "one" and units[phrase.core].kind == "verb":
         return True  # and one captured in the air
     first = units[phrase.core].word

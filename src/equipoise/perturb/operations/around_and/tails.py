@@ -22,6 +22,7 @@ _PAIRED = frozenset(
 )
 _SCENERY = frozenset("tree building mountain house hill bush car sky water cloud ocean grass rock flag".split())
 _FILLED = frozenset("filled topped covered loaded decorated stocked".split())
+_BESIDE = frozenset("together outside outdoors inside indoors".split())
 _HOLDING = frozenset("wearing holding carrying eating using".split())
 
 
@@ -49,6 +50,8 @@ def right_end(caption: Caption, left: NounPhrase, right: NounPhrase) -> int | No
         return None if comma or (after is not None and after.text in {"'", '"', "(", "-", "/"}) else end
     if after.word == "up" or (left.start == 0 and after.kind not in {"verb", "be"} and has(tail, (0, 3), {"them"})):
         return None  # traffic signals light up; two buildings and a plane between them
+    if after.word in _BESIDE and _is_subject(caption, left):
+        return end  # two dogs and a cat outside
     if after.pos == "POS" or after.kind in {"noun", "adjective", "and", "number", "to", "determiner", "adverb"}:
         return None
     heads = units[left.head].lemma, units[right.head].lemma
@@ -57,6 +60,8 @@ def right_end(caption: Caption, left: NounPhrase, right: NounPhrase) -> int | No
         return None if one else end  # a man in a suit and tie holding ...: it is the man
     if after.word == "from" and left.start > 1 and units[left.start - 2].lemma == "view":
         return end
+    if after.word in {"that", "which", "who"} and end + 1 < len(units) and units[end + 1].word in {"are", "have"}:
+        return end if left.start == 0 and not caption.is_plural(right) else None  # one of them cannot "are"
     if after.word in _OF_ONE:
         return end if after.word == "with" and _is_of_both(caption, left, right, end) else None
     worn = caption.object_of(end) if after.word == "in" else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from equipoise.perturb.caption import Caption, Unit
-from equipoise.perturb.nouns import is_animate, is_food, is_person, is_thing, same_sort
+from equipoise.perturb.nouns import is_animate, is_food, is_person, is_thing, same_sort, sets_of
 from equipoise.perturb.operations.around_and.shared import COLOURS, PLACES, POINTS_BACK, Swap, last_of
 
 _SHADES = frozenset("light dark bright pale deep navy royal neon hot".split())
@@ -17,7 +17,7 @@ _FILMED = frozenset(
 # Heads that are made of, or serve, what two nouns before them name: "a ham and cheese sandwich", "car and bus traffic".
 _MADE_OF = frozenset(
     "pizza sandwich salad soup stew dish cake omelet omelette pasta burger doughnut donut wrap casserole quiche pie "
-    "pastry sauce stand market mix roll skewer kebab burrito taco muffin slice".split()
+    "pastry sauce stand market mix roll skewer kebab burrito taco muffin".split()
 )
 _MATERIALS = frozenset("rope wood stone brick concrete glass metal steel iron wire rock cement".split())
 _OF_A_SORT = frozenset("board dispenser ball pad sign light tire bottle player rider racket".split())
@@ -155,8 +155,13 @@ def is_shared_head(caption: Caption, place: int) -> bool:
         return False
     if (place + 3 < len(units) and units[place + 3].kind == "noun") or is_animate(left.lemma):
         return False
-    if head.lemma in _MADE_OF:
-        if (left.pos != "NN" and left.word.endswith("s")) or left.lemma in _BESIDE_SOUP:
+    cut_of = head.lemma == "slice" and place + 3 < len(units) and units[place + 3].word == "of"
+    if head.lemma in _MADE_OF or cut_of:
+        if (
+            (left.pos != "NN" and left.word.endswith("s"))
+            or left.lemma in _BESIDE_SOUP
+            or "drink" in sets_of(left.lemma)
+        ):
             return False
         foods = [is_food(unit.lemma) for unit in (left, right)]
         return all(foods) or (any(foods) and not all(is_thing(unit.lemma) for unit in (left, right)))  # mozzarella
