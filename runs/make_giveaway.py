@@ -163,8 +163,7 @@ class Flow:
                 ahead = new + step / (step + 3) * (new - weights)
                 weights = new
             left = np.abs(self.mean(self.chances(weights) * slots)).sum()
-            before = np.abs(self.mean(self.chances(0 * weights) * slots)).sum()
-            print(f"  round {number + 1}: net flow {left:,.0f}, of a plain draw {before:,.0f}", flush=True)
+            print(f"  round {number + 1}: net flow {left:,.0f}", flush=True)
         return weights
 
 

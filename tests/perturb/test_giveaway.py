@@ -78,6 +78,7 @@ def weights(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, float]]:
     """Tables to fill in place of the learned ones."""
     tables: dict[str, dict[str, float]] = {"positive": {}, "negative": {}}
     monkeypatch.setattr(giveaway, "_weights", lambda: tables)
+    monkeypatch.setattr(giveaway, "_inside", giveaway._inside.__wrapped__)
     return tables
 
 
@@ -97,6 +98,28 @@ def test_weights_of_words_and_pairs_tilt_the_draw(weights: dict[str, dict[str, f
     odds = [0.375 * 2.718**-1.5, 0.125 * 2.718**-0.1, 0.5 * 2.718**0.3]
     expected = {word: 100 * odd / sum(odds) for word, odd in zip(("cat", "cow", "rug"), odds, strict=True)}
     assert drawn(replace_negative, text, target="object") == pytest.approx(expected, abs=3)
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new"),
+    [
+        ("A cat on a mat.", "mat", "armchair"),
+        ("An old dog", "old", "young"),
+        ("a lot of dogs", "a lot of", "many"),
+        ("a dog on a couch", "on", "in front of"),
+        ("Dogs", "Dogs", "hot dogs"),
+        ("", "", "dog"),
+    ],
+)
+def test_a_gap_is_the_difference_of_the_windows(
+    weights: dict[str, dict[str, float]], text: str, old: str, new: str
+) -> None:
+    place = text.index(old), text.index(old) + len(old)
+    here, there = list(names(window(text, *place))), list(names(window(text, *place, new)))
+    rng = random.Random(0)
+    table = weights["positive"] = {name: rng.random() for name in sorted({*here, *there})}
+    expected = sum(table[name] for name in there) - sum(table[name] for name in here)
+    assert gaps(text, "positive", [Proposal(*place, new, "object", "test", 1.0)]) == pytest.approx([expected])
 
 
 def test_a_strict_positive_stays_away_where_it_would_give_itself_away(weights: dict[str, dict[str, float]]) -> None:
@@ -178,6 +201,7 @@ def test_the_learned_weights_bring_words_in_as_often_as_they_go_out(
     ]
     learned = net_flow(captions)
     monkeypatch.setattr(giveaway, "_weights", lambda: {"positive": {}, "negative": {}})
+    monkeypatch.setattr(giveaway, "_inside", giveaway._inside.__wrapped__)
     plain = net_flow(captions)
     assert learned["positive"] < 0.9 * plain["positive"]
     assert learned["negative"] < 0.9 * plain["negative"]

@@ -24,6 +24,7 @@ from equipoise.words.articles import article_for
 
 _TOKEN = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")
 _article_for = functools.lru_cache(maxsize=4096)(article_for)
+Kind = Literal["positive", "negative"]
 TENTHS = 10  # the file holds whole tenths
 
 
@@ -35,33 +36,57 @@ def _weights() -> dict[str, dict[str, float]]:
     return {kind: {name: tenths / TENTHS for name, tenths in table.items()} for kind, table in found.items()}
 
 
-def gaps(text: str, kind: Literal["positive", "negative"], proposals: Sequence[Proposal]) -> list[float]:
-    """For each proposal, how much more its words give away than what stands there."""
+def gaps(text: str, kind: Kind, proposals: Sequence[Proposal]) -> list[float]:
+    """For each proposal, how much more its words give away than what stands there.
+
+    The same as the sums over both windows, with what depends on the new words alone kept from caption to caption.
+    """
     table = _weights()[kind]
-    before: dict[tuple[int, int], float] = {}
+    places: dict[tuple[int, int], tuple[list[str], str, float]] = {}
     found = []
     for proposal in proposals:
         place = proposal.start, proposal.end
-        if place not in before:
-            before[place] = sum(table.get(name, 0.0) for name in names(window(text, *place)))
-        after = window(text, *place, proposal.to)
-        found.append(sum(table.get(name, 0.0) for name in names(after)) - before[place])
+        if place not in places:
+            before, inside, right = _around(text, *place)
+            outside = table.get(before[0], 0.0) + table.get(right, 0.0)  # the neighbours themselves stay
+            places[place] = before, right, _sum(table, [*before, *inside, right]) - outside
+        before, right, old = places[place]
+        first, last, new = _inside(kind, proposal.to)
+        left = before[0]
+        if len(before) > 1:
+            article = _article_for(first)
+            new += table.get(article, 0.0) + table.get(f"{left}\t{article}", 0.0)
+            left = article
+        found.append(new + table.get(f"{left}\t{first}", 0.0) + table.get(f"{last}\t{right}", 0.0) - old)
     return found
 
 
 def window(text: str, start: int, end: int, to: str | None = None) -> list[str]:
     """The words at characters `start:end` and their neighbours, as they are or with `to` in their place."""
+    before, inside, right = _around(text, start, end)
+    if to is not None:
+        inside = _split(to)[0][1:-1]
+        before = [before[0], _article_for(inside[0])] if len(before) > 1 else before
+    return [*before, *inside, right]
+
+
+def _around(text: str, start: int, end: int) -> tuple[list[str], list[str], str]:
+    """The word before `start:end` (and "a" or "an" after it, which may have to change), the words, and the next."""
     words, starts = _split(text)
     first, last = bisect_left(starts, start), bisect_left(starts, end)
-    left = first - 1
-    article = words[left] in {"a", "an"}
-    if article:
-        left -= 1  # it may change, and so the pair before it
-    if to is None:
-        return words[left : last + 1]
-    new, _ = _split(to)
-    between = [_article_for(new[1])] if article and len(new) > 2 else words[left + 1 : first]
-    return [words[left], *between, *new[1:-1], words[last]]
+    left = first - 2 if words[first - 1] in {"a", "an"} else first - 1
+    return words[left:first], words[first:last], words[last]
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def _inside(kind: Kind, words: str) -> tuple[str, str, float]:
+    """The first and the last word, and what all of them and their pairs weigh."""
+    inside = _split(words)[0][1:-1]
+    return inside[0], inside[-1], _sum(_weights()[kind], inside)
+
+
+def _sum(table: dict[str, float], words: Sequence[str]) -> float:
+    return sum(table.get(name, 0.0) for name in names(words))
 
 
 @functools.lru_cache(maxsize=4096)
