@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -110,29 +111,29 @@ def _rows(path: Path) -> Iterator[Row]:
             yield f"line {number}", line.split("\t") if line else [], ""
         return
     delimiter = _delimiter(first, "\t" if path.suffix.lower() == ".tsv" else ",")
-    quotes = 0
-
-    def counted(handle: Iterable[str]) -> Iterator[str]:
-        nonlocal quotes
-        for line in handle:
-            quotes += line.count('"')
-            yield line
-
     with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as handle:
-        reader = csv.reader(counted(handle), delimiter=delimiter)
+        reader, begin = csv.reader(handle, delimiter=delimiter), 1
         while True:
-            begin, quotes = reader.line_num + 1, 0
+            before, begin = begin, reader.line_num + 1
             try:
                 cells = next(reader)
             except StopIteration:
+                _check_last_row(path, before, begin)
                 return
             except csv.Error as error:  # a field above csv's limit of 128 KiB; the reader goes on with the next line
                 long = "field limit" in str(error)
                 yield f"line {begin}", [], f"longer than {csv.field_size_limit():,} characters" if long else str(error)
                 continue
-            if reader.line_num > begin and quotes % 2:  # the rest of the file would be one caption
-                raise UserError(f'{path}, line {begin}: a quote (") is opened here and not closed before the file ends')
             yield f"line {begin}", cells, ""
+
+
+def _check_last_row(path: Path, begin: int, end: int) -> None:
+    """A quote that is never closed makes the rest of the file one caption."""
+    if end - begin < 2:
+        return
+    with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as handle:
+        if sum(line.count('"') for line in islice(handle, begin - 1, end - 1)) % 2:
+            raise UserError(f'{path}, line {begin}: a quote (") is opened here and not closed before the file ends')
 
 
 def _is_flickr(line: str) -> bool:
