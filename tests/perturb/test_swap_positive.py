@@ -157,6 +157,7 @@ def test_nothing_where_and_is_not_symmetric(caption: str) -> None:
         ("A man and a woman ride bikes", "A woman and a man ride bikes"),
         ("A man and a dog that are sleeping", "A dog and a man that are sleeping"),
         ("Two dogs and a cat outside.", "A cat and two dogs outside."),
+        ("a desk with a lamp and a phone on it", "a desk with a phone and a lamp on it"),
         (
             "a man wearing a black shirt and carrying a bag is walking",
             "a man carrying a bag and wearing a black shirt is walking",
@@ -210,7 +211,20 @@ def test_more_sides_that_are_equals(caption: str, swapped: str) -> None:
         "a black and white close up of a car",
         "a building under construction and many meters",
         "both the large dog and the small dog are asleep",
+        'a sign that says "no dogs" and "dogs and cats on leashes"',
+        "a man looking at and around a tree",
+        "a dog is on a bed, which is red, and a cat is in the window",
+        "a room with a toilet with a lid, and a sink",  # two sentences
+        "a man wearing a hat and a scarf around his neck",
+        "a man opening a box and eating a pizza",  # first he opens it
+        "a man holding a bag that is red and a woman wearing skis",
+        "a large and white bus",
+        "the room is clean and ready for guests",
+        "a hill covered in snow and near a lake",
         "many people hold signs and march",  # taken for a noun
+        "a room with a desk and two lamps on it",  # on the desk
+        "a man with a computer keyboard and mouse",
+        "a man playing a game and a couch",
         "a baby and a young boy",
         "a dog's paws and face are covered in sand",
         "a boy and a young woman in a headscarf",

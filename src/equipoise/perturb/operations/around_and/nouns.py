@@ -33,6 +33,11 @@ _CONTAINERS = frozenset(
 )
 _OF_SOMEONE = frozenset("son daughter wife husband owner trainer friend brother sister boyfriend girlfriend".split())
 _SPLASHING = frozenset("spray splash throw hold wear pull push kick hit toss carry wave".split())
+_WITH_FIRST = {
+    "computer": frozenset(("mouse",)),
+    "wine": frozenset("bottle bottles glass glasses".split()),
+    "beer": frozenset("bottle bottles glass glasses can cans".split()),
+}
 _SHARING = {
     "sign": frozenset("road street traffic stop parking".split()),
     "fence": frozenset("link wire wood iron metal brick stone".split()),
@@ -108,17 +113,15 @@ def _left_phrase(caption: Caption, head: int) -> NounPhrase | None:
     phrase = caption.phrase_at.get(head)
     if phrase is None or phrase.head != head:
         return phrase
-    for i in range(head - 1, phrase.core, -1):
-        if units[i].kind == "number":
+    owned = units[phrase.start].word in {"a", "an", "his", "her", "its", "their"}
+    for i in range(head - 1, phrase.core - 1, -1):
+        unit = units[i]
+        if unit.kind == "number":
             return NounPhrase(i, i + 1, head)
-        if units[i].pos == "NNS" and units[i].word not in _PLURAL_BEFORE_NOUN and " " not in units[i].word:
-            owned = units[phrase.start].word in {"a", "an", "his", "her", "its", "their"}
-            return None if owned else NounPhrase(i + 1, i + 1, head)
-    first = units[phrase.core]
-    if phrase.head > phrase.core and first.pos == "NNS" and first.word not in _PLURAL_BEFORE_NOUN | {"sports"}:
-        if units[phrase.start].word in {"a", "an", "his", "her", "its", "their"}:
-            return None  # his legs split and board between them
-        return NounPhrase(phrase.core + 1, phrase.core + 1, head) if " " not in first.word else phrase
+        before_noun = unit.word in _PLURAL_BEFORE_NOUN or " " in unit.word
+        if unit.pos == "NNS" and not before_noun and not (i == phrase.core and unit.word == "sports"):
+            body = units[head].lemma in {"neck", "face", "head", "back"} and is_animate(unit.lemma)  # a giraffes neck
+            return None if owned and not body else NounPhrase(i + 1, i + 1, head)  # his legs split and board
     if phrase.start == phrase.core == 1 and units[0].word == "cut":
         return NounPhrase(0, 0, head)
     if phrase.start == phrase.core and phrase.start and units[phrase.start - 1].pos in {"VBN", "VBD"}:
@@ -169,6 +172,10 @@ def _are_equals(caption: Caption, left: NounPhrase, right: NounPhrase) -> bool:
         or units[right.head].word == "half"
     ):
         return False
+    if right.start == right.head and units[right.head].word in _WITH_FIRST.get(
+        units[left.head].word.partition(" ")[0], ()
+    ):
+        return False  # a computer keyboard and mouse
     if is_garment(units[left.head].lemma) != is_garment(units[right.head].lemma):
         return not left.start or units[left.start - 1].word != "in"  # a man in a shirt and a refrigerator
     return True
@@ -253,6 +260,8 @@ def _left_start(caption: Caption, left: NounPhrase, right: NounPhrase, end: int)
     if before.word in _LIST_HEADS or before.lemma in _LIST_HEADS:
         if end > right.end and units[right.head].lemma in {"table", "room", "field", "street"}:
             return None  # a hand holding a hot dog and a table of food
+        if before.word in {"playing", "using", "watching"} and right.core > right.start:
+            return left.start if same_sort(left_head, right_head, strict=True) else None  # playing a game and a couch
         at_table = left_head in {"chair", "stool", "bench"} and right.core > right.start
         if at_table and units[left.start - 2].lemma in {"table", "desk", "counter", "bar"}:
             return None  # a table with chairs and a couch

@@ -23,6 +23,7 @@ _PAIRED = frozenset(
 _SCENERY = frozenset("tree building mountain house hill bush car sky water cloud ocean grass rock flag".split())
 _FILLED = frozenset("filled topped covered loaded decorated stocked".split())
 _BESIDE = frozenset("together outside outdoors inside indoors".split())
+_CARRYING = frozenset("desk table bed shelf counter couch plate tray stand bench chair sofa".split())
 _HOLDING = frozenset("wearing holding carrying eating using".split())
 
 
@@ -186,6 +187,8 @@ def _points_to_whole(caption: Caption, left: NounPhrase, tail: Sequence[Unit]) -
     outer = caption.phrases[0]
     if outer.end > left.start or len(words) < 2 or words[-1] != "it":
         return False
+    if "on" in words and caption.units[left.head].lemma in _CARRYING:
+        return False  # a room with a desk and two lamps on it
     return words[:-1] in (["on"], ["in"], ["inside"], ["on top of"], ["inside of"], ["sitting", "on"])
 
 
