@@ -130,9 +130,9 @@ def test_pieces_are_known_in_vocabularies_that_mark_beginnings(tmp_path: Path) -
 def test_ce_clip_with_a_masked_lm(tmp_path: Path) -> None:
     folder = save_bert(tmp_path / "model", ["dog", "elephant", "blue"])
     setup = Setup("ce_clip_zhang_2024", masked_lm=str(folder))
-    found = perturb_caption(setup.recipe(), Caption("a red dog on the mat"), 0)
+    found = perturb_caption(setup.recipe(), Caption("a dog on the red mat"), 0)
     texts = {negative.text: negative.edit.by for negative in found.negatives}
-    assert texts.get("a blue dog on the mat") == "masked_lm"
+    assert texts.get("a dog on the blue mat") == "masked_lm"
     assert not any("[MASK]" in text or "<mask>" in text for text in texts)
     assert get_recipe("ce_clip_zhang_2024").sources == setup.recipe().sources[1:]
     (tmp_path / "c.txt").write_text("a red dog on the mat\nan elephant sits\n")

@@ -160,7 +160,7 @@ def test_bytes_become_the_floats_of_the_models_preprocessing(tiny_model, tiny_it
 
 
 def test_too_few_items_name_a_batch_that_would_do(tiny_model, tiny_items, tmp_path):
-    with pytest.raises(UserError, match=r"10 items make no batch of 16.*--batch 5"):
+    with pytest.raises(UserError, match=r"10 items make no batch of 16.*--set batch_size=5"):
         _data(tiny_items(10), tiny_model(), tmp_path / "images", batch=16)
 
 

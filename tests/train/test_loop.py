@@ -232,7 +232,7 @@ def test_out_of_memory_names_the_chunk_to_try(run, monkeypatch):
         raise torch.OutOfMemoryError("CUDA out of memory")
 
     monkeypatch.setattr("equipoise.train.loop.backward", full)
-    with pytest.raises(UserError, match=r"out of GPU memory at step 1 with --batch 6; try --chunk 3"):
+    with pytest.raises(UserError, match=r"out of GPU memory at step 1 with a batch of 6; try --chunk 3"):
         run()
     with pytest.raises(UserError, match=r"with --chunk 2; try --chunk 1"):
         run(chunk=2)

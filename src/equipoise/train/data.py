@@ -137,7 +137,7 @@ class TrainingData(torch.utils.data.Dataset[Batch]):
             distinct = " without two captions of one image" if self._distinct else ""
             raise UserError(
                 f"{len(self.items)} items make no batch of {self.batch}{distinct}; "
-                f"choose a smaller batch (--batch {max(1, len(set(map(_key, self.items))) // 2)})"
+                f"choose a smaller batch (--set batch_size={max(1, len(set(map(_key, self.items))) // 2)})"
             )
         first = [0]
         while len(first) <= epochs and (steps is None or first[-1] < steps):

@@ -269,7 +269,7 @@ class _Run:
 
     def _out_of_memory(self) -> str:
         size, chunk = self.recipe.batch_size, self.data.chunk or self.recipe.batch_size
-        tried = f"--chunk {chunk}" if self.data.chunk else f"--batch {size}"
+        tried = f"--chunk {chunk}" if self.data.chunk else f"a batch of {size}"
         last = self.checkpoints.pointed("latest")
         return (
             f"out of GPU memory at step {self.step + 1} with {tried}; try --chunk {max(1, chunk // 2)}, "
