@@ -193,12 +193,13 @@ class Caption:
     def is_name(self, place: int) -> bool:
         """A capital inside a sentence marks a name (Big Ben), unless all words of the caption have one."""
         unit = self.units[place]
-        if not unit.text[0].isupper() or self._is_title or unit.kind == "preposition":
+        if not unit.text[0].isupper() or self.is_title or unit.kind == "preposition":
             return False  # Visual Genome shouts its relations: "man ON horse"
         return place > 0 and self.units[place - 1].word not in {".", "!", "?", '"', "'"}
 
     @functools.cached_property
-    def _is_title(self) -> bool:
+    def is_title(self) -> bool:
+        """Written Like a Headline, or shouted: capitals mean nothing here."""
         words = [token.text for token in self.tokens if token.text[0].isalpha()]
         return sum(word[0].isupper() for word in words) * 2 > len(words) > 2 or self.text.isupper()
 

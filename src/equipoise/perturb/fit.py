@@ -18,13 +18,13 @@ from equipoise.perturb.pairs import RELATIONS, Pair
 # Relation -> (how often a pair would have to be expected before its absence says something, the least share of that
 # that must be seen).
 _LEAST: dict[str, tuple[float, float]] = {
-    "prep": (0.3, 0.1),
-    "object": (0.5, 0.08),
-    "via": (0.4, 0.05),
-    "subject": (2.0, 0.04),
-    "modifier": (2.0, 0.03),
+    "prep": (0.3, 0.25),
+    "object": (0.5, 0.15),
+    "via": (0.4, 0.15),
+    "subject": (2.0, 0.08),
+    "modifier": (2.0, 0.06),
     "of": (0.1, 0.05),
-    "particle": (1.0, 0.04),
+    "particle": (1.0, 0.1),
     "adverb": (0.0, 0.02),
     "verbs": (0.0, 0.02),
     "onward": (0.0, 0.02),

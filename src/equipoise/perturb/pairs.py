@@ -20,7 +20,8 @@ _CHOOSY = frozenset(
     "grassy sandy rocky snowy muddy paved leafy wooded tall deep shallow busy steep ripe raw sliced lush rural urban "
     "indoor outdoor residential commercial jumbo public private".split()
 )
-_WAYS = frozenset("through down along across up over past into toward towards onto off".split())
+_BOUND = frozenset("high low long short full deep double single multi half".split())  # high tech, deep dish
+_WAYS = frozenset("through down along across up over past into toward towards onto off to against".split())
 
 
 class Pair(NamedTuple):
@@ -121,7 +122,7 @@ def _of_predicate(caption: Caption, place: int) -> Iterator[Pair]:
         subjects = caption.subjects_of(place)
         if subjects:
             yield Pair("modifier", None, subjects[0])
-    elif place and units[place - 1].kind == "adverb":
+    elif place and units[place - 1].kind in {"adverb", "noun"}:
         yield Pair("adverb", units[place - 1].word, None, narrow=True)
 
 
@@ -149,8 +150,8 @@ def _of_verb(caption: Caption, start: int, end: int) -> Iterator[Pair]:
         inner = caption.phrase_at.get(end + 1)
         if inner is not None and inner.start == end + 1:
             yield Pair("via", None, units[inner.head].lemma, suffix=f" {after.word}")
-    elif after.kind == "adverb":
-        yield Pair("particle", None, after.word)
+    elif after.kind in {"adverb", "adjective"}:
+        yield Pair("particle", None, after.word, narrow=not after.word.endswith("ly"))
     elif after.kind in {"mark", "and"} or after.kind == "verb":
         yield Pair("particle", None, "." if after.kind != "verb" else after.lemma)
 
@@ -174,7 +175,7 @@ def noun_before(caption: Caption, start: int, end: int) -> tuple[int, Pair] | No
     phrase = caption.phrase_at.get(start)
     if phrase is None or phrase.head != end - 1 or place < phrase.core or units[place].kind != "noun":
         return None
-    if caption.is_name(place):
+    if caption.is_name(place) or units[place - 1].word in _BOUND:
         return None
     if phrase.start == phrase.core and phrase.start and units[phrase.start - 1].kind != "preposition":
         return None  # two mallards float and drink water: no noun at all
@@ -188,4 +189,5 @@ def noun_before(caption: Caption, start: int, end: int) -> tuple[int, Pair] | No
 def qualities() -> frozenset[str]:
     """Words of our attribute sets: wood, metal and orange go with anything that can be made or painted."""
     sets = (line for line in exclusive() if line.section == "attribute")
-    return frozenset(member.entry.text for line in sets for group in line.groups for member in group)
+    listed = (member for line in sets for group in line.groups for member in group)
+    return frozenset(member.entry.text for member in listed if member.replaced or member.chosen)

@@ -75,7 +75,7 @@ CHECKS: tuple[Check, ...] = (
     checks.not_true_elsewhere,
     checks.really_swapped,
 )
-_TRIES = 25  # candidates a slot may drop before it stays empty
+_TRIES = 80  # candidates a slot may drop before it stays empty
 
 
 def perturb_caption(recipe: Recipe, caption: Caption, seed: int = 0) -> Perturbed:

@@ -8,7 +8,7 @@ from collections import Counter
 
 from equipoise.perturb.candidate import Candidate
 from equipoise.perturb.caption import Caption
-from equipoise.perturb.forms import noun_lemma
+from equipoise.perturb.forms import noun_lemma, verb_lemma
 from equipoise.perturb.sources.files import expand
 from equipoise.words.articles import article_for
 
@@ -62,7 +62,18 @@ def grammar(caption: Caption, candidate: Candidate) -> str | None:
         here = found(candidate.text)
         if here and (new := here - found(caption.text)):
             return f"{name}: {next(iter(new))}"
-    return _wrong_number(caption, candidate)
+    return _wrong_form(caption, candidate) or _wrong_number(caption, candidate)
+
+
+def _wrong_form(caption: Caption, candidate: Candidate) -> str | None:
+    """After "to" stands the plain verb: the tagger takes some ("to hit") for participles."""
+    edit = candidate.edit
+    if edit.op != "replace" or edit.target != "action" or edit.span is None or not edit.to:
+        return None
+    verb = edit.to.split()[0].lower()
+    if caption.text[: edit.span[0]].lower().endswith(" to ") and verb != verb_lemma(verb):
+        return f"not the plain verb: {verb}"
+    return None
 
 
 def _wrong_number(caption: Caption, candidate: Candidate) -> str | None:
@@ -74,7 +85,8 @@ def _wrong_number(caption: Caption, candidate: Candidate) -> str | None:
     if phrase is None:
         return None
     new = edit.to.lower()
-    bare = phrase.start == phrase.core and phrase.start > 0 and caption.units[phrase.start - 1].kind == "preposition"
+    before = caption.units[phrase.start - 1] if phrase.start else None
+    bare = phrase.start == phrase.core and before is not None and before.kind == "preposition" and before.word != "of"
     if bare and not caption.is_plural(phrase) and not _ARTICLES.isdisjoint(caption.words):
         return None if new in expand("@mass") else f"{new!r} wants an article"  # in bed, at bat
     if caption.units[phrase.start].word not in {"a", "an"}:

@@ -72,8 +72,9 @@ def can_be_told(caption: Caption, candidate: Candidate) -> str | None:
         return "where something comes from is not to be seen"
     if units and units[-1].word == "on" and "phone" in sets_of(old):
         return "on the phone is what somebody does"
-    if len(units) > 1 and units[-1].word == "of" and units[-2].lemma in _PARTS:
-        return f"the {units[-2].word} of one place may be that of another"
+    part = " ".join(unit.word for unit in units[-2:]).split()[-2:]
+    if part[-1:] == ["of"] and part[0] in _PARTS:
+        return f"the {part[0]} of one place may be that of another"
     return None
 
 

@@ -11,6 +11,7 @@ from equipoise.perturb.fit import is_seen_with, misfit
 from equipoise.perturb.forms import noun_lemma, verb_lemma
 from equipoise.perturb.nouns import is_animate, sets_of
 from equipoise.perturb.pairs import governor_of, pairs_at
+from equipoise.perturb.sources.files import exclusive
 
 
 def plausible(caption: Caption, candidate: Candidate) -> str | None:
@@ -63,11 +64,20 @@ def not_there_too(caption: Caption, candidate: Candidate) -> str | None:
         return f"{new!r} may be there beside {old!r}"
     if is_animate(new) or "food-piece" in sets_of(new):
         return None
+    names = _names(new)
     for other in caption.phrases:
         noun = caption.units[other.head].lemma
-        if is_seen_with(noun, new):
+        if any(is_seen_with(noun, name) or is_seen_with(noun.split()[-1], name) for name in names):
             return f"photos with {noun!r} often show {new!r} too"
     return None
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def _names(noun: str) -> frozenset[str]:
+    """The noun and what our sets do not tell from it: a pick up truck is seen where trucks are."""
+    groups = (group for line in exclusive() if line.section == "object" for group in line.groups)
+    mine = ({m.entry.text for m in group if m.replaced or m.chosen} for group in groups)
+    return frozenset((noun, noun.split()[-1])).union(*(group for group in mine if noun in group))
 
 
 def _is_listed(caption: Caption, phrase: NounPhrase) -> bool:

@@ -130,6 +130,8 @@ def _exchangeable(caption: Caption, first: NounPhrase, second: NounPhrase, whole
     between = units[first.end : second.start]
     if not between or any(unit.pos == "POS" or unit.word == "of" for unit in between):
         return False
+    if first.start and units[first.start - 1].word == "of" and second.start != second.core:
+        return False  # a couple of | some cars
     if not whole and any(
         units[here.start].word in {"a", "an"} and units[there.head].lemma in expand("@mass")
         for here, there in ((first, second), (second, first))

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from equipoise.perturb.caption import Caption, Unit
 from equipoise.perturb.fit import misfit
 from equipoise.perturb.forms import inflect
-from equipoise.perturb.pairs import Pair, qualities
+from equipoise.perturb.pairs import noun_before
 from equipoise.perturb.sources.base import Proposal
 from equipoise.perturb.sources.files import (
     SECTIONS,
@@ -40,14 +40,19 @@ class _Rule(NamedTuple):
     rank: int  # earlier lines win where several exclusive sets hold the same word
 
 
+def _key(entry: Entry) -> str:
+    """What a caption must have for the entry to begin there: the first word, of a phrase as it stands the first two."""
+    return " ".join(entry.text.split()[: 2 if entry.exact else 1])
+
+
 @functools.cache
 def _synonym_index(section: Section) -> dict[str, list[_Rule]]:
-    """First word (exact) or first word of the lemma -> the rules that may begin there."""
+    """First word, or first two of a phrase -> the rules that may begin there."""
     index: dict[str, list[_Rule]] = {}
     for rank, line in enumerate(synonyms()):
         if line.section == section:
             rule = _Rule(line.source, line.targets, line.guards, rank)
-            index.setdefault(line.source.text.split()[0], []).append(rule)
+            index.setdefault(_key(line.source), []).append(rule)
     return index
 
 
@@ -63,7 +68,7 @@ def _exclusive_index(section: Section) -> dict[str, list[_Rule]]:
             targets = tuple(m.entry for group in line.groups for m in group if m.chosen and m.entry.text not in close)
             if targets:
                 targets = tuple(dict.fromkeys(targets))
-                index.setdefault(word.text.split()[0], []).append(_Rule(word, targets, line.guards, rank))
+                index.setdefault(_key(word), []).append(_Rule(word, targets, line.guards, rank))
     return index
 
 
@@ -84,15 +89,16 @@ def _match(caption: Caption, place: int, entry: Entry, section: Section) -> Matc
             return None  # "drying" is no form of the adjective "dry"
         if unit.lemma == entry.text:
             return Match(place, place + 1, _form(caption, place, section))
+        if section != "action" or " " not in entry.text:
+            return None
         words = entry.text.split()
-        if section != "action" or unit.lemma != words[0] or len(words) == 1:
+        if unit.lemma != words[0]:
             return None
         end = _literal(units, place + 1, words[1:])
         return None if end is None else Match(place, end, unit.pos)
     if unit.word == entry.text:
         return Match(place, place + 1, "") if unit.kind in _KINDS[section] else None
-    words = entry.text.split()
-    end = _literal(units, place, words) if len(words) > 1 else None
+    end = _literal(units, place, entry.text.split()) if " " in entry.text else None
     if end is None:
         return None
     return Match(place, end, "")
@@ -214,20 +220,6 @@ def _matches(caption: Caption, section: Section, index: dict[str, list[_Rule]]) 
                     yield match, rule
 
 
-def _noun_before(caption: Caption, match: Match) -> tuple[int, Pair] | None:
-    """Where the nouns that modify the matched one begin, and the pair of the last of them with the open place."""
-    units, place = caption.units, match.start - 1
-    phrase = caption.phrase_at.get(match.start)
-    if phrase is None or phrase.head != match.end - 1 or place < phrase.core or units[place].kind != "noun":
-        return None
-    if phrase.start == phrase.core and phrase.start and units[phrase.start - 1].kind != "preposition":
-        return None  # two mallards float and drink water: no noun at all
-    pair = Pair("modifier", units[place].word, None, narrow=units[place].word not in qualities())
-    while place > phrase.core and units[place - 1].kind == "noun":
-        place -= 1
-    return units[place].start, pair
-
-
 class Lexicon:
     """The default source."""
 
@@ -256,7 +248,7 @@ class Lexicon:
         self, caption: Caption, target: Section, match: Match, rule: _Rule, exclusive_set: bool
     ) -> Iterator[Proposal]:
         start, end = caption.units[match.start].start, caption.units[match.end - 1].end
-        modifier = _noun_before(caption, match) if exclusive_set and target == "object" else None
+        modifier = noun_before(caption, match.start, match.end) if exclusive_set and target == "object" else None
         here = caption.text[start:end].lower()
         pos = "" if rule.entry.exact else match.pos
         for entry in rule.targets:
