@@ -253,3 +253,8 @@ def test_whatever_stands_around_and_no_word_is_lost(before: list[str], after: li
             sorted(w for w in t.lower().replace(",", " ,").split() if w not in {"a", "an"}) for t in (caption, text)
         ]
         assert kept[0] == kept[1]
+
+
+def test_a_headline_stays_one() -> None:
+    assert swaps("A Dog And A Cat On A Couch") == ["A Cat And A Dog On A Couch"]
+    assert swaps("A dog and a cat on a couch") == ["A cat and a dog on a couch"]

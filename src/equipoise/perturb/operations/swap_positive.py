@@ -50,7 +50,7 @@ def _swapped(caption: Caption, swap: Swap) -> Candidate:
     left_end, right_start = units[left[1] - 1].end, units[right[0]].start
     first, second = text[start:left_end], text[right_start:end]
     if left[0] == 0 and first[:1].isupper():
-        if not second.isupper() and not _keeps_capital(units[0]):
+        if not caption.is_title and not second.isupper() and not _keeps_capital(units[0]):
             first = first[:1].lower() + first[1:]
         second = second[:1].upper() + second[1:]
     between = text[left_end:right_start]
