@@ -55,8 +55,10 @@ def main() -> None:
             )
             made = f"{sum(report['edits'].values()):,}"
             if report["refined"]:
-                kept = report["refined"]["positives_after"] + report["refined"]["negatives_after"]
-                made = f"{kept:,} of {made}"
+                before, kept = (
+                    sum(report["refined"][f"{kind}_{when}"] for kind in KINDS) for when in ("before", "after")
+                )
+                made = f"{kept:,} of {before:,}"
             print(row(name, made, report["separability"]), flush=True)
             if arguments.types:
                 items = [Item.model_validate_json(line) for line in (Path(folder) / f"{name}.jsonl").open("rb")]
