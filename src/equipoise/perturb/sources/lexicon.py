@@ -185,8 +185,10 @@ def holds(guard: Guard, caption: Caption, match: Match) -> bool:
 @functools.cache
 def _names(noun: str) -> tuple[str, ...]:
     """A compound also counts as its last word (a parking lot is a lot), unless our sets know it (hot dog)."""
+    if " " not in noun:
+        return (noun,)
     known = any(member.entry.text == noun for line in exclusive() for group in line.groups for member in group)
-    return (noun,) if known or " " not in noun else (noun, noun.split()[-1])
+    return (noun,) if known else (noun, noun.split()[-1])
 
 
 def _may_stand(caption: Caption, match: Match, section: Section, guards: tuple[Guard, ...]) -> bool:
@@ -226,7 +228,11 @@ class Lexicon:
     name = "lexicon"
 
     def synonyms(self, caption: Caption, target: Section) -> Iterator[Proposal]:
-        yield from self._proposals(caption, target, _synonym_index(target))
+        yield from self._synonyms(caption, target)
+
+    @functools.lru_cache(maxsize=2 * len(SECTIONS))  # noqa: B019 - one slot after another asks for the same caption
+    def _synonyms(self, caption: Caption, target: Section) -> tuple[Proposal, ...]:
+        return tuple(self._proposals(caption, target, _synonym_index(target)))
 
     def contrasts(self, caption: Caption, target: Section) -> Iterator[Proposal]:
         """Of several sets that hold the word, the first whose guards hold is used: the lists put the best first."""
