@@ -97,6 +97,7 @@ def _kind(token: Token, word: str) -> Kind:
     return "other"
 
 
+_LETTER = re.compile("[a-zA-Z]")
 LONGEST = 2000  # characters; what is longer is no caption, and would take minutes to read
 
 
@@ -106,6 +107,8 @@ def unusable(text: str) -> str | None:
         return "empty"
     if len(text) > LONGEST:
         return f"{len(text)} characters, more than {LONGEST}"
+    if text.isascii() and text.isprintable() and _LETTER.search(text):
+        return None  # nearly every caption, without looking at each letter
     if any(unicodedata.category(letter) == "Cc" and not letter.isspace() for letter in text):
         return "holds control characters"
     letters = sum(letter.isalpha() for letter in text)

@@ -67,14 +67,20 @@ def is_garment(noun: str) -> bool:
     return noun in expand("@garment") or last in expand("@garment") or last in _WORN_TOO
 
 
-@functools.lru_cache(maxsize=1 << 16)
 def sets_of(noun: str) -> frozenset[str]:
     """Names of the object sets that hold the noun."""
-    return frozenset(
-        line.name
-        for line in exclusive()
-        if line.section == "object" and any(member.entry.text == noun for group in line.groups for member in group)
-    )
+    return _sets().get(noun, frozenset())
+
+
+@functools.cache
+def _sets() -> dict[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    for line in exclusive():
+        if line.section == "object":
+            for group in line.groups:
+                for member in group:
+                    found.setdefault(member.entry.text, set()).add(line.name)
+    return {noun: frozenset(names) for noun, names in found.items()}
 
 
 @functools.lru_cache(maxsize=1 << 16)

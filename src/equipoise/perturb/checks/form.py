@@ -36,8 +36,13 @@ def changed(caption: Caption, candidate: Candidate) -> str | None:
 
 def small_edit(caption: Caption, candidate: Candidate) -> str | None:
     """A swap keeps the words; any other edit exchanges a few."""
+    edit = candidate.edit
+    if edit.op == "replace" and edit.source and edit.to and edit.source.count(" ") + edit.to.count(" ") + 2 <= _MOST:
+        grown = len(candidate.text) - len(caption.text)
+        if abs(grown - len(edit.to) + len(edit.source)) <= 1:  # what the edit says and no more; an article may differ
+            return None
     before, after = _plain_words(caption.text), _plain_words(candidate.text)
-    if candidate.edit.op in {"swap", "shuffle"}:
+    if edit.op in {"swap", "shuffle"}:
         return None if before == after else "the swap changed the words"
     if len(before) == len(after) and sum(map(str.__ne__, before, after)) <= _MOST:
         return None
@@ -55,12 +60,12 @@ def grammar(caption: Caption, candidate: Candidate) -> str | None:
     """Only what the edit broke counts: captions come with mistakes of their own."""
     for name, found in (
         ("wrong article", _wrong_articles),
-        ("doubled word", lambda text: Counter(m[0].lower() for m in _DOUBLED.finditer(text))),
-        ("broken phrase", lambda text: Counter(m[0].lower() for m in _BROKEN.finditer(text))),
+        ("doubled word", lambda text: [m[0].lower() for m in _DOUBLED.finditer(text)]),
+        ("broken phrase", lambda text: [m[0].lower() for m in _BROKEN.finditer(text)]),
         ("article before a plural", _articles_before_plurals),
     ):
         here = found(candidate.text)
-        if here and (new := here - found(caption.text)):
+        if here and (new := Counter(here) - Counter(found(caption.text))):
             return f"{name}: {next(iter(new))}"
     return _wrong_form(caption, candidate) or _wrong_number(caption, candidate)
 
@@ -104,13 +109,13 @@ _BY_THE_GLASS = frozenset("beer coffee soda salad".split())
 _article_for = functools.lru_cache(maxsize=4096)(article_for)
 
 
-def _wrong_articles(text: str) -> Counter[str]:
-    found: Counter[str] = Counter()
-    for match in _ARTICLE.finditer(text):
-        if match[1].lower() != _article_for(match[2]) and match[2].lower() not in {"and", "is", "on", "in", "of"}:
-            found[match[0].lower()] += 1
-    return found
+def _wrong_articles(text: str) -> list[str]:
+    return [
+        match[0].lower()
+        for match in _ARTICLE.finditer(text)
+        if match[1].lower() != _article_for(match[2]) and match[2].lower() not in {"and", "is", "on", "in", "of"}
+    ]
 
 
-def _articles_before_plurals(text: str) -> Counter[str]:
-    return Counter(m[0].lower() for m in _PLURAL_AFTER_A.finditer(text) if m[1] is None or len(m[1]) <= 4)
+def _articles_before_plurals(text: str) -> list[str]:
+    return [m[0].lower() for m in _PLURAL_AFTER_A.finditer(text) if m[1] is None or len(m[1]) <= 4]

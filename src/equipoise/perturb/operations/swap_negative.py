@@ -81,7 +81,7 @@ def _actors(caption: Caption, phrases: list[NounPhrase]) -> list[tuple[NounPhras
     ]
 
 
-_STRICT = 4.0  # two words at once are new where they stand
+_STRICT = 2.0  # two words at once are new where they stand
 _PRONOUNS = frozenset("he she his her him hers it its they their them who whose each other another both one".split())
 
 

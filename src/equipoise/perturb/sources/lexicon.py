@@ -38,6 +38,12 @@ class _Rule(NamedTuple):
     targets: tuple[Entry, ...]
     guards: tuple[Guard, ...]
     rank: int  # earlier lines win where several exclusive sets hold the same word
+    mod: bool  # also where the noun only modifies another
+
+
+def _rule(entry: Entry, targets: tuple[Entry, ...], guards: tuple[Guard, ...], rank: int) -> _Rule:
+    asked = tuple(guard for guard in guards if guard.name != "mod")
+    return _Rule(entry, targets, asked, rank, len(asked) < len(guards))
 
 
 def _key(entry: Entry) -> str:
@@ -51,7 +57,7 @@ def _synonym_index(section: Section) -> dict[str, list[_Rule]]:
     index: dict[str, list[_Rule]] = {}
     for rank, line in enumerate(synonyms()):
         if line.section == section:
-            rule = _Rule(line.source, line.targets, line.guards, rank)
+            rule = _rule(line.source, line.targets, line.guards, rank)
             index.setdefault(_key(line.source), []).append(rule)
     return index
 
@@ -68,7 +74,7 @@ def _exclusive_index(section: Section) -> dict[str, list[_Rule]]:
             targets = tuple(m.entry for group in line.groups for m in group if m.chosen and m.entry.text not in close)
             if targets:
                 targets = tuple(dict.fromkeys(targets))
-                index.setdefault(_key(word), []).append(_Rule(word, targets, line.guards, rank))
+                index.setdefault(_key(word), []).append(_rule(word, targets, line.guards, rank))
     return index
 
 
@@ -179,7 +185,7 @@ def holds(guard: Guard, caption: Caption, match: Match) -> bool:
         phrase = caption.phrase_at.get(match.end)
         verb = units[phrase.end] if phrase is not None and phrase.end < len(units) else None
         return verb is not None and (verb.kind == "be" or verb.pos in {"VBZ", "VBP"})
-    return name == "mod"  # not `never`
+    return False  # never
 
 
 @functools.cache
@@ -191,9 +197,9 @@ def _names(noun: str) -> tuple[str, ...]:
     return (noun,) if known else (noun, noun.split()[-1])
 
 
-def _may_stand(caption: Caption, match: Match, section: Section, guards: tuple[Guard, ...]) -> bool:
+def _may_stand(caption: Caption, match: Match, section: Section, rule: _Rule) -> bool:
     """Nouns that only modify another noun are left alone ("street sign"), unless the line says `mod`."""
-    mod = any(guard.name == "mod" for guard in guards)
+    mod = rule.mod
     after = caption.units[match.end] if match.end < len(caption.units) else None
     whole = section == "object" or match.end - match.start > 1  # in a zoo, but not of "in a zoo enclosure"
     if whole and after is not None and caption.units[match.end - 1].kind == "noun":
@@ -210,7 +216,7 @@ def _may_stand(caption: Caption, match: Match, section: Section, guards: tuple[G
         phrase = caption.phrase_at.get(match.start)
         if phrase is None or phrase.head == match.start:
             return False
-    return all(holds(guard, caption, match) for guard in guards)
+    return all(holds(guard, caption, match) for guard in rule.guards)
 
 
 def _matches(caption: Caption, section: Section, index: dict[str, list[_Rule]]) -> Iterator[tuple[Match, _Rule]]:
@@ -218,7 +224,7 @@ def _matches(caption: Caption, section: Section, index: dict[str, list[_Rule]]) 
         for key in keys:
             for rule in index.get(key, ()):
                 match = _match(caption, place, rule.entry, section)
-                if match is not None and _may_stand(caption, match, section, rule.guards):
+                if match is not None and _may_stand(caption, match, section, rule):
                     yield match, rule
 
 
