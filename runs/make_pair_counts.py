@@ -2,42 +2,26 @@
 
     python runs/make_pair_counts.py ../shared/data
 
-Reads Flickr8k's captions, COCO's (CC BY 4.0) and those of NegCLIP's file (COCO's too); writes
-src/equipoise/perturb/data/pairs.json.gz, which holds counts alone.
+Reads the captions that may be learned from (caption_halves.py); writes src/equipoise/perturb/data/pairs.json.gz, which
+holds counts alone. Run it again when the tagger or the compounds change.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
 import gzip
 import json
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
+
+from caption_halves import learning
 
 from equipoise.perturb.caption import Caption
 from equipoise.perturb.pairs import RELATIONS, pairs_at
 from equipoise.perturb.sources.files import exclusive
 
 OUT = Path(__file__).resolve().parents[1] / "src" / "equipoise" / "perturb" / "data" / "pairs.json.gz"
-
-
 OFTEN, IMAGES = 0.025, 20  # nouns named together in so large a share of the images of the first, of so many at least
-
-
-def images(shared: Path) -> Iterator[list[str]]:
-    """The captions of each image."""
-    for record in json.loads((shared / "coco" / "karpathy_test_first_half.json").read_text(encoding="utf-8")):
-        yield record["caption"]
-    flickr: dict[str, list[str]] = {}
-    for line in (shared / "flickr8k" / "captions.tsv").read_text(encoding="utf-8").splitlines():
-        name, text = line.split("\t")
-        flickr.setdefault(name.partition("#")[0], []).append(text)
-    yield from flickr.values()
-    with (shared / "negclip" / "valid_neg_clip.tsv").open(encoding="utf-8", newline="") as handle:
-        for row in csv.DictReader(handle, delimiter="\t"):
-            yield [row["title"]]
 
 
 def pairs_of(caption: Caption) -> set[tuple[str, str, str]]:
@@ -54,7 +38,7 @@ def main() -> None:
     counted: dict[str, dict[str, Counter[str]]] = {relation: {} for relation in RELATIONS}
     shown: Counter[str] = Counter()
     together: dict[str, Counter[str]] = {}
-    for listed in images(parser.parse_args().shared):
+    for _, listed in learning(parser.parse_args().shared):
         nouns = set()
         for caption in map(Caption, dict.fromkeys(text.strip() for text in listed)):
             nouns |= {unit.lemma for unit in caption.units if unit.kind == "noun"}

@@ -57,11 +57,15 @@ MAY_BE_TRUE = [
     ("A pitcher throwing the ball", ["holding the ball"]),
     ("A bird sitting on a branch", ["standing on a branch"]),
     ("A woman standing next to another lady", ["another man", "another guy"]),
+    ("A giraffe in a field with another in the background", ["foreground"]),
+    ("A man flying a kite with a little boy", ["boy flying a kite with a man"]),
     ("A plate with meat, carrots and a roll", ["onion", "potato", "mushroom"]),
     ("Leaves are falling from trees", ["hanging from"]),
 ]
 
 NO_ENGLISH = [
+    ("A red two level city bus on a street", ["two truck", "two van", "two car"]),
+    ("A room with blue sky and cloud painted walls", ["climbed", "photographed"]),
     ("Two zebras standing in a field", ["in a beach"]),
     ("A giraffe in the tall grass", ["tall water", "tall snow"]),
     ("A church with a massively tall tower", ["massively low", "massively short"]),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import re
+import sys
+from typing import Any
 
 from equipoise.words.articles import article_for
 
@@ -18,6 +20,27 @@ _NOUN_LEMMAS = {
     "dice": "dice", "canvas": "canvas", "lens": "lens", "trousers": "trousers", "goggles": "goggles",
     "utensils": "utensil", "eyeglasses": "eyeglasses", "pliers": "pliers",
 }  # fmt: skip
+
+
+class _WithoutSpacy:
+    """Makes `import spacy` fail."""
+
+    @staticmethod
+    def find_spec(name: str, path: object = None, target: object = None) -> None:
+        if name == "spacy":
+            raise ImportError(name)
+
+
+@functools.cache
+def _dictionary() -> Any:
+    """lemminflect. Where spaCy is installed it imports that too, and with it torch, for a hook that is not used here:
+    300 MB and three seconds a worker."""
+    sys.meta_path.insert(0, _WithoutSpacy)
+    try:
+        import lemminflect
+    finally:
+        sys.meta_path.remove(_WithoutSpacy)
+    return lemminflect
 
 
 @functools.lru_cache(maxsize=1 << 16)
@@ -46,9 +69,7 @@ def verb_lemma(word: str) -> str:
 
 
 def _lemma(word: str, upos: str) -> str:
-    import lemminflect
-
-    found: tuple[str, ...] = lemminflect.getLemma(word, upos=upos)
+    found: tuple[str, ...] = _dictionary().getLemma(word, upos=upos)
     return found[0] if found else ""
 
 
@@ -69,11 +90,9 @@ def plural(word: str) -> str:
         return _IRREGULAR_PLURAL[word]
     if word in {"sheep", "deer", "fish", "aircraft", "moose", "bison", "elk", "broccoli", "people", "cattle"}:
         return word
-    import lemminflect
-
     if "-" in word and word.split("-")[-1] in {"up"}:
         return word + "s"
-    found: tuple[str, ...] = lemminflect.getInflection(word, tag="NNS")
+    found: tuple[str, ...] = _dictionary().getInflection(word, tag="NNS")
     regular = [form for form in found if form.endswith("s")]
     if word in {"man", "woman", "foot", "tooth", "mouse", "goose", "ox", "policeman", "fireman"} or not regular:
         return found[0] if found else word + "s"
@@ -85,9 +104,7 @@ def _verb_form(word: str, pos: str) -> str:
         return {"VBG": "being", "VBZ": "is", "VBD": "was", "VBN": "been"}[pos]
     if word == "lie":
         return {"VBG": "lying", "VBZ": "lies", "VBD": "lay", "VBN": "lain"}[pos]
-    import lemminflect
-
-    found: tuple[str, ...] = lemminflect.getInflection(word, tag=pos)
+    found: tuple[str, ...] = _dictionary().getInflection(word, tag=pos)
     return found[0] if found else word
 
 

@@ -48,7 +48,7 @@ def pairs_at(caption: Caption, start: int, end: int) -> Iterator[Pair]:
     elif phrase is not None and phrase.core <= start and kind != "verb":
         yield from _of_modifier(caption, start, end, phrase)
     elif phrase is not None and phrase.core <= start:
-        yield Pair("modifier", None, caption.units[phrase.head].lemma)
+        yield Pair("modifier", None, caption.units[phrase.head].lemma, narrow=True)  # painted walls, not climbed ones
     elif kind == "verb":
         yield from _of_verb(caption, start, end)
     elif kind == "preposition":
@@ -182,6 +182,8 @@ def noun_before(caption: Caption, start: int, end: int) -> tuple[int, Pair] | No
     pair = Pair("modifier", units[place].word, None, narrow=units[place].word not in qualities())
     while place > phrase.core and units[place - 1].kind == "noun":
         place -= 1
+    if units[place - 1].kind == "number" and place > phrase.core:
+        return None  # a red two level city bus
     return units[place].start, pair
 
 

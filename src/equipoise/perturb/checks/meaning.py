@@ -58,6 +58,8 @@ def can_be_told(caption: Caption, candidate: Candidate) -> str | None:
         return "what is changed is negated"
     if before[-1:] == ["or"] or _words(caption.text[end:])[:1] == ["or"] or " or " in f" {edit.source} ":
         return "the caption leaves open which it is"
+    if edit.target == "relation" and before[-1:] in (["another"], ["other"]):
+        return "one of two is in front, the other behind"
     if edit.op != "replace" or edit.target != "object" or not edit.source:
         return None
     old = _lemma(edit.source, "object").split()[-1]

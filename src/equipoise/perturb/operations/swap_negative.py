@@ -77,6 +77,7 @@ def _actors(caption: Caption, phrases: list[NounPhrase]) -> list[tuple[NounPhras
         if is_plausible_pair(caption, a, b)
         and is_animate(caption.units[a.head].lemma)
         and caption.units[a.end].kind in {"verb", "be", "preposition"}
+        and caption.units[b.start - 1].word not in _SYMMETRIC  # a man flying a kite with a boy: both do
         and not is_animate(caption.units[phrases[place + 1].head].lemma)
     ]
 
