@@ -64,6 +64,9 @@ MAY_BE_TRUE = [
 ]
 
 NO_ENGLISH = [
+    ("A player swinging a bat at home plate", ["home mug", "home bottle"]),
+    ("A sign near a large, three story building", ["three tents", "three towers"]),
+    ("A very large bear", ["very miniature", "very giant"]),
     ("A red two level city bus on a street", ["two truck", "two van", "two car"]),
     ("A room with blue sky and cloud painted walls", ["climbed", "photographed"]),
     ("Two zebras standing in a field", ["in a beach"]),

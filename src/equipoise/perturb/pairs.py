@@ -182,7 +182,7 @@ def noun_before(caption: Caption, start: int, end: int) -> tuple[int, Pair] | No
     pair = Pair("modifier", units[place].word, None, narrow=units[place].word not in qualities())
     while place > phrase.core and units[place - 1].kind == "noun":
         place -= 1
-    if units[place - 1].kind == "number" and place > phrase.core:
+    if place and units[place - 1].kind == "number" and units[phrase.head].pos == "NN":
         return None  # a red two level city bus
     return units[place].start, pair
 

@@ -18,7 +18,8 @@ _ARTICLE = re.compile(r"\b(an?)\s+([\w'’-]+)", re.IGNORECASE)
 _DOUBLED = re.compile(r"\b(\w+)\s+\1\b", re.IGNORECASE)
 _BROKEN = re.compile(
     r"\b(?:a|an|the)\s+(?:a|an|the|some)\b|\bwithin (?:front|between|the background|middle)\b|\bof of\b|\bto to\b"
-    r"|\b(?:two|three|four|five|six|several|many)\s+(?:a|an|the)\b",
+    r"|\b(?:two|three|four|five|six|several|many)\s+(?:a|an|the)\b"
+    r"|\bvery (?:giant|gigantic|miniature|huge|enormous|massive|overcast|wooden|dead|empty)\b",
     re.IGNORECASE,
 )
 _PLURAL_AFTER_A = re.compile(
