@@ -13,6 +13,7 @@ from equipoise.perturb.sources.files import expand
 from equipoise.words.articles import article_for
 
 _WORD = re.compile(r"[\w'’-]+")
+_NEAR = 30  # characters on either side of an edit: three words or more
 _MOST = 6  # words that may come or go
 _ARTICLE = re.compile(r"\b(an?)\s+([\w'’-]+)", re.IGNORECASE)
 _DOUBLED = re.compile(r"\b(\w+)\s+\1\b", re.IGNORECASE)
@@ -59,16 +60,26 @@ def _plain_words(text: str) -> list[str]:
 
 def grammar(caption: Caption, candidate: Candidate) -> str | None:
     """Only what the edit broke counts: captions come with mistakes of their own."""
+    before, after = _around_edit(caption, candidate)
     for name, found in (
         ("wrong article", _wrong_articles),
         ("doubled word", lambda text: [m[0].lower() for m in _DOUBLED.finditer(text)]),
         ("broken phrase", lambda text: [m[0].lower() for m in _BROKEN.finditer(text)]),
         ("article before a plural", _articles_before_plurals),
     ):
-        here = found(candidate.text)
-        if here and (new := Counter(here) - Counter(found(caption.text))):
+        here = found(after)
+        if here and (new := Counter(here) - Counter(found(before))):
             return f"{name}: {next(iter(new))}"
     return _wrong_form(caption, candidate) or _wrong_number(caption, candidate)
+
+
+def _around_edit(caption: Caption, candidate: Candidate) -> tuple[str, str]:
+    """Both texts from a few words before a replacement to a few after it; what is further away cannot have changed."""
+    span = candidate.edit.span
+    if candidate.edit.op != "replace" or span is None:
+        return caption.text, candidate.text
+    first, last = max(0, span[0] - _NEAR), span[1] + _NEAR
+    return caption.text[first:last], candidate.text[first : last + len(candidate.text) - len(caption.text)]
 
 
 def _wrong_form(caption: Caption, candidate: Candidate) -> str | None:

@@ -39,11 +39,12 @@ class _Rule(NamedTuple):
     guards: tuple[Guard, ...]
     rank: int  # earlier lines win where several exclusive sets hold the same word
     mod: bool  # also where the noun only modifies another
+    section: Section
 
 
-def _rule(entry: Entry, targets: tuple[Entry, ...], guards: tuple[Guard, ...], rank: int) -> _Rule:
+def _rule(entry: Entry, targets: tuple[Entry, ...], guards: tuple[Guard, ...], rank: int, section: Section) -> _Rule:
     asked = tuple(guard for guard in guards if guard.name != "mod")
-    return _Rule(entry, targets, asked, rank, len(asked) < len(guards))
+    return _Rule(entry, targets, asked, rank, len(asked) < len(guards), section)
 
 
 def _key(entry: Entry) -> str:
@@ -51,30 +52,29 @@ def _key(entry: Entry) -> str:
     return " ".join(entry.text.split()[: 2 if entry.exact else 1])
 
 
+Index = dict[str, list[_Rule]]  # first word, or first two of a phrase -> the rules of all sections that may begin there
+
+
 @functools.cache
-def _synonym_index(section: Section) -> dict[str, list[_Rule]]:
-    """First word, or first two of a phrase -> the rules that may begin there."""
-    index: dict[str, list[_Rule]] = {}
+def _synonym_index() -> Index:
+    index: Index = {}
     for rank, line in enumerate(synonyms()):
-        if line.section == section:
-            rule = _rule(line.source, line.targets, line.guards, rank)
-            index.setdefault(_key(line.source), []).append(rule)
+        rule = _rule(line.source, line.targets, line.guards, rank, line.section)
+        index.setdefault(_key(line.source), []).append(rule)
     return index
 
 
 @functools.cache
-def _exclusive_index(section: Section) -> dict[str, list[_Rule]]:
-    index: dict[str, list[_Rule]] = {}
+def _exclusive_index() -> Index:
+    index: Index = {}
     for rank, line in enumerate(exclusive()):
-        if line.section != section:
-            continue
         for word in dict.fromkeys(m.entry for group in line.groups for m in group if m.replaced):
             mine = [group for group in line.groups if any(m.entry == word for m in group)]
             close = {m.entry.text for group in mine for m in group}
             targets = tuple(m.entry for group in line.groups for m in group if m.chosen and m.entry.text not in close)
             if targets:
-                targets = tuple(dict.fromkeys(targets))
-                index.setdefault(_key(word), []).append(_rule(word, targets, line.guards, rank))
+                rule = _rule(word, tuple(dict.fromkeys(targets)), line.guards, rank, line.section)
+                index.setdefault(_key(word), []).append(rule)
     return index
 
 
@@ -219,13 +219,30 @@ def _may_stand(caption: Caption, match: Match, section: Section, rule: _Rule) ->
     return all(holds(guard, caption, match) for guard in rule.guards)
 
 
-def _matches(caption: Caption, section: Section, index: dict[str, list[_Rule]]) -> Iterator[tuple[Match, _Rule]]:
+Matches = dict[Section, list[tuple[Match, _Rule]]]
+
+
+def _matches(caption: Caption, index: Index) -> Matches:
+    """What of the index stands in the caption, by section."""
+    found: Matches = {section: [] for section in SECTIONS}
     for place, keys in caption.keys:
         for key in keys:
             for rule in index.get(key, ()):
-                match = _match(caption, place, rule.entry, section)
-                if match is not None and _may_stand(caption, match, section, rule):
-                    yield match, rule
+                match = _match(caption, place, rule.entry, rule.section)
+                if match is not None and _may_stand(caption, match, rule.section, rule):
+                    found[rule.section].append((match, rule))
+    return found
+
+
+# One slot of a recipe after another asks for the same caption.
+@functools.lru_cache(maxsize=2)
+def _synonyms_of(caption: Caption) -> Matches:
+    return _matches(caption, _synonym_index())
+
+
+@functools.lru_cache(maxsize=2)
+def _contrasts_of(caption: Caption) -> Matches:
+    return _matches(caption, _exclusive_index())
 
 
 class Lexicon:
@@ -234,16 +251,13 @@ class Lexicon:
     name = "lexicon"
 
     def synonyms(self, caption: Caption, target: Section) -> Iterator[Proposal]:
-        yield from self._synonyms(caption, target)
-
-    @functools.lru_cache(maxsize=2 * len(SECTIONS))  # noqa: B019 - one slot after another asks for the same caption
-    def _synonyms(self, caption: Caption, target: Section) -> tuple[Proposal, ...]:
-        return tuple(self._proposals(caption, target, _synonym_index(target)))
+        for match, rule in _synonyms_of(caption)[target]:
+            yield from self._written(caption, target, match, rule, False)
 
     def contrasts(self, caption: Caption, target: Section) -> Iterator[Proposal]:
         """Of several sets that hold the word, the first whose guards hold is used: the lists put the best first."""
         best: dict[tuple[int, int], int] = {}
-        found = list(_matches(caption, target, _exclusive_index(target)))
+        found = _contrasts_of(caption)[target]
         for match, rule in found:
             key = (match.start, match.end)
             best[key] = min(best.get(key, rule.rank), rule.rank)
@@ -251,10 +265,6 @@ class Lexicon:
         for match, rule in found:
             if best[match.start, match.end] == rule.rank and longest[match.start] == match.end:
                 yield from self._written(caption, target, match, rule, True)
-
-    def _proposals(self, caption: Caption, target: Section, index: dict[str, list[_Rule]]) -> Iterator[Proposal]:
-        for match, rule in _matches(caption, target, index):
-            yield from self._written(caption, target, match, rule, False)
 
     def _written(
         self, caption: Caption, target: Section, match: Match, rule: _Rule, exclusive_set: bool
