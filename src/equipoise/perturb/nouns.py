@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from equipoise.perturb.sources.files import exclusive, expand
+from equipoise.perturb.sources.files import exclusive, members
 from equipoise.perturb.sources.wordnet import VISIBLE, WordNet
 
 _ANIMAL, _ARTIFACT, _FOOD, _PERSON, _PLANT = 5, 6, 13, 18, 20
@@ -28,7 +28,7 @@ def is_animate(noun: str) -> bool:
     last = noun.split()[-1]
     if noun in _NOT_ALIVE:
         return False
-    if noun in _ALIVE or noun in expand("@animate") or last in expand("@person"):
+    if noun in _ALIVE or noun in members("@animate") or last in members("@person"):
         return True
     senses = [_WORDNET.data.synsets[synset].lexfile for synset, _ in _WORDNET.senses(noun, "n")]
     if not senses:  # a baby giraffe; but our sets know that a stuffed bear is none
@@ -40,7 +40,7 @@ def is_animate(noun: str) -> bool:
 
 @functools.lru_cache(maxsize=1 << 16)
 def is_person(noun: str) -> bool:
-    return noun in expand("@person") or noun.split()[-1] in expand("@person") or _WORDNET.lexfile(noun) == _PERSON
+    return noun in members("@person") or noun.split()[-1] in members("@person") or _WORDNET.lexfile(noun) == _PERSON
 
 
 @functools.lru_cache(maxsize=1 << 16)
@@ -64,7 +64,7 @@ def is_thing(noun: str) -> bool:
 @functools.lru_cache(maxsize=1 << 16)
 def is_garment(noun: str) -> bool:
     last = noun.split()[-1]
-    return noun in expand("@garment") or last in expand("@garment") or last in _WORN_TOO
+    return noun in members("@garment") or last in members("@garment") or last in _WORN_TOO
 
 
 def sets_of(noun: str) -> frozenset[str]:

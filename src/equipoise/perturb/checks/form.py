@@ -9,7 +9,7 @@ from collections import Counter
 from equipoise.perturb.candidate import Candidate
 from equipoise.perturb.caption import Caption
 from equipoise.perturb.forms import noun_lemma, verb_lemma
-from equipoise.perturb.sources.files import expand
+from equipoise.perturb.sources.files import members
 from equipoise.words.articles import article_for
 
 _WORD = re.compile(r"[\w'’-]+")
@@ -105,10 +105,10 @@ def _wrong_number(caption: Caption, candidate: Candidate) -> str | None:
     before = caption.units[phrase.start - 1] if phrase.start else None
     bare = phrase.start == phrase.core and before is not None and before.kind == "preposition" and before.word != "of"
     if bare and not caption.is_plural(phrase) and not _ARTICLES.isdisjoint(caption.words):
-        return None if new in expand("@mass") else f"{new!r} wants an article"  # in bed, at bat
+        return None if new in members("@mass") else f"{new!r} wants an article"  # in bed, at bat
     if caption.units[phrase.start].word not in {"a", "an"}:
         return None
-    if new in expand("@mass") and new not in _BY_THE_GLASS:
+    if new in members("@mass") and new not in _BY_THE_GLASS:
         return f"{new!r} cannot be counted"
     last = new.split()[-1]
     if last != noun_lemma(last) and caption.units[phrase.start + 1 : phrase.end] == (caption.units[phrase.head],):

@@ -18,7 +18,7 @@ from equipoise.perturb.forms import like
 from equipoise.perturb.nouns import is_animate, is_person, is_thing, same_sort, sets_of
 from equipoise.perturb.pairs import pairs_at
 from equipoise.perturb.sources.base import Source
-from equipoise.perturb.sources.files import expand
+from equipoise.perturb.sources.files import members
 from equipoise.words.articles import article_for
 
 _SYMMETRIC = frozenset("near beside with by alongside and or among against".split()) | frozenset(
@@ -134,7 +134,7 @@ def _exchangeable(caption: Caption, first: NounPhrase, second: NounPhrase, whole
     if first.start and units[first.start - 1].word == "of" and second.start != second.core:
         return False  # a couple of | some cars
     if not whole and any(
-        units[here.start].word in {"a", "an"} and units[there.head].lemma in expand("@mass")
+        units[here.start].word in {"a", "an"} and units[there.head].lemma in members("@mass")
         for here, there in ((first, second), (second, first))
     ):
         return False  # a winter luggage

@@ -161,6 +161,12 @@ def expand(word: str) -> tuple[str, ...]:
 
 
 @functools.cache
+def members(name: str) -> frozenset[str]:
+    """A whole set, for asking whether it holds a word."""
+    return frozenset(expand(name))
+
+
+@functools.cache
 def _named() -> tuple[dict[str, list[str]], dict[str, list[str]]]:
     """(the unions that `@name = ...` lines define, the words of each set)."""
     unions: dict[str, list[str]] = {}

@@ -18,7 +18,7 @@ from equipoise.perturb.sources.files import (
     Section,
     count,
     exclusive,
-    expand,
+    members,
     synonyms,
 )
 
@@ -128,7 +128,7 @@ def _form(caption: Caption, place: int, section: Section) -> str:
     unit = caption.units[place]
     if section == "object" or unit.kind == "noun":
         phrase = caption.phrase_at.get(place)
-        if unit.word == unit.lemma and unit.lemma in expand("@mass"):
+        if unit.word == unit.lemma and unit.lemma in members("@mass"):
             return "NN"  # some broccoli
         if unit.word != unit.lemma and unit.word.endswith("s"):
             return "NNS"  # whatever the tagger thinks of "Donuts" at the head of a caption
@@ -178,7 +178,7 @@ def holds(guard: Guard, caption: Caption, match: Match) -> bool:
         phrase = caption.phrases[0] if caption.phrases else None
         return phrase is not None and phrase.end == match.start and not caption.is_plural(phrase)
     if name == "nobody":
-        animate = expand("@animate")
+        animate = members("@animate")
         named = (caption.head_lemma(phrase) for phrase in caption.phrases if phrase.end <= match.start)
         return not any(noun in animate for noun in named)
     if name == "clause":
@@ -273,13 +273,27 @@ class Lexicon:
         modifier = noun_before(caption, match.start, match.end) if exclusive_set and target == "object" else None
         here = caption.text[start:end].lower()
         pos = "" if rule.entry.exact else match.pos
-        for entry in rule.targets:
-            to = inflect(entry.text, pos)
-            if to != here and not (pos == "NNS" and entry.text in expand("@mass")):
+        for text, to, weight in _forms(rule, pos, exclusive_set):
+            if to != here:
                 first = start
-                if modifier is not None and misfit(modifier[1], entry.text):
+                if modifier is not None and misfit(modifier[1], text):
                     first = modifier[0]  # a commuter plane becomes a helicopter, not a commuter helicopter
-                yield Proposal(first, end, to, target, self.name, float(count(to)))
+                yield Proposal(first, end, to, target, self.name, weight)
+
+
+_KNOWN: dict[tuple[bool, int, str, str], list[tuple[str, str, float]]] = {}
+
+
+def _forms(rule: _Rule, pos: str, exclusive_set: bool) -> list[tuple[str, str, float]]:
+    """The targets of a rule: as listed, in the form `pos`, and how common; worked out once, for they come again."""
+    key = exclusive_set, rule.rank, rule.entry.text, pos
+    if key not in _KNOWN:
+        _KNOWN[key] = [
+            (entry.text, to := inflect(entry.text, pos), float(count(to)))
+            for entry in rule.targets
+            if not (pos == "NNS" and entry.text in members("@mass"))
+        ]
+    return _KNOWN[key]
 
 
 __all__ = ["SECTIONS", "Lexicon"]
