@@ -200,14 +200,21 @@ def _run_pool(
 @contextlib.contextmanager
 def _interrupts_for_us() -> Iterator[None]:
     """A process that is started meanwhile never sees Ctrl-C; for this one it waits until the end."""
-    if not hasattr(signal, "pthread_sigmask"):  # Windows
+    if not hasattr(signal, "pthread_sigmask") or threading.current_thread() is not threading.main_thread():  # Windows
         yield
         return
+    held: list[int] = []
+    # Blocked, so that the new process begins that way; and only noted, because another thread of ours may still take
+    # the signal (the progress bar's), and a process that was started by half would complain on the terminal.
+    handler = signal.signal(signal.SIGINT, lambda number, _: held.append(number))
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.signal(signal.SIGINT, handler)
+    if held:
+        raise KeyboardInterrupt
 
 
 def _start_worker(end: Connection) -> None:
