@@ -58,12 +58,14 @@ MAY_BE_TRUE = [
     ("A bird sitting on a branch", ["standing on a branch"]),
     ("A woman standing next to another lady", ["another man", "another guy"]),
     ("A giraffe in a field with another in the background", ["foreground"]),
+    ("A bowl of green grapes", ["white grapes"]),
     ("A man flying a kite with a little boy", ["boy flying a kite with a man"]),
     ("A plate with meat, carrots and a roll", ["onion", "potato", "mushroom"]),
     ("Leaves are falling from trees", ["hanging from"]),
 ]
 
 NO_ENGLISH = [
+    ("A person cutting some white cake", ["some white taco", "some white sandwich"]),
     ("A player swinging a bat at home plate", ["home mug", "home bottle"]),
     ("A sign near a large, three story building", ["three tents", "three towers"]),
     ("A very large bear", ["very miniature", "very giant"]),

@@ -106,6 +106,8 @@ def _wrong_number(caption: Caption, candidate: Candidate) -> str | None:
     bare = phrase.start == phrase.core and before is not None and before.kind == "preposition" and before.word != "of"
     if bare and not caption.is_plural(phrase) and not _ARTICLES.isdisjoint(caption.words):
         return None if new in members("@mass") else f"{new!r} wants an article"  # in bed, at bat
+    if caption.units[phrase.start].word == "some" and not caption.is_plural(phrase):
+        return None if new in members("@mass") else f"{new!r} wants a plural"  # some cake, not some taco
     if caption.units[phrase.start].word not in {"a", "an"}:
         return None
     if new in members("@mass") and new not in _BY_THE_GLASS:
