@@ -68,6 +68,19 @@ def verb_lemma(word: str) -> str:
     return _lemma(word, "VERB") or word
 
 
+@functools.lru_cache(maxsize=1 << 16)
+def lemma_of(phrase: str, target: str | None) -> str:
+    """A word or phrase of an edit in its plain form: the last word of an object, the first of an action."""
+    phrase = phrase.lower()
+    if target == "action":
+        first, *rest = phrase.split()
+        return " ".join([verb_lemma(first), *rest])
+    if target == "object":
+        *rest, last = phrase.split()
+        return " ".join([*rest, noun_lemma(last)])
+    return phrase
+
+
 def _lemma(word: str, upos: str) -> str:
     found: tuple[str, ...] = _dictionary().getLemma(word, upos=upos)
     return found[0] if found else ""

@@ -7,7 +7,7 @@ import re
 
 from equipoise.perturb.candidate import Candidate
 from equipoise.perturb.caption import Caption
-from equipoise.perturb.forms import noun_lemma, verb_lemma
+from equipoise.perturb.forms import lemma_of
 from equipoise.perturb.nouns import sets_of
 from equipoise.perturb.sources.files import exclusive, synonyms
 from equipoise.perturb.sources.wordnet import Letter, WordNet
@@ -23,7 +23,7 @@ def shares_sense(caption: Caption, candidate: Candidate) -> str | None:
     if candidate.kind != "positive" or edit.op != "replace" or edit.by == "lexicon":
         return None
     letter = _LETTERS.get(edit.target or "")
-    first, second = _lemma(edit.source or "", edit.target), _lemma(edit.to or "", edit.target)
+    first, second = lemma_of(edit.source or "", edit.target), lemma_of(edit.to or "", edit.target)
     if letter is None or second in _synonyms(first):
         return None
     return None if _WORDNET.related(first, second, letter) else f"{edit.to!r} shares no sense with {edit.source!r}"
@@ -34,7 +34,7 @@ def not_true_already(caption: Caption, candidate: Candidate) -> str | None:
     edit = candidate.edit
     if candidate.kind != "negative" or edit.op != "replace" or not edit.source or not edit.to:
         return None
-    first, second = _lemma(edit.source, edit.target), _lemma(edit.to, edit.target)
+    first, second = lemma_of(edit.source, edit.target), lemma_of(edit.to, edit.target)
     if second in _synonyms(first):
         return f"{edit.to!r} is a synonym of {edit.source!r}"
     letter = _LETTERS.get(edit.target or "")
@@ -62,7 +62,7 @@ def can_be_told(caption: Caption, candidate: Candidate) -> str | None:
         return "one of two is in front, the other behind"
     if edit.op != "replace" or edit.target != "object" or not edit.source:
         return None
-    old = _lemma(edit.source, "object").split()[-1]
+    old = lemma_of(edit.source, "object").split()[-1]
     if sum(caption.units[phrase.head].lemma.split()[-1] == old for phrase in caption.phrases) > 1:
         return f"the caption speaks of {old!r} twice"
     units = [unit for unit in caption.units if unit.end <= start]
@@ -88,7 +88,7 @@ def not_true_elsewhere(caption: Caption, candidate: Candidate) -> str | None:
     if edit.target == "relation":
         said = any(f" {edit.to} " in f" {' '.join(_words(text))} " for text in caption.others)
         return f"another caption of the image says {edit.to!r}" if said else None
-    new = _lemma(edit.to, edit.target)
+    new = lemma_of(edit.to, edit.target)
     names = {new, edit.to, *_synonyms(new)} - _COMMON
     if edit.target == "object":
         names |= set(new.split()[-1:])
@@ -111,18 +111,6 @@ def really_swapped(caption: Caption, candidate: Candidate) -> str | None:
 
 def _words(text: str) -> list[str]:
     return re.findall(r"[\w'’-]+", text.lower())
-
-
-@functools.lru_cache(maxsize=1 << 16)
-def _lemma(word: str, target: str | None) -> str:
-    word = word.lower()
-    if target == "action":
-        first, *rest = word.split()
-        return " ".join([verb_lemma(first), *rest])
-    if target == "object":
-        *rest, last = word.split()
-        return " ".join([*rest, noun_lemma(last)])
-    return word
 
 
 def _synonyms(word: str) -> frozenset[str]:

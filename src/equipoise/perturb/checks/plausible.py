@@ -8,7 +8,7 @@ from bisect import bisect_left
 from equipoise.perturb.candidate import Candidate
 from equipoise.perturb.caption import Caption, NounPhrase
 from equipoise.perturb.fit import is_seen_with, misfit
-from equipoise.perturb.forms import noun_lemma, verb_lemma
+from equipoise.perturb.forms import lemma_of
 from equipoise.perturb.nouns import is_animate, sets_of
 from equipoise.perturb.pairs import governor_of, pairs_at
 from equipoise.perturb.sources.files import exclusive
@@ -23,7 +23,7 @@ def plausible(caption: Caption, candidate: Candidate) -> str | None:
     if place is None:
         return None
     start, end = place
-    word = _lemma(edit.to.lower(), edit.target)
+    word = lemma_of(edit.to, edit.target)
     for pair in pairs_at(caption, start, end):
         if misfit(pair, word):
             _, first, second = pair.filled(word)
@@ -58,7 +58,7 @@ def not_there_too(caption: Caption, candidate: Candidate) -> str | None:
         return None
     if unit is not None and unit.lemma in _HAVING and any(map(is_animate, caption.subjects_of(governor))):
         return None
-    new = _lemma(edit.to.lower(), "object")
+    new = lemma_of(edit.to, "object")
     old = caption.units[phrase.head].lemma
     if _INGREDIENTS & sets_of(new) or old in {"floor", "ground"}:
         return f"{new!r} may be there beside {old!r}"
@@ -91,14 +91,3 @@ def _is_listed(caption: Caption, phrase: NounPhrase) -> bool:
 _INGREDIENTS = frozenset(("vegetable", "mass-food", "fruit", "covering"))
 _HAVING = frozenset("with have contain include feature show hold display".split())
 _BESIDE = _HAVING | frozenset(("near", "by", "beside", "next to", "close to", "alongside", "behind", "around", "over"))
-
-
-@functools.lru_cache(maxsize=1 << 15)
-def _lemma(word: str, target: str | None) -> str:
-    if target == "object":
-        *rest, last = word.split()
-        return " ".join([*rest, noun_lemma(last)])
-    if target == "action":
-        first, *rest = word.split()
-        return " ".join([verb_lemma(first), *rest])
-    return word

@@ -18,7 +18,7 @@ from typing import Any
 from equipoise.errors import UserError
 from equipoise.files import sha256_file, sha256_json
 from equipoise.perturb.caption import Caption, Unit
-from equipoise.perturb.forms import noun_lemma, verb_lemma, write_edit
+from equipoise.perturb.forms import lemma_of, write_edit
 from equipoise.perturb.sources.base import Proposal
 from equipoise.perturb.sources.files import Section, count
 from equipoise.perturb.sources.wordnet import Letter, WordNet
@@ -86,14 +86,12 @@ class MaskedLM:
         return any(piece[:1] in {"Ġ", "▁"} for piece in self._tokenizer.get_vocab())
 
     def _fits(self, caption: Caption, unit: Unit, word: str, target: Section) -> bool:
-        if self._lemma(word, target) == self._lemma(unit.word, target):
+        if lemma_of(word, target) == lemma_of(unit.word, target):
             return False
         letter = _LETTERS.get(target)
         if letter is not None and not self._is_a(word, target, letter):
             return False
-        if letter is not None and self._wordnet.related(
-            self._lemma(unit.word, target), self._lemma(word, target), letter
-        ):
+        if letter is not None and self._wordnet.related(lemma_of(unit.word, target), lemma_of(word, target), letter):
             return False
         new = write_edit(caption.text, unit.start, unit.end, word)
         shift = len(new) - len(caption.text)  # an article before the word may have grown or shrunk
@@ -101,11 +99,8 @@ class MaskedLM:
 
     def _is_a(self, word: str, target: Section, letter: Letter) -> bool:
         """In context alone the tagger takes "a quickly dog" and "an on dog" for adjectives."""
-        known = self._wordnet.senses(self._lemma(word, target), letter)
+        known = self._wordnet.senses(lemma_of(word, target), letter)
         return bool(known) and tag(word)[0].pos[:2] in {"NN", "VB", "JJ"}
-
-    def _lemma(self, word: str, target: Section) -> str:
-        return noun_lemma(word) if target == "object" else verb_lemma(word) if target == "action" else word
 
 
 # ---------------------------------------------------------------------------- loading
