@@ -294,6 +294,3 @@ def _forms(rule: _Rule, pos: str, exclusive_set: bool) -> list[tuple[str, str, f
             if not (pos == "NNS" and entry.text in members("@mass"))
         ]
     return _KNOWN[key]
-
-
-__all__ = ["SECTIONS", "Lexicon"]
