@@ -49,11 +49,11 @@ def draw(root: Path, paths: Sequence[str]) -> None:
 
 def work(source: Path, folder: Path) -> None:
     started = time.monotonic()
-    from equipoise import benchmarks
-    from equipoise.cache import EmbeddingCache
-    from equipoise.evaluation import evaluate
+    from equipoise import registry
+    from equipoise.evaluation.cache import EmbeddingCache
+    from equipoise.evaluation.run import evaluate
 
-    items, benchmark = benchmarks.load("replace", source, ())
+    items, benchmark = registry.load("replace", source, ())
     if not (folder / "photos").exists():
         draw(folder / "photos", sorted({item.image.path for item in items if item.image}))
     read = time.monotonic()

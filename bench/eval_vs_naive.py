@@ -26,9 +26,9 @@ import numpy as np
 
 
 def sample(source: Path, records: int) -> tuple[Any, Any]:
-    from equipoise import benchmarks
+    from equipoise import registry
 
-    items, benchmark = benchmarks.load("replace", source, ())
+    items, benchmark = registry.load("replace", source, ())
     by_image: dict[str, list[Any]] = {}
     for item in items:
         by_image.setdefault(item.image.path, []).append(item)
@@ -73,7 +73,7 @@ def vit_b_32() -> Any:
 
 
 def ours(model: Any, items: Any, benchmark: Any, root: Path) -> dict[str, dict[str, bool]]:
-    from equipoise.evaluation import evaluate
+    from equipoise.evaluation.run import evaluate
 
     result = evaluate(model, items, images=root, benchmark=benchmark)
     print(f"encoded: {result.record['counts']}")
@@ -125,9 +125,9 @@ def work(way: str, source: Path, records: int, folder: Path) -> None:
 
 
 def all_records(source: Path) -> None:
-    from equipoise import benchmarks
+    from equipoise import registry
 
-    items, _ = benchmarks.load("replace", source, ())
+    items, _ = registry.load("replace", source, ())
     images = len({item.image.path for item in items if item.image})
     texts = {
         " ".join(text.lower().split())

@@ -20,9 +20,9 @@ import time
 from itertools import count
 from pathlib import Path
 
-from equipoise.perturb.engine import perturb_file
-from equipoise.perturb.readers import read_captions
-from equipoise.perturb.setup import Setup
+from equipoise.perturb.reading.captions import read_captions
+from equipoise.perturb.run.engine import perturb_file
+from equipoise.perturb.run.setup import Setup
 
 FLAT = 1.25  # the larger run may need so much more memory than the smaller one
 

@@ -31,14 +31,14 @@ from transformers import CLIPConfig, CLIPModel
 from equipoise.models.clip import ClipModel
 from equipoise.models.preprocess import clip_preprocess
 from equipoise.models.tokens import clip_tokenizer
-from equipoise.train.data import Batch, TextChunks
-from equipoise.train.encode import Embeddings, assemble
-from equipoise.train.optim import adamw
+from equipoise.train.data.batches import Batch, TextChunks
+from equipoise.train.data.texts import PackedTexts
 from equipoise.train.recipe import Recipe
 from equipoise.train.recipes import get_recipe
-from equipoise.train.step import backward
-from equipoise.train.texts import PackedTexts
-from equipoise.train.towers import Towers
+from equipoise.train.step.backward import backward
+from equipoise.train.step.encode import Embeddings, assemble
+from equipoise.train.step.optim import adamw
+from equipoise.train.step.towers import Towers
 
 RECIPES = {  # recipe -> texts a sample: the caption, then its positive and negatives
     "hard_positives_kamath_2024": ("caption", "positive", "negative"),

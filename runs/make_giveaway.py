@@ -27,10 +27,10 @@ from caption_halves import learning
 from numpy.typing import NDArray
 
 from equipoise.perturb import Caption, get_recipe, perturb_caption
+from equipoise.perturb.bias.giveaway import TENTHS, names, window
 from equipoise.perturb.candidate import replaced
-from equipoise.perturb.giveaway import TENTHS, names, window
+from equipoise.perturb.english.word_lists import SECTIONS
 from equipoise.perturb.operations.replace import NOTHING, plain_weights
-from equipoise.perturb.sources.files import SECTIONS
 
 OUT = Path(__file__).resolve().parents[1] / "src" / "equipoise" / "perturb" / "data" / "giveaway.json.gz"
 # Every so many images of a corpus, and how much a caption counts. COCO shows more kinds of things, Flickr8k has more

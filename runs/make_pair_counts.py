@@ -16,9 +16,9 @@ from pathlib import Path
 
 from caption_halves import learning
 
-from equipoise.perturb.caption import Caption
-from equipoise.perturb.pairs import RELATIONS, pairs_at
-from equipoise.perturb.sources.files import exclusive
+from equipoise.perturb.english.caption import Caption
+from equipoise.perturb.english.collocations import RELATIONS, pairs_at
+from equipoise.perturb.english.word_lists import exclusive
 
 OUT = Path(__file__).resolve().parents[1] / "src" / "equipoise" / "perturb" / "data" / "pairs.json.gz"
 OFTEN, IMAGES = 0.025, 20  # nouns named together in so large a share of the images of the first, of so many at least

@@ -13,9 +13,9 @@ import argparse
 import re
 from pathlib import Path
 
-from equipoise.perturb.forms import noun_lemma, verb_lemma
-from equipoise.perturb.sources.files import counts
-from equipoise.perturb.sources.wordnet_files import EXTRACT, read_folder, write_extract
+from equipoise.perturb.english.forms import noun_lemma, verb_lemma
+from equipoise.perturb.english.word_lists import counts
+from equipoise.perturb.english.wordnet_files import EXTRACT, read_folder, write_extract
 
 DATA = Path(__file__).resolve().parents[1] / "src" / "equipoise" / "perturb" / "data"
 RARE = 3  # words seen less often are mostly misspellings

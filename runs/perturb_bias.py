@@ -19,11 +19,11 @@ from caption_halves import coco, flickr
 
 from equipoise.benchmarks.negclip import load
 from equipoise.items import Item, texts
-from equipoise.perturb.bias import PAIRS, separability
-from equipoise.perturb.engine import perturb_file
+from equipoise.perturb.bias.refine import KINDS, Kind
+from equipoise.perturb.bias.separability import PAIRS, separability
 from equipoise.perturb.recipes import RECIPES
-from equipoise.perturb.refine import KINDS, Kind
-from equipoise.perturb.setup import Setup
+from equipoise.perturb.run.engine import perturb_file
+from equipoise.perturb.run.setup import Setup
 
 _SAMPLE = 4_000  # items of a type, as many as the report takes of all
 

@@ -17,8 +17,8 @@ from pathlib import Path
 
 from equipoise.items import Edit, Operation
 from equipoise.perturb.candidate import Candidate
-from equipoise.perturb.caption import Caption
 from equipoise.perturb.checks.named import check_named
+from equipoise.perturb.english.caption import Caption
 
 
 def cases(rows: list[dict[str, str]]) -> Iterator[tuple[str, str, Candidate]]:

@@ -16,14 +16,14 @@ from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
-from equipoise.evaluation import evaluate
+from equipoise.evaluation.run import evaluate
 from equipoise.files import write_json
 from equipoise.items import Item
 from equipoise.models import load_model
-from equipoise.train.data import Part
-from equipoise.train.loop import train
+from equipoise.train.data.batches import Part
 from equipoise.train.losses import Sum, clip_loss
 from equipoise.train.recipe import Recipe
+from equipoise.train.run.loop import train
 from equipoise.world import model as world
 from equipoise.world.splits import TESTS, UNSEEN, DrawnImages, PretrainingItems, world_items, write_world
 

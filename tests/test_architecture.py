@@ -1,4 +1,4 @@
-"""The architecture of docs/design.md, held by a test: imports go one way, and the package is light to import."""
+"""The architecture of docs/design.md, held by a test: imports go down only, and the package is light to import."""
 
 from __future__ import annotations
 
@@ -9,64 +9,124 @@ from pathlib import Path
 
 import pytest
 
-SOURCE = Path(__file__).resolve().parents[1] / "src" / "equipoise"
-
-GROUND = {"errors", "files", "records", "items", "images", "scores", "stats", "metrics", "paper_metrics", "progress"}
-GROUND |= {"archives", "download"}
-MAY_SEE: dict[str, set[str]] = {
-    **dict.fromkeys(GROUND, GROUND),
-    "words": GROUND,
-    "benchmarks": GROUND | {"words", "world"},  # world: only its rows in the registry
-    "world": GROUND | {"words", "benchmarks"},  # benchmarks: only what a Benchmark is
-    "perturb": GROUND | {"words"},
-    "models": GROUND | {"world"},  # world: only the folder of the shipped weights
-    "cache": GROUND,
-    "scoring": GROUND | {"cache", "models"},
-    "results": GROUND,
-    "evaluation": GROUND | {"benchmarks", "cache", "scoring", "results"},
-    "comparison": GROUND | {"results"},
-    "train": GROUND | {"models", "results"},
-    "report": GROUND | {"results", "comparison"},
-}
+ROOT = Path(__file__).resolve().parents[1]
+SOURCE = ROOT / "src" / "equipoise"
 
 
-def imports_of(path: Path) -> set[str]:
-    """The parts of equipoise that a file imports, wherever in the file."""
-    found = set()
+def rooms() -> list[str]:
+    """The rooms as docs/design.md lists them, lowest first; a room is a module or a folder without its sub-rooms."""
+    text = (ROOT / "docs" / "design.md").read_text()
+    block = text.split("<!-- rooms -->")[1].split("```")[1]
+    return [line.split()[0] for line in block.splitlines() if line.strip()]
+
+
+ROOMS = rooms()
+
+
+def module_of(path: Path) -> str:
+    """ "perturb.english.caption" for its file, "perturb.english" for the folder's own file, "" for the package's."""
+    return ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix("__init__").rstrip(".")
+
+
+FILES = {module_of(path): path for path in sorted(SOURCE.rglob("*.py"))}
+
+
+def room_of(module: str) -> str:
+    """The longest listed room that the module lies in."""
+    listed = [room for room in ROOMS if module == room or module.startswith(f"{room}.")]
+    assert listed, f"{module} lies in no room of docs/design.md"
+    return max(listed, key=len)
+
+
+def imports_of(module: str) -> set[str]:
+    """The modules of equipoise that a module imports, wherever in the file; names become the module they come from."""
+    found: set[str] = set()
+    path = FILES[module]
     for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom) and node.module == "equipoise":
-            found |= {name.name for name in node.names}
-        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("equipoise."):
-            found.add((node.module or "").split(".")[1])
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: imports are absolute here"
+            if node.module == "equipoise" or (node.module or "").startswith("equipoise."):
+                package = (node.module or "").removeprefix("equipoise").lstrip(".")
+                for name in node.names:
+                    below = f"{package}.{name.name}".lstrip(".")
+                    found.add(below if below in FILES else package)
         elif isinstance(node, ast.Import):
-            found |= {name.name.split(".")[1] for name in node.names if name.name.startswith("equipoise.")}
-    return {name for name in found if not name.startswith("_")}
+            found |= {
+                name.name.removeprefix("equipoise").lstrip(".")
+                for name in node.names
+                if name.name.startswith("equipoise")
+            }
+    return {name for name in found if name and name != module}  # "": the version, which everybody may name
 
 
-def part_of(path: Path) -> str:
-    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+# What a package's own file hands out by name, loaded when asked for: no import, so no arrow (and no circle).
+LAZY = {"", "perturb"}
+GRAPH = {module: set() if module in LAZY else imports_of(module) for module in FILES}
 
 
-@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCE)))
-def test_imports_go_one_way(path: Path) -> None:
-    part = part_of(path)
-    if part in MAY_SEE:  # cli, demo and the package itself may see everything
-        wrong = imports_of(path) - MAY_SEE[part] - {part}
-        assert not wrong, f"{part} must not import {sorted(wrong)} (docs/design.md)"
-    else:
-        assert part in {"__init__", "cli", "demo", "doctor"}, f"{part} is not in docs/design.md"
+@pytest.mark.parametrize("module", [module for module in FILES if module not in LAZY])
+def test_imports_go_down(module: str) -> None:
+    here = ROOMS.index(room_of(module))
+    wrong = [name for name in GRAPH[module] if ROOMS.index(room_of(name)) > here]
+    assert not wrong, f"{module} ({ROOMS[here]}) must not import {sorted(wrong)}: they lie above it in docs/design.md"
+
+
+@pytest.mark.parametrize("module", sorted(LAZY))
+def test_a_lazy_package_imports_nothing_at_once(module: str) -> None:
+    body = ast.parse(FILES[module].read_text()).body
+    named = [node.module for node in body if isinstance(node, ast.ImportFrom)]
+    assert not [name for name in named if name and name.startswith("equipoise")]
+
+
+def test_no_circle_of_files() -> None:
+    done: set[str] = set()
+
+    def visit(module: str, trail: tuple[str, ...]) -> None:
+        assert module not in trail, "imports run in a circle: " + " -> ".join((*trail, module))
+        if module not in done:
+            for name in sorted(GRAPH[module]):
+                visit(name, (*trail, module))
+            done.add(module)
+
+    for module in GRAPH:
+        visit(module, ())
+
+
+def test_every_listed_room_is_there() -> None:
+    gone = [room for room in ROOMS if not any(name == room or name.startswith(f"{room}.") for name in FILES)]
+    assert not gone, f"docs/design.md lists {gone}, which do not exist"
+
+
+@pytest.mark.parametrize("folder", sorted({path.parent for path in FILES.values()} - {SOURCE}), ids=str)
+def test_every_folder_says_what_lives_there(folder: Path) -> None:
+    text = ast.get_docstring(ast.parse((folder / "__init__.py").read_text()))
+    assert text and len(text) > 40
+
+
+def test_sizes() -> None:
+    """No module over 400 lines; no folder over about a dozen modules, except where all are of one kind."""
+    long = {module: n for module, path in FILES.items() if (n := len(path.read_text().splitlines())) > 400}
+    assert not long, f"over 400 lines: {long}"
+    one_kind = {"benchmarks", "losses", "recipes"}
+    counts: dict[Path, int] = {}
+    for path in FILES.values():
+        if path.name != "__init__.py" and path.parent.name not in one_kind:
+            counts[path.parent] = counts.get(path.parent, 0) + 1
+    wide = {str(folder.relative_to(SOURCE)): n for folder, n in counts.items() if n > 13}
+    assert not wide, f"more than 13 modules: {wide}"
 
 
 @pytest.mark.parametrize(
     "module",
     [
         "equipoise",
-        "equipoise.benchmarks",
-        "equipoise.metrics",
+        "equipoise.registry",
+        "equipoise.evaluation",
+        "equipoise.evaluation.metrics",
         "equipoise.perturb",
+        "equipoise.perturb.run.engine",
         "equipoise.report.page",
         "equipoise.cli",
-        "equipoise.evaluation",
         "equipoise.words.tagging",
         "equipoise.world.scenes",
     ],

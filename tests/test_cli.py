@@ -327,7 +327,8 @@ def test_other_slips(
 
 
 def test_build_replace_clean_cleans_once(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from equipoise.benchmarks import replace, replace_clean
+    from equipoise.benchmarks.replace import build as replace
+    from equipoise.benchmarks.replace import clean as replace_clean
 
     red = [["VG_100K/1.jpg", {"POS": ["red car"], "NEG": ["green car"]}]]
     other = [["VG_100K/2.jpg", {"POS": ["a dog"], "NEG": ["a cat"]}]]

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from equipoise.errors import UserError as UserError
-    from equipoise.evaluation import Result as Result
-    from equipoise.evaluation import evaluate as evaluate
+    from equipoise.evaluation.run import Result as Result
+    from equipoise.evaluation.run import evaluate as evaluate
     from equipoise.items import Edit as Edit
     from equipoise.items import ImageRef as ImageRef
     from equipoise.items import Item as Item

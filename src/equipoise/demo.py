@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from equipoise import benchmarks
-from equipoise.comparison import Run, average, difference, joined, load_run
-from equipoise.evaluation import evaluate, finished
+from equipoise import registry
+from equipoise.evaluation.comparison import Run, average, difference, joined, load_run
+from equipoise.evaluation.run import evaluate, finished
 from equipoise.items import Item
 from equipoise.report.page import Example, Page, Row, verdict, write_page
 
@@ -35,13 +35,13 @@ def run_demo(out: Path, seeds: Sequence[int] = (0,)) -> Page:
     """Do everything that is not done yet below `out`, write the page to OUT/report.html, and return what it shows."""
     from equipoise.models import load_model
     from equipoise.models.clip import ClipModel
-    from equipoise.train.loop import train
     from equipoise.train.recipes import get_recipe
+    from equipoise.train.run.loop import train
     from equipoise.world.splits import DrawnImages, finetuning_items
 
     world = out / "world"
     items = finetuning_items()
-    tests = [benchmarks.load(name, world) for name in TESTS]
+    tests = [registry.load(name, world) for name in TESTS]
     base = load_model("world", device="cpu")
     assert isinstance(base, ClipModel)
     for label, (recipe, _) in MODELS.items():

@@ -66,6 +66,11 @@ def write_json(path: str | Path, value: Any) -> None:
         handle.write(text + "\n")
 
 
+def json_line(value: Any) -> str:
+    """A value as one line of JSONL."""
+    return json.dumps(value, ensure_ascii=False)
+
+
 def read_text(path: str | Path) -> str:
     """The text of a file, with an error for people when it is missing or not UTF-8."""
     path = Path(path)

@@ -79,6 +79,10 @@ class Item(_Record):
     negatives: tuple[Text, ...] = ()
     tags: dict[str, str] = Field(default_factory=dict)
 
+    def texts(self) -> list[str]:
+        """Every text that is scored: the caption, the positives, the negatives."""
+        return [self.caption, *(text.text for text in self.positives), *(text.text for text in self.negatives)]
+
     def to_json(self) -> dict[str, Any]:
         """The JSON object of this item, keys in the documented order; empty edit fields are left out."""
         return {

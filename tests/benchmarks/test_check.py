@@ -132,7 +132,7 @@ def test_real_defects(shared_data: Path) -> None:
 
 
 def test_contradictions_of_replace(shared_data: Path) -> None:
-    from equipoise.benchmarks import replace
+    from equipoise.benchmarks.replace import build as replace
 
     report = check(replace.load(shared_data / "vl_checklist"), replace.BENCHMARK)
     assert found(report, "right in one item")[0] == 15

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from equipoise import benchmarks
+from equipoise import registry
 from equipoise.benchmarks import own
 from equipoise.errors import UserError
 from equipoise.items import Item, texts, write_items
@@ -19,7 +19,7 @@ def test_a_table(tmp_path: Path) -> None:
         "y,,a house,,a hut,,hard,calm\n",
         encoding="utf-8",
     )
-    items, benchmark = benchmarks.load(str(path))
+    items, benchmark = registry.load(str(path))
     assert [item.to_json() for item in items] == [
         {
             "id": "x",
@@ -39,15 +39,15 @@ def test_a_table(tmp_path: Path) -> None:
         },
     ]
     assert list(benchmark.splits) == ["easy", "hard"] and benchmark.name == "mine" and benchmark.chance == {}
-    assert [item.id for item in benchmarks.load(str(path), None, ["hard"])[0]] == ["y"]
+    assert [item.id for item in registry.load(str(path), None, ["hard"])[0]] == ["y"]
     with pytest.raises(UserError, match=r"no split 'hart'\. Did you mean hard"):
-        benchmarks.load(str(path), None, ["hart"])
+        registry.load(str(path), None, ["hart"])
 
 
 def test_a_plain_table_needs_three_columns(tmp_path: Path) -> None:
     path = tmp_path / "mine.tsv"
     path.write_text("image\tcaption\tnegative\na.jpg\ta dog\ta cat\nb.jpg\ta cow\ta pig\n")
-    items, benchmark = benchmarks.load(str(path))
+    items, benchmark = registry.load(str(path))
     assert [(item.id, item.tags) for item in items] == [("1", {"split": "all"}), ("2", {"split": "all"})]
     assert benchmark.chance == {"original": 1 / 2}
 
@@ -74,7 +74,7 @@ def test_chance_follows_from_the_shape(tmp_path: Path) -> None:
     path = tmp_path / "mine.jsonl"
     item = Item(id="1", caption="a", positives=texts("b"), negatives=texts("c"))
     write_items(path, [item])
-    assert benchmarks.load(str(path))[1].chance == pytest.approx(
+    assert registry.load(str(path))[1].chance == pytest.approx(
         {"original": 1 / 2, "augmented": 1 / 3, "brittleness": 1 / 3}
     )
 
@@ -82,7 +82,7 @@ def test_chance_follows_from_the_shape(tmp_path: Path) -> None:
 def test_a_file_that_bench_build_wrote_keeps_its_benchmark(tmp_path: Path) -> None:
     record = {"image_file": "v7w_1.jpg", "dataset": "v", "caption": "a", "foil": "b", "mturk": {"caption": 3}}
     (tmp_path / "existence.json").write_text(json.dumps({"k": record}))
-    items, built = benchmarks.load("valse", tmp_path, [])
+    items, built = registry.load("valse", tmp_path, [])
     write_items(tmp_path / "out.jsonl", items)
-    again, benchmark = benchmarks.load(str(tmp_path / "out.jsonl"))
+    again, benchmark = registry.load(str(tmp_path / "out.jsonl"))
     assert (again, benchmark) == (items, built)

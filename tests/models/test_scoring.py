@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from equipoise.cache import EmbeddingCache
+from equipoise.evaluation.cache import EmbeddingCache
+from equipoise.evaluation.metrics import judge
+from equipoise.evaluation.scores import ItemScores
+from equipoise.evaluation.scoring import score_items
 from equipoise.items import ImageRef, Item, texts
-from equipoise.metrics import judge
 from equipoise.models.clip import ClipModel
-from equipoise.scores import ItemScores
-from equipoise.scoring import score_items
 
 WORDS = "a red blue old dog cat tree house under beside on top of near the walking sleeping with two small".split()
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from equipoise.errors import UserError
-from equipoise.perturb.engine import perturb_file
-from equipoise.perturb.setup import Setup
+from equipoise.perturb.run.engine import perturb_file
+from equipoise.perturb.run.setup import Setup
 from equipoise.words.spacy_tagging import identity_of, tagger_named
 from equipoise.words.tagging import tag
 

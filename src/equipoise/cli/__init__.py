@@ -123,8 +123,8 @@ def evaluate(
     names = split_names(bench)
     if not names:
         raise UserError(f"--bench {bench!r}: names no benchmark; `equipoise bench list` shows all")
-    from equipoise.cache import EmbeddingCache, default_cache
-    from equipoise.evaluation import evaluate_benchmarks
+    from equipoise.evaluation.cache import EmbeddingCache, default_cache
+    from equipoise.evaluation.run import evaluate_benchmarks
     from equipoise.models import load_model
 
     results = evaluate_benchmarks(
@@ -187,8 +187,8 @@ def metrics(
     """Judge scores that were made elsewhere."""
     import json
 
-    from equipoise.metrics import judge, summarise
-    from equipoise.scores import read_scores
+    from equipoise.evaluation.metrics import judge, summarise
+    from equipoise.evaluation.scores import read_scores
 
     shown = form_name(form)
     summary = summarise(judge(read_scores(scores)), seed)
@@ -236,7 +236,7 @@ def compare(
     """Paired differences between runs on the same items, with intervals."""
     import json
 
-    from equipoise.comparison import compare_folders
+    from equipoise.evaluation.comparison import compare_folders
     from equipoise.report.tables import render_differences
 
     if len(runs) < 2:

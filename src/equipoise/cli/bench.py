@@ -23,10 +23,10 @@ Splits = Annotated[str, typer.Option(help="only these splits, separated by comma
 @app.command("list")
 def list_benchmarks() -> None:
     """All benchmarks: size, chance, licence, where to get the files."""
-    from equipoise import benchmarks
+    from equipoise import registry
 
-    for name in benchmarks.names():
-        benchmark = benchmarks.get(name)
+    for name in registry.names():
+        benchmark = registry.get(name)
         counts = [count for count in benchmark.splits.values() if count is not None]
         known = "" if len(counts) == len(benchmark.splits) else " in the parts with a published size"
         size = f"{sum(counts):,} items{known}" if counts else "size not published"
@@ -48,8 +48,9 @@ def build(
     layout: Annotated[str, typer.Option(help="items, or published (REPLACE's own four files)")] = "items",
 ) -> None:
     """Turn somebody's annotation files into Items."""
-    from equipoise import benchmarks
-    from equipoise.benchmarks import replace, replace_clean
+    from equipoise import registry
+    from equipoise.benchmarks.replace import build as replace
+    from equipoise.benchmarks.replace import clean as replace_clean
     from equipoise.items import write_items
 
     if layout == "published":
@@ -63,14 +64,14 @@ def build(
     if out.suffix not in {".jsonl", ".parquet"}:
         raise UserError(f"--out {out}: items are written as .jsonl or .parquet")
     if name == "replace-clean":
-        cleaned = replace_clean.clean(benchmarks.load("replace", source, split_names(splits))[0])
+        cleaned = replace_clean.clean(registry.load("replace", source, split_names(splits))[0])
         typer.echo(f"wrote {write_items(out, cleaned.kept):,} items of {name} to {out}")
         table = Table("reason", "dropped", "repaired")
         for reason, dropped, repaired in cleaned.reasons_table():
             table.add_row(reason, f"{dropped:,}", f"{repaired:,}")
         Console().print(table)
         return
-    items, benchmark = benchmarks.load(name, source, split_names(splits))
+    items, benchmark = registry.load(name, source, split_names(splits))
     typer.echo(f"wrote {write_items(out, items):,} items of {benchmark.name} to {out}")
 
 
@@ -82,10 +83,10 @@ def check(
     splits: Splits = "",
 ) -> None:
     """Check files and images before a long run: counts, missing and corrupt images, duplicates, forced ties."""
-    from equipoise import benchmarks
+    from equipoise import registry
     from equipoise.benchmarks.check import check as check_items
 
-    items, benchmark = benchmarks.load(name, source, split_names(splits))
+    items, benchmark = registry.load(name, source, split_names(splits))
     images = len({item.image for item in items if item.image}) if data else 0
     with progress(images, "images", "images") as advance:
         report = check_items(items, benchmark, data, advance)
@@ -102,10 +103,10 @@ def fetch(
     dry_run: Annotated[bool, typer.Option(help="only say what would be downloaded")] = False,
 ) -> None:
     """Download a benchmark's files from their official addresses, or say the steps where there are none."""
-    from equipoise import benchmarks
-    from equipoise.benchmarks import fetch as fetching
+    from equipoise import registry
+    from equipoise.benchmarks.fetching import fetch as fetching
 
-    plan = fetching.plan(benchmarks.get(name), out, images)
+    plan = fetching.plan(registry.get(name), out, images)
     if dry_run:
         typer.echo(plan.describe())
     else:

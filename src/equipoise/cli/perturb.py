@@ -40,7 +40,7 @@ def perturb(
     as_json: Annotated[bool, typer.Option("--json", help="print the report as JSON")] = False,
 ) -> None:
     """Make hard positives and negatives. The same command goes on with a run that was stopped."""
-    from equipoise.perturb.setup import Setup, recipe_names
+    from equipoise.perturb.run.setup import Setup, recipe_names
 
     if list_recipes:
         for name, about in recipe_names().items():
@@ -48,8 +48,8 @@ def perturb(
         return
     if captions is None or out is None:
         raise UserError(f"perturb needs captions and --out: equipoise perturb CAPTIONS --recipe {recipe} --out F.jsonl")
-    from equipoise.perturb.engine import perturb_file, report_path
-    from equipoise.perturb.llm_recipes import LLM_RECIPES
+    from equipoise.perturb.llm.recipes import LLM_RECIPES
+    from equipoise.perturb.run.engine import perturb_file, report_path
 
     asking = recipe in LLM_RECIPES
     if (llm or llm_model) and not asking and recipe in recipe_names():
@@ -81,8 +81,8 @@ def perturb(
 
 
 def _llm(url: str, model: str, key: str, concurrency: int, cache: Path | None, seed: int) -> Any:
-    from equipoise.cache import default_cache
-    from equipoise.perturb.sources.llm import LlmSettings
+    from equipoise.evaluation.cache import default_cache
+    from equipoise.perturb.llm.client import LlmSettings
 
     folder = str(cache or default_cache())
     return LlmSettings(url, model, key_variable=key, concurrency=concurrency, cache=folder, seed=seed)

@@ -12,7 +12,7 @@ from equipoise.errors import UserError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from equipoise.train.data import Part
+    from equipoise.train.data.batches import Part
 
 
 def train(
@@ -46,8 +46,8 @@ def train(
         return
     from equipoise.models import load_model
     from equipoise.models.clip import ClipModel
-    from equipoise.train.loop import train as run
     from equipoise.train.recipes import get_recipe
+    from equipoise.train.run.loop import train as run
 
     chosen = get_recipe(recipe, quick=quick, **_settings(options or []))
     missing = [
@@ -89,8 +89,8 @@ def _settings(options: list[str]) -> dict[str, str]:
 
 def _parts(items: list[Path], images: list[str], weights: list[float] | None) -> list[Part]:
     from equipoise.items import load_items
-    from equipoise.train.data import Part
-    from equipoise.train.sources import open_source
+    from equipoise.train.data.batches import Part
+    from equipoise.train.data.sources import open_source
 
     if len(images) not in (1, len(items)):
         raise UserError(f"{len(items)} --items and {len(images)} --images: give one --images, or one for each --items")
@@ -102,7 +102,7 @@ def _parts(items: list[Path], images: list[str], weights: list[float] | None) ->
 
 
 def _judge(items: Path, images: Path | None) -> Callable[[Any], Mapping[str, float]]:
-    from equipoise.evaluation import evaluate
+    from equipoise.evaluation.run import evaluate
     from equipoise.items import load_items
 
     judged = load_items(items)

@@ -1,19 +1,41 @@
-"""perturb: captions -> hard positives and hard negatives, with a reason for everything dropped."""
+"""perturb: captions -> hard positives and hard negatives, with a reason for everything dropped.
 
-from equipoise.perturb.candidate import Candidate
-from equipoise.perturb.caption import Caption
-from equipoise.perturb.engine import perturb_file
-from equipoise.perturb.recipes import RECIPES, Perturbed, Recipe, get_recipe, perturb_caption
-from equipoise.perturb.setup import Setup
+Names are loaded when first used, so that a part of this package never waits for all of it.
+"""
 
-__all__ = [
-    "RECIPES",
-    "Candidate",
-    "Caption",
-    "Perturbed",
-    "Recipe",
-    "Setup",
-    "get_recipe",
-    "perturb_caption",
-    "perturb_file",
-]
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from equipoise.perturb.candidate import Candidate as Candidate
+    from equipoise.perturb.english.caption import Caption as Caption
+    from equipoise.perturb.recipe import Perturbed as Perturbed
+    from equipoise.perturb.recipe import Recipe as Recipe
+    from equipoise.perturb.recipe import perturb_caption as perturb_caption
+    from equipoise.perturb.recipes import RECIPES as RECIPES
+    from equipoise.perturb.recipes import get_recipe as get_recipe
+    from equipoise.perturb.run.engine import perturb_file as perturb_file
+    from equipoise.perturb.run.setup import Setup as Setup
+
+_HOMES = {
+    "RECIPES": "recipes",
+    "Candidate": "candidate",
+    "Caption": "english.caption",
+    "Perturbed": "recipe",
+    "Recipe": "recipe",
+    "Setup": "run.setup",
+    "get_recipe": "recipes",
+    "perturb_caption": "recipe",
+    "perturb_file": "run.engine",
+}
+__all__ = list(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'equipoise.perturb' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"equipoise.perturb.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value

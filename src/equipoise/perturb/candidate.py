@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from equipoise.items import Edit, Operation, Target
-from equipoise.perturb.forms import write_edit
+from equipoise.perturb.english.forms import write_edit
 from equipoise.perturb.sources.base import Proposal
 
 Kind = Literal["positive", "negative"]
@@ -23,6 +23,11 @@ def edited(
     """The candidate `new`, in which characters `span` of `text` were changed to `to`."""
     edit = Edit(op=op, target=target, source=text[span[0] : span[1]], to=to, by=by, span=span)
     return Candidate(new, kind, edit)
+
+
+def edit_class(kind: str, edit: Edit) -> str:
+    """How an edit is counted: "negative replace object"."""
+    return " ".join(filter(None, (kind, edit.op, edit.target)))
 
 
 def replaced(text: str, kind: Kind, proposal: Proposal) -> Candidate:

@@ -1,0 +1,2 @@
+"""Finetuning: recipes (what), losses, data, step and run (how). Evaluation is elsewhere: a trained model is scored like
+any other."""

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from equipoise.errors import UserError
 from equipoise.perturb.candidate import Candidate
-from equipoise.perturb.caption import Caption
-from equipoise.perturb.sources.masked_lm import load_lm, longest
+from equipoise.perturb.english.caption import Caption
+from equipoise.perturb.english.lm_folder import load_lm, longest
 
 Encoder = Callable[[str], NDArray[np.float64]]  # text -> vector of length one
 

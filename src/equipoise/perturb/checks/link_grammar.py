@@ -17,7 +17,7 @@ import threading
 
 from equipoise.errors import UserError
 from equipoise.perturb.candidate import Candidate
-from equipoise.perturb.caption import Caption
+from equipoise.perturb.english.caption import Caption
 
 INSTALL = "apt install link-grammar link-grammar-dictionaries-en"
 # Plain words and marks only: a line that begins with "!" is a command to the parser. Long texts parse for minutes.

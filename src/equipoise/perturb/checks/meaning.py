@@ -6,11 +6,11 @@ import functools
 import re
 
 from equipoise.perturb.candidate import Candidate
-from equipoise.perturb.caption import Caption
-from equipoise.perturb.forms import lemma_of
-from equipoise.perturb.nouns import sets_of
-from equipoise.perturb.sources.files import exclusive, synonyms
-from equipoise.perturb.sources.wordnet import Letter, WordNet
+from equipoise.perturb.english.caption import Caption
+from equipoise.perturb.english.forms import lemma_of
+from equipoise.perturb.english.noun_classes import sets_of
+from equipoise.perturb.english.word_lists import exclusive, synonyms
+from equipoise.perturb.english.wordnet import Letter, WordNet
 
 _WORDNET = WordNet()
 _LETTERS: dict[str, Letter] = {"object": "n", "attribute": "a", "action": "v"}

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from equipoise.errors import UserError, did_you_mean
 from equipoise.perturb.candidate import Candidate
-from equipoise.perturb.caption import Caption
+from equipoise.perturb.english.caption import Caption
 
 Check = Callable[[Caption, Candidate], str | None]
 NAMES = ("link-grammar", "embedding:FOLDER")
@@ -31,6 +31,6 @@ def identity_of(name: str) -> str:
 
         return f"{name} {version()}"
     kind, _, folder = name.partition(":")
-    from equipoise.perturb.sources.masked_lm import folder_hash
+    from equipoise.perturb.english.lm_folder import folder_hash
 
     return f"{kind} {folder_hash(folder)}"

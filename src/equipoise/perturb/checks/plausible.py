@@ -6,12 +6,12 @@ import functools
 from bisect import bisect_left
 
 from equipoise.perturb.candidate import Candidate
-from equipoise.perturb.caption import Caption, NounPhrase
-from equipoise.perturb.fit import is_seen_with, misfit
-from equipoise.perturb.forms import lemma_of
-from equipoise.perturb.nouns import is_animate, sets_of
-from equipoise.perturb.pairs import governor_of, pairs_at
-from equipoise.perturb.sources.files import exclusive
+from equipoise.perturb.english.caption import Caption, NounPhrase
+from equipoise.perturb.english.collocations import governor_of, pairs_at
+from equipoise.perturb.english.fit import is_seen_with, misfit
+from equipoise.perturb.english.forms import lemma_of
+from equipoise.perturb.english.noun_classes import is_animate, sets_of
+from equipoise.perturb.english.word_lists import exclusive
 
 
 def plausible(caption: Caption, candidate: Candidate) -> str | None:

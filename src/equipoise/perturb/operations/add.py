@@ -6,8 +6,8 @@ import random
 from collections.abc import Iterator, Sequence
 
 from equipoise.perturb.candidate import Candidate, edited
-from equipoise.perturb.caption import Caption
-from equipoise.perturb.nouns import is_animate
+from equipoise.perturb.english.caption import Caption
+from equipoise.perturb.english.noun_classes import is_animate
 from equipoise.perturb.sources.base import Source
 from equipoise.words.articles import article_for
 

@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator, Sequence
 
 from equipoise.perturb.candidate import Candidate, edited
-from equipoise.perturb.caption import Caption
+from equipoise.perturb.english.caption import Caption
 from equipoise.perturb.sources.base import Source
 
 

@@ -6,11 +6,11 @@ import math
 import random
 from collections.abc import Iterable, Iterator, Sequence
 
+from equipoise.perturb.bias.giveaway import gaps
 from equipoise.perturb.candidate import Candidate, Kind, replaced
-from equipoise.perturb.caption import Caption
-from equipoise.perturb.giveaway import gaps
+from equipoise.perturb.english.caption import Caption
+from equipoise.perturb.english.word_lists import SECTIONS, Section
 from equipoise.perturb.sources.base import Proposal, Source
-from equipoise.perturb.sources.files import SECTIONS, Section
 
 NOTHING = math.exp(-4)  # the weight of no edit where one may be left out, against one for a plain draw of an edit
 

@@ -12,13 +12,13 @@ from collections.abc import Iterator, Sequence
 
 from equipoise.items import Target
 from equipoise.perturb.candidate import Candidate, edited
-from equipoise.perturb.caption import COLLECTIVES, Caption, NounPhrase
-from equipoise.perturb.fit import misfit
-from equipoise.perturb.forms import like
-from equipoise.perturb.nouns import is_animate, is_person, is_thing, same_sort, sets_of
-from equipoise.perturb.pairs import pairs_at
+from equipoise.perturb.english.caption import COLLECTIVES, Caption, NounPhrase
+from equipoise.perturb.english.collocations import pairs_at
+from equipoise.perturb.english.fit import misfit
+from equipoise.perturb.english.forms import like
+from equipoise.perturb.english.noun_classes import is_animate, is_person, is_thing, same_sort, sets_of
+from equipoise.perturb.english.word_lists import members
 from equipoise.perturb.sources.base import Source
-from equipoise.perturb.sources.files import members
 from equipoise.words.articles import article_for
 
 _SYMMETRIC = frozenset("near beside with by alongside and or among against".split()) | frozenset(

@@ -14,9 +14,9 @@ import random
 from collections.abc import Iterator, Sequence
 
 from equipoise.perturb.candidate import Candidate, edited
-from equipoise.perturb.caption import Caption, Unit
-from equipoise.perturb.forms import like
-from equipoise.perturb.nouns import is_thing
+from equipoise.perturb.english.caption import Caption, Unit
+from equipoise.perturb.english.forms import like
+from equipoise.perturb.english.noun_classes import is_thing
 from equipoise.perturb.operations.around_and.clauses import clauses
 from equipoise.perturb.operations.around_and.nouns import nouns
 from equipoise.perturb.operations.around_and.shared import Swap

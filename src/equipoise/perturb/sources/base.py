@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
-from equipoise.perturb.caption import Caption
-from equipoise.perturb.sources.files import Section
+from equipoise.perturb.english.caption import Caption
+from equipoise.perturb.english.word_lists import Section
 
 
 class Proposal(NamedTuple):

@@ -6,12 +6,11 @@ import functools
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from equipoise.perturb.caption import Caption, Unit
-from equipoise.perturb.fit import misfit
-from equipoise.perturb.forms import inflect
-from equipoise.perturb.pairs import noun_before
-from equipoise.perturb.sources.base import Proposal
-from equipoise.perturb.sources.files import (
+from equipoise.perturb.english.caption import Caption, Unit
+from equipoise.perturb.english.collocations import noun_before
+from equipoise.perturb.english.fit import misfit
+from equipoise.perturb.english.forms import inflect
+from equipoise.perturb.english.word_lists import (
     SECTIONS,
     Entry,
     Guard,
@@ -21,6 +20,7 @@ from equipoise.perturb.sources.files import (
     members,
     synonyms,
 )
+from equipoise.perturb.sources.base import Proposal
 
 _KINDS: dict[Section, frozenset[str]] = {
     "object": frozenset({"noun"}),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from equipoise.perturb.caption import Caption, NounPhrase, Unit
-from equipoise.perturb.nouns import is_animate, is_garment, same_sort
+from equipoise.perturb.english.caption import Caption, NounPhrase, Unit
+from equipoise.perturb.english.noun_classes import is_animate, is_garment, same_sort
 from equipoise.perturb.operations.around_and.shared import POINTS_BACK, Swap, has, last_of
 
 _IN_PLACE = frozenset("on in at under inside outside above".split()) | {"in front of", "on top of"}

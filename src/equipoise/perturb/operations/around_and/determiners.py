@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from equipoise.perturb.caption import Caption, NounPhrase, Unit
-from equipoise.perturb.forms import plural
-from equipoise.perturb.nouns import is_animate, is_food, same_sort, sets_of
+from equipoise.perturb.english.caption import Caption, NounPhrase, Unit
+from equipoise.perturb.english.forms import plural
+from equipoise.perturb.english.noun_classes import is_animate, is_food, same_sort, sets_of
+from equipoise.perturb.english.word_lists import count, expand
 from equipoise.perturb.operations.around_and.shared import Span, Swap
-from equipoise.perturb.sources.files import count, expand
 
 _QUANTITIES = frozenset("some several many various multiple numerous".split())
 _STAY = frozenset("a an the his her their its".split()) | _QUANTITIES

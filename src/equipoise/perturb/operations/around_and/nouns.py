@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from equipoise.perturb.caption import COLLECTIVES, Caption, NounPhrase, Unit
-from equipoise.perturb.forms import verb_lemma
-from equipoise.perturb.nouns import is_animate, is_food, is_garment, is_person, same_sort, sets_of
+from equipoise.perturb.english.caption import COLLECTIVES, Caption, NounPhrase, Unit
+from equipoise.perturb.english.forms import verb_lemma
+from equipoise.perturb.english.noun_classes import is_animate, is_food, is_garment, is_person, same_sort, sets_of
 from equipoise.perturb.operations.around_and.determiners import is_mass, with_determiners
 from equipoise.perturb.operations.around_and.shared import POINTS_TO_ONE, Swap, has, phrase_from
 from equipoise.perturb.operations.around_and.tails import right_end

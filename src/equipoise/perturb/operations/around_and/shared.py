@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from equipoise.perturb.caption import Caption, NounPhrase, Unit
+from equipoise.perturb.english.caption import Caption, NounPhrase, Unit
 
 Span = tuple[int, int]  # units
 

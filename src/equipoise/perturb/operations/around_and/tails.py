@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from equipoise.perturb.caption import Caption, NounPhrase, Unit
-from equipoise.perturb.nouns import is_animate, is_food, is_garment, is_person, same_sort
+from equipoise.perturb.english.caption import Caption, NounPhrase, Unit
+from equipoise.perturb.english.noun_classes import is_animate, is_food, is_garment, is_person, same_sort
 from equipoise.perturb.operations.around_and.shared import COLOURS, POINTS_TO_ONE, has
 
 _LYING = frozenset(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from equipoise.perturb.caption import Caption
-from equipoise.perturb.forms import verb_lemma
-from equipoise.perturb.nouns import is_animate, is_garment
+from equipoise.perturb.english.caption import Caption
+from equipoise.perturb.english.forms import verb_lemma
+from equipoise.perturb.english.noun_classes import is_animate, is_garment
 from equipoise.perturb.operations.around_and.shared import PLACES, POINTS_BACK, Span, Swap, has
 
 _AT_ONCE = frozenset(  # verbs of what goes on at the same time; sequences (jump, catch, turn) are left out

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from equipoise.perturb.caption import Caption, Unit
-from equipoise.perturb.nouns import is_animate, is_food, is_person, is_thing, same_sort, sets_of
+from equipoise.perturb.english.caption import Caption, Unit
+from equipoise.perturb.english.noun_classes import is_animate, is_food, is_person, is_thing, same_sort, sets_of
 from equipoise.perturb.operations.around_and.shared import COLOURS, PLACES, POINTS_BACK, Swap, last_of
 
 _SHADES = frozenset("light dark bright pale deep navy royal neon hot".split())

@@ -1,0 +1,262 @@
+"""`bench fetch`: a benchmark's files from their official addresses, resumable and checked.
+
+What will be downloaded, and how large it is, is said before anything is. An archive is unpacked beside itself and then
+deleted; NAME.unpacked remembers it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+    TransferSpeedColumn,
+)
+
+from equipoise.benchmarks.base import Benchmark, Download
+from equipoise.benchmarks.fetching.addresses import ADDRESSES, BY_HAND
+from equipoise.benchmarks.fetching.archives import safe_unpack
+from equipoise.benchmarks.fetching.download import (
+    TIMEOUT,
+    TRIES,
+    Broken,
+    Refused,
+    Remote,
+    allowed,
+    download,
+    notes_of,
+    part_of,
+    size_of,
+    wrong,
+)
+from equipoise.errors import Problems, UserError
+from equipoise.files import inside, write_json
+
+_OFFLINE = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One file of a plan."""
+
+    download: Download
+    path: Path
+    size: int | None  # None: the server would not say
+    have: int  # bytes that lie there already, of the file or of its .part
+    done: bool
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What `fetch` will do; `get` are the steps for people, for what has no stable address."""
+
+    name: str
+    into: Path
+    steps: tuple[Step, ...]
+    get: str
+    images: bool = True
+
+    @property
+    def todo(self) -> tuple[Step, ...]:
+        return tuple(step for step in self.steps if not step.done)
+
+    @property
+    def missing(self) -> int:
+        """Bytes to download, as far as the sizes are known."""
+        return sum(max(0, (step.size or 0) - step.have) for step in self.todo)
+
+    @property
+    def command(self) -> str:
+        return f"equipoise bench fetch {self.name} --out {self.into}" + ("" if self.images else " --no-images")
+
+    def describe(self) -> str:
+        """What is there, what will be downloaded and how large, and what is left to do by hand."""
+        lines = [f"{self.name}: into {self.into}"]
+        for step in self.steps:
+            where, size = step.path.relative_to(self.into.resolve()), _bytes(step.size)
+            if step.done:
+                lines.append(f"  {where}  there already")
+            elif step.have == step.size:
+                lines.append(f"  {where}  there already, to be {'unpacked' if step.download.unpack else 'checked'}")
+            else:
+                after = ", then unpacked" if step.download.unpack else ""
+                part = f", {_bytes(step.have)} of it there already" if step.have else ""
+                lines.append(f"  {where}  {size}{part}{after}  from {step.download.url}")
+        if missing := [step for step in self.todo if step.have != step.size]:
+            unknown = sum(step.size is None for step in missing)
+            more = f", {unknown} of them of unknown size" if unknown else ""
+            lines.append(f"To download: {_bytes(self.missing)} in {len(missing)} file(s){more}.")
+        elif self.steps:
+            lines.append("Nothing to download.")
+        if self.get:
+            lines += ["By hand, for want of a stable address:", *(f"  {line}" for line in self.get.splitlines())]
+        return "\n".join(lines)
+
+
+def plan(benchmark: Benchmark, into: str | Path, images: bool = True) -> Plan:
+    """Look at what lies below `into`; sizes nobody wrote down are asked of the server.
+
+    `images=False` leaves the archives out, for people who have the photos already.
+    """
+    into = Path(into)
+    entries = benchmark.downloads or ADDRESSES.get(benchmark.name, ())
+    problems = Problems(f"{benchmark.name}: files in {into} are not the published ones")
+    steps: list[Step] = []
+    for entry in entries:
+        if entry.unpack and not images:
+            continue
+        path = inside(into, entry.to)
+        if not allowed(entry.url):
+            raise UserError(f"{entry.url}: only https is fetched (http from this machine alone)")
+        if _unpacked(path, entry):
+            steps.append(Step(entry, path, entry.size, 0, True))
+        elif path.exists():
+            if difference := wrong(path, _remote(entry)):
+                problems.add(str(path), difference)
+            size = path.stat().st_size
+            steps.append(Step(entry, path, size, size, not entry.unpack))
+        else:
+            part = part_of(path)
+            steps.append(Step(entry, path, entry.size, part.stat().st_size if part.exists() else 0, False))
+    problems.raise_if_any("Move them away, or fetch into another folder: nothing of yours is overwritten.")
+    by_hand = BY_HAND.get(benchmark.name, "") if entries else benchmark.get
+    return Plan(benchmark.name, into, _with_sizes(steps), by_hand, images)
+
+
+def _with_sizes(steps: list[Step]) -> tuple[Step, ...]:
+    """Ask for the sizes nobody wrote down: one first, and when nobody answers none of the others."""
+    unknown = [step for step in steps if step.size is None and not step.done]
+    if not unknown or _offline():
+        return tuple(steps)
+    try:
+        sizes = {unknown[0].path: size_of(unknown[0].download.url)}
+        with ThreadPoolExecutor(8) as pool:
+            for step, size in zip(
+                unknown[1:], pool.map(lambda step: size_of(step.download.url), unknown[1:]), strict=True
+            ):
+                sizes[step.path] = size
+    except Broken:  # `fetch` will say what is wrong
+        return tuple(steps)
+    return tuple(replace(step, size=sizes.get(step.path, step.size)) for step in steps)
+
+
+def fetch(
+    plan: Plan, console: Console | None = None, tries: int = TRIES, pause: float = 1.0, timeout: float = TIMEOUT
+) -> list[Path]:
+    """Say what the plan is, then do it; the files that now lie there, folders for archives.
+
+    Files that cannot be had are reported together at the end, after the others were fetched. When the network is gone,
+    the first one ends it.
+    """
+    console = console or Console(stderr=True)
+    console.print(plan.describe(), markup=False, highlight=False, soft_wrap=True)
+    if any(not step.path.exists() for step in plan.todo) and (flag := _offline()):
+        raise UserError(
+            f"{plan.name}: {flag} is set, so nothing is downloaded. Unset it and run: {plan.command}\n"
+            "or download the files above on another machine and put them there."
+        )
+    _check_disk(plan)
+    problems = Problems(f"{plan.name}: not everything could be fetched; what was is kept")
+    ready: list[Path] = []
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+        console=console,
+    ) as progress:
+        for step in plan.steps:
+            if step.done:
+                ready.append(step.path.parent if step.download.unpack else step.path)
+                continue
+            try:
+                if not step.path.exists():
+                    task = progress.add_task(step.path.name, total=step.size)
+                    show = partial(_show, progress, task)
+                    download(_remote(step.download), step.path, show, tries, pause, timeout)
+                if step.download.unpack:
+                    _unpack(step, progress)
+                ready.append(step.path.parent if step.download.unpack else step.path)
+            except Refused as error:
+                problems.add(step.download.url, str(error))
+            except UserError as error:  # an archive that was refused
+                problems.add("", str(error))
+            except Broken as error:
+                problems.add(step.download.url, f"{error} ({tries} tries); what came so far is kept")
+                break
+            except OSError as error:  # a full disk, no permission
+                problems.add(str(step.path), f"could not be written ({error.strerror or error})")
+                break
+    problems.raise_if_any(f"To go on where it stopped: {plan.command}")
+    return ready
+
+
+def _show(progress: Progress, task: TaskID, have: int, total: int | None) -> None:
+    progress.update(task, completed=have, total=total)
+
+
+def _unpack(step: Step, progress: Progress) -> None:
+    task = progress.add_task(f"unpacking {step.path.name}", total=None)
+    names = safe_unpack(step.path, step.path.parent, partial(_show, progress, task))
+    write_json(_marker(step.path), {"url": step.download.url, "names": names})
+    step.path.unlink()  # its contents lie beside it; another 15 GB would help nobody
+
+
+def _check_disk(plan: Plan) -> None:
+    """Room for the downloads, and once more for what is unpacked while its archive still lies there."""
+    largest = max((step.size or 0 for step in plan.todo if step.download.unpack), default=0)
+    unpacked = sum(step.size or 0 for step in plan.todo if step.download.unpack)
+    other = sum(max(0, (step.size or 0) - step.have) for step in plan.todo if not step.download.unpack)
+    begun = sum(step.have for step in plan.todo if step.download.unpack)
+    needed = max(0, other + unpacked + largest - begun)  # one archive at a time is there twice
+    folder = next(folder for folder in (plan.into.resolve(), *plan.into.resolve().parents) if folder.exists())
+    free = shutil.disk_usage(folder).free
+    if needed > free:
+        raise UserError(
+            f"{plan.name}: needs about {_bytes(needed)} with unpacking, but {folder} has {_bytes(free)} free; "
+            "nothing was downloaded. Make room, or choose another folder."
+        )
+
+
+def _offline() -> str:
+    """The environment variable that forbids the network, if one does."""
+    return next((name for name in _OFFLINE if os.environ.get(name, "").lower() in ("1", "true", "yes", "on")), "")
+
+
+def _marker(path: Path) -> Path:
+    return path.with_name(path.name + ".unpacked")
+
+
+def _unpacked(path: Path, entry: Download) -> bool:
+    notes = notes_of(_marker(path))
+    names = notes.get("names")
+    if not (entry.unpack and notes.get("url") == entry.url and isinstance(names, list)):
+        return False
+    return all((path.parent / str(name)).exists() for name in names)
+
+
+def _remote(entry: Download) -> Remote:
+    return Remote(entry.url, entry.size, entry.sha256)
+
+
+def _bytes(count: int | None) -> str:
+    if count is None:
+        return "unknown size"
+    value = float(count)
+    for unit in ("bytes", "kB", "MB"):
+        if value < 1000:
+            return f"{count} bytes" if unit == "bytes" else f"{value:.1f} {unit}"
+        value /= 1000
+    return f"{value:.1f} GB"

@@ -1,0 +1,1 @@
+"""REPLACE: built byte for byte from VL-CheckList, and without its defects."""

@@ -1,0 +1,191 @@
+"""Two models on the same items: paired differences with intervals.
+
+The same images are resampled for both models, so what both find easy or hard cancels out. A model may be several
+runs (finetuning seeds): its outcome on an item is then the mean over them, and the interval speaks of these seeds on
+other images, not of other seeds. The spread over seeds is therefore given beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from equipoise import stats
+from equipoise.errors import UserError
+from equipoise.evaluation.metrics import METRICS, Leaves, Outcomes, judge, leaves, weighted_mean
+from equipoise.evaluation.results import find_runs, read_result
+from equipoise.evaluation.scores import ItemScores, read_scores
+
+
+@dataclass(frozen=True)
+class Run:
+    """One finished run, read back."""
+
+    folder: Path
+    record: dict[str, Any]
+    rows: list[ItemScores]
+    outcomes: Outcomes
+
+    def where(self, tag: str, value: str) -> Run:
+        """The items that carry a tag's value."""
+        rows = [row for row in self.rows if row.tags.get(tag) == value]
+        return Run(self.folder, self.record, rows, judge(rows))
+
+
+def load_run(folder: str | Path) -> Run:
+    """A run folder's result and scores; judged again, so that nobody's edited outcome is believed."""
+    folder = Path(folder)
+    record = read_result(folder)
+    rows = read_scores(folder / "items.jsonl")
+    return Run(folder, record, rows, judge(rows))
+
+
+def joined(runs: Sequence[Run]) -> Run:
+    """Several benchmarks of one model as one run, each item tagged with its `benchmark`: REPLACE is such a pair."""
+    rows = [
+        row.model_copy(update={"id": f"{name}/{row.id}", "tags": {**row.tags, "benchmark": name}})
+        for run in runs
+        for name in [run.record["benchmark"]["name"]]
+        for row in run.rows
+    ]
+    names = "+".join(run.record["benchmark"]["name"] for run in runs)
+    hashes = "+".join(run.record["benchmark"]["items_sha256"] for run in runs)
+    record = {"benchmark": {"name": names, "items_sha256": hashes}, "model": runs[0].record["model"]}
+    return Run(runs[0].folder.parent, record, rows, judge(rows))
+
+
+def difference(
+    first: Sequence[Run],
+    second: Sequence[Run],
+    seed: int = 0,
+    resamples: int = stats.RESAMPLES,
+    path: Sequence[str] = (),
+    least: int = 1,
+) -> dict[str, Any]:
+    """second - first for every metric: value, 95% interval, whether the interval leaves zero out, and by seed.
+
+    `path` and `least` average over groups as `metrics.macro` does (REPLACE: ("split",)), so that the difference is
+    that of the two headlines; McNemar's test knows items only and is given where they all weigh the same.
+    """
+    _same_items([*first, *second])
+    values = [_per_item(run.outcomes) for run in (*first, *second)]
+    a, b = (np.mean(part, axis=0) for part in (values[: len(first)], values[len(first) :]))
+    outcomes = first[0].outcomes
+    groups = _leaves(first[0], path, least)
+    measured, spread = _grouped(b - a, outcomes, groups, seed, resamples)
+    seeds = [
+        _grouped(there - here, outcomes, groups, seed, 0)[0]
+        for here, there in zip(values[: len(first)], values[len(first) :], strict=False)
+    ]
+    found: dict[str, Any] = {"n": int(groups.kept.sum()), "runs": [len(first), len(second)]}
+    for index, name in enumerate(METRICS):
+        if np.isnan(measured[index]):
+            continue
+        low, high = stats.percentile_interval(spread[:, index])
+        found[name] = {
+            "difference": float(measured[index]),
+            "interval": [low, high],
+            "clear": bool(low > 0 or high < 0),
+            "by_run": [float(one[index]) for one in seeds],
+        }
+    if len(first) == len(second) == 1 and not path:
+        found["original"]["mcnemar"] = stats.mcnemar(*_discordant(first[0].outcomes, second[0].outcomes))
+    return found
+
+
+def average(
+    runs: Sequence[Run],
+    path: Sequence[str] = (),
+    least: int = 1,
+    seed: int = 0,
+    resamples: int = stats.RESAMPLES,
+) -> dict[str, Any]:
+    """The numbers of one model over its runs (seeds), in the shape of `summarise`: an item's outcome is their mean."""
+    _same_items(runs)
+    values = [_per_item(run.outcomes) for run in runs]
+    outcomes = runs[0].outcomes
+    groups = _leaves(runs[0], path, least)
+    measured, spread = _grouped(np.mean(values, axis=0), outcomes, groups, seed, resamples)
+    numbers: dict[str, Any] = {
+        "n": int(groups.kept.sum()),
+        "ties": round(float(np.mean([(run.outcomes.tie & groups.kept).sum() for run in runs])), 1),
+        "intervals": {},
+    }
+    for index, name in enumerate(METRICS):
+        known = not np.isnan(measured[index])
+        numbers[name] = float(measured[index]) if known else None
+        if known:
+            numbers["intervals"][name] = list(stats.percentile_interval(spread[:, index]))
+    return numbers
+
+
+def compare_folders(first: Path, others: Sequence[Path], seed: int = 0) -> list[dict[str, Any]]:
+    """`first` against each of `others`, benchmark by benchmark where both have it."""
+    before = {record["benchmark"]["name"]: folder for folder, record in find_runs([first])}
+    found = []
+    for other in others:
+        after = {record["benchmark"]["name"]: folder for folder, record in find_runs([other])}
+        shared = [name for name in before if name in after]
+        if not shared:
+            raise UserError(f"{first} ({', '.join(before)}) and {other} ({', '.join(after)}) share no benchmark")
+        for name in shared:
+            here, there = load_run(before[name]), load_run(after[name])
+            macro = here.record["metrics"].get("macro") or {}
+            numbers = difference([here], [there], seed, path=macro.get("over", ()), least=macro.get("least", 1))
+            found.append({"benchmark": name, "before": str(first), "after": str(other), **numbers})
+    return found
+
+
+def _discordant(a: Outcomes, b: Outcomes) -> tuple[int, int]:
+    return int((a.original & ~b.original).sum()), int((b.original & ~a.original).sum())
+
+
+def _per_item(outcomes: Outcomes) -> stats.Floats:
+    """(items, 4): original, augmented, brittle, drop; NaN where an item has no positive."""
+    positive = np.where(outcomes.has_positive, 1.0, np.nan)
+    return np.stack(
+        [
+            outcomes.original.astype(float),
+            outcomes.augmented * positive,
+            outcomes.brittle * positive,
+            (outcomes.original.astype(float) - outcomes.augmented) * positive,
+        ],
+        axis=1,
+    )
+
+
+def _leaves(run: Run, path: Sequence[str], least: int) -> Leaves:
+    found = leaves(run.outcomes.tags, path, least)
+    if found is None:
+        raise UserError(f"{run.folder}: no group of {'/'.join(path)} has {least} items or more, so nothing is averaged")
+    return found
+
+
+def _grouped(
+    values: stats.Floats, outcomes: Outcomes, groups: Leaves, seed: int, resamples: int
+) -> tuple[stats.Floats, stats.Floats]:
+    """Mean of each column over the groups, and its bootstrap values; NaN is no value."""
+    there = ~np.isnan(values)
+    measured, spread = stats.grouped_ratios(
+        np.where(there, values, 0.0), there.astype(float), outcomes.cluster, groups.masks, seed, resamples
+    )
+    return weighted_mean(measured[None], groups.weights)[0], weighted_mean(spread, groups.weights)
+
+
+def _same_items(runs: Sequence[Run]) -> None:
+    """Paired means the same items, in the same order, with the same texts."""
+    reference = runs[0]
+    for run in runs[1:]:
+        here, there = (one.record["benchmark"] for one in (reference, run))
+        if here["items_sha256"] != there["items_sha256"] or [row.id for row in reference.rows] != [
+            row.id for row in run.rows
+        ]:
+            raise UserError(
+                f"{reference.folder} ({here['name']}, {len(reference.rows):,} items scored) and {run.folder} "
+                f"({there['name']}, {len(run.rows):,}) were not scored on the same items, so they cannot be paired. "
+                "Evaluate both with the same --bench, --splits and --limit."
+            )

@@ -1,0 +1,76 @@
+"""Metrics that single papers define beside Original accuracy.
+
+A benchmark names the ones it wants (`Benchmark.metrics`); each takes the scores of its items and returns plain
+numbers. Comparisons are strict here as everywhere; where a paper's code lets a tie win, its numbers on ties differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from equipoise import stats
+from equipoise.evaluation.scores import ItemScores
+
+
+def ranks(scores: Sequence[ItemScores]) -> dict[str, Any]:
+    """CREPE: the caption's rank among itself and its negatives.
+
+    A negative with the caption's score counts as above it; CREPE's argsort leaves that order undefined.
+    """
+    rank = np.array([1 + sum(value >= score.caption for value in score.negatives) for score in scores])
+    found: dict[str, Any] = {"n": len(rank)}
+    for k in (1, 3, 5, 10):
+        wins = int((rank <= k).sum())
+        found[f"recall_at_{k}"] = wins / len(rank)
+        found[f"recall_at_{k}_interval"] = list(stats.wilson(wins, len(rank)))
+    return found | {"mean_rank": float(rank.mean()), "median_rank": float(np.median(rank))}
+
+
+def groups(scores: Sequence[ItemScores]) -> dict[str, Any]:
+    """Winoground: text, image and group score of pairs of items that share the tag `pair`.
+
+    Each item is one image with its own caption against the other's, so the two rows hold all four scores.
+    Chance is 1/4, 1/4 and 1/6.
+    """
+    pairs: dict[str, list[ItemScores]] = {}
+    for score in scores:
+        pairs.setdefault(score.tags["pair"], []).append(score)
+    whole = [pair for pair in pairs.values() if len(pair) == 2]
+    text = [all(item.caption > item.negatives[0] for item in pair) for pair in whole]
+    image = [a.caption > b.negatives[0] and b.caption > a.negatives[0] for a, b in whole]
+    both = [one and other for one, other in zip(text, image, strict=True)]
+    found: dict[str, Any] = {"n": len(whole), "incomplete": len(pairs) - len(whole)}
+    for name, wins in {"text": text, "image": image, "group": both}.items():
+        found[name] = sum(wins) / len(whole) if whole else None
+        found[f"{name}_interval"] = list(stats.wilson(sum(wins), len(whole)))
+    return found
+
+
+def tot(scores: Sequence[ItemScores]) -> dict[str, Any]:
+    """SugarCrepe++: ITT (our Augmented accuracy) and TOT, which asks the text tower alone.
+
+    TOT holds when the caption is closer to every positive than it or any positive is to any negative. SugarCrepe++
+    has one positive an item. Where there are several, the cosines between two positives are not asked:
+    `TextScores` does not hold them.
+    """
+    itt = [min([s.caption, *s.positives]) > max(s.negatives) for s in scores if s.positives]
+    found: dict[str, Any] = {"n": len(itt), "itt": sum(itt) / len(itt) if itt else None}
+    asked = [score.text for score in scores if score.text is not None and score.positives]
+    if asked:
+        wins = [
+            min(text.caption_positives)
+            > max([*text.caption_negatives, *(v for row in text.positives_negatives for v in row)])
+            for text in asked
+        ]
+        found |= {"tot": sum(wins) / len(wins), "tot_interval": list(stats.wilson(sum(wins), len(wins)))}
+    return found
+
+
+PAPER_METRICS: dict[str, Callable[[Sequence[ItemScores]], dict[str, Any]]] = {
+    "ranks": ranks,
+    "groups": groups,
+    "tot": tot,
+}

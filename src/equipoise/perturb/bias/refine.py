@@ -1,0 +1,129 @@
+"""Adversarial refinement (SugarCrepe, Hsieh et al. 2023): keep pairs until two blind judges know nothing.
+
+A pair is a right text and a wrong one; a judge's gap is its score of the right one minus its score of the wrong one.
+Pairs are put into a grid by their two gaps; a cell and its mirror image through the origin keep equally many pairs,
+drawn with a seed. So for every pair that lets a judge win there is one that makes it lose by as much, and both judges
+end at exactly 50 %. The published code falls over a gap of exactly 1, which lies outside its grid; here the last cell
+holds it. Scores on any scale are allowed: gaps are divided by the largest.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Literal
+
+from equipoise.errors import UserError
+from equipoise.files import atomic_write, json_line
+from equipoise.items import Item, Text
+from equipoise.perturb.candidate import edit_class
+
+GRID = 50  # cells for each sign and judge
+GRID_ALONE = 10  # cells where the other judge sees no difference
+Judge = Callable[[Item, Sequence[str]], Sequence[float]]  # a score for each text; sees no image
+
+
+def refine(first: Sequence[float], second: Sequence[float], seed: int = 0) -> list[int]:
+    """Which pairs to keep, given each judge's gaps: both then prefer the right text in exactly half of the cases."""
+    if len(first) != len(second):
+        raise ValueError(f"{len(first)} gaps of one judge and {len(second)} of the other")
+    if not all(map(math.isfinite, (*first, *second))):
+        raise ValueError("expected finite gaps, found NaN or infinity")
+    one, two = _scaled(first), _scaled(second)
+    cells: dict[tuple[int, int], list[int]] = {}
+    for pair, gaps in enumerate(zip(one, two, strict=True)):
+        cells.setdefault(_cell(*gaps), []).append(pair)
+    rng = random.Random(seed)
+    kept = list(cells.pop((0, 0), ()))  # neither judge sees a difference: nothing to balance
+    for cell in sorted(cells):
+        mirror = (-cell[0], -cell[1])
+        if cell < mirror:
+            continue  # each two cells once, from the one that sorts last
+        here, there = cells[cell], cells.get(mirror, [])
+        most = min(len(here), len(there))
+        kept += rng.sample(here, most) + rng.sample(there, most)
+    return sorted(kept)
+
+
+def _scaled(gaps: Sequence[float]) -> list[float]:
+    largest = max(map(abs, gaps), default=0.0)
+    return [gap / largest if largest else 0.0 for gap in gaps]
+
+
+def _cell(one: float, two: float) -> tuple[int, int]:
+    grid = GRID if one and two else GRID_ALONE
+    return _step(one, grid), _step(two, grid)
+
+
+def _step(gap: float, grid: int) -> int:
+    """The cell of a gap, signed, from 1; 0 only for no gap at all."""
+    if gap == 0:
+        return 0
+    step = min(math.floor(grid * abs(gap)) + 1, grid)
+    return step if gap > 0 else -step
+
+
+# ---------------------------------------------------------------------------- items
+
+Kind = Literal["positives", "negatives"]
+KINDS: tuple[Kind, ...] = ("positives", "negatives")
+Judges = dict[Kind, tuple[Judge, Judge]]
+
+
+def refine_items(read: Callable[[], Iterable[Item]], judges: Judges, seed: int = 0) -> Iterator[Item]:
+    """Items with the positives and negatives that survive; an item that keeps none of them goes too.
+
+    Each edit makes a pair with its caption. `read` is called several times, so that a file need not fit into memory.
+    """
+    kept = {kind: set(refine(*_gaps(read(), kind, two), seed)) for kind, two in judges.items()}
+    place = dict.fromkeys(KINDS, 0)
+    for item in read():
+        left: dict[str, tuple[Text, ...]] = {}
+        for kind in KINDS:
+            texts = getattr(item, kind)
+            numbered = enumerate(texts, place[kind])
+            left[kind] = tuple(text for number, text in numbered if kind not in kept or number in kept[kind])
+            place[kind] += len(texts)
+        if any(left.values()):
+            yield item.model_copy(update=left)
+
+
+def _gaps(items: Iterable[Item], kind: Kind, judges: tuple[Judge, Judge]) -> tuple[list[float], list[float]]:
+    """Each judge's gaps between a caption and its edits, in the order of the items."""
+    gaps: tuple[list[float], list[float]] = ([], [])
+    for item in items:
+        texts = [item.caption, *(text.text for text in getattr(item, kind))]
+        for judge, found in zip(judges, gaps, strict=True):
+            original, *edits = judge(item, texts)
+            found += [original - edit for edit in edits]
+    return gaps
+
+
+def refine_file(path: Path, judges: Judges, seed: int = 0) -> tuple[dict[str, int], dict[str, int]]:
+    """Refine an items file in place, atomically; returns how many texts there were and are, and the edits that are."""
+
+    def read() -> Iterator[Item]:
+        with path.open("rb") as handle:
+            for line in handle:
+                yield Item.model_validate_json(line)
+
+    counts = {f"{kind}_{when}": 0 for kind in ("items", *KINDS) for when in ("before", "after")}
+    edits: Counter[str] = Counter()
+    for item in read():
+        counts["items_before"] += 1
+        for kind in KINDS:
+            counts[f"{kind}_before"] += len(getattr(item, kind))
+    with atomic_write(path) as handle:
+        for item in refine_items(read, judges, seed):
+            counts["items_after"] += 1
+            for kind in KINDS:
+                texts: tuple[Text, ...] = getattr(item, kind)
+                counts[f"{kind}_after"] += len(texts)
+                edits.update(edit_class(kind.removesuffix("s"), text.edit) for text in texts if text.edit)
+            handle.write(json_line(item.to_json()) + "\n")
+        if not counts["items_after"]:
+            raise UserError("refinement left nothing; take more captions, or other judges")
+    return counts, dict(sorted(edits.items(), key=lambda pair: (-pair[1], pair[0])))

@@ -1,0 +1,362 @@
+"""A caption as the operations see it: words and fixed compounds, each with its kind and lemma, and noun phrases.
+
+A caption is tagged once. Compounds ("hot dog", "in front of") become one unit, so that no operation can
+edit a part of them: "within front of" and "hot cat" cannot be written at all.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from equipoise.perturb.english.forms import noun_lemma, verb_lemma
+from equipoise.perturb.english.word_lists import compounds
+from equipoise.words.tagging import Tagger, Token, tag
+
+Kind = Literal[
+    "noun", "adjective", "verb", "be", "preposition", "determiner", "number", "and", "pronoun", "adverb", "to", "mark",
+    "relative", "fixed", "other",
+]  # fmt: skip
+
+
+class Unit(NamedTuple):
+    """One word, mark or compound: `caption.text[start:end] == text`."""
+
+    text: str
+    word: str  # in lower case
+    start: int
+    end: int
+    kind: Kind
+    lemma: str
+    pos: str
+
+
+class NounPhrase(NamedTuple):
+    """Units `start:end`; `head` is the last noun, `core` where the words after the determiner begin."""
+
+    start: int
+    core: int
+    head: int
+
+    @property
+    def end(self) -> int:
+        return self.head + 1
+
+
+_WORD = re.compile(r"[\w'’-]+")
+_BE = frozenset("is are was were be been being 's 're am".split())
+_CLAUSE = frozenset("that which who whom whose where while when as because if though although but so than".split())
+_ARTICLES = (["a"], ["an"], ["the"], ["some"])
+_QUANTITY = frozenset("several many few various multiple numerous".split())
+_VERBS_ALSO = frozenset("parked seated dressed topped covered filled surrounded".split())
+_HAVING = frozenset("wear hold carry have eat".split())  # a boy wearing a hat sitting: the boy sits
+# Heads of "a group of people": the phrase speaks of what follows "of".
+COLLECTIVES = frozenset(
+    "group couple pair bunch herd flock lot number row line crowd pile variety assortment collection set team stack "
+    "array selection gathering throng plenty dozen".split()
+)
+
+
+def _kind(token: Token, word: str) -> Kind:
+    pos = token.pos
+    if word in _BE or (word in {"has", "have", "had"} and pos.startswith("VB")):
+        return "be" if word in _BE else "verb"
+    if word in {"and", "&", "or"}:
+        return "and"
+    if word in _CLAUSE and pos != "DT":
+        return "relative"
+    if word in _QUANTITY:
+        return "number"
+    if word in _VERBS_ALSO:
+        return "verb" if pos != "JJ" else "adjective"
+    if pos.startswith("NN"):
+        return "noun"
+    if pos.startswith("JJ"):
+        return "adjective"
+    if pos.startswith("VB"):
+        return "verb"
+    if pos in {"DT", "PRP$", "WP$", "PDT"}:
+        return "determiner"
+    if pos in {"PRP", "EX", "WP"}:
+        return "pronoun"
+    if pos == "CD":
+        return "number"
+    if pos in {"IN", "RP"}:
+        return "preposition"
+    if pos == "TO":
+        return "to"
+    if pos.startswith(("RB", "WRB")):
+        return "adverb"
+    if pos in {".", ",", ":", "(", ")", '"', "``", "''", "SYM", "#", "$"} or not word[:1].isalnum():
+        return "mark"
+    return "other"
+
+
+_LETTER = re.compile("[a-zA-Z]")
+LONGEST = 2000  # characters; what is longer is no caption, and would take minutes to read
+
+
+def unusable(text: str) -> str | None:
+    """Why nothing can be made of a text, or None."""
+    if not text.strip():
+        return "empty"
+    if len(text) > LONGEST:
+        return f"{len(text)} characters, more than {LONGEST}"
+    if text.isascii() and text.isprintable() and _LETTER.search(text):
+        return None  # nearly every caption, without looking at each letter
+    if any(unicodedata.category(letter) == "Cc" and not letter.isspace() for letter in text):
+        return "holds control characters"
+    letters = sum(letter.isalpha() for letter in text)
+    if letters == 0 or sum(letter.isascii() and letter.isalpha() for letter in text) < letters / 2:
+        return "not written in Latin letters"
+    return None
+
+
+@dataclass(frozen=True)
+class Caption:
+    """The text, the other captions of the same image where they are known, and who tells the parts of speech."""
+
+    text: str
+    others: tuple[str, ...] = ()
+    tagger: Tagger = tag
+
+    @functools.cached_property
+    def tokens(self) -> tuple[Token, ...]:
+        quiet = self.text.lower()  # a shouted caption would be read as one long name
+        return tuple(self.tagger(quiet if self.text.isupper() and len(quiet) == len(self.text) else self.text))
+
+    @functools.cached_property
+    def units(self) -> tuple[Unit, ...]:
+        return tuple(self._read_units())
+
+    def _read_units(self) -> Iterator[Unit]:
+        tokens, place = self.tokens, 0
+        words = [token.text.lower() for token in tokens]
+        while place < len(tokens):
+            token, word = tokens[place], words[place]
+            if found := _compound_at(words, tokens, place, self.text):
+                length, kind_here, lemma = found
+                last = tokens[place + length - 1]
+                pos = "IN" if kind_here == "preposition" else "FW"
+                if kind_here == "noun":
+                    pos = "NNS" if words[place + length - 1] != lemma.split()[-1] else "NN"
+                text = self.text[token.start : last.end]
+                yield Unit(text, " ".join(words[place : place + length]), token.start, last.end, kind_here, lemma, pos)
+                place += length
+                continue
+            kind = _kind(token, word)
+            if (
+                word == "orange"
+                and words[place + 1 : place + 2] == ["and"]
+                and words[place + 2 : place + 3] in _ARTICLES
+            ):
+                kind = "noun"  # an orange and a banana
+            lemma = noun_lemma(word) if kind == "noun" else verb_lemma(word) if kind == "verb" else word
+            text = self.text[token.start : token.end]
+            yield Unit(text, word, token.start, token.end, kind, lemma, token.pos)
+            place += 1
+
+    @functools.cached_property
+    def keys(self) -> tuple[tuple[int, tuple[str, ...]], ...]:
+        """(unit, the words, or two words, an entry there may begin with), without marks and names."""
+        found = []
+        for place, unit in enumerate(self.units):
+            if unit.kind != "mark" and not self.is_name(place):
+                first, lemma = unit.word.partition(" ")[0], unit.lemma.partition(" ")[0]
+                after = self.units[place + 1].word if place + 1 < len(self.units) else ""
+                two = " ".join(f"{unit.word} {after}".split(" ", 2)[:2])
+                found.append((place, (first, two) if first == lemma else (first, lemma, two)))
+        return tuple(found)
+
+    @functools.cached_property
+    def words(self) -> frozenset[str]:
+        """Every word and lemma of the caption."""
+        found = {token.text.lower() for token in self.tokens}
+        return frozenset(found | {unit.lemma for unit in self.units} | {unit.word for unit in self.units})
+
+    @functools.cached_property
+    def other_words(self) -> frozenset[str]:
+        """Every word and lemma of the other captions of the image."""
+        return frozenset().union(*map(_words_of, self.others))
+
+    @functools.cached_property
+    def phrases(self) -> tuple[NounPhrase, ...]:
+        return tuple(_noun_phrases(self.units))
+
+    @functools.cached_property
+    def phrase_at(self) -> dict[int, NounPhrase]:
+        """Unit -> the noun phrase it belongs to."""
+        return {place: phrase for phrase in self.phrases for place in range(phrase.start, phrase.end)}
+
+    def is_name(self, place: int) -> bool:
+        """A capital inside a sentence marks a name (Big Ben), unless all words of the caption have one."""
+        unit = self.units[place]
+        if not unit.text[0].isupper() or self.is_title or unit.kind == "preposition":
+            return False  # Visual Genome shouts its relations: "man ON horse"
+        return place > 0 and self.units[place - 1].word not in {".", "!", "?", '"', "'"}
+
+    @functools.cached_property
+    def is_title(self) -> bool:
+        """Written Like a Headline, or shouted: capitals mean nothing here."""
+        words = [token.text for token in self.tokens if token.text[0].isalpha()]
+        return sum(word[0].isupper() for word in words) * 2 > len(words) > 2 or self.text.isupper()
+
+    def text_of(self, start: int, end: int) -> str:
+        """The text of units `start:end`."""
+        return self.text[self.units[start].start : self.units[end - 1].end]
+
+    def is_plural(self, phrase: NounPhrase) -> bool:
+        head = self.units[phrase.head]
+        if head.pos in {"NNS", "NNPS"} or head.word in {"people", "cattle", "police"}:
+            return True
+        first = self.units[phrase.start]
+        if first.kind == "number" and first.word not in {"one", "1"}:
+            return True  # two zebra
+        bare = phrase.start == phrase.core and phrase.start > 1 and self.units[phrase.start - 1].word == "of"
+        if bare and self.units[phrase.start - 2].lemma in _PLURAL_OF:
+            return True  # a couple of zebra
+        return head.word in SAME_PLURAL and self.units[phrase.start].word not in {"a", "an", "one", "this", "another"}
+
+    @functools.cached_property
+    def _asked(self) -> dict[tuple[str, int], tuple[str, ...]]:
+        """Subjects and objects already looked for: many guards ask for the same."""
+        return {}
+
+    def object_of(self, place: int) -> str | None:
+        """Head lemma of the noun phrase that begins right after unit `place`."""
+        found = self._asked.get(("object", place))
+        if found is None:
+            noun = self._find_object(place)
+            found = self._asked["object", place] = () if noun is None else (noun,)
+        return found[0] if found else None
+
+    def _find_object(self, place: int) -> str | None:
+        units, after = self.units, place + 1
+        while after < len(units) and units[after].kind == "adverb":
+            after += 1
+        phrase = self.phrase_at.get(after)
+        return None if phrase is None or phrase.start != after else self.head_lemma(phrase)
+
+    def head_lemma(self, phrase: NounPhrase) -> str:
+        """The noun a phrase speaks of: people, in "a group of people"."""
+        units, head = self.units, self.units[phrase.head]
+        after = phrase.end
+        if head.lemma in COLLECTIVES and after + 1 < len(units) and units[after].word == "of":
+            inner = self.phrase_at.get(after + 1)
+            if inner is not None:
+                return units[inner.head].lemma
+        return head.lemma
+
+    def subjects_of(self, place: int) -> tuple[str, ...]:
+        """Head lemmas that may be the subject of the verb or preposition at `place`, the nearest first."""
+        found = self._asked.get(("subject", place))
+        if found is None:
+            found = self._asked["subject", place] = self._find_subjects(place)
+        return found
+
+    def _find_subjects(self, place: int) -> tuple[str, ...]:
+        units, before = self.units, place - 1
+        while before >= 0 and (units[before].kind in {"be", "adverb", "relative", "to"} or units[before].word == "has"):
+            before -= 1
+        phrase = self.phrase_at.get(before) if before >= 0 else None
+        if phrase is None or phrase.head != before:
+            return (self.head_lemma(self.phrases[0]),) if self.phrases and self.phrases[0].end <= place else ()
+        found = [units[phrase.head].lemma]
+        while phrase.start >= 2 and (
+            units[phrase.start - 1].kind == "preposition" or units[phrase.start - 1].lemma in _HAVING
+        ):
+            outer = self.phrase_at.get(phrase.start - 2)
+            if outer is None or outer.head != phrase.start - 2:
+                break
+            phrase = outer
+            if units[phrase.head].lemma not in COLLECTIVES or units[phrase.end].word != "of":  # a couple of monitors
+                found.append(units[phrase.head].lemma)
+        return tuple(found)
+
+
+@functools.lru_cache(maxsize=1024)  # the captions of an image come one after the other and share their others
+def _words_of(text: str) -> frozenset[str]:
+    """Words, their lemmas as nouns and as verbs, and pairs of neighbours; no tagging, which would double the cost."""
+    words = _WORD.findall(text.lower())
+    nouns = [noun_lemma(word) for word in words]
+    pairs = [f"{first} {second}" for first, second in itertools.pairwise(words)]
+    lemmas = [f"{first} {second}" for first, second in zip(words, nouns[1:], strict=False)]
+    return frozenset((*words, *nouns, *map(verb_lemma, words), *pairs, *lemmas))
+
+
+_PLURAL_OF = frozenset("couple pair herd flock group".split())
+SAME_PLURAL = frozenset("sheep deer fish aircraft moose bison elk antelope".split())
+
+
+def _compound_at(
+    words: list[str], tokens: tuple[Token, ...], place: int, text: str
+) -> tuple[int, Literal["noun", "fixed", "preposition"], str] | None:
+    """(tokens, kind, lemma) of the longest compound that begins at `place`."""
+    for compound in compounds().get(words[place], ()):
+        length = len(compound.words)
+        found = words[place : place + length]
+        if len(found) < length or found[:-1] != list(compound.words[:-1]):
+            continue
+        last = found[-1]
+        if last != compound.words[-1] and not (compound.kind == "noun" and noun_lemma(last) == compound.words[-1]):
+            continue
+        if any(not text[tokens[i].end : tokens[i + 1].start].isspace() for i in range(place, place + length - 1)):
+            continue
+        return length, compound.kind, " ".join(compound.words)
+    return None
+
+
+def _noun_phrases(units: tuple[Unit, ...]) -> Iterator[NounPhrase]:
+    place = 0
+    while place < len(units):
+        start = place
+        while place < len(units) and (
+            units[place].kind in {"determiner", "number"} or units[place].word in {"other", "dozen"}
+        ):
+            place += 1
+        core, head = place, -1
+        while place < len(units) and _in_phrase(units, place, core, start):
+            if units[place].kind == "noun":
+                head = place
+            place += 1
+        if head >= 0:
+            if head + 2 < len(units) and units[head + 1].pos == "POS":  # a man's hand: one phrase with two heads
+                yield NounPhrase(start, core, head)
+                place = head + 2
+                continue
+            yield NounPhrase(start, core, head)
+            place = head + 1
+        else:
+            place = start + 1
+
+
+def _in_phrase(units: tuple[Unit, ...], place: int, core: int, start: int) -> bool:
+    unit = units[place]
+    if unit.kind in {"noun", "adjective"}:
+        return True
+    if unit.kind == "number":
+        return True
+    following = units[place + 1].kind if place + 1 < len(units) else "mark"
+    if unit.kind == "adverb":
+        return following in {"adjective", "verb"} and place == core and core > start
+    if unit.word in {"and", ","}:  # a black and white cat
+        joined = place > core and units[place - 1].kind == "adjective" and following == "adjective"
+        return joined and _ends_in_noun(units, place)
+    if unit.pos in {"VBN", "VBD", "VBG"} and following in {"noun", "adjective"}:
+        opens = place == core and core > start and units[core - 1].kind in {"determiner", "number"}
+        before = units[place - 1].kind if place > core else "determiner"
+        return opens or (unit.pos != "VBG" and place > core and before in {"noun", "adverb", "adjective"})
+    return False
+
+
+def _ends_in_noun(units: tuple[Unit, ...], place: int) -> bool:
+    """The adjectives after this "and" come to a noun, so that the phrase goes on."""
+    place += 1
+    while place < len(units) and (units[place].kind == "adjective" or units[place].word in {"and", ","}):
+        place += 1
+    return place < len(units) and units[place].kind == "noun"

@@ -1,0 +1,248 @@
+"""Captions in text files: lines, tables and JSON as people and other programs write them."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from equipoise.errors import UserError
+from equipoise.perturb.reading.json_stream import json_array
+from equipoise.perturb.reading.raw import (
+    CAPTION_NAMES,
+    ID_NAMES,
+    IMAGE_NAMES,
+    MOST_BYTES,
+    TOGETHER_NAMES,
+    Raw,
+    first_of,
+    json_record,
+)
+
+_FLICKR = re.compile(r"(.+\.(?:jpe?g|png|webp|gif|bmp))(#\d+)?", re.IGNORECASE)
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    """(number, line); bytes that are not UTF-8 become surrogates, which `clean` finds. A line of any length is safe."""
+    with path.open("rb") as handle:
+        number = 0
+        while line := handle.readline(MOST_BYTES):
+            number += 1
+            whole = line
+            while not whole.endswith(b"\n") and (whole := handle.readline(MOST_BYTES)):
+                pass
+            yield number, line.decode("utf-8-sig" if number == 1 else "utf-8", "surrogateescape").rstrip("\r\n")
+
+
+def _first_line(path: Path) -> str:
+    return next(_lines(path), (0, ""))[1]
+
+
+# ---------------------------------------------------------------------------- text, tables
+
+
+def read_txt(path: Path) -> Iterator[Raw]:
+    """A caption a line; but Flickr8k's captions come as tables that are called .txt."""
+    first = _first_line(path)
+    names = _names(first, _delimiter(first, ""))
+    if _is_flickr(first) or ({*names} & {*CAPTION_NAMES} and {*names} & {*IMAGE_NAMES}):
+        yield from read_table(path)
+        return
+    for number, line in _lines(path):
+        yield Raw(f"line {number}", line)
+
+
+def read_table(path: Path) -> Iterator[Raw]:
+    """CSV and TSV: with a header that names the caption, or Flickr's `photo.jpg#0<TAB>caption`, or one column."""
+    rows = _rows(path)
+    first = next(rows, None)
+    if first is None:
+        return
+    where, cells, problem = first
+    names = [cell.strip().lower() for cell in cells]
+    caption = first_of(CAPTION_NAMES, names)
+    image = name = together = None
+    if caption is not None:
+        image, name, together = (first_of(known, names) for known in (IMAGE_NAMES, ID_NAMES, TOGETHER_NAMES))
+    elif len(cells) == 1:
+        caption = 0
+    elif len(cells) == 2 and _FLICKR.fullmatch(cells[0]):
+        caption, image = 1, 0
+    else:
+        raise UserError(
+            f"{path}, {where}: expected a column called {', '.join(CAPTION_NAMES[:4])}; "
+            f"found {', '.join(map(ascii, cells[:8]))}"
+        )
+    body = rows if names[caption] in CAPTION_NAMES else _with_first(first, rows)
+    for where, cells, problem in body:
+        if problem:
+            yield Raw(where, None, problem=problem)
+        elif len(cells) <= max(caption, image or 0):
+            yield Raw(where, None, problem="too few columns" if cells else "empty")
+        elif any(cell.strip() for cell in cells[len(names) :]):
+            yield Raw(where, None, problem="too many columns: quotes are missing around a caption")
+        else:
+            photo = None if image is None else cells[image].strip()
+            if photo and (match := _FLICKR.fullmatch(photo)):
+                photo = match[1]
+            given, group = (
+                cells[place] if place is not None and place < len(cells) else None for place in (name, together)
+            )
+            yield Raw(where, cells[caption], photo, given, together=group or None)
+
+
+Row = tuple[str, list[str], str]
+
+
+def _with_first(first: Row, rows: Iterator[Row]) -> Iterator[Row]:
+    yield first
+    yield from rows
+
+
+def _rows(path: Path) -> Iterator[Row]:
+    """The rows of a table. In Flickr's, which has no header, quotes are only quotes."""
+    first = _first_line(path)
+    if _is_flickr(first):
+        for number, line in _lines(path):
+            yield f"line {number}", line.split("\t") if line else [], ""
+        return
+    delimiter = _delimiter(first, "\t" if path.suffix.lower() == ".tsv" else ",")
+    with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as handle:
+        reader, begin = csv.reader(handle, delimiter=delimiter), 1
+        while True:
+            before, begin = begin, reader.line_num + 1
+            try:
+                cells = next(reader)
+            except StopIteration:
+                _check_last_row(path, before, begin)
+                return
+            except csv.Error as error:  # a field above csv's limit of 128 KiB; the reader goes on with the next line
+                long = "field limit" in str(error)
+                yield f"line {begin}", [], f"longer than {csv.field_size_limit():,} characters" if long else str(error)
+                continue
+            yield f"line {begin}", cells, ""
+
+
+def _check_last_row(path: Path, begin: int, end: int) -> None:
+    """A quote that is never closed makes the rest of the file one caption."""
+    if end - begin < 2:
+        return
+    with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as handle:
+        if sum(line.count('"') for line in islice(handle, begin - 1, end - 1)) % 2:
+            raise UserError(f'{path}, line {begin}: a quote (") is opened here and not closed before the file ends')
+
+
+def _is_flickr(line: str) -> bool:
+    photo, tab, _ = line.partition("\t")
+    return bool(tab and _FLICKR.fullmatch(photo))
+
+
+def _delimiter(header: str, usual: str) -> str:
+    """What stands between the names of a header, whatever the file is called; the usual one where there is none."""
+    for mark in (usual, "\t", ",", ";", "|"):
+        if mark and mark in header and {*_names(header, mark)} & {*CAPTION_NAMES}:
+            return mark
+    return usual
+
+
+def _names(header: str, mark: str) -> list[str]:
+    return [cell.strip().strip('"').lower() for cell in header.split(mark)] if mark else []
+
+
+# ---------------------------------------------------------------------------- JSON
+
+
+def read_jsonl(path: Path) -> Iterator[Raw]:
+    for number, line in _lines(path):
+        where = f"line {number}"
+        if not line.strip():
+            yield Raw(where, None, problem="empty")
+            continue
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError):
+            long = len(line.encode("utf-8", "surrogateescape")) >= MOST_BYTES - 1
+            yield Raw(where, None, problem=f"longer than {MOST_BYTES:,} bytes" if long else "not JSON")
+            continue
+        yield from json_record(where, value)
+
+
+def read_json(path: Path) -> Iterator[Raw]:
+    """A list is streamed; COCO's object has to be read whole, since its annotations may stand in any order."""
+    if _is_jsonl(path):
+        yield from read_jsonl(path)
+        return
+    with path.open(encoding="utf-8-sig", errors="surrogateescape") as handle:
+        opening = handle.read(4096).lstrip()[:1]
+        handle.seek(0)
+        if opening == "[":
+            for number, value in enumerate(json_array(handle, str(path)), 1):
+                yield from json_record(f"record {number}", value)
+            return
+        if not opening:
+            return
+        try:
+            value = json.load(handle)
+        except json.JSONDecodeError as error:
+            raise UserError(f"{path}, line {error.lineno}, column {error.colno}: not JSON ({error.msg})") from None
+        except ValueError as error:  # a number of 5,000 digits
+            raise UserError(f"{path}: cannot be read ({error})") from None
+        except RecursionError:
+            raise UserError(f"{path}: nested too deeply to be captions") from None
+    if isinstance(value, dict) and isinstance(value.get("annotations"), list):
+        yield from _coco(value)
+    elif isinstance(value, dict) and isinstance(value.get("images"), list):
+        yield from _karpathy(value["images"])
+    else:
+        keys = f"an object with {', '.join(map(repr, list(value)[:8]))}" if isinstance(value, dict) else None
+        raise UserError(
+            f"{path}: expected a list of captions, of objects with a caption, or COCO's object with images and "
+            f"annotations; found {keys or type(value).__name__}"
+        )
+
+
+def _is_jsonl(path: Path) -> bool:
+    """Whether an object stands on each line, as `datasets` writes files that are called .json."""
+    lines = (line for _, line in _lines(path) if line.strip())
+    try:
+        return isinstance(json.loads(next(lines, "")), dict) and next(lines, "").lstrip().startswith("{")
+    except (ValueError, RecursionError):
+        return False
+
+
+def _coco(value: dict[str, Any]) -> Iterator[Raw]:
+    """COCO's annotations by image, images in the order in which they first appear."""
+    images = value.get("images")
+    names = {  # by the text of the id, since some programs write numbers here and text there
+        str(image.get("id")): image.get("file_name")
+        for image in (images if isinstance(images, list) else ())
+        if isinstance(image, dict) and isinstance(image.get("id"), int | str)
+    }
+    by_image: dict[str | None, list[Raw]] = {}
+    for number, note in enumerate(value["annotations"], 1):
+        where = f"annotation {number}"
+        if not isinstance(note, dict) or not isinstance(note.get("image_id"), int | str):
+            by_image.setdefault(None, []).append(Raw(where, None, problem="no image_id"))
+            continue
+        image = str(note["image_id"])
+        raw = Raw(where, note.get("caption"), names.get(image), note.get("id"), together=image)
+        by_image.setdefault(image, []).append(raw)
+    for raws in by_image.values():
+        yield from raws
+
+
+def _karpathy(images: list[Any]) -> Iterator[Raw]:
+    """The whole file of Karpathy's splits: images with their sentences."""
+    for number, image in enumerate(images, 1):
+        where = f"image {number}"
+        if not isinstance(image, dict) or not isinstance(image.get("sentences"), list):
+            yield Raw(where, None, problem="no sentences")
+            continue
+        name = "/".join(str(image[key]) for key in ("filepath", "filename") if image.get(key))
+        for place, sentence in enumerate(image["sentences"], 1):
+            given = sentence if isinstance(sentence, dict) else {}
+            yield Raw(f"{where}, sentence {place}", given.get("raw"), name, given.get("sentid"), together=where)

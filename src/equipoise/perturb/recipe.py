@@ -1,0 +1,94 @@
+"""Recipe, the noun, and `perturb_caption`, which follows one.
+
+Every random number is drawn from a generator seeded by seed, recipe and caption text, so that a caption gets the same
+candidates in any order and from any number of workers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from equipoise.perturb.candidate import Candidate
+from equipoise.perturb.english.caption import Caption, unusable
+from equipoise.perturb.sources.base import Source
+
+Op = Callable[[Caption, Sequence[Source], random.Random], Iterator[Candidate]]
+Check = Callable[[Caption, Candidate], str | None]
+
+
+@dataclass(frozen=True)
+class Slot:
+    """One text of the output: the first candidate that passes, of the operations in turn."""
+
+    name: str
+    ops: tuple[Op, ...]
+    unless: str | None = None  # a kind: the slot is only for captions that have none of it yet
+
+
+@dataclass(frozen=True)
+class Recipe:
+    name: str
+    about: str
+    slots: tuple[Slot, ...]
+    sources: tuple[Source, ...] = ()
+    checks: tuple[Check, ...] = ()
+    pick: int | None = None  # at most so many of the filled slots, drawn at random
+
+
+@dataclass
+class Perturbed:
+    positives: list[Candidate] = field(default_factory=list)
+    negatives: list[Candidate] = field(default_factory=list)
+    dropped: list[tuple[Candidate, str]] = field(default_factory=list)
+    refused: str | None = None  # why nothing was tried
+
+
+_TRIES = 80  # candidates a slot may drop before it stays empty
+
+
+def perturb_caption(recipe: Recipe, caption: Caption, seed: int = 0) -> Perturbed:
+    """Positives and negatives of one caption, and what was dropped and why."""
+    result = Perturbed(refused=unusable(caption.text))
+    if result.refused:
+        return result
+    seen: set[str] = set()  # not the caption: an edit that changes nothing is dropped with a reason
+    filled: list[Candidate] = []
+    rng = _generator(seed, recipe.name, caption.text)
+    for slot in recipe.slots:
+        if slot.unless and any(candidate.kind == slot.unless for candidate in filled):
+            continue
+        found = _first_kept(recipe, slot, caption, rng, seen, result)
+        if found is not None:
+            seen.add(found.text)
+            filled.append(found)
+    if recipe.pick is not None and len(filled) > recipe.pick:
+        filled = rng.sample(filled, recipe.pick)
+    for candidate in filled:
+        (result.positives if candidate.kind == "positive" else result.negatives).append(candidate)
+    return result
+
+
+def _first_kept(
+    recipe: Recipe, slot: Slot, caption: Caption, rng: random.Random, seen: set[str], result: Perturbed
+) -> Candidate | None:
+    tries = 0
+    for op in slot.ops:
+        for candidate in op(caption, recipe.sources, rng):
+            if candidate.text in seen:
+                continue
+            reason = next((why for check in recipe.checks if (why := check(caption, candidate))), None)
+            if reason is None:
+                return candidate
+            result.dropped.append((candidate, reason))
+            tries += 1
+            if tries >= _TRIES:
+                return None
+    return None
+
+
+def _generator(*parts: object) -> random.Random:
+    digest = hashlib.blake2b("\0".join(map(str, parts)).encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return random.Random(int.from_bytes(digest, "big"))

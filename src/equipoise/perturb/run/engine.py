@@ -1,0 +1,277 @@
+"""Captions -> Items at scale: streamed, sharded, on several processes, the same bytes whatever happens on the way."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from itertools import islice
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any, Literal
+
+from equipoise import __version__
+from equipoise.errors import UserError
+from equipoise.files import read_json, sha256_file, write_json
+from equipoise.items import Item
+from equipoise.perturb.bias.judges import check_judge, judge_identity, judge_named
+from equipoise.perturb.bias.refine import KINDS, Judges, refine_file
+from equipoise.perturb.bias.separability import separability
+from equipoise.perturb.reading.captions import caption_files, read_captions
+from equipoise.perturb.run.parts import Parts, code_hash
+from equipoise.perturb.run.setup import Setup
+from equipoise.perturb.run.shards import SHARD, Shard, run_shard, shards_of, summed
+from equipoise.progress import progress
+
+Engine = Literal["local", "ray"]
+ENGINES: tuple[Engine, ...] = ("local", "ray")
+_SAMPLE = 4_000  # items on which the text-only classifier is trained for the report
+_TAUGHT = 12_000  # items from which the blind judge of words learns, where edits are refined
+Advance = Callable[[int], None]
+
+
+def perturb_file(
+    captions: str | Path,
+    out: str | Path,
+    setup: Setup,
+    *,
+    workers: int = 1,
+    engine: Engine = "local",
+    limit: int | None = None,
+    refine: tuple[str, str] | None = None,
+    shard: int = SHARD,
+) -> dict[str, Any]:
+    """Perturb every caption of a file into the items file `out`; returns, and writes beside it, the report."""
+    out, started = Path(out), time.monotonic()
+    if engine not in ENGINES:
+        raise UserError(f"--engine {engine}: expected one of {', '.join(ENGINES)}")
+    if engine == "ray":
+        from equipoise.perturb.run.ray_engine import import_ray
+
+        import_ray()
+    _check_out(out, captions)
+    setup.recipe()  # a recipe or judge that cannot be made is known before the long reading
+    for judge in refine or ():
+        check_judge(judge)
+    total = sum(group.captions for group in read_captions(captions, limit))  # and a broken file before the long work
+    identity = {
+        "schema": 1,
+        "equipoise": __version__,
+        "code": code_hash(),
+        "input": [[file.name, sha256_file(file)] for file in caption_files(captions)],
+        "limit": limit,
+        "shard": shard,
+        "setup": setup.identity(),
+    }
+    judged = {"refine": None if refine is None else [judge_identity(judge) for judge in refine]}
+    parts = Parts(out)
+    if not parts.folder.is_dir() and (done := _finished_before(out, identity | judged)) is not None:
+        return done  # also where nothing may be written any more
+    with parts.locked():
+        if (done := _finished_before(out, identity | judged)) is not None:
+            parts.remove_if_of(identity)
+            return done
+        parts.open(identity)  # the parts are the same whoever refines them
+        found = _run(captions, setup, parts, total, workers, engine, limit, shard)
+        joined, report = _finish(parts, found, identity | judged, setup, refine)
+        report["seconds"] = round(time.monotonic() - started, 3)
+        write_json(report_path(out), report)
+        parts.publish(joined)
+    return report
+
+
+def _check_out(out: Path, captions: str | Path) -> None:
+    """The output must be a file of its own: not the captions, nor among them, nor a device."""
+    if out.suffix in {".parquet", ".gz"}:
+        raise UserError(f"--out {out}: items are written as plain JSONL; name a .jsonl file")
+    if out.is_dir():
+        raise UserError(f"--out {out}: a folder; name the file to write")
+    if out.exists() and not out.is_file():
+        raise UserError(f"--out {out}: not a plain file, and would be replaced by one; name a .jsonl file")
+    source, target = Path(captions).resolve(), out.resolve()
+    if target == source or report_path(target) == source:
+        raise UserError(f"--out {out}: these are the captions, which would be lost; name another file")
+    if source.is_dir() and target.parent == source:
+        raise UserError(f"--out {out}: lies among the captions of {captions}; name a file in another folder")
+
+
+def _run(
+    captions: str | Path,
+    setup: Setup,
+    parts: Parts,
+    total: int,
+    workers: int,
+    engine: Engine,
+    limit: int | None,
+    shard: int,
+) -> dict[int, dict[str, Any]]:
+    """Every shard that is not there yet; returns the counts of all."""
+    found: dict[int, dict[str, Any]] = {}
+    with progress(total, f"perturbing ({setup.name})", "captions") as advance:
+        waiting = _unfinished(shards_of(read_captions(captions, limit), shard), parts, found, advance)
+        if engine == "ray":
+            from equipoise.perturb.run.ray_engine import run_ray
+
+            run_ray(setup, parts, waiting, workers, found, advance)
+        elif workers == 1 or total <= shard:  # a single shard is done before another process has started
+            for work in waiting:
+                found[work.number] = run_shard(setup, parts, work)
+                advance(work.captions)
+        else:
+            _run_pool(setup, parts, waiting, workers, found, advance)
+    return found
+
+
+def _finished_before(out: Path, identity: dict[str, Any]) -> dict[str, Any] | None:
+    """The report of the same run, if it is finished and nobody touched its output since."""
+    beside = report_path(out)
+    if not out.is_file() or not beside.is_file():
+        return None
+    try:
+        found: dict[str, Any] = read_json(beside)
+    except UserError:  # damaged: the work is done again
+        return None
+    same = isinstance(found, dict) and all(found.get(name) == value for name, value in identity.items())
+    return found if same and found.get("sha256") == sha256_file(out) else None
+
+
+def report_path(out: str | Path) -> Path:
+    return Path(out).with_name(Path(out).name + ".report.json")
+
+
+def _unfinished(
+    shards: Iterator[Shard], parts: Parts, found: dict[int, dict[str, Any]], advance: Advance
+) -> Iterator[Shard]:
+    for shard in shards:
+        counts = parts.finished(shard.number)
+        if counts is None:
+            yield shard
+        else:
+            found[shard.number] = counts
+            advance(shard.captions)
+
+
+# ---------------------------------------------------------------------------- processes
+
+
+def _run_pool(
+    setup: Setup,
+    parts: Parts,
+    shards: Iterator[Shard],
+    workers: int,
+    found: dict[int, dict[str, Any]],
+    advance: Advance,
+) -> None:
+    """Shards on so many processes; only a few wait at a time, so that memory does not grow with the input."""
+    context = multiprocessing.get_context("spawn")
+    end, ours = context.Pipe(duplex=False)
+    pool = ProcessPoolExecutor(workers, context, initializer=_start_worker, initargs=(end,))
+    running: dict[Future[dict[str, Any]], Shard] = {}
+    try:
+        while True:
+            for shard in islice(shards, 2 * workers - len(running)):
+                with _interrupts_for_us():
+                    running[pool.submit(run_shard, setup, parts, shard)] = shard
+            if not running:
+                return
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                shard = running.pop(future)
+                found[shard.number] = future.result()
+                advance(shard.captions)
+    except BrokenProcessPool:
+        raise UserError(
+            "a worker process was killed, most likely for want of memory. What was finished is kept: the same command "
+            "goes on from there, with fewer --workers if need be. (In a script of your own, the call must stand under "
+            'if __name__ == "__main__":, since every worker reads the script.)'
+        ) from None
+    except BaseException:
+        ours.close()  # nobody waits for shards that are half done
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+@contextlib.contextmanager
+def _interrupts_for_us() -> Iterator[None]:
+    """A process that is started meanwhile never sees Ctrl-C; for this one it waits until the end."""
+    if not hasattr(signal, "pthread_sigmask") or threading.current_thread() is not threading.main_thread():  # Windows
+        yield
+        return
+    held: list[int] = []
+    # Blocked, so that the new process begins that way; and only noted, because another thread of ours may still take
+    # the signal (the progress bar's), and a process that was started by half would complain on the terminal.
+    handler = signal.signal(signal.SIGINT, lambda number, _: held.append(number))
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.signal(signal.SIGINT, handler)
+    if held:
+        raise KeyboardInterrupt
+
+
+def _start_worker(end: Connection) -> None:
+    """When the main process closes its end of the pipe, or is killed, its workers must not stay behind."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def leave_with_parent() -> None:
+        with contextlib.suppress(EOFError, OSError):
+            end.recv()
+        os._exit(1)
+
+    threading.Thread(target=leave_with_parent, daemon=True).start()
+
+
+# ---------------------------------------------------------------------------- the report
+
+
+def _finish(
+    parts: Parts,
+    found: dict[int, dict[str, Any]],
+    identity: dict[str, Any],
+    setup: Setup,
+    refine: tuple[str, str] | None,
+) -> tuple[Path, dict[str, Any]]:
+    """Join the parts, refine, and judge the result by its words; all of it is done again if a kill comes between."""
+    counts = summed(found[number] for number in sorted(found))
+    if not counts["items"]:
+        parts.remove()
+        raise UserError(
+            f"none of the {counts['captions']:,} captions gave an item with recipe {setup.name}; nothing was written"
+            + _reasons(". Captions left out", counts["refused"])
+            + _reasons(". Candidates dropped", counts["dropped"])
+        )
+    joined, refined = parts.join(len(found)), None
+    if refine is not None:
+        sample = list(sample_items(joined, counts["items"], _TAUGHT))
+        first, second = refine
+        judges: Judges = {kind: (judge_named(first, sample, kind), judge_named(second, sample, kind)) for kind in KINDS}
+        refined, counts["edits"] = refine_file(joined, judges, setup.seed)
+        counts["items"] = refined["items_after"]
+    return joined, {
+        **identity,
+        "recipe": setup.name,
+        **counts,
+        "refined": refined,
+        "separability": separability(list(sample_items(joined, counts["items"], _SAMPLE))),
+        "sha256": sha256_file(joined),
+    }
+
+
+def _reasons(title: str, found: dict[str, int]) -> str:
+    return f"{title}: " + ", ".join(f"{reason} ({n:,})" for reason, n in list(found.items())[:5]) if found else ""
+
+
+def sample_items(path: Path, count: int, most: int) -> Iterator[Item]:
+    """At most `most` of a file's `count` items, evenly spaced, without reading the others into memory."""
+    with path.open("rb") as handle:
+        for number, line in enumerate(handle):
+            if count <= most or (number + 1) * most // count > number * most // count:
+                yield Item.model_validate_json(line)

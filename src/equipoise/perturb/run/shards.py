@@ -1,0 +1,195 @@
+"""One shard of work: the captions of some images -> the lines of their items and what was dropped, and why."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import re
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+from equipoise.errors import UserError
+from equipoise.files import json_line
+from equipoise.items import ImageRef, Item, Text
+from equipoise.perturb.candidate import Candidate, edit_class
+from equipoise.perturb.reading.captions import Group, Record
+from equipoise.perturb.recipe import Perturbed, Recipe, perturb_caption
+from equipoise.perturb.run.parts import Parts
+from equipoise.perturb.run.setup import Setup
+
+SHARD = 2_000  # captions: a second or two of work, so that a kill loses little
+_SHOWN = 5  # places of refused captions that a shard keeps for the report
+
+
+class Shard(NamedTuple):
+    number: int
+    groups: list[Group]
+
+    @property
+    def captions(self) -> int:
+        return sum(group.captions for group in self.groups)
+
+
+def shards_of(groups: Iterable[Group], size: int = SHARD) -> Iterator[Shard]:
+    """Consecutive groups of at least `size` captions together; an image is never cut in two."""
+    number, part, captions = 0, [], 0
+    for group in groups:
+        part.append(group)
+        captions += group.captions
+        if captions >= size:
+            yield Shard(number, part)
+            number, part, captions = number + 1, [], 0
+    if part:
+        yield Shard(number, part)
+
+
+def run_shard(setup: Setup, parts: Parts, shard: Shard) -> dict[str, Any]:
+    """Perturb a shard and write it; returns its counts."""
+    recipe = setup.recipe()
+    jobs = [(group, record) for group in shard.groups for record in group.records]
+    counts = Counts()
+    for group in shard.groups:
+        for where, reason in group.refused:
+            counts.refuse(where, reason)
+    lines = []
+    for (group, record), found in zip(jobs, _perturb_all(recipe, setup, jobs), strict=True):
+        if isinstance(found, str) or found.refused:
+            counts.refuse(f"caption {record.number + 1}", found if isinstance(found, str) else str(found.refused))
+            continue
+        counts.add(found)
+        if found.positives or found.negatives:
+            lines.append(json_line(_item(group, record, found, setup.name).to_json()))
+        else:
+            counts.nothing += 1
+    return parts.write(shard.number, lines, {"items": len(lines), **counts.to_json(shard.captions)})
+
+
+Job = tuple[Group, Record]
+Outcome = Perturbed | str  # text is why the caption was refused
+
+
+def _perturb_all(recipe: Recipe, setup: Setup, jobs: list[Job]) -> Iterable[Outcome]:
+    """What became of each caption, in order. Threads only help where a server does the work."""
+    work: Callable[[Job], Outcome] = lambda job: _perturb(recipe, setup, *job)  # noqa: E731
+    return map(work, jobs) if setup.threads == 1 else _on_threads(work, jobs, setup.threads)
+
+
+def _on_threads(work: Callable[[Job], Outcome], jobs: list[Job], count: int) -> list[Outcome]:
+    """The threads are daemons: neither an error nor Ctrl-C waits for a server that hangs."""
+    todo: queue.SimpleQueue[int] = queue.SimpleQueue()
+    done: queue.SimpleQueue[tuple[int, Outcome | BaseException]] = queue.SimpleQueue()
+    stopped = threading.Event()
+    for place in range(len(jobs)):
+        todo.put(place)
+
+    def run() -> None:
+        with contextlib.suppress(queue.Empty):
+            while not stopped.is_set():
+                place = todo.get_nowait()
+                try:
+                    done.put((place, work(jobs[place])))
+                except BaseException as error:
+                    done.put((place, error))
+
+    for _ in range(min(count, len(jobs))):
+        threading.Thread(target=run, daemon=True).start()
+    found: dict[int, Outcome] = {}
+    try:
+        while len(found) < len(jobs):
+            place, outcome = done.get()
+            if isinstance(outcome, BaseException):
+                raise outcome
+            found[place] = outcome
+    finally:
+        stopped.set()
+    return [found[place] for place in range(len(jobs))]
+
+
+def _perturb(recipe: Recipe, setup: Setup, group: Group, record: Record) -> Outcome:
+    others = tuple(other.text for other in group.records if other.number != record.number)
+    try:
+        return perturb_caption(recipe, setup.caption(record.text, others), setup.seed)
+    except UserError:
+        raise
+    except Exception as error:  # one odd caption must not cost the other 600,000; the report shows it
+        if os.environ.get("EQUIPOISE_TRACEBACK"):
+            raise
+        return f"a bug in the recipe ({type(error).__name__})"
+
+
+def _item(group: Group, record: Record, found: Perturbed, recipe: str) -> Item:
+    tags = {"recipe": recipe} | ({} if record.source_id is None else {"source_id": record.source_id})
+    return Item(
+        id=f"{record.number:09d}",
+        image=None if group.image is None else ImageRef(path=group.image),
+        caption=record.text,
+        positives=_texts(found.positives),
+        negatives=_texts(found.negatives),
+        tags=tags,
+    )
+
+
+def _texts(candidates: list[Candidate]) -> tuple[Text, ...]:
+    return tuple(Text(text=candidate.text, edit=candidate.edit) for candidate in candidates)
+
+
+# ---------------------------------------------------------------------------- counting
+
+_PARTICULAR = re.compile(r"(?<!\w)'[^']*'(?!\w)|(?<!\w)\"[^\"]*\"(?!\w)|: .*| \(.*\)$")
+
+
+def reason_class(reason: str) -> str:
+    """A reason without the words it speaks of, so that reasons can be counted."""
+    return re.sub(r"\d[\d,]*", "N", _PARTICULAR.sub("…", reason)).replace("…,", "…").removesuffix("…").strip()
+
+
+class Counts:
+    """What a shard, or all of them, kept and dropped."""
+
+    def __init__(self) -> None:
+        self.nothing = 0
+        self.edits: Counter[str] = Counter()
+        self.dropped: Counter[str] = Counter()
+        self.refused: Counter[str] = Counter()
+        self.refused_at: list[list[str]] = []
+
+    def refuse(self, where: str, reason: str) -> None:
+        self.refused[reason] += 1
+        if len(self.refused_at) < _SHOWN:
+            self.refused_at.append([where, reason])
+
+    def add(self, found: Perturbed) -> None:
+        for candidate in (*found.positives, *found.negatives):
+            self.edits[edit_class(candidate.kind, candidate.edit)] += 1
+        for candidate, reason in found.dropped:
+            self.dropped[f"{candidate.kind}: {reason_class(reason)}"] += 1
+
+    def to_json(self, captions: int) -> dict[str, Any]:
+        return {
+            "captions": captions,
+            "nothing": self.nothing,
+            "edits": dict(sorted(self.edits.items())),
+            "dropped": dict(sorted(self.dropped.items())),
+            "refused": dict(sorted(self.refused.items())),
+            "refused_at": self.refused_at,
+        }
+
+
+def summed(parts: Iterable[dict[str, Any]], shown: int = 20) -> dict[str, Any]:
+    """The counts of all shards together; reasons by how often they occur."""
+    total: dict[str, Any] = {"captions": 0, "items": 0, "nothing": 0}
+    counters: dict[str, Counter[str]] = {name: Counter() for name in ("edits", "dropped", "refused")}
+    places: list[list[str]] = []
+    for part in parts:
+        for name in total:
+            total[name] += part[name]
+        for name, counter in counters.items():
+            counter.update(part[name])
+        places += part["refused_at"][: shown - len(places)]
+    ordered = {
+        name: dict(sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))) for name, found in counters.items()
+    }
+    return {**total, **ordered, "refused_at": places}

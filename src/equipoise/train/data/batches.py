@@ -1,0 +1,280 @@
+"""From items to batches: which texts and images a step sees, read, tokenized and packed.
+
+What is drawn for a sample (its positive, its negatives, its crop) depends on (seed, epoch, index)
+alone, so it is the same for any number of workers and processes, and after a resume. A batch holds
+every distinct image and text once; the fields of `Features` are indices into them.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from PIL import Image
+from torch import Tensor
+
+from equipoise.errors import UserError
+from equipoise.images import ImageProblem, decode_image
+from equipoise.items import ImageRef, Item
+from equipoise.models.clip import ClipModel
+from equipoise.models.preprocess import Preprocess
+from equipoise.train.data.draws import Draw
+from equipoise.train.data.order import batches, epoch_order
+from equipoise.train.data.sources import ImageSource
+from equipoise.train.data.texts import PackedTexts, pack, row_length
+from equipoise.train.recipe import Needs
+
+CACHE_BYTES = 1 << 30  # images are kept ready in memory as long as all of them together fit
+KEPT_TEXTS = 200_000  # tokenized texts kept for the next epoch, by each worker
+MISSING = -1
+
+
+@dataclass
+class Part:
+    """One source of training data; several are mixed by weight."""
+
+    items: Sequence[Item]
+    images: ImageSource
+    weight: float = 1.0
+
+
+@dataclass
+class Batch:
+    """One process's part of a step. `fields` name rows of the distinct images and texts, or MISSING."""
+
+    step: int
+    ids: list[str]
+    pixels: list[Tensor]  # chunks of (images, height, width, 3) bytes: one chunk, or several under GradCache
+    texts: list[PackedTexts | Tensor]  # chunks of the distinct texts: packed, or padded
+    fields: dict[str, Tensor]  # of a Features field's leading shape, int64
+    skipped: list[str] = field(default_factory=list)  # what was wrong with the images left out
+
+    def to(self, device: torch.device) -> Batch:
+        return self._mapped(lambda tensor: tensor.to(device, non_blocking=True))
+
+    def pin_memory(self) -> Batch:
+        """In memory from which a GPU copies while the processor goes on."""
+        return self._mapped(lambda tensor: tensor.pin_memory())
+
+    def _mapped(self, change: Callable[[Tensor], Tensor]) -> Batch:
+        texts: list[PackedTexts | Tensor] = [
+            PackedTexts(**{name: change(tensor) for name, tensor in vars(chunk).items()})
+            if isinstance(chunk, PackedTexts)
+            else change(chunk)
+            for chunk in self.texts
+        ]
+        fields = {name: change(rows) for name, rows in self.fields.items()}
+        return Batch(self.step, self.ids, [change(chunk) for chunk in self.pixels], texts, fields, self.skipped)
+
+
+class TextChunks:
+    """Texts as a model's tower wants them: packed where it is causal, else padded to its context."""
+
+    def __init__(self, model: ClipModel) -> None:
+        self.model = model
+        self._known: dict[str, list[int]] = {}
+
+    def __call__(self, texts: Sequence[str], size: int) -> list[PackedTexts | Tensor]:
+        """Chunks of `size` texts, in order."""
+        ids = self._ids(texts)
+        return [self._chunk(ids[start : start + size]) for start in range(0, len(ids), size)]
+
+    def _ids(self, texts: Sequence[str]) -> list[list[int]]:
+        new = [text for text in texts if text not in self._known]
+        known = self._known if len(self._known) < KEPT_TEXTS else dict(self._known)
+        for text, ids in zip(new, self.model.tokenize(new), strict=True):
+            ids = self.model.truncate(ids)
+            known[text] = ids[: ids.index(self.model.end_id) + 1] if self.model.causal_text else ids
+        return [known[text] for text in texts]
+
+    def _chunk(self, ids: Sequence[Sequence[int]]) -> PackedTexts | Tensor:
+        if self.model.causal_text:
+            return pack(ids, row_length(self.model.context_length))
+        return self.model.pad(ids)[0]
+
+
+class TrainingData(torch.utils.data.Dataset[Batch]):
+    """Batch number s of the whole run, for s in range(len(self)): the dataset is indexed by step."""
+
+    def __init__(
+        self,
+        parts: Sequence[Part],
+        needs: Needs,
+        preprocess: Preprocess,
+        texts: TextChunks,
+        *,
+        seed: int,
+        batch: int,
+        epochs: int,
+        steps: int | None = None,
+        chunk: int | None = None,
+        rank: int = 0,
+        processes: int = 1,
+        crop: tuple[float, float] | None = None,
+    ) -> None:
+        self.parts, self.needs, self.preprocess, self.texts = parts, needs, preprocess, texts
+        self.seed, self.batch, self.chunk, self.crop = seed, batch, chunk, crop
+        self.rank, self.processes = rank, processes
+        self.items = [item for part in parts for item in part.items]
+        self.draw = Draw(self.items, needs, seed)
+        self._offsets = [0, *accumulate(len(part.items) for part in parts)]
+        self._distinct = [_key(item) for item in self.items] if needs.distinct_images else None
+        self._epoch: tuple[int, list[NDArray[np.int64]]] | None = None
+        self.keeps_images = True  # workers would each keep their own
+        self._images: dict[Hashable, NDArray[Any]] = {}
+        self._image_bytes = 0
+        self.first_steps = self._count_steps(epochs, steps)
+
+    def _count_steps(self, epochs: int, steps: int | None) -> list[int]:
+        """The first step of each epoch, and the number of all steps at the end."""
+        if not self._batches(0):
+            distinct = " without two captions of one image" if self._distinct else ""
+            raise UserError(
+                f"{len(self.items)} items make no batch of {self.batch}{distinct}; "
+                f"choose a smaller batch (--set batch_size={max(1, len(set(map(_key, self.items))) // 2)})"
+            )
+        first = [0]
+        while len(first) <= epochs and (steps is None or first[-1] < steps):
+            first.append(first[-1] + len(self._batches(len(first) - 1)))
+        first[-1] = first[-1] if steps is None else min(first[-1], steps)
+        return first
+
+    def __len__(self) -> int:
+        return self.first_steps[-1]
+
+    def place(self, step: int) -> tuple[int, int]:
+        """(epoch, batch of the epoch) of a step."""
+        epoch = int(np.searchsorted(self.first_steps, step, side="right")) - 1
+        return epoch, step - self.first_steps[epoch]
+
+    def _batches(self, epoch: int) -> list[NDArray[np.int64]]:
+        if self._epoch is None or self._epoch[0] != epoch:
+            sizes = [len(part.items) for part in self.parts]
+            weights = [part.weight for part in self.parts] if len(self.parts) > 1 else None
+            order = epoch_order(self.seed, epoch, sizes, weights)
+            self._epoch = (epoch, batches(order, self.batch, self._distinct))
+        return self._epoch[1]
+
+    def __getitem__(self, step: int) -> Batch:
+        epoch, number = self.place(step)
+        indices = self._batches(epoch)[number]
+        mine = np.array_split(indices, self.processes)[self.rank]
+        return self._build(step, epoch, mine.tolist())
+
+    # ------------------------------------------------------------------ one batch
+
+    def _build(self, step: int, epoch: int, indices: list[int]) -> Batch:
+        pixels: list[NDArray[np.uint8]] = []
+        rows: dict[Hashable, int] = {}
+        skipped: list[str] = []
+
+        def image(index: int) -> int:
+            key = _key(self.items[index]) if self.crop is None else index  # two items' crops of one image differ
+            if key not in rows:
+                pixels.append(self._pixels(index, epoch))
+                rows[key] = len(pixels) - 1
+            return rows[key]
+
+        texts: dict[str, int] = {}
+        values: dict[str, list[Any]] = {}
+        ids: list[str] = []
+        for index in indices:
+            try:
+                drawn: dict[str, Any] = {"image": image(index)}
+            except ImageProblem as problem:
+                skipped.append(f"{self.items[index].id}: {problem}")
+                continue
+            sample = self.draw(epoch, index)
+            if self.needs.hard_images:
+                try:
+                    drawn["hard_image"] = MISSING if sample.hard_image is None else image(sample.hard_image)
+                except ImageProblem as problem:
+                    skipped.append(f"{self.items[index].id}, hard image: {problem}")
+                    drawn["hard_image"] = MISSING
+            for name, wanted in sample.texts.items():
+                drawn[name] = _rows(wanted, texts)
+            for name, value in drawn.items():
+                values.setdefault(name, []).append(value)
+            ids.append(self.items[index].id)
+        if not ids:
+            raise UserError(
+                f"step {step}: none of the {len(indices)} images of a batch could be read; "
+                f"is the image folder the right one? The first: {skipped[0]}"
+            )
+        return Batch(
+            step,
+            ids,
+            list(torch.split(torch.from_numpy(np.stack(pixels)), self._piece(len(pixels), len(ids)))),
+            self.texts(list(texts), self._piece(len(texts), len(ids))),
+            {name: torch.tensor(value, dtype=torch.int64) for name, value in values.items()},
+            skipped,
+        )
+
+    def _piece(self, count: int, samples: int) -> int:
+        """How many of `count` images or texts go through a tower at once: those of `chunk` samples."""
+        return count if self.chunk is None else -(-count * self.chunk // samples)
+
+    # ------------------------------------------------------------------ one image
+
+    def _pixels(self, index: int, epoch: int) -> NDArray[np.uint8]:
+        """The image in the model's size, still bytes: a quarter of the memory, and the device makes floats faster."""
+        key = _key(self.items[index])
+        if self.crop is None:
+            if key not in self._images:
+                return self._keep(key, np.asarray(self.preprocess.pixels(self._decode(index))))
+            return self._images[key]
+        pixels = self._images[key] if key in self._images else self._keep(key, np.asarray(self._decode(index)))
+        rng = random.Random(f"{self.seed}/{epoch}/{index}/crop")
+        return np.asarray(self.preprocess.pixels(random_crop(Image.fromarray(pixels), self.crop, rng)))
+
+    def _decode(self, index: int) -> Image.Image:
+        reference = self.items[index].image
+        assert isinstance(reference, ImageRef)  # the loop refuses items without one
+        part = int(np.searchsorted(self._offsets, index, side="right")) - 1
+        return decode_image(self.parts[part].images.read(reference.path), reference)
+
+    def _keep(self, key: Hashable, pixels: NDArray[Any]) -> NDArray[Any]:
+        if self.keeps_images and self._image_bytes + pixels.nbytes <= CACHE_BYTES:
+            self._image_bytes += pixels.nbytes
+            self._images[key] = pixels
+        return pixels
+
+    def fits_in_memory(self) -> bool:
+        """Whether all images would fit the cache, judged by the first that can be read."""
+        for index in range(len(self.items)):
+            try:
+                self._pixels(index, 0)
+            except ImageProblem:
+                continue
+            return 0 < self._image_bytes * len({_key(item) for item in self.items}) <= CACHE_BYTES
+        raise UserError(f"none of the {len(self.items)} images could be read; is the image folder the right one?")
+
+
+def _key(item: Item) -> Hashable:
+    return None if item.image is None else (item.image.path, item.image.box)
+
+
+def _rows(wanted: Any, texts: dict[str, int]) -> Any:
+    """Row numbers in place of texts (None: MISSING), adding to the distinct `texts` what is new."""
+    if isinstance(wanted, list):
+        return [_rows(one, texts) for one in wanted]
+    return MISSING if wanted is None else texts.setdefault(wanted, len(texts))
+
+
+def random_crop(image: Image.Image, scale: tuple[float, float], rng: random.Random) -> Image.Image:
+    """A part of the image of `scale` of its area and of an aspect ratio from 3:4 to 4:3 (open_clip trains so)."""
+    width, height = image.size
+    for _ in range(10):
+        area = width * height * (scale[0] + (scale[1] - scale[0]) * rng.random())
+        ratio = (3 / 4) ** (1 - 2 * rng.random())
+        wide, high = round((area * ratio) ** 0.5), round((area / ratio) ** 0.5)
+        if 0 < wide <= width and 0 < high <= height:
+            left, top = int(rng.random() * (width - wide + 1)), int(rng.random() * (height - high + 1))
+            return image.crop((left, top, left + wide, top + high))
+    return image

@@ -1,0 +1,47 @@
+"""The model card beside an exported model: what was trained, on what, by which code, and what it scored."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import equipoise
+from equipoise.evaluation.results import code_revision
+
+_revision = functools.cache(code_revision)  # a run is of one revision; asking git takes a moment each time
+
+
+def model_card(
+    identity: Mapping[str, Any], base: str, citation: str, step: int, steps: int, metrics: Mapping[str, float]
+) -> str:
+    """README.md of a model folder, with the front matter the hub reads."""
+    code = _revision()
+    revision = "" if code is None else f" at {code['revision']}{' (with local changes)' if code['dirty'] else ''}"
+    scores = ["| measured during training | |", "| --- | --- |"]
+    scores += [f"| {name} | {value:.4f} |" for name, value in metrics.items()]
+    measured = "\n".join(scores) if metrics else "Not evaluated during training."
+    return f"""---
+library_name: transformers
+pipeline_tag: zero-shot-image-classification
+tags: [clip, equipoise]
+---
+
+# {base} finetuned by `{identity["recipe"]}`
+
+Recipe: `{identity["recipe"]}` ({citation}), step {step} of {steps}.
+Data: {identity["items"]["count"]} items, sha256 `{identity["items"]["sha256"]}`.
+Base: `{base}`, weights sha256 `{identity["model"]}`.
+Code: equipoise {equipoise.__version__}{revision}.
+
+{measured}
+
+Load it with `equipoise eval hf:THIS_FOLDER --bench ...` or `transformers.CLIPModel.from_pretrained`.
+
+## Everything the run was started with
+
+```json
+{json.dumps(identity, indent=2, ensure_ascii=False)}
+```
+"""

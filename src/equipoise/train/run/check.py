@@ -1,0 +1,71 @@
+"""Whether recipe, items and model fit together, said before anything is written; and what makes a run that run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from equipoise.errors import Problems, UserError
+from equipoise.files import sha256_json
+from equipoise.items import Item, Text
+from equipoise.models.clip import ClipModel
+from equipoise.train.data.batches import Part
+from equipoise.train.recipe import Recipe, Slot
+
+
+def check_items(recipe: Recipe, parts: Sequence[Part], model: ClipModel) -> None:
+    """All that is wrong with the items for this recipe, at once."""
+    items = [item for part in parts for item in part.items]
+    problems = Problems(f"{recipe.name} cannot train on these items")
+    without = [item.id for item in items if item.image is None]
+    if without:
+        problems.add("images", f"{len(without)} of {len(items)} items have none, the first {without[0]!r}")
+    needs = recipe.needs
+    if needs.positive and not any(_fits(needs.positive, item.positives) for item in items):
+        problems.add("positives", _none("positive", (needs.positive,), items))
+    if needs.negatives and not any(_fits(slot, item.negatives) for item in items for slot in needs.negatives):
+        problems.add("negatives", _none("negative", needs.negatives, items))
+    if needs.hard_images and not any("hard_images" in item.tags for item in items):
+        problems.add("hard images", f'none of {len(items)} items names any in tags["hard_images"]')
+    if needs.tokens and not model.causal_text:
+        problems.add("model", f"{model.spec} has no token features; this recipe's local loss needs a CLIP")
+    if any(part.weight <= 0 for part in parts):
+        problems.add("weights", "every part needs a weight above 0")
+    problems.raise_if_any("Write hard positives and negatives with `equipoise perturb`, or choose another recipe.")
+    for name in ("batch_size", "epochs", "max_steps"):
+        value = getattr(recipe, name)
+        if value is not None and value < 1:
+            raise UserError(f"{name.replace('_', ' ')}: expected at least 1, found {value}")
+
+
+def _fits(slot: Slot, texts: Sequence[Text]) -> bool:
+    return any(slot.accepts(text.edit) for text in texts)
+
+
+def _none(what: str, slots: Sequence[Slot], items: Sequence[Item]) -> str:
+    having = sum(bool(getattr(item, f"{what}s")) for item in items)
+    kinds = ", ".join(slot.name for slot in slots)
+    return f"none of {len(items)} items has a {what} this recipe takes ({kinds}); {having} have a {what} at all"
+
+
+def run_identity(
+    recipe: Recipe, parts: Sequence[Part], model: ClipModel, crop: tuple[float, float] | None
+) -> dict[str, Any]:
+    """Everything that decides the trained weights, as JSON; a folder with another identity is another run's.
+
+    Images count by their paths. Chunks, workers, device and number of processes change rounding at most.
+    """
+    settings = recipe.describe()
+    found = {
+        "recipe": settings.pop("name"),
+        **{name: value for name, value in settings.items() if name != "citation"},
+        "crop": crop,
+        "items": {
+            "count": sum(len(part.items) for part in parts),
+            "sha256": sha256_json([[sha256_json([i.to_json() for i in part.items]), part.weight] for part in parts]),
+        },
+        "model": model.card["weight_sha256"],
+    }
+    identity: dict[str, Any] = json.loads(json.dumps(found, default=str))
+    return identity

@@ -1,0 +1,349 @@
+"""The one training loop: `train(recipe, items, model, out, images=...)` gives the folder of the finished model.
+
+A run is a function of its recipe, items, model and seed. It can be killed at any step and started
+again with the same call; on one machine it then ends with the same weights to the bit, because the
+batches, the draws and the learning rate depend on the step number alone, and the rest (weights,
+optimizer, the loss's memory) is in the checkpoint.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from equipoise.errors import UserError
+from equipoise.files import atomic_write
+from equipoise.items import Item
+from equipoise.models.clip import ClipModel, pick_device
+from equipoise.train.data.batches import Batch, Part, TextChunks, TrainingData
+from equipoise.train.data.sources import ImageSource, open_source
+from equipoise.train.features import LossParts
+from equipoise.train.recipe import Recipe
+from equipoise.train.run.card import model_card
+from equipoise.train.run.check import check_items, run_identity
+from equipoise.train.run.checkpoints import Checkpoints, whole_folder
+from equipoise.train.run.interrupt import Interrupt
+from equipoise.train.run.log import RunLog, write_summary
+from equipoise.train.run.watch import Watch
+from equipoise.train.run.wise import interpolate
+from equipoise.train.step import distributed
+from equipoise.train.step.backward import backward
+from equipoise.train.step.lora import add_lora, merged, trained_weights
+from equipoise.train.step.optim import adamw, clamp_scale, learning_rate, set_learning_rate
+from equipoise.train.step.towers import Towers
+
+Evaluate = Callable[[ClipModel], Mapping[str, float]]
+
+
+def train(
+    recipe: Recipe,
+    items: Sequence[Item] | Sequence[Part],
+    model: ClipModel,
+    out: str | Path,
+    *,
+    images: str | Path | ImageSource | None = None,
+    epochs: int | None = None,
+    steps: int | None = None,
+    batch: int | None = None,
+    chunk: int | None = None,
+    seed: int | None = None,
+    device: str = "auto",
+    workers: int | None = None,
+    crop: tuple[float, float] | None = None,
+    compiled: bool | None = None,
+    evaluate: Evaluate | None = None,
+    evaluate_every: int | None = None,
+    best: str | None = None,
+    checkpoint_every: int | None = None,
+    keep: int = 2,
+    show: bool = True,
+) -> Path:
+    """Finetune `model` (which stays as it is) and return the folder of the result, OUT/model.
+
+    The same call goes on with a run that was stopped, and returns at once when it is finished.
+
+    images            folder, tar or Parquet shards of the items' images (`Part`s bring their own)
+    epochs, steps, batch, seed   in place of the recipe's; the batch is that of all processes together
+    chunk             samples a tower sees at once (GradCache): less memory, the same gradients
+    crop              train on random crops of this share of the image's area, e.g. (0.9, 1.0)
+    evaluate          called with the model every `evaluate_every` steps (an epoch) and at the end;
+                      the checkpoint with the highest metric `best` is kept
+    """
+    where = distributed.local_device(torch.device(pick_device(device)))
+    parts = _parts(items, images)
+    if epochs is not None or steps is not None:  # so many steps need at most as many epochs
+        recipe = replace(recipe, epochs=epochs or steps or 0, max_steps=steps)
+    changed: dict[str, Any] = {"batch_size": batch, "seed": seed}
+    recipe = replace(recipe, **{name: value for name, value in changed.items() if value is not None})
+    check_items(recipe, parts, model)
+    with distributed.started(where), _determinism():
+        run = _Run(recipe, parts, model, Path(out), where, chunk, workers, crop, compiled, keep, show)
+        return run.go(evaluate, evaluate_every, best, checkpoint_every)
+
+
+def _parts(items: Sequence[Item] | Sequence[Part], images: str | Path | ImageSource | None) -> list[Part]:
+    if not items:
+        raise UserError("no items to train on")
+    if isinstance(items[0], Part):
+        return [part for part in items if isinstance(part, Part)]
+    if images is None:
+        raise UserError("expected the folder or the shards of the items' images (--images)")
+    return [Part([item for item in items if isinstance(item, Item)], open_source(images))]
+
+
+@contextmanager
+def _determinism() -> Iterator[None]:
+    """The same bytes each time, as far as the device can; what cannot is not worth a warning every step."""
+    before = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
+    filled = torch.utils.deterministic.fill_uninitialized_memory  # type: ignore[attr-defined]
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*(non-)?deterministic", category=UserWarning)
+            yield
+    finally:
+        torch.use_deterministic_algorithms(before[0], warn_only=before[1])
+        torch.utils.deterministic.fill_uninitialized_memory = filled  # type: ignore[attr-defined]
+
+
+class _Run:
+    """The state of a run: what changes with every step, and how it is saved and found again."""
+
+    def __init__(
+        self,
+        recipe: Recipe,
+        parts: list[Part],
+        model: ClipModel,
+        out: Path,
+        device: torch.device,
+        chunk: int | None,
+        workers: int | None,
+        crop: tuple[float, float] | None,
+        compiled: bool | None,
+        keep: int,
+        show: bool,
+    ) -> None:
+        self.recipe, self.base, self.device = recipe, model, device
+        on_gpu = device.type == "cuda"
+        compiled = on_gpu if compiled is None else compiled
+        self.main = distributed.rank() == 0
+        self.show = show and self.main
+        self.identity = run_identity(recipe, parts, model, crop)
+        self.checkpoints = Checkpoints(out, keep)
+        if self.main:
+            self.checkpoints.claim(self.identity)
+        distributed.barrier()
+        self.model = copy.copy(model)
+        self.network = self.model.network = copy.deepcopy(model.network).to(device, torch.float32)
+        self.model.device, self.model.dtype = device, torch.float32
+        if recipe.lora is not None:
+            add_lora(self.network, recipe.lora, recipe.seed)
+        self.loss = recipe.loss()
+        self.optimizer = adamw(self.network, recipe)
+        self.towers = Towers(
+            self.network,
+            model.preprocess,
+            tokens=recipe.needs.tokens,
+            compiled=compiled,
+            graphed=compiled and on_gpu and chunk is None,
+        )
+        self.data = TrainingData(
+            parts,
+            recipe.needs,
+            model.preprocess,
+            TextChunks(model),
+            seed=recipe.seed,
+            batch=recipe.batch_size,
+            epochs=recipe.epochs,
+            steps=recipe.max_steps,
+            chunk=chunk,
+            rank=distributed.rank(),
+            processes=distributed.processes(),
+            crop=crop,
+        )
+        self.workers = self._workers(workers)
+        self.data.keeps_images = self.workers == 0
+        self.steps = len(self.data)
+        self.step = 0
+        self.metrics: dict[str, float] = {}
+        self.best: float | None = None
+
+    def _workers(self, workers: int | None) -> int:
+        """None are needed where all images stay in memory and a step is not over before its data is ready."""
+        if workers is not None:
+            return workers
+        if self.device.type == "cpu" and self.data.fits_in_memory():
+            return 0
+        return min(8, os.cpu_count() or 1)
+
+    # ------------------------------------------------------------------ the loop
+
+    def go(
+        self, evaluate: Evaluate | None, evaluate_every: int | None, best: str | None, checkpoint_every: int | None
+    ) -> Path:
+        if self.checkpoints.model.is_dir():
+            return self.checkpoints.model
+        self._resume()
+        epoch_steps = self.data.first_steps[1]
+        evaluate_every = evaluate_every or epoch_steps
+        checkpoint_every = checkpoint_every or min(epoch_steps, 1000)
+        self.network.train()
+        with (
+            Interrupt() as interrupt,
+            RunLog(self.checkpoints.out, self.step, self.steps, self.show, write=self.main) as log,
+        ):
+            watch = Watch(self.checkpoints, log, every=10 if self.device.type == "cuda" else 1)
+            for batch in self._batches():
+                try:
+                    self._update(batch, watch)
+                except torch.OutOfMemoryError as error:
+                    raise UserError(self._out_of_memory()) from error
+                last = self.step == self.steps
+                stop = interrupt.asked()
+                judge = evaluate is not None and (last or self.step % evaluate_every == 0)
+                if judge or last or stop or self.step % checkpoint_every == 0:
+                    watch.flush()
+                    if judge:
+                        self._evaluate(evaluate, log)
+                    self._save(best if judge else None)
+                    log.pause()
+                if stop and not last:
+                    raise KeyboardInterrupt(
+                        f"stopped after step {self.step} of {self.steps}; saved in {self.checkpoints.out}. "
+                        "The same command goes on from there."
+                    )
+        return self._finish(watch)
+
+    def _batches(self) -> Iterator[Batch]:
+        ahead = range(self.step, self.steps)
+        if self.workers == 0:
+            yield from (self.data[step].to(self.device) for step in ahead)
+            return
+        os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # workers are processes already
+        loader = torch.utils.data.DataLoader(
+            self.data,
+            batch_size=None,
+            sampler=ahead,
+            num_workers=self.workers,
+            prefetch_factor=4,
+        )
+        for batch in loader:
+            # pinned here and not by the loader's thread, which would disturb the recording of CUDA graphs
+            yield (batch.pin_memory() if self.device.type == "cuda" else batch).to(self.device)
+
+    def _update(self, batch: Batch, watch: Watch) -> None:
+        rate = learning_rate(self.recipe, self.step, self.steps)
+        set_learning_rate(self.optimizer, rate)
+        self.optimizer.zero_grad(set_to_none=True)
+        parts = backward(self.towers, self.loss, batch, seed=self.recipe.seed * 1_000_003 + self.step)
+        distributed.sum_gradients(self.network.parameters())
+        norm = None
+        if self.recipe.grad_clip is not None:
+            norm = torch.nn.utils.clip_grad_norm_(self.network.parameters(), self.recipe.grad_clip)
+        scale = self.network.logit_scale.detach().exp()
+        self.optimizer.step()
+        clamp_scale(self.network, self.recipe.max_scale)
+        self.loss.step()
+        self.step += 1
+        watch.step(self.step, self.data.place(self.step - 1)[0], batch, _watched(parts, scale, norm), rate)
+
+    def _evaluate(self, evaluate: Evaluate | None, log: RunLog) -> None:
+        if self.main and evaluate is not None:
+            self.network.eval()
+            with torch.no_grad():
+                self.metrics = dict(evaluate(self.model))
+            self.network.train()
+            log.evaluation(self.step, self.metrics)
+        distributed.barrier()
+
+    def _out_of_memory(self) -> str:
+        size, chunk = self.recipe.batch_size, self.data.chunk or self.recipe.batch_size
+        tried = f"--chunk {chunk}" if self.data.chunk else f"a batch of {size}"
+        last = self.checkpoints.pointed("latest")
+        return (
+            f"out of GPU memory at step {self.step + 1} with {tried}; try --chunk {max(1, chunk // 2)}, "
+            "which needs about half the memory and gives the same gradients"
+            + (f". Steps up to {last.name} are saved; the same command with --chunk goes on from there" if last else "")
+        )
+
+    # ------------------------------------------------------------------ saving
+
+    def _resume(self) -> None:
+        folder = self.checkpoints.pointed("latest")
+        if folder is None:
+            return
+        state = self.checkpoints.state(folder)
+        if self.recipe.lora is None:
+            from safetensors.torch import load_file
+
+            self.network.load_state_dict(load_file(folder / "model.safetensors"), strict=False)
+        else:
+            self.network.load_state_dict(state["adapters"], strict=False)
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.loss.load_state_dict(state["loss"])
+        self.step, self.metrics, self.best = state["step"], state["metrics"], state["best"]
+        if self.show:
+            print(f"going on after step {self.step} of {self.steps} ({folder})", file=sys.stderr)
+
+    def _save(self, best: str | None) -> None:
+        is_best = False
+        if best is not None and self.main:
+            if best not in self.metrics:
+                raise UserError(f"best={best!r} is not among the metrics of evaluate: {', '.join(self.metrics)}")
+            is_best = self.best is None or self.metrics[best] > self.best
+            self.best = self.metrics[best] if is_best else self.best
+        if self.main:
+            state = {
+                "step": self.step,
+                "optimizer": self.optimizer.state_dict(),
+                "loss": self.loss.state_dict(),
+                "adapters": {} if self.recipe.lora is None else trained_weights(self.network),
+                "metrics": self.metrics,
+                "best": self.best,
+            }
+            self.checkpoints.save(self.step, lambda folder: self._write(self._plain(), folder), state, is_best)
+        distributed.barrier()
+
+    def _write(self, model: ClipModel, folder: Path) -> None:
+        model.save(folder)
+        with atomic_write(folder / "README.md") as handle:
+            handle.write(
+                model_card(self.identity, self.base.spec, self.recipe.citation, self.step, self.steps, self.metrics)
+            )
+
+    def _plain(self) -> ClipModel:
+        """The model as others know it: no adapters."""
+        if self.recipe.lora is None:
+            return self.model
+        exported = copy.copy(self.model)
+        exported.network = merged(self.network, self.base.network)
+        return exported
+
+    def _finish(self, watch: Watch) -> Path:
+        if self.main:
+            model = self._plain()
+            if self.recipe.wise_ft is not None:
+                interpolate(self.base.network, model.network, self.recipe.wise_ft)
+            write_summary(self.checkpoints.out)
+            with whole_folder(self.checkpoints.model) as folder:
+                self._write(model, folder)
+            if watch.skipped and self.show:
+                print(f"{len(watch.skipped)} images could not be read; see {watch.skipped_path}", file=sys.stderr)
+        distributed.barrier()
+        return self.checkpoints.model
+
+
+def _watched(parts: LossParts, scale: torch.Tensor, norm: torch.Tensor | None) -> dict[str, torch.Tensor]:
+    extra = {"scale": scale} if norm is None else {"scale": scale, "gradient_norm": norm}
+    return {"loss": parts.total, **extra, **{f"parts/{name}": value for name, value in parts.parts.items()}}

@@ -1,0 +1,90 @@
+"""One step's loss and gradients, in one pass or, where memory is short, in chunks (GradCache).
+
+Gradient accumulation cannot simply add up the losses of small batches: every sample's loss looks at
+all others. Chunked, all embeddings are computed without a graph, then the loss and its gradient at
+the embeddings, then each chunk again with a graph, into which that gradient is fed (Gao et al. 2021,
+"Scaling Deep Contrastive Learning Batch Size under Memory Limited Setup"). The result is that of one
+pass; a batch may be as large as its embeddings allow.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from equipoise.train.data.batches import Batch
+from equipoise.train.features import LossParts, StatefulLoss
+from equipoise.train.step.encode import Embeddings, assemble, encode, gather, join
+from equipoise.train.step.towers import Towers
+
+
+def backward(towers: Towers, loss: StatefulLoss, batch: Batch, seed: int = 0) -> LossParts:
+    """Add the gradients of the batch's loss to the weights; what is returned is detached.
+
+    `seed` makes dropout, if a model has any, a function of the step, the same in both passes of a chunk.
+    """
+    whole = len(batch.pixels) == 1 and len(batch.texts) == 1
+    precision = torch.autocast("cuda", torch.bfloat16, enabled=batch.pixels[0].is_cuda, cache_enabled=False)
+    if whole:
+        torch.manual_seed(seed)
+        with precision:
+            embeddings = encode(towers, batch)
+        parts = _loss(towers, loss, batch, embeddings)
+        parts.total.backward()  # type: ignore[no-untyped-call]
+    else:
+        with torch.no_grad(), precision:
+            cached = _chunks(towers, batch, seed)
+        for leaf in cached.leaves().values():
+            leaf.requires_grad_()
+        parts = _loss(towers, loss, batch, cached)
+        parts.total.backward()  # type: ignore[no-untyped-call]
+        _feed(towers, batch, cached, seed, precision)
+    return LossParts(parts.total.detach(), {name: value.detach() for name, value in parts.parts.items()})
+
+
+def _loss(towers: Towers, loss: StatefulLoss, batch: Batch, local: Embeddings) -> LossParts:
+    embeddings, fields = gather(local, batch.fields)
+    return loss(assemble(embeddings, fields, towers.scale(), towers.bias()))
+
+
+def _chunks(towers: Towers, batch: Batch, seed: int) -> Embeddings:
+    images, texts = [], []
+    for number, pixels in enumerate(batch.pixels):
+        torch.manual_seed(seed + number)
+        images.append(towers.images(pixels))
+    for number, chunk in enumerate(batch.texts):
+        torch.manual_seed(seed + number)
+        texts.append(towers.texts(chunk))
+    return join(images, texts)
+
+
+def _feed(towers: Towers, batch: Batch, cached: Embeddings, seed: int, precision: torch.autocast) -> None:
+    """Each chunk once more, with a graph; the loss's gradient at its embeddings goes back through it."""
+    start = 0
+    for number, pixels in enumerate(batch.pixels):
+        torch.manual_seed(seed + number)
+        with precision:
+            image, patches = towers.images(pixels)
+        rows = slice(start, start + len(image))
+        start = rows.stop
+        _through([(image, _gradient(cached.images, rows)), (patches, _gradient(cached.patches, rows))])
+    start = 0
+    for number, chunk in enumerate(batch.texts):
+        torch.manual_seed(seed + number)
+        with precision:
+            text, tokens, _ = towers.texts(chunk)
+        rows = slice(start, start + len(text))
+        start = rows.stop
+        token_gradient = _gradient(cached.tokens, rows)
+        if tokens is not None and token_gradient is not None:
+            token_gradient = token_gradient[:, : tokens.shape[1]]
+        _through([(text, _gradient(cached.texts, rows)), (tokens, token_gradient)])
+
+
+def _gradient(leaf: Tensor | None, rows: slice) -> Tensor | None:
+    return None if leaf is None or leaf.grad is None else leaf.grad[rows]
+
+
+def _through(pairs: list[tuple[Tensor | None, Tensor | None]]) -> None:
+    there = [(value, gradient) for value, gradient in pairs if value is not None and gradient is not None]
+    torch.autograd.backward([value for value, _ in there], [gradient for _, gradient in there])

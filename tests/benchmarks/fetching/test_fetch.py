@@ -1,0 +1,431 @@
+"""Against a local server that does what the web does: breaks off, changes, lies."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import tarfile
+import threading
+import urllib.request
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from equipoise import registry
+from equipoise.benchmarks.base import PAIR_CHANCE, Benchmark, Download
+from equipoise.benchmarks.fetching import fetch as module
+from equipoise.benchmarks.fetching.addresses import ADDRESSES, BY_HAND
+from equipoise.benchmarks.fetching.download import Refused, _SafeRedirects, wrong
+from equipoise.benchmarks.fetching.fetch import Plan, fetch, plan
+from equipoise.errors import UserError
+
+BODY = bytes(range(256)) * 8000  # 2 MB
+HASH = hashlib.sha256(BODY).hexdigest()
+
+
+@dataclass
+class Server:
+    """What it answers is set by the test; what it was asked is kept."""
+
+    body: bytes = BODY
+    etag: str | None = '"one"'
+    ranges: bool = True  # honours Range
+    if_range: bool = True
+    break_after: list[int] = field(default_factory=list)  # bytes sent by the next tries before hanging up
+    statuses: list[int] = field(default_factory=list)  # answered first, one a try
+    say_length: bool = True
+    redirect: str = ""
+    after: Callable[[Server], None] | None = None  # runs after each GET
+    asked: list[tuple[str, str | None, str | None]] = field(default_factory=list)
+    url: str = ""
+
+    def gets(self) -> list[tuple[str | None, str | None]]:
+        return [(wanted, version) for method, wanted, version in self.asked if method == "GET"]
+
+
+def handler(server: Server) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        def log_message(self, *args: Any) -> None: ...
+
+        def do_HEAD(self) -> None:
+            self.answer(with_body=False)
+
+        def do_GET(self) -> None:
+            self.answer(with_body=True)
+            if server.after:
+                server.after(server)
+
+        def answer(self, with_body: bool) -> None:
+            wanted, version = self.headers.get("Range"), self.headers.get("If-Range")
+            server.asked.append((self.command, wanted, version))
+            if server.redirect:
+                return self.plain(302, {"Location": server.redirect})
+            if with_body and server.statuses and (status := server.statuses.pop(0)) != 200:
+                return self.plain(status, {})
+            body, status, headers = server.body, 200, {}
+            if server.etag:
+                headers["ETag"] = server.etag
+            same = version is None or version == server.etag or not server.if_range
+            if wanted and server.ranges and same:
+                start = int(wanted.removeprefix("bytes=").removesuffix("-"))
+                if start >= len(body):
+                    return self.plain(416, {"Content-Range": f"bytes */{len(body)}"})
+                headers["Content-Range"] = f"bytes {start}-{len(body) - 1}/{len(body)}"
+                body, status = body[start:], 206
+            self.send_response(status)
+            if server.say_length:
+                headers["Content-Length"] = str(len(body))
+            for name, value in headers.items():
+                self.send_header(name, value)
+            self.end_headers()
+            if with_body:
+                self.wfile.write(body[: server.break_after.pop(0)] if server.break_after else body)
+            self.close_connection = True
+
+        def plain(self, status: int, headers: dict[str, str]) -> None:
+            self.send_response(status)
+            for name, value in {**headers, "Content-Length": "0"}.items():
+                self.send_header(name, value)
+            self.end_headers()
+
+    return Handler
+
+
+class Quiet(ThreadingHTTPServer):
+    def handle_error(self, request: Any, client_address: Any) -> None: ...  # a client may hang up on it
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    for name in ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    state = Server()
+    running = Quiet(("127.0.0.1", 0), handler(state))
+    state.url = f"http://127.0.0.1:{running.server_port}/data/file"
+    thread = threading.Thread(target=running.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    yield state
+    running.shutdown()
+    running.server_close()
+    thread.join()
+
+
+def benchmark(*downloads: Download, name: str = "toy", get: str = "Ask its authors.") -> Benchmark:
+    return Benchmark(
+        name=name, title="Toy", splits={"all": 1}, chance=PAIR_CHANCE, ties="wrong", licence="MIT", citation="",
+        url="", get=get, load=lambda source, splits: [], downloads=downloads,
+    )  # fmt: skip
+
+
+def file(server: Server, **facts: Any) -> Download:
+    return Download(server.url, "sub/file.bin", **facts)
+
+
+def run(todo: Plan) -> str:
+    """Fetch quickly; what was said."""
+    said = io.StringIO()
+    fetch(todo, Console(file=said, width=200), tries=3, pause=0.01, timeout=5)
+    return said.getvalue()
+
+
+def failure(todo: Plan) -> str:
+    with pytest.raises(UserError) as caught:
+        run(todo)
+    return str(caught.value)
+
+
+def left(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+def test_says_first_then_fetches(server: Server, tmp_path: Path) -> None:
+    todo = plan(benchmark(file(server, sha256=HASH)), tmp_path)
+    assert todo.missing == len(BODY), "an unknown size is asked of the server"
+    assert server.asked == [("HEAD", None, None)] and left(tmp_path) == []
+    said = run(todo)
+    assert "sub/file.bin  2.0 MB" in said and "To download: 2.0 MB in 1 file(s)" in said and server.url in said
+    assert (tmp_path / "sub/file.bin").read_bytes() == BODY
+    assert left(tmp_path) == ["sub/file.bin"]
+
+    again = plan(benchmark(file(server, sha256=HASH)), tmp_path)
+    assert not again.todo and "there already" in again.describe() and "Nothing to download" in again.describe()
+    before = len(server.asked)
+    run(again)
+    assert len(server.asked) == before
+
+
+@pytest.mark.parametrize("facts", [{"sha256": HASH, "size": len(BODY)}, {}])
+def test_resumes_where_it_broke_off(server: Server, tmp_path: Path, facts: dict[str, Any]) -> None:
+    server.break_after = [700_000, 500_000]
+    run(plan(benchmark(file(server, **facts)), tmp_path))
+    assert (tmp_path / "sub/file.bin").read_bytes() == BODY
+    assert server.gets() == [(None, None), ("bytes=700000-", '"one"'), ("bytes=1200000-", '"one"')]
+    assert left(tmp_path) == ["sub/file.bin"]
+
+
+def test_resumes_in_another_run(server: Server, tmp_path: Path) -> None:
+    server.break_after = [300_000, 0, 0]
+    todo = plan(benchmark(file(server)), tmp_path)
+    text = failure(todo)
+    assert "300,000 of 2,048,000 bytes" in text and f"equipoise bench fetch toy --out {tmp_path}" in text
+    assert (tmp_path / "sub/file.bin.part").stat().st_size == 300_000 and not (tmp_path / "sub/file.bin").exists()
+
+    again = plan(benchmark(file(server)), tmp_path)
+    assert again.missing == len(BODY) - 300_000 and "300.0 kB of it there already" in again.describe()
+    run(again)
+    assert (tmp_path / "sub/file.bin").read_bytes() == BODY
+    assert server.gets()[-1] == ("bytes=300000-", '"one"')
+
+
+def test_a_server_without_ranges(server: Server, tmp_path: Path) -> None:
+    server.ranges, server.break_after = False, [900_000]
+    run(plan(benchmark(file(server, sha256=HASH)), tmp_path))
+    assert (tmp_path / "sub/file.bin").read_bytes() == BODY and len(server.gets()) == 2
+
+
+def test_a_server_without_ranges_that_always_breaks_off_is_given_up(server: Server, tmp_path: Path) -> None:
+    server.ranges, server.break_after = False, [1_900_000] * 50
+    assert "1,900,000 of 2,048,000" in failure(plan(benchmark(file(server)), tmp_path))
+    assert len(server.gets()) <= 2 * 3
+
+
+@pytest.mark.parametrize("if_range", [True, False])
+def test_the_file_changes_between_tries(server: Server, tmp_path: Path, if_range: bool) -> None:
+    """With If-Range the server sends the new one whole; a server that ignores it shows another ETag."""
+    newer = bytes(reversed(BODY))
+
+    def change(state: Server) -> None:
+        state.body, state.etag = newer, '"two"'
+
+    server.break_after, server.if_range, server.after = [1_000_000], if_range, change
+    run(plan(benchmark(file(server)), tmp_path))
+    assert (tmp_path / "sub/file.bin").read_bytes() == newer
+
+
+def test_without_version_or_hash_it_starts_again(server: Server, tmp_path: Path) -> None:
+    server.etag, server.break_after = None, [1_000_000]
+    run(plan(benchmark(file(server)), tmp_path))
+    assert server.gets() == [(None, None), (None, None)]
+    assert (tmp_path / "sub/file.bin").read_bytes() == BODY
+
+
+def test_a_spoilt_part_is_found_by_its_hash_and_fetched_again(server: Server, tmp_path: Path) -> None:
+    server.break_after = [1_000_000, 0, 0]
+    bench = benchmark(file(server, sha256=HASH))
+    failure(plan(bench, tmp_path))
+    (tmp_path / "sub/file.bin.part").write_bytes(bytes(1_000_000))
+    run(plan(bench, tmp_path))
+    assert (tmp_path / "sub/file.bin").read_bytes() == BODY
+
+
+def test_a_part_that_is_complete_already(server: Server, tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub/file.bin.part").write_bytes(BODY)
+    (tmp_path / "sub/file.bin.part.json").write_text(json.dumps({"url": server.url, "version": '"one"'}))
+    run(plan(benchmark(file(server, sha256=HASH)), tmp_path))
+    assert left(tmp_path) == ["sub/file.bin"] and server.gets() == [("bytes=2048000-", '"one"')]
+
+
+def test_wrong_size_is_refused_before_the_download(server: Server, tmp_path: Path) -> None:
+    text = failure(plan(benchmark(file(server, size=5)), tmp_path))
+    assert "2,048,000 bytes there, 5 were expected" in text and len(server.gets()) == 1
+    assert left(tmp_path) == []
+
+
+def test_more_bytes_than_expected_are_not_taken(server: Server, tmp_path: Path) -> None:
+    server.say_length = False
+    text = failure(plan(benchmark(file(server, size=1000)), tmp_path))
+    assert "more came than the 1,000 bytes" in text and left(tmp_path) == []
+
+
+def test_wrong_hash_is_not_kept(server: Server, tmp_path: Path) -> None:
+    text = failure(plan(benchmark(file(server, sha256="0" * 64)), tmp_path))
+    assert HASH in text and "0" * 64 in text and left(tmp_path) == []
+    assert len(server.gets()) == 1, "the same bytes again would be wrong again"
+
+
+def test_not_found_is_not_tried_again_and_the_others_are_fetched(server: Server, tmp_path: Path) -> None:
+    server.statuses = [404, 200, 410]
+    downloads = [Download(server.url, name) for name in ("a", "b", "c")]
+    text = failure(plan(benchmark(*downloads), tmp_path))
+    assert "2 problems" in text and "HTTP 404" in text and "HTTP 410" in text
+    assert left(tmp_path) == ["b"] and len(server.gets()) == 3
+
+
+def test_a_passing_error_is_tried_again(server: Server, tmp_path: Path) -> None:
+    server.statuses = [500, 503, 200]
+    run(plan(benchmark(file(server, sha256=HASH)), tmp_path))
+    assert left(tmp_path) == ["sub/file.bin"] and len(server.gets()) == 3
+
+
+def test_tries_are_bounded(server: Server, tmp_path: Path) -> None:
+    server.statuses = [500] * 50
+    text = failure(plan(benchmark(file(server), Download(server.url, "other")), tmp_path))
+    assert "HTTP 500" in text and "3 tries" in text and len(server.gets()) == 3
+
+
+def test_nobody_listens(server: Server, tmp_path: Path) -> None:
+    nowhere = "http://127.0.0.1:9/x"
+    text = failure(plan(benchmark(Download(nowhere, "a"), Download(nowhere, "b")), tmp_path))
+    assert "no connection" in text and "1 problem\n" in text and left(tmp_path) == []
+
+
+def archive(files: dict[str, bytes], kind: str = "zip") -> bytes:
+    data = io.BytesIO()
+    if kind == "zip":
+        with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as packed:
+            for name, body in files.items():
+                packed.writestr(name, body)
+    else:
+        with tarfile.open(fileobj=data, mode="w:gz") as tar:
+            for name, body in files.items():
+                info = tarfile.TarInfo(name)
+                info.size = len(body)
+                if kind in ("link", "device") and name == "evil":
+                    info.size = 0
+                    info.type, info.linkname = (tarfile.SYMTYPE, "/etc") if kind == "link" else (tarfile.BLKTYPE, "")
+                tar.addfile(info, io.BytesIO(body))
+    return data.getvalue()
+
+
+def test_archives_are_unpacked_and_not_fetched_again(server: Server, tmp_path: Path) -> None:
+    server.body = archive({"val/1.jpg": b"one", "val/2.jpg": b"two"})
+    bench = benchmark(Download(server.url, "images/val.zip", unpack=True))
+    run(plan(bench, tmp_path))
+    assert left(tmp_path) == ["images/val.zip.unpacked", "images/val/1.jpg", "images/val/2.jpg"]
+    assert not plan(bench, tmp_path).todo
+    without = plan(bench, tmp_path, images=False)
+    assert without.steps == () and without.command.endswith(" --no-images")
+
+    (tmp_path / "images/val/1.jpg").unlink()
+    (tmp_path / "images/val/2.jpg").unlink()
+    (tmp_path / "images/val").rmdir()
+    run(plan(bench, tmp_path))
+    assert (tmp_path / "images/val/1.jpg").read_bytes() == b"one", "what was deleted is fetched again"
+
+
+def test_an_archive_that_lies_there_needs_no_network(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    (tmp_path / "val.zip").write_bytes(archive({"val/1.jpg": b"one"}))
+    todo = plan(benchmark(Download(server.url, "val.zip", unpack=True)), tmp_path)
+    assert "there already, to be unpacked\nNothing to download." in run(todo)
+    assert left(tmp_path) == ["val.zip.unpacked", "val/1.jpg"] and server.asked == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "why"),
+    [
+        ("zip", "../evil", "leaves the folder"),
+        ("tar", "../evil", "leaves the folder"),
+        ("tar", "/tmp/evil", "absolute"),
+        ("link", "evil", "a link to /etc"),
+        ("device", "evil", "a device"),
+        ("bomb", "evil", "at most"),
+    ],
+)
+def test_hostile_archive(server: Server, tmp_path: Path, kind: str, name: str, why: str) -> None:
+    if kind == "bomb":
+        server.body = archive({"fine": b"1", name: bytes(120_000_000)})
+    else:
+        server.body = archive({"fine": b"1", name: b"2"}, kind)
+    text = failure(plan(benchmark(Download(server.url, "x/photos.zip", unpack=True)), tmp_path / "root"))
+    assert why in text and "nothing was unpacked" in text
+    assert left(tmp_path) == ["root/x/photos.zip"]
+
+
+def test_plain_http_and_paths_outward_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="only https"):
+        plan(benchmark(Download("http://example.org/x", "x", size=1)), tmp_path)
+    with pytest.raises(UserError, match="leaves its folder"):
+        plan(benchmark(Download("https://example.org/x", "../x", size=1)), tmp_path)
+
+
+@pytest.mark.parametrize("to", ["http://example.org/x", "file:///etc/passwd", "ftp://127.0.0.1/x"])
+def test_redirects_keep_the_rule(server: Server, tmp_path: Path, to: str) -> None:
+    server.redirect = to
+    text = failure(plan(benchmark(file(server, size=9)), tmp_path))
+    assert "redirect" in text.lower() and to in text
+    assert left(tmp_path) == []
+
+
+def test_the_web_may_not_redirect_to_this_machine() -> None:
+    request = urllib.request.Request("https://example.org/x")
+    with pytest.raises(Refused, match="redirects to"):
+        _SafeRedirects().redirect_request(request, None, 302, "", None, "http://127.0.0.1/x")  # type: ignore[arg-type]
+
+
+def test_an_allowed_redirect_is_followed(server: Server, tmp_path: Path) -> None:
+    def once(state: Server) -> None:
+        state.redirect = ""
+
+    server.redirect, server.after = server.url + "2", once
+    run(plan(benchmark(file(server, size=len(BODY), sha256=HASH)), tmp_path))
+    assert left(tmp_path) == ["sub/file.bin"]
+
+
+@pytest.mark.parametrize("name", ["HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"])
+def test_offline_says_so_and_asks_nobody(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv(name, "1")
+    text = failure(plan(benchmark(file(server)), tmp_path))
+    assert f"{name} is set" in text and server.asked == [] and left(tmp_path) == []
+
+
+def test_a_file_of_the_user_is_never_overwritten(server: Server, tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("mine")
+    (tmp_path / "b").write_text("mine as well")
+    downloads = [Download(server.url, "a", size=9), Download(server.url, "b", sha256=HASH)]
+    with pytest.raises(UserError, match=r"(?s)2 problems.*4 bytes, where 9 were expected.*sha256"):
+        plan(benchmark(*downloads), tmp_path)
+    assert (tmp_path / "a").read_text() == "mine" and server.asked == []
+
+
+def test_disk_space_is_checked_first(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module.shutil, "disk_usage", lambda path: type("Usage", (), {"free": 3_000_000}))
+    bench = benchmark(Download(server.url, "a.zip", size=2_000_000, unpack=True))
+    text = failure(plan(bench, tmp_path / "not/there/yet"))
+    assert "needs about 4.0 MB" in text and "3.0 MB free" in text and server.gets() == []
+
+
+def test_without_address_the_steps_are_printed(server: Server, tmp_path: Path) -> None:
+    todo = plan(benchmark(name="nowhere", get="1. Ask its authors.\n2. Wait."), tmp_path)
+    assert "  1. Ask its authors.\n  2. Wait." in run(todo) and server.asked == []
+
+
+def test_addresses_are_sound(shared_data: Path) -> None:
+    """Where the real files are at hand, the table's sizes and hashes are theirs."""
+    folders = {"sugarcrepe": "sugarcrepe", "sugarcrepe-pp": "sugarcrepe_pp", "valse": "valse", "negclip": "negclip"}
+    folders |= {"vl-checklist": "vl_checklist", "replace": "vl_checklist"}
+    compared = 0
+    for name, downloads in ADDRESSES.items():
+        for download in downloads:
+            path = shared_data / folders.get(name, "-") / download.to
+            if path.is_file():
+                assert wrong(path, module._remote(download)) == "" and download.sha256, (name, download.to)
+                compared += 1
+    assert compared >= 6 + 4 + 9 + 1 + 7
+
+
+@pytest.mark.parametrize("name", ADDRESSES)
+def test_addresses_are_what_the_loader_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")  # asks nobody
+    bench = registry.get(name)
+    todo = plan(bench, tmp_path)
+    assert len({step.path for step in todo.steps}) == len(ADDRESSES[name])
+    assert todo.get == BY_HAND.get(name, "")
+    annotations = {step.download.to.rpartition(".")[0] for step in todo.steps if not step.download.unpack}
+    if name == "negclip":
+        assert annotations == {"valid_neg_clip"}
+    elif not name.startswith("replace"):
+        assert annotations == set(bench.splits)

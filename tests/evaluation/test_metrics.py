@@ -1,0 +1,226 @@
+"""Metrics against the definitions written out item by item, and against worked examples."""
+
+from __future__ import annotations
+
+import json
+import math
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from equipoise import stats
+from equipoise.errors import UserError
+from equipoise.evaluation.metrics import judge, macro, summarise
+from equipoise.evaluation.scores import ItemScores, read_scores
+
+
+def row(name: str, caption: float, positives: list[float], negatives: list[float], **rest: object) -> ItemScores:
+    return ItemScores.model_validate(
+        {"id": name, "caption": caption, "positives": positives, "negatives": negatives, **rest}
+    )
+
+
+def outcome(caption: float, positives: list[float], negatives: list[float]) -> dict[str, bool]:
+    return judge([row("x", caption, positives, negatives)]).of(0)
+
+
+def test_the_five_cases_of_the_paper() -> None:
+    assert outcome(0.3, [0.2], [0.1]) == {"original": True, "augmented": True, "brittle": False, "tie": False}
+    assert outcome(0.3, [0.1], [0.2]) == {"original": True, "augmented": False, "brittle": True, "tie": False}
+    assert outcome(0.1, [0.3], [0.2]) == {"original": False, "augmented": False, "brittle": True, "tie": False}
+    assert outcome(0.1, [0.2], [0.3]) == {"original": False, "augmented": False, "brittle": False, "tie": False}
+    assert outcome(0.3, [0.2], [0.2]) == {"original": True, "augmented": False, "brittle": False, "tie": True}
+
+
+def test_a_tie_is_never_a_win_and_never_brittle() -> None:
+    assert outcome(0.2, [0.3], [0.2])["original"] is False
+    # One positive above, one below, the caption level with the negative: a tie first of all.
+    assert outcome(0.2, [0.3, 0.1], [0.2]) == {"original": False, "augmented": False, "brittle": False, "tie": True}
+
+
+def test_the_highest_negative_counts_and_a_tie_with_a_lower_one_does_not() -> None:
+    assert outcome(0.3, [], [0.3, 0.4]) == {"original": False, "tie": False}
+    assert outcome(0.3, [], [0.1, 0.2]) == {"original": True, "tie": False}
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 3),
+            st.lists(st.integers(0, 3), max_size=3),
+            st.lists(st.integers(0, 3), min_size=1, max_size=3),
+        ),
+        min_size=1,
+        max_size=8,
+    )
+)
+def test_definitions(cases: list[tuple[int, list[int], list[int]]]) -> None:
+    result = judge([row(str(i), c, list(p), list(n)) for i, (c, p, n) in enumerate(cases)])
+    for index, (c, p, n) in enumerate(cases):
+        right, top = [c, *p], max(n)
+        assert result.original[index] == all(c > value for value in n)
+        assert result.tie[index] == any(value == top for value in right)
+        if p:
+            assert result.augmented[index] == all(value > other for value in right for other in n)
+            split = any(value > top for value in right) and any(value < top for value in right)
+            assert result.brittle[index] == (split and not result.tie[index])
+
+
+def test_a_constant_scorer_gets_nothing_and_only_ties() -> None:
+    numbers = summarise(judge([row(str(i), 0.5, [0.5], [0.5]) for i in range(50)]), resamples=100)["overall"]
+    assert (numbers["original"], numbers["augmented"], numbers["brittleness"]) == (0, 0, 0)
+    assert numbers["ties"] == numbers["n"] == 50
+    assert numbers["intervals"]["original"][1] > 0.05  # 50 equal answers are not certainty
+
+
+def test_a_random_scorer_is_at_chance() -> None:
+    rng = np.random.default_rng(7)
+    scores = [row(str(i), *rng.random(1), [rng.random()], [rng.random()]) for i in range(20_000)]  # type: ignore[arg-type]
+    numbers = summarise(judge(scores), resamples=500)["overall"]
+    for name, chance in {"original": 1 / 2, "augmented": 1 / 3, "brittleness": 1 / 3}.items():
+        low, high = numbers["intervals"][name]
+        assert low < chance < high and high - low < 0.02
+
+
+def test_drop_is_measured_where_there_are_positives() -> None:
+    scores = [row("a", 1, [], [0]), row("b", 1, [-1], [0]), row("c", 1, [1], [0])]
+    numbers = summarise(judge(scores), resamples=50)["overall"]
+    assert numbers["original"] == 1 and numbers["augmented"] == 0.5 and numbers["drop"] == 0.5
+    assert numbers["n"] == 3 and numbers["n_positives"] == 2
+    assert numbers["mean_scores"] == {"caption": 1, "positive": 0, "negative": 0}
+
+
+def test_without_positives_nothing_is_claimed_about_them() -> None:
+    numbers = summarise(judge([row("a", 1, [], [0])]), resamples=50)["overall"]
+    assert numbers["augmented"] is None and numbers["brittleness"] is None and numbers["drop"] is None
+    assert json.loads(json.dumps(numbers, allow_nan=False)) == numbers
+
+
+def test_tags_break_the_numbers_down_and_ids_do_not() -> None:
+    scores = [row(str(i), i % 2, [], [0.5], tags={"split": "ab"[i % 2], "image_id": str(i)}) for i in range(300)]
+    by = summarise(judge(scores), resamples=20)["by"]
+    assert set(by) == {"split"}
+    assert by["split"]["a"]["original"] == 0 and by["split"]["b"]["original"] == 1
+
+
+def test_intervals_are_wider_when_items_share_images() -> None:
+    answers = np.random.default_rng(0).integers(0, 2, 100)
+    apart = [row(f"{i}", answers[i // 10], [], [0.5], image=str(i)) for i in range(1000)]
+    shared = [row(f"{i}", answers[i // 10], [], [0.5], image=str(i // 10)) for i in range(1000)]
+    (low, high), (low_shared, high_shared) = (
+        summarise(judge(scores), resamples=500)["overall"]["intervals"]["original"] for scores in (apart, shared)
+    )
+    assert 2 < (high_shared - low_shared) / (high - low) < 5  # sqrt(10) is 3.2
+
+
+def test_macro_is_the_plain_mean_of_splits() -> None:
+    scores = [row(f"a{i}", 1, [1], [0], tags={"split": "attributes"}) for i in range(9)]
+    scores.append(row("r", 0, [0], [1], tags={"split": "relations"}))
+    result = macro(judge(scores), ["split"], resamples=200)
+    assert result["original"] == result["augmented"] == 0.5
+    assert result["groups"] == 2 and result["n"] == 10
+    assert summarise(judge(scores), resamples=20)["overall"]["original"] == 0.9
+
+
+def test_macro_nests_and_leaves_small_groups_out() -> None:
+    def item(name: str, right: int, test: str, source: str) -> ItemScores:
+        return row(name, right, [], [0.5], tags={"test": test, "source": source})
+
+    scores = [item("1", 1, "color", "vg"), item("2", 0, "color", "vaw"), item("3", 0, "color", "hake")]
+    scores += [item(f"s{i}", 1, "size", "vg") for i in range(4)]
+    assert macro(judge(scores), ["test", "source"], resamples=20)["original"] == pytest.approx((1 / 3 + 1) / 2)
+    kept = macro(judge(scores), ["test", "source"], least=4, resamples=20)
+    assert kept["original"] == 1 and kept["left_out"] == 3 and kept["n"] == 4
+
+
+def test_same_seed_same_numbers() -> None:
+    rng = np.random.default_rng(1)
+    scores = [row(str(i), *rng.random(1), [], [0.5]) for i in range(100)]  # type: ignore[arg-type]
+    assert summarise(judge(scores), seed=3, resamples=25) == summarise(judge(scores), seed=3, resamples=25)
+    assert summarise(judge(scores), seed=3, resamples=25) != summarise(judge(scores), seed=4, resamples=25)
+
+
+def test_not_a_number_names_the_items(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    path = tmp_path / "scores.jsonl"
+    path.write_text('{"id": "good", "caption": 1, "negatives": [0]}\n{"id": "bad", "caption": NaN, "negatives": [0]}\n')
+    with pytest.raises(UserError, match=r"item 'bad': caption: expected finite scores, found nan"):
+        read_scores(path)
+
+
+def test_all_problems_of_a_score_file_at_once(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    path = tmp_path / "scores.jsonl"
+    path.write_text(
+        '{"id": "a", "caption": "high", "negatives": [0]}\n'
+        '{"id": "b", "caption": 1, "negatives": []}\n'
+        "not json\n"
+        '{"id": "d", "caption": 1, "negatives": [0]}\n'
+        '{"id": "d", "caption": 1, "negatives": [0]}\n'
+    )
+    with pytest.raises(UserError) as caught:
+        read_scores(path)
+    message = str(caught.value)
+    assert "4 problems" in message
+    for part in (
+        "line 1: caption",
+        "line 2: negatives",
+        "line 3: not JSON",
+        "line 5: id: 'd' is already used in line 4",
+    ):
+        assert part in message
+
+
+def test_wilson_against_a_published_example() -> None:
+    # Newcombe 1998, table I: 81 of 263 -> 0.2553 to 0.3662
+    low, high = stats.wilson(81, 263)
+    assert (round(low, 4), round(high, 4)) == (0.2553, 0.3662)
+    assert stats.wilson(0, 10)[0] == 0 and stats.wilson(10, 10)[1] == 1
+
+
+def test_mcnemar_against_the_binomial_sum() -> None:
+    exact = 2 * sum(math.comb(10, k) for k in range(3)) / 2**10
+    assert stats.mcnemar(2, 8) == pytest.approx(exact)
+    assert stats.mcnemar(5, 5) == 1 and stats.mcnemar(0, 0) == 1
+    assert 0 < stats.mcnemar(30_000, 31_000) < 1e-4
+
+
+def test_groups_are_resampled_as_dense_columns_would_be() -> None:
+    rng = np.random.default_rng(0)
+    values, cluster = rng.integers(0, 2, (60, 2)).astype(float), np.arange(60) // 3
+    group = rng.integers(0, 4, 60)
+    masks = [group == index for index in range(4)]
+    measured, spread = stats.grouped_ratios(values, np.ones((60, 2)), cluster, masks, seed=5, resamples=70)
+    for index, mask in enumerate(masks):
+        sums = np.stack([np.bincount(cluster, column * mask, 20) for column in values.T], axis=1)
+        counts = np.stack([np.bincount(cluster, mask, 20)] * 2, axis=1)
+        assert measured[index].tolist() == values[mask].mean(0).tolist()
+        np.testing.assert_array_equal(spread[:, index], stats.cluster_bootstrap(sums, counts, seed=5, resamples=70))
+
+
+def test_many_groups_do_not_cost_a_column_of_all_images_each() -> None:
+    scores = [row(str(i), i % 3, [1], [0.5], tags={"a": str(i % 100), "b": str(i % 97)}) for i in range(10_000)]
+    outcomes = judge(scores)
+    tracemalloc.start()
+    summarise(outcomes, resamples=64)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 40e6  # 197 groups x 4 columns x 10,000 images x 8 bytes, twice, would be 126e6
+
+
+def test_huge_scores_are_judged() -> None:
+    scores = [row(str(i), 1.5e308, [1.4e308, 1.6e308], [-1.7e308, -1.7e308, 1.0]) for i in range(3)]
+    overall = summarise(judge(scores), resamples=20)["overall"]
+    assert overall["augmented"] == 1
+    assert overall["mean_scores"]["caption"] == pytest.approx(1.5e308)
+    assert overall["mean_scores"]["positive"] == pytest.approx(1.5e308)
+    assert overall["mean_scores"]["negative"] == pytest.approx(-3.4e307 / 3 * 10)
+    json.dumps(overall, allow_nan=False)
+
+
+def test_mean_scores_of_ordinary_scores() -> None:
+    scores = [row("1", 0.3, [0.1, 0.2], [0.1]), row("2", 0.1, [], [0.2, 0.4])]
+    found = summarise(judge(scores), resamples=20)["overall"]["mean_scores"]
+    assert found == pytest.approx({"caption": 0.2, "positive": 0.15, "negative": 0.2})

@@ -1,0 +1,187 @@
+"""Evaluation end to end with a model of a few lines: numbers, files on disk, runs that are not mixed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from equipoise import evaluate
+from equipoise.benchmarks.base import TRIPLE_CHANCE, Benchmark
+from equipoise.errors import UserError
+from equipoise.evaluation.results import find_runs, read_result
+from equipoise.evaluation.run import finished
+from equipoise.files import write_json
+from equipoise.items import ImageRef, Item, texts
+
+
+class Liking:
+    """Scores a text by a number written into it: 'a cat 0.9'."""
+
+    def score_pairs(self, images: Sequence[Image.Image], strings: Sequence[str]) -> list[float]:
+        return [float(string.split()[-1]) for string in strings]
+
+
+BENCHMARK = Benchmark(
+    name="toy",
+    title="Toy",
+    splits={"attributes": 3, "relations": 1},
+    chance=TRIPLE_CHANCE,
+    ties="wrong",
+    licence="none",
+    citation="none",
+    url="none",
+    get="nothing to get",
+    load=lambda source, splits: [],
+    macro=("split",),
+)
+
+
+def item(name: str, split: str, caption: float, positive: float, negative: float) -> Item:
+    return Item(
+        id=name,
+        image=ImageRef(path="1.png"),
+        caption=f"c {caption}",
+        positives=texts(f"p {positive}"),
+        negatives=texts(f"n {negative}"),
+        tags={"split": split},
+    )
+
+
+@pytest.fixture
+def items(tmp_path: Path) -> list[Item]:
+    Image.new("RGB", (4, 4)).save(tmp_path / "1.png")
+    return [
+        item("1", "attributes", 0.9, 0.8, 0.1),
+        item("2", "attributes", 0.9, 0.0, 0.1),
+        item("3", "attributes", 0.1, 0.5, 0.5),
+        item("4", "relations", 0.0, 0.2, 0.3),
+    ]
+
+
+def test_numbers_and_the_papers_average(items: list[Item], tmp_path: Path) -> None:
+    result = evaluate(Liking(), items, images=tmp_path, benchmark=BENCHMARK)
+    attributes = result.record["metrics"]["by"]["split"]["attributes"]
+    assert (attributes["original"], attributes["augmented"], attributes["brittleness"]) == (2 / 3, 1 / 3, 1 / 3)
+    assert result.numbers["original"] == pytest.approx((2 / 3 + 0) / 2)
+    assert result.record["metrics"]["overall"]["original"] == 0.5
+    assert result.record["ties"] == 1
+
+
+def test_a_run_says_what_it_was_made_from(items: list[Item], tmp_path: Path) -> None:
+    evaluate(Liking(), items, images=tmp_path, benchmark=BENCHMARK, out=tmp_path / "run", arguments={"bench": "toy"})
+    record = read_result(tmp_path / "run")
+    assert record["schema"] == 1 and record["status"] == "success"
+    assert record["benchmark"]["name"] == "toy" and len(record["benchmark"]["items_sha256"]) == 64
+    assert record["arguments"]["passed"] == {"bench": "toy"}
+    assert record["n"] == {"items": 4, "scored": 4, "skipped": 0}
+    assert {"torch", "numpy"} <= set(record["environment"]["packages"])
+    assert set(record["seconds"]) == {"score", "judge"}
+    lines = [json.loads(line) for line in (tmp_path / "run" / "items.jsonl").read_text().splitlines()]
+    assert lines[1]["outcome"] == {"original": True, "augmented": False, "brittle": True, "tie": False}
+    assert lines[1]["texts"]["negatives"] == ["n 0.1"] and lines[1]["negatives"] == [0.1]
+
+
+def test_the_same_run_is_recognised_and_another_refused(items: list[Item], tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    evaluate(Liking(), items, images=tmp_path, benchmark=BENCHMARK, out=out)
+    assert finished(out, Liking(), items, benchmark=BENCHMARK) is not None
+    assert finished(out, Liking(), items[:2], benchmark=BENCHMARK) is None
+    before = (out / "result.json").read_bytes()
+    with pytest.raises(UserError, match="holds another run"):
+        evaluate(Liking(), items[:2], images=tmp_path, benchmark=BENCHMARK, out=out)
+    assert (out / "result.json").read_bytes() == before
+
+
+def test_a_run_whose_scores_are_gone_is_made_again(items: list[Item], tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    evaluate(Liking(), items, images=tmp_path, benchmark=BENCHMARK, out=out)
+    (out / "items.jsonl").unlink()
+    assert finished(out, Liking(), items, benchmark=BENCHMARK) is None
+    evaluate(Liking(), items, images=tmp_path, benchmark=BENCHMARK, out=out)
+    assert (out / "items.jsonl").exists()
+
+
+def test_a_place_for_the_run_is_sought_before_anything_is_scored(items: list[Item], tmp_path: Path) -> None:
+    class Never:
+        def score_pairs(self, images: Any, strings: Any) -> Any:
+            raise AssertionError("scored before the folder was tried")
+
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match="no folder can be made here"):
+        evaluate(Never(), items, images=tmp_path, out=tmp_path / "file" / "run")
+
+
+def test_a_run_that_finished_meanwhile_is_not_overwritten(items: list[Item], tmp_path: Path) -> None:
+    class Slow(Liking):
+        def score_pairs(self, images: Any, strings: Any) -> Any:
+            if not (tmp_path / "run" / "result.json").exists():
+                evaluate(Liking(), items[:2], images=tmp_path, out=tmp_path / "run")  # as another process would
+            return super().score_pairs(images, strings)
+
+    with pytest.raises(UserError, match="holds another run"):
+        evaluate(Slow(), items, images=tmp_path, out=tmp_path / "run")
+    assert read_result(tmp_path / "run")["n"]["items"] == 2
+
+
+@pytest.mark.parametrize("record", [{"schema": True}, {"schema": 1}, {"schema": 1, "benchmark": "x", "model": {}}])
+def test_half_a_result_is_no_result(record: dict[str, Any], tmp_path: Path) -> None:
+    write_json(tmp_path / "result.json", record)
+    with pytest.raises(UserError, match=r"not a .*result of equipoise"):
+        read_result(tmp_path)
+
+
+def test_a_schema_from_the_future_is_refused(tmp_path: Path) -> None:
+    write_json(tmp_path / "result.json", {"schema": 99})
+    with pytest.raises(UserError, match="schema 99, written by a newer equipoise"):
+        read_result(tmp_path)
+    write_json(tmp_path / "result.json", [1, 2])
+    with pytest.raises(UserError, match="not a result of equipoise"):
+        read_result(tmp_path)
+    with pytest.raises(UserError, match="no finished run"):
+        find_runs([tmp_path / "empty"])
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_disk_full_leaves_no_half_result(items: list[Item], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import os
+
+    def on_a_full_disk(**_: Any) -> tuple[int, str]:
+        return os.open("/dev/full", os.O_WRONLY), str(tmp_path / "part")
+
+    monkeypatch.setattr("tempfile.mkstemp", on_a_full_disk)
+    with pytest.raises(UserError, match="No space left on device"):
+        evaluate(Liking(), items, images=tmp_path, out=tmp_path / "run")
+    assert not list((tmp_path / "run").iterdir())
+
+
+@pytest.mark.parametrize(("constant", "name"), [(True, "constant"), (False, "random")])
+def test_constant_and_random_scorers_on_real_annotations(
+    constant: bool, name: str, shared_data: Path, tmp_path: Path
+) -> None:
+    """The issue's check: nothing but ties for a constant scorer, chance within its interval for a random one."""
+    from equipoise import registry
+
+    class Scorer:
+        def score_pairs(self, images: Sequence[Image.Image], strings: Sequence[str]) -> Any:
+            return np.zeros(len(strings)) if constant else rng.random(len(strings))
+
+    rng = np.random.default_rng(0)
+    items, benchmark = registry.load("sugarcrepe-pp", shared_data / "sugarcrepe_pp", ())
+    for path in {item.image.path for item in items if item.image}:
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        Image.new("RGB", (1, 1)).save(tmp_path / path, "PNG")
+    numbers = evaluate(Scorer(), items, images=tmp_path, benchmark=benchmark).record["metrics"]["overall"]
+    if constant:
+        assert (numbers["original"], numbers["augmented"], numbers["brittleness"]) == (0, 0, 0)
+        assert numbers["ties"] == numbers["n"] == 4512
+    else:
+        for metric, chance in TRIPLE_CHANCE.items():
+            low, high = numbers["intervals"][metric]
+            assert low <= chance <= high
+        assert numbers["ties"] <= 2  # a hard positive may be spelt like the caption

@@ -1,0 +1,77 @@
+"""GradCache: chunks of any size give the loss and the gradients of one pass."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from equipoise.train.data.batches import Part, TextChunks, TrainingData
+from equipoise.train.data.sources import FolderImages
+from equipoise.train.losses import (
+    Cmr,
+    FscLocal,
+    Sum,
+    clip_loss,
+    dac_mil,
+    itc_hn,
+    negclip_loss,
+    siglip_loss,
+    svlc_analogy,
+)
+from equipoise.train.recipe import Needs, Slot
+from equipoise.train.step.backward import backward
+from equipoise.train.step.towers import Towers
+
+ANY = (Slot(), Slot())
+CASES = {
+    "hard negatives and positives": (
+        lambda: Sum({"itc": (1.0, itc_hn), "analogy": (1.0, svlc_analogy), "cmr": (0.4, Cmr(["a", "b"]))}),
+        Needs(positive=Slot(), negatives=ANY),
+    ),
+    "hard images": (lambda: Sum({"negclip": (1.0, negclip_loss)}), Needs(negatives=(Slot(),), hard_images=True)),
+    "tokens": (
+        lambda: Sum({"clip": (1.0, clip_loss), "local": (0.2, FscLocal())}),
+        Needs(negatives=ANY, tokens=True),
+    ),
+    "sigmoid": (lambda: Sum({"siglip": (1.0, siglip_loss)}), Needs()),
+    "dense": (lambda: Sum({"mil": (1.0, dac_mil)}), Needs(dense=3, dense_negatives=True)),
+}
+
+
+def _gradients(model, items, folder, case, chunk):
+    make_loss, needs = CASES[case]
+    network = model.network.double().train()
+    data = TrainingData(
+        [Part(items, FolderImages(folder))],
+        needs,
+        model.preprocess,
+        TextChunks(model),
+        seed=0,
+        batch=11,
+        epochs=1,
+        chunk=chunk,
+    )
+    batch = data[0]
+    if chunk is not None:
+        assert len(batch.pixels) > 1
+    parts = backward(Towers(network, model.preprocess, tokens=needs.tokens), make_loss(), batch)
+    return parts, {name: parameter.grad for name, parameter in network.named_parameters()}
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("chunk", [1, 4, 10])
+def test_chunks_give_the_gradients_of_one_pass(tiny_model, tiny_siglip, tiny_items, tmp_path, case, chunk):
+    items = tiny_items(24)
+    make = tiny_siglip if case == "sigmoid" else tiny_model
+    if case == "hard images":
+        items = [item.model_copy(update={"tags": {"hard_images": '["item-1", "item-7"]'}}) for item in items]
+    plain, wanted = _gradients(make(), items, tmp_path / "images", case, None)
+    cached, found = _gradients(make(), items, tmp_path / "images", case, chunk)
+    torch.testing.assert_close(cached.total, plain.total, rtol=1e-12, atol=1e-12)
+    assert plain.parts.keys() == cached.parts.keys()
+    assert wanted["logit_scale"].abs() > 0
+    for name, gradient in wanted.items():
+        if gradient is None:
+            assert found[name] is None or not found[name].any()
+        else:
+            torch.testing.assert_close(found[name], gradient, rtol=1e-9, atol=1e-12, msg=lambda m, n=name: f"{n}: {m}")
