@@ -25,7 +25,7 @@ from equipoise.perturb.operations.replace import (
 )
 from equipoise.perturb.sources.base import Proposal
 
-RUNS = Path(__file__).resolve().parents[2] / "runs"
+RUNS = Path(__file__).resolve().parents[3] / "runs"
 
 
 @pytest.mark.parametrize(

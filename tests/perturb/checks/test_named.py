@@ -17,7 +17,7 @@ from equipoise.perturb.checks.embedding import EmbeddingCheck, embedding_check, 
 from equipoise.perturb.checks.link_grammar import LinkGrammarCheck
 from equipoise.perturb.checks.named import check_named
 from equipoise.perturb.english.caption import Caption
-from equipoise.perturb.recipes import perturb_caption
+from equipoise.perturb.recipe import perturb_caption
 from equipoise.perturb.run.engine import perturb_file
 from equipoise.perturb.run.setup import Setup
 

@@ -13,7 +13,8 @@ from equipoise.perturb.english.fit import is_seen_with, misfit
 from equipoise.perturb.english.word_lists import SECTIONS
 from equipoise.perturb.operations.replace import replace_negative
 from equipoise.perturb.operations.swap_negative import swap_alike, swap_attributes
-from equipoise.perturb.recipes import CHECKS, Op
+from equipoise.perturb.recipe import Op
+from equipoise.perturb.recipes import CHECKS
 from equipoise.perturb.sources.lexicon import Lexicon
 
 OPS: tuple[Op, ...] = (

@@ -16,7 +16,7 @@ from equipoise.perturb.operations.shuffle import (
     shuffle_within_trigrams,
 )
 from equipoise.perturb.operations.swap_negative import swap_alike, swap_attributes, swap_nouns, swap_phrases, swap_spans
-from equipoise.perturb.recipes import Op
+from equipoise.perturb.recipe import Op
 
 
 def made(op: Op, text: str) -> list[str]:

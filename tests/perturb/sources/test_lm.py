@@ -15,10 +15,12 @@ from equipoise.items import Item
 from equipoise.perturb.bias.fluency import CausalLM
 from equipoise.perturb.bias.judges import judge_named
 from equipoise.perturb.english.caption import Caption
-from equipoise.perturb.recipes import get_recipe, perturb_caption
+from equipoise.perturb.english.lm_folder import folder_hash
+from equipoise.perturb.recipe import perturb_caption
+from equipoise.perturb.recipes import get_recipe
 from equipoise.perturb.run.engine import perturb_file
 from equipoise.perturb.run.setup import Setup
-from equipoise.perturb.sources.masked_lm import MaskedLM, folder_hash
+from equipoise.perturb.sources.masked_lm import MaskedLM
 
 WORDS = "a an the on under and dog dogs hound animal cat elephant ran quickly red blue sits runs mat table".split()
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
