@@ -26,6 +26,7 @@ class Slot:
     name: str
     ops: tuple[Op, ...]
     unless: str | None = None  # a kind: the slot is only for captions that have none of it yet
+    drawn: bool = False  # the operations in an order drawn for each caption, so that each has its share
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,8 @@ def _first_kept(
     recipe: Recipe, slot: Slot, caption: Caption, rng: random.Random, seen: set[str], result: Perturbed
 ) -> Candidate | None:
     tries = 0
-    for op in slot.ops:
+    for op in rng.sample(slot.ops, len(slot.ops)) if slot.drawn else slot.ops:
+        tries = 0 if slot.drawn else tries
         for candidate in op(caption, recipe.sources, rng):
             if candidate.text in seen:
                 continue
@@ -85,7 +87,9 @@ def _first_kept(
             result.dropped.append((candidate, reason))
             tries += 1
             if tries >= _TRIES:
-                return None
+                if not slot.drawn:
+                    return None
+                break
     return None
 
 

@@ -277,6 +277,32 @@ def swap_spans(caption: Caption, sources: Sequence[Source], rng: random.Random) 
             break
 
 
+def swap_across(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate]:
+    """Any two nouns with a verb or a preposition between them that is not the same both ways. Often absurd ("a stove
+    with a kitchen"), and the widest swap that still says something else: members of one list never change places."""
+    units = caption.units
+    phrases = [p for p in caption.phrases if units[p.head].lemma not in _NO_THING | COLLECTIVES]
+    pairs = list(itertools.combinations([p for p in phrases if not caption.is_name(p.head)], 2))
+    rng.shuffle(pairs)
+    for first, second in pairs:
+        counted = any(units[phrase.start].word in {"a", "an"} for phrase in (first, second))
+        if counted and caption.is_plural(first) != caption.is_plural(second):
+            continue  # a dogs
+        if units[first.head].lemma != units[second.head].lemma and _are_apart(caption, first.head, second.head):
+            yield _swapped(caption, (first.head, first.end), (second.head, second.end), "object")
+
+
+def _are_apart(caption: Caption, first: int, second: int) -> bool:
+    between = [unit for unit in caption.units[first + 1 : second] if unit.kind in {"verb", "preposition"}]
+    same = _SYMMETRIC | {"of"}
+    if any(unit.word not in same and unit.lemma not in _STATES | _BOTH_WAYS for unit in between):
+        return True
+    # a bathroom with a toilet: only what is of one sort ("a man with a boy") is with each other
+    return any(unit.word == "with" for unit in between) and not same_sort(
+        caption.units[first].lemma, caption.units[second].lemma
+    )
+
+
 def is_plausible_pair(caption: Caption, first: NounPhrase, second: NounPhrase) -> bool:
     """Both persons, both animals or both things: "a horse riding a man" can at least be drawn."""
     one, other = caption.units[first.head].lemma, caption.units[second.head].lemma

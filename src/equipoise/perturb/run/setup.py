@@ -19,24 +19,46 @@ from equipoise.words import spacy_tagging
 
 @dataclasses.dataclass(frozen=True)
 class Setup:
-    name: str
+    name: str  # or several, joined by commas: every caption then gets the texts of all
     seed: int = 0
     llm: LlmSettings | None = None
     masked_lm: str | None = None  # a model folder; its guesses come before the recipe's own word sources
     tagger: str = "brill"  # or spacy:MODEL
     checks: tuple[str, ...] = ()  # beside the recipe's own: link-grammar, embedding:FOLDER
+    keep_all: bool = False  # captions without an edit stay in the output, as in the paper's training set
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(name.strip() for name in self.name.split(","))
+
+    @property
+    def joined_name(self) -> str:
+        return ",".join(self.names)
 
     @property
     def threads(self) -> int:
-        return self.llm.concurrency if self.llm is not None and self.name in LLM_RECIPES else 1
+        return self.llm.concurrency if self.llm is not None and self._asks else 1
+
+    @property
+    def _asks(self) -> bool:
+        return any(name in LLM_RECIPES for name in self.names)
 
     def recipe(self) -> Recipe:
+        """The recipe, where there is one."""
         return _build(self)
+
+    def recipes(self) -> tuple[Recipe, ...]:
+        """All recipes, each as it would be alone."""
+        if len(set(self.names)) < len(self.names):
+            raise UserError(f"--recipe {self.name}: a recipe twice would only write the same texts again")
+        return tuple(dataclasses.replace(self, name=name).recipe() for name in self.names)
 
     def identity(self) -> dict[str, Any]:
         """What decides the output, as JSON."""
-        found: dict[str, Any] = {"recipe": self.name, "seed": self.seed}
-        if self.llm is not None and self.name in LLM_RECIPES:
+        found: dict[str, Any] = {"recipe": self.joined_name, "seed": self.seed}
+        if self.keep_all:
+            found["keep_all"] = True
+        if self.llm is not None and self._asks:
             found["llm"] = {**self.llm.identity(), "prompts": [prompt.template for prompt in PROMPTS.values()]}
         if self.masked_lm is not None:
             from equipoise.perturb.english.lm_folder import folder_hash

@@ -84,7 +84,9 @@ def train(
         recipe = replace(recipe, epochs=epochs or steps or 0, max_steps=steps)
     changed: dict[str, Any] = {"batch_size": batch, "seed": seed}
     recipe = replace(recipe, **{name: value for name, value in changed.items() if value is not None})
-    check_items(recipe, parts, model)
+    told = check_items(recipe, parts, model)
+    if show and os.environ.get("RANK", "0") == "0":
+        print(*told, sep="\n", end="\n" if told else "", file=sys.stderr)
     with distributed.started(where), _determinism():
         run = _Run(recipe, parts, model, Path(out), where, chunk, workers, crop, compiled, keep, show)
         return run.go(evaluate, evaluate_every, best, checkpoint_every)
