@@ -116,6 +116,31 @@ def test_crepe_spreads_over_the_types_on_human_captions(shared_data: Path) -> No
     assert counts["attribute"] > 100 and counts["action"] > 100 and counts["relation"] > 50, counts
 
 
+# ---------------------------------------------------------------------------- CE-CLIP
+
+FOUR = [("swap", "relation"), ("replace", "attribute"), ("replace", "action"), ("replace", "object")]
+
+
+def test_ce_clip_by_the_papers_rule_needs_only_the_words() -> None:
+    """Words that our lists do not know, and a pair of nouns that the checked recipe refuses to swap."""
+    text = "An adorable walrus embracing a zither and a bassoon"
+    for seed in range(5):
+        assert edits("ce_clip_zhang_2024_faithful", text, seed) == FOUR
+    assert ("swap", "relation") not in edits("ce_clip_zhang_2024", "A cat and a dog")
+    assert edits("ce_clip_zhang_2024_faithful", "A cat and a dog") == [FOUR[0], FOUR[3]]
+    assert edits("ce_clip_zhang_2024_faithful", "Dogs") == [FOUR[3]]
+
+
+def test_ce_clip_has_the_papers_coverage_on_human_captions(shared_data: Path) -> None:
+    kinds = {"attribute": "adjective", "action": "verb", "object": "noun"}
+    for caption in captions(shared_data)[:400]:
+        found = {target for _, target in edits("ce_clip_zhang_2024_faithful", caption.text)}
+        nouns = {unit.word for unit in caption.units if unit.kind == "noun"}
+        assert ("relation" in found) == (len(nouns) > 1), caption.text
+        for target, kind in kinds.items():
+            assert (target in found) == any(unit.kind == kind for unit in caption.units), (caption.text, target)
+
+
 # ---------------------------------------------------------------------------- real captions
 
 BROKEN = re.compile(

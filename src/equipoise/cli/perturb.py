@@ -112,6 +112,7 @@ def describe(report: dict[str, Any]) -> str:
     lines = [
         f"{report['recipe']}: {report['items']:,} items from {captions:,} captions "
         f"({report['seconds']:,.1f} s, {rate:,.0f} captions/s)",
+        *report["notes"],
         *_table("texts (share of the captions)", report["edits"], captions),
         *_table("items with (share of the items)", report["having"], report["items"]),
     ]

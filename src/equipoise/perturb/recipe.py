@@ -10,6 +10,7 @@ import hashlib
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from equipoise.perturb.candidate import Candidate
 from equipoise.perturb.english.caption import Caption, unusable
@@ -37,6 +38,12 @@ class Recipe:
     sources: tuple[Source, ...] = ()
     checks: tuple[Check, ...] = ()
     pick: int | None = None  # at most so many of the filled slots, drawn at random
+    masked_lm: Literal["none", "checked", "fourth guess"] = "checked"  # how one would be used, if there are sources
+    without_masked_lm: str = ""  # what the report says where none is given
+
+    @property
+    def takes_masked_lm(self) -> bool:
+        return bool(self.sources) and self.masked_lm != "none"
 
 
 @dataclass

@@ -8,6 +8,7 @@ from equipoise.errors import UserError, did_you_mean
 from equipoise.perturb import checks
 from equipoise.perturb.english.word_lists import SECTIONS, Section
 from equipoise.perturb.operations.add import add_attribute, add_object
+from equipoise.perturb.operations.ce_clip import fill_any, swap_any_nouns
 from equipoise.perturb.operations.negate import negate
 from equipoise.perturb.operations.replace import replace_any_positive, replace_negative, replace_positive
 from equipoise.perturb.operations.shuffle import (
@@ -57,6 +58,10 @@ def _negative(target: Section) -> Slot:
 
 _SWAP_POSITIVE = Slot("positive swap", (swap_positive,))
 _LEXICON, _WORDNET = Lexicon(), WordNetSource()
+_NO_GUESSES = (
+    "no masked language model was used (the paper's is RoBERTa; --masked-lm FOLDER): words come from our lists and "
+    "WordNet"
+)
 
 RECIPES: dict[str, Recipe] = {
     recipe.name: recipe
@@ -67,6 +72,7 @@ RECIPES: dict[str, Recipe] = {
             (Slot("positive replace", (replace_any_positive,)), _SWAP_POSITIVE),
             (_LEXICON,),
             CHECKS,
+            masked_lm="none",  # its guesses are fillers, not synonyms
         ),
         Recipe(
             "balanced",
@@ -105,7 +111,7 @@ RECIPES: dict[str, Recipe] = {
         ),
         Recipe(
             "ce_clip_zhang_2024",
-            "CE-CLIP's four types: relation (two nouns swapped), attribute, action, object.",
+            "CE-CLIP's four types: relation (two nouns swapped), attribute, action, object; all checked.",
             (
                 Slot("relation", (swap_nouns,)),
                 _negative("attribute"),
@@ -114,6 +120,21 @@ RECIPES: dict[str, Recipe] = {
             ),
             (_LEXICON, _WORDNET),
             CHECKS,
+            without_masked_lm=_NO_GUESSES,
+        ),
+        Recipe(
+            "ce_clip_zhang_2024_faithful",
+            "CE-CLIP's four types by the paper's rule: any two nouns, any adjective, verb, noun; unchecked.",
+            (
+                Slot("relation", (swap_any_nouns,)),
+                Slot("attribute", (functools.partial(fill_any, target="attribute"),)),
+                Slot("action", (functools.partial(fill_any, target="action"),)),
+                Slot("object", (functools.partial(fill_any, target="object"),)),
+            ),
+            (_LEXICON, _WORDNET),
+            (checks.changed,),
+            masked_lm="fourth guess",
+            without_masked_lm=_NO_GUESSES,
         ),
         Recipe(
             "negclip_yuksekgonul_2023",

@@ -266,6 +266,7 @@ def _finish(
     return joined, {
         **identity,
         "recipe": setup.joined_name,
+        "notes": setup.notes(),
         **counts,
         "refined": refined,
         "separability": separability(list(sample_items(joined, counts["items"], _SAMPLE))),

@@ -51,7 +51,16 @@ class Setup:
         """All recipes, each as it would be alone."""
         if len(set(self.names)) < len(self.names):
             raise UserError(f"--recipe {self.name}: a recipe twice would only write the same texts again")
+        bare = [dataclasses.replace(self, name=name, masked_lm=None, checks=()).recipe() for name in self.names]
+        if self.masked_lm is not None and not any(recipe.takes_masked_lm for recipe in bare):
+            takers = ", ".join(name for name, recipe in RECIPES.items() if recipe.takes_masked_lm)
+            raise UserError(f"--masked-lm: {self.joined_name} asks none for words; {takers} do")
         return tuple(dataclasses.replace(self, name=name).recipe() for name in self.names)
+
+    def notes(self) -> list[str]:
+        """What a reader of the report must know about how the recipes ran."""
+        lacking = (recipe for recipe in self.recipes() if self.masked_lm is None and recipe.without_masked_lm)
+        return [f"{recipe.name}: {recipe.without_masked_lm}" for recipe in lacking]
 
     def identity(self) -> dict[str, Any]:
         """What decides the output, as JSON."""
@@ -94,9 +103,10 @@ def _build(setup: Setup) -> Recipe:
         recipe = llm_recipe(setup.name, llm_for(setup.llm))
     else:
         recipe = get_recipe(setup.name)
-    if setup.masked_lm is not None:
-        from equipoise.perturb.sources.masked_lm import masked_lm_for
+    if setup.masked_lm is not None and recipe.takes_masked_lm:
+        from equipoise.perturb.sources.masked_lm import FourthGuess, MaskedLM, masked_lm_for
 
-        recipe = dataclasses.replace(recipe, sources=(masked_lm_for(setup.masked_lm), *recipe.sources))
+        kind = FourthGuess if recipe.masked_lm == "fourth guess" else MaskedLM
+        recipe = dataclasses.replace(recipe, sources=(masked_lm_for(setup.masked_lm, kind), *recipe.sources))
     # Last, because they are slow: only what passed the others comes before them.
     return dataclasses.replace(recipe, checks=(*recipe.checks, *map(named.check_named, setup.checks)))
