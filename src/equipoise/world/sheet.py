@@ -20,7 +20,7 @@ INKS = {"caption": (30, 30, 34), "positive": (20, 110, 50), "negative": (170, 30
 def contact_sheet(n: int, seed: int, path: str | Path, split: str = "validation") -> Path:
     """Write a PNG with `n` items of all kinds; the picture the model sees is shown small beside the large one."""
     path = Path(path)
-    items = list(world_items(split, n, seed, () if split == "finetune" else (*TESTS, *UNSEEN)))
+    items = list(world_items(split, n, seed, () if split.startswith("finetune") else (*TESTS, *UNSEEN)))
     rows = -(-len(items) // COLUMNS)
     sheet = Image.new("RGB", (min(n, COLUMNS) * WIDTH, rows * HEIGHT), "white")
     for number, item in enumerate(items):
