@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pytest
 
 from equipoise.errors import UserError
 from equipoise.perturb import RECIPES, Caption, get_recipe, perturb_caption
+from equipoise.perturb.operations.swap_negative import swap_across
 from equipoise.words.articles import article_for
 
 
@@ -114,6 +116,29 @@ def test_crepe_spreads_over_the_types_on_human_captions(shared_data: Path) -> No
                 counts[candidate.edit.target or ""] += 1
     assert sum(counts.values()) > 900
     assert counts["attribute"] > 100 and counts["action"] > 100 and counts["relation"] > 50, counts
+
+
+# ---------------------------------------------------------------------------- swaps
+
+
+def test_negclips_swaps_exist_as_published_and_checked(shared_data: Path) -> None:
+    """As published, one swap in 160 says what our own swap positive says."""
+    kept = dropped = 0
+    for caption in captions(shared_data)[:1500]:
+        positives = {c.text for c in perturb_caption(get_recipe("swap_pairs"), caption).positives}
+        for name in ("negclip_yuksekgonul_2023", "negclip_yuksekgonul_2023_checked"):
+            same = positives & set(texts(name, caption))
+            kept += bool(same) and not name.endswith("checked")
+            dropped += bool(same) and name.endswith("checked")
+    assert kept > 0 == dropped
+
+
+def test_a_swap_across_says_something_else() -> None:
+    """Never two members of a list, nor what a symmetric relation joins, nor a plural after "a"."""
+    for text in ("a table, chairs and a sofa", "a cat next to a dog", "a man with a boy", "a dog near two cats"):
+        assert not list(swap_across(Caption(text), (), random.Random(0))), text
+    (found,) = swap_across(Caption("a bathroom with a toilet"), (), random.Random(0))
+    assert found.text == "a toilet with a bathroom"
 
 
 # ---------------------------------------------------------------------------- CE-CLIP
