@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -69,7 +70,7 @@ def load(name_or_path: str, source: Path | None = None, splits: Sequence[str] = 
     path = Path(name_or_path)
     if path.suffix in own.SUFFIXES:
         items = own.load(path, splits)
-        return items, _origin(items) or own.benchmark(path, items)
+        return items, _with_chance(_origin(items) or own.benchmark(path, items), items)
     if path.exists() and name_or_path not in _ROWS:
         raise UserError(f"{path}: neither a benchmark nor a file of items (.jsonl, .parquet, .csv, .tsv)")
     benchmark = get(name_or_path)
@@ -78,7 +79,13 @@ def load(name_or_path: str, source: Path | None = None, splits: Sequence[str] = 
         raise UserError(
             f"{benchmark.name}: name the folder of its annotation files with --source. To get them: {benchmark.get}"
         )
-    return benchmark.load(source, splits), benchmark
+    items = benchmark.load(source, splits)
+    return items, _with_chance(benchmark, items)
+
+
+def _with_chance(benchmark: Benchmark, items: Sequence[Item]) -> Benchmark:
+    """Where chance differs between the parts of a benchmark (CREPE), that of the parts that were loaded."""
+    return benchmark if benchmark.chance else replace(benchmark, chance=own.chance(items))
 
 
 def _origin(items: Sequence[Item]) -> Benchmark | None:

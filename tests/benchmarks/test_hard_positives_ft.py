@@ -1,4 +1,4 @@
-"""Made-up records in the published layout: a bare JSON string a line, line k about COCO's k-th caption."""
+"""Made-up records in the published layout: one bare JSON string per line, line k about COCO's k-th caption."""
 
 from __future__ import annotations
 

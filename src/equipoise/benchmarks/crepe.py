@@ -129,7 +129,7 @@ BENCHMARK = Benchmark(
     name="crepe",
     title="CREPE: caption ranked among several hard negatives",
     splits=dict.fromkeys(TABLES),
-    chance={"original": 1 / 6},
+    chance={},
     ties="undefined (argsort); here a negative with the caption's score ranks above it",
     licence="none stated (annotations); Visual Genome images CC BY 4.0",
     citation="Ma et al. 2023, CREPE: Can Vision-Language Foundation Models Reason Compositionally?, CVPR",
@@ -140,8 +140,8 @@ BENCHMARK = Benchmark(
     load=load,
     macro=("kind", "type", "split"),
     metrics=("ranks",),
-    notes="The chance of Original (recall at 1) is that of productivity, whose rows all have 5 negatives; in "
-    "systematicity it is 1 / (1 + negatives) and differs by row. The paper draws curves by "
+    notes="The chance of Original (recall at 1) is 1 / (1 + negatives): 1/6 in productivity, whose rows all have 5; in "
+    "systematicity it differs by row. The paper draws curves by "
     "complexity and prints no average; the headline averages splits, then types, then kinds. Systematicity is for "
     "models trained on the corpus that a split names.",
 )

@@ -88,7 +88,7 @@ def _answers(path: Path, captions: Sequence[_Annotation]) -> list[str]:
             value = json.loads(text)
         except ValueError:
             value = text
-            problems.add(where, "not JSON; expected a string a line")
+            problems.add(where, "not JSON; expected one string per line")
         if value is not None and not isinstance(value, str):
             problems.add(where, f"expected a string, found {short(value)}")
         answer = value.strip() if isinstance(value, str) else ""

@@ -74,19 +74,24 @@ def _item(number: int, cells: list[tuple[str, str]]) -> Item:
     )
 
 
-def benchmark(path: Path, items: Sequence[Item]) -> Benchmark:
-    """What can be said about a user's file: its splits, and chance where every item has as many texts."""
+def chance(items: Sequence[Item]) -> dict[str, float]:
+    """What a model that knows nothing would get, where every item has as many texts."""
     shapes = {(1 + len(item.positives), len(item.negatives)) for item in items}
     right, wrong = shapes.pop() if len(shapes) == 1 else (0, 0)
-    chance = {"original": 1 / (1 + wrong)} if wrong else {}
+    found = {"original": 1 / (1 + wrong)} if wrong else {}
     if wrong and right > 1:  # all orders of the texts are equally likely
         above = 1 / math.comb(right + wrong, wrong)
-        chance |= {"augmented": above, "brittleness": 1 - above - wrong / (right + wrong)}
+        found |= {"augmented": above, "brittleness": 1 - above - wrong / (right + wrong)}
+    return found
+
+
+def benchmark(path: Path, items: Sequence[Item]) -> Benchmark:
+    """What can be said about a user's file: its splits, and chance where every item has as many texts."""
     return Benchmark(
         name=path.stem,
         title=f"items of {path.name}",
         splits=dict.fromkeys(item.tags.get("split", "all") for item in items),
-        chance=chance,
+        chance=chance(items),
         ties="never a win",
         licence="the user's own",
         citation="none",

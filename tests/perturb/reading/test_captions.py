@@ -334,3 +334,11 @@ def test_cc3ms_table_has_no_header(tmp_path: Path) -> None:
     assert texts(groups[:2]) == [(None, [lines[0]]), (None, [lines[1]])]
     assert [group.records[0].source_id for group in groups[:2]] == [row.split("\t")[1] for row in rows[:2]]
     assert groups[2].records[0].text == lines[2] and groups[2].records[0].source_id is None
+
+
+def test_a_table_with_negatives_is_not_read_in_silence(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "t.tsv").write_text("\ttitle\tfilepath\tneg_caption\n0\ta cat\ta.jpg\t['a dog']\n")
+    assert texts(list(read_captions(tmp_path / "t.tsv"))) == [("a.jpg", ["a cat"])]
+    list(read_captions(tmp_path / "t.tsv"))
+    (record,) = caplog.records
+    assert "not neg_caption; make items of it first" in record.getMessage()

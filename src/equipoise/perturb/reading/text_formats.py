@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import functools
 import json
+import logging
 import re
 from collections.abc import Iterator
 from itertools import islice
@@ -23,6 +25,8 @@ from equipoise.perturb.reading.raw import (
     json_record,
 )
 from equipoise.perturb.reading.visual_genome import regions
+
+log = logging.getLogger(__name__)
 
 _FLICKR = re.compile(r"(.+\.(?:jpe?g|png|webp|gif|bmp))(#\d+)?", re.IGNORECASE)
 _CC3M = re.compile(r"[^\t]*\thttps?://[^\t]*", re.IGNORECASE)
@@ -70,6 +74,7 @@ def read_table(path: Path) -> Iterator[Raw]:
     caption = first_of(CAPTION_NAMES, names)
     image = name = together = None
     if caption is not None:
+        _warn_of_texts(path, tuple(cell for cell in names if cell.startswith(("negative", "positive", "neg_caption"))))
         image, name, together = (first_of(known, names) for known in (IMAGE_NAMES, ID_NAMES, TOGETHER_NAMES))
     elif len(cells) == 1:
         caption = 0
@@ -98,6 +103,17 @@ def read_table(path: Path) -> Iterator[Raw]:
                 cells[place] if place is not None and place < len(cells) else None for place in (name, together)
             )
             yield Raw(where, cells[caption], photo, given, together=group or None)
+
+
+@functools.cache  # a file is read twice
+def _warn_of_texts(path: Path, columns: tuple[str, ...]) -> None:
+    if columns:
+        log.warning(
+            "%s: only captions are read of a table, not %s; make items of it first (equipoise bench build), and "
+            "perturbing those adds to them",
+            path,
+            ", ".join(columns),
+        )
 
 
 Row = tuple[str, list[str], str]
