@@ -187,9 +187,10 @@ def pick_device(device: str) -> str:
     if device.startswith("cuda") and not torch.cuda.is_available():
         raise UserError(f"device {device!r}: torch sees no CUDA device here; use --device cpu")
     try:
-        torch.device(device)
-    except RuntimeError:
-        raise UserError(f"device {device!r} is not one torch knows; use auto, cpu or cuda") from None
+        torch.zeros(1, device=device).cpu()  # "meta" holds no numbers, "mps" and "xla" are known everywhere
+    except Exception as error:  # each backend has its own
+        what = str(error).splitlines()[0][:120]
+        raise UserError(f"device {device!r} cannot be used here ({what}); use auto, cpu or cuda") from None
     return device
 
 
@@ -232,6 +233,7 @@ def _card(model: ClipModel, network: Any, dtype: str) -> dict[str, Any]:
         "embed_dim": int(network.config.projection_dim if model.causal_text else text.projection_size),
         "image_size": list(model.preprocess.image_size),
         "dtype": dtype,
+        "attention": str(network.config._attn_implementation),
         "parameters": sum(parameter.numel() for parameter in network.parameters()),
     }
 
