@@ -1,22 +1,19 @@
 """Parts of speech of a caption, offline and fast: Brill's tagger with rules for captions on top.
 
-The lexicon and the rules are those of Brill's tagger (MIT), which textblob carries as text files. The files
-are read directly: textblob's own tagger never applies its contextual rules (its lazy list of them stays
-empty), so that "to blow" stays a noun, and importing it costs most of a second for nltk, which we do not
-need. Brill was trained on newspapers; the rules at the end of this file mend what that gets wrong in
-captions. Nothing is downloaded.
+The lexicon and the rules are those of Brill's tagger, as textblob carries them (data/BRILL_LICENSE.txt). textblob
+itself is not used: its tagger never applies its contextual rules (its lazy list of them stays empty), so that
+"to blow" stays a noun. Brill was trained on newspapers; the rules at the end of this file fix what that gets
+wrong in captions. Nothing is downloaded.
 """
 
 from __future__ import annotations
 
 import functools
-import importlib.util
+import gzip
 import re
 from collections.abc import Callable, Sequence
-from pathlib import Path
+from importlib import resources
 from typing import NamedTuple
-
-from equipoise.errors import UserError
 
 
 class Token(NamedTuple):
@@ -79,18 +76,15 @@ def tag(text: str) -> list[Token]:
 
 
 def _data(name: str) -> list[str]:
-    """The lines of one of textblob's files. `find_spec` finds the folder without importing the package."""
-    spec = importlib.util.find_spec("textblob")
-    path = Path(spec.origin).parent / "en" / name if spec and spec.origin else None
-    if path is None or not path.is_file():
-        raise UserError(f"the tagger needs textblob's {name}, which is not installed: pip install 'textblob>=0.18'")
-    lines = path.read_text(encoding="utf-8").splitlines()
+    """The lines of one of Brill's files."""
+    raw = resources.files("equipoise.words").joinpath("data", name).read_bytes()
+    lines = (gzip.decompress(raw) if name.endswith(".gz") else raw).decode().splitlines()
     return [line for line in lines if line.strip() and not line.startswith(";;;")]
 
 
 @functools.cache
 def _lexicon() -> dict[str, str]:
-    pairs = (line.split() for line in _data("en-lexicon.txt"))
+    pairs = (line.split() for line in _data("brill-lexicon.txt.gz"))
     lexicon = {pair[0]: pair[1].split("|")[0] for pair in pairs if len(pair) > 1}
     # What the lexicon lacks or takes from newspapers alone; captions need the other reading first.
     for pos, listed in _CAPTION_WORDS.items():
@@ -155,7 +149,7 @@ _MORPHOLOGY = {"char", "haspref", "hassuf", "addpref", "addsuf", "deletepref", "
 def _shape_rules() -> list[tuple[str, str, str, str]]:
     """(from tag or "", affix, kind, new tag); the rules that look at neighbours are left to the context."""
     rules = []
-    for line in _data("en-morphology.txt"):
+    for line in _data("brill-morphology.txt"):
         parts = line.split()
         if parts[1] in _MORPHOLOGY:
             rules.append(("", parts[0], parts[1], parts[-2]))
@@ -228,7 +222,7 @@ _KINDS: dict[str, _Kind] = {  # w words, t tags, i the place; x and y are the ru
 def _context_rules() -> dict[str, list[tuple[str, _Kind, str, str]]]:
     """Tag -> the rules that may change it, in Brill's order; names (capitals) are not his to decide here."""
     rules: dict[str, list[tuple[str, _Kind, str, str]]] = {}
-    for line in _data("en-context.txt"):
+    for line in _data("brill-context.txt"):
         before, after, kind, x, *rest = line.split()
         if kind in _KINDS and "NNP" not in (before, after):
             by_word = "WD" in kind or kind in {"LBIGRAM", "RBIGRAM"}
