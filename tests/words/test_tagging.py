@@ -67,9 +67,9 @@ def test_places_hold_every_character_that_is_not_space(text: str) -> None:
     assert all(one.end <= two.start for one, two in itertools.pairwise(tokens))
 
 
-def test_neither_nltk_nor_torch_is_loaded() -> None:
+def test_neither_spacy_nor_torch_is_loaded() -> None:
     code = (
-        "import sys; from equipoise.words.tagging import tag; tag('a dog'); print({'nltk','torch'} & set(sys.modules))"
+        "import sys; from equipoise.words.tagging import tag; tag('a dog'); print({'spacy','torch'} & set(sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"
 
