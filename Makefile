@@ -25,9 +25,9 @@ $(DEV): $(STAMP)
 demo: $(STAMP)
 	$(VENV)/bin/equipoise demo
 
-# Two processes, a file's tests on one of them. -m is given here and not in pyproject.toml, so that a slow test named
-# on pytest's command line runs.
-PYTEST := $(PYTHON) -m pytest -n 2 --dist loadfile
+# Two processes with one torch thread each; the tests of one file stay together. -m is given here and not in
+# pyproject.toml, so that a slow test named on pytest's command line runs.
+PYTEST := OMP_NUM_THREADS=1 $(PYTHON) -m pytest -n 2 --dist loadfile
 
 test: $(DEV)
 	$(PYTEST) -m "not slow"
