@@ -35,7 +35,7 @@ def test_both_sources_give_the_same_items(shared_data: Path, published: Path) ->
     items = replace.load(published)
     assert items == replace.load(shared_data / "vl_checklist")
     assert Counter(item.tags["split"] for item in items) == replace.BENCHMARK.splits
-    # Counts of methods.md, section B: found from the texts alone, for all of the records.
+    # Counted apart from this code, from the texts of the published files alone, for all of the records.
     assert Counter(item.tags["type"] for item in items if item.tags["split"] == "attributes") == {
         "action": 402,
         "color": 8_557,

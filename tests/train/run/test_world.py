@@ -14,6 +14,9 @@ from safetensors.torch import load_file
 
 from equipoise.train.run.log import read_log
 
+# Seven processes that each load torch and the model; test_resume.py and test_distributed.py ask the same of a tiny one.
+pytestmark = pytest.mark.slow
+
 SCRIPT = """
 import sys
 from dataclasses import replace
