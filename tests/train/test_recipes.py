@@ -11,7 +11,11 @@ from torch import Tensor
 from equipoise.errors import UserError
 from equipoise.items import Edit
 from equipoise.train.features import Features
-from equipoise.train.losses import Cmr, Imc, clip_loss, itc_hn, svlc_analogy, svlc_negative
+from equipoise.train.losses.clip import clip_loss
+from equipoise.train.losses.cmr import Cmr
+from equipoise.train.losses.imc import Imc
+from equipoise.train.losses.itc_hn import itc_hn
+from equipoise.train.losses.svlc import svlc_analogy, svlc_negative
 from equipoise.train.recipes import RECIPES, Lora, Needs, Recipe, get_recipe, options_of
 
 

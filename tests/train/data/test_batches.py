@@ -16,16 +16,17 @@ from equipoise.train.data.batches import MISSING, Batch, Part, TextChunks, Train
 from equipoise.train.data.draws import Draw
 from equipoise.train.data.sources import FolderImages
 from equipoise.train.data.texts import PackedTexts
-from equipoise.train.recipe import Needs, Slot
+from equipoise.train.recipe import Needs, Recipe, Slot
 from equipoise.train.step.towers import Towers
 
 NEEDS = Needs(positive=Slot(), negatives=(Slot("a", (("replace", None),)), Slot("o", ((None, "object"),))))
 
 
 def _data(items, model, folder: Path, **options) -> TrainingData:
-    settings = {"seed": 0, "batch": 8, "epochs": 2, **options}
-    needs = settings.pop("needs", NEEDS)
-    return TrainingData([Part(items, FolderImages(folder))], needs, model.preprocess, TextChunks(model), **settings)
+    names = {"batch": "batch_size", "steps": "max_steps", "epochs": "epochs", "needs": "needs", "crop": "crop"}
+    asked = {names[name]: options.pop(name) for name in list(options) if name in names}
+    recipe = Recipe(terms={}, **{"needs": NEEDS, "batch_size": 8, "epochs": 2, **asked})
+    return TrainingData([Part(items, FolderImages(folder))], recipe, model.preprocess, TextChunks(model), **options)
 
 
 def _texts(batch: Batch) -> list[tuple[int, ...]]:
