@@ -69,8 +69,8 @@ app = typer.Typer(
 def list_recipes(as_json: Annotated[bool, typer.Option("--json", help="print a list of objects")] = False) -> None:
     """All recipes: citation, what they need of the items, every option with its type and default."""
     from equipoise.train.recipes import RECIPES, SETTINGS
-    from equipoise.train.recipes.about import about, written
-    from equipoise.train.recipes.options import type_in_words
+    from equipoise.train.recipes.about import about
+    from equipoise.train.recipes.options import type_in_words, written
 
     found = [about(name) for name in RECIPES]
     if as_json:
@@ -178,7 +178,7 @@ def _facts(one: dict[str, Any]) -> list[str]:
 
 
 def _rows(one: dict[str, Any], shared: bool) -> list[str]:
-    from equipoise.train.recipes.about import written
+    from equipoise.train.recipes.options import written
 
     chosen = [option for option in one["options"] if option["shared"] == shared]
     return [f"  {o['name']:<24} {written(o['default']):<34} {o['type']}" for o in chosen]

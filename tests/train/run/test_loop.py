@@ -165,6 +165,14 @@ def test_the_learning_rate_warms_up_and_ends_near_zero():
     assert max(learning_rate(replace(recipe, warmup_steps=10_000), s, 20) for s in range(20)) == 1.0
 
 
+@pytest.mark.parametrize(("asked", "used"), [(10_000, 2), (2, 2), (1, 1), (0, 0)])
+def test_the_warm_up_is_recorded_as_used_and_a_cut_is_said(run, tmp_path, capsys, asked, used):
+    run(replace(RECIPE, warmup_steps=asked), steps=20, show=True)
+    assert read_json(tmp_path / "out" / "run.json")["run"]["warmup_steps"] == used
+    said = f"the warm-up is cut from {asked:,} to {used:,} steps, a tenth of this run's 20"
+    assert (said in capsys.readouterr().err) == (asked > used)
+
+
 # ---------------------------------------------------------------------------- what goes wrong
 
 
@@ -177,6 +185,14 @@ def test_items_that_do_not_fit_the_recipe(run, tiny_items):
         run(replace(NEGATIVES, needs=Needs(negatives=(Slot("negate", (("negate", None),)),))), items=every)
     with pytest.raises(UserError, match=r"2 problems\n  images: 1 of 25 items have none, the first 'x'\n  hard images"):
         run(replace(RECIPE, needs=Needs(hard_images=True)), items=[*tiny_items(), Item(id="x", caption="a cat")])
+
+
+@pytest.mark.parametrize("weight", [0, -1, float("nan"), float("inf")])
+def test_a_weight_is_a_finite_number_above_0(run, tiny_items, tmp_path, weight):
+    source = FolderImages(tmp_path / "images")
+    with pytest.raises(UserError, match="weights: every part needs a finite weight above 0"):
+        run(items=[Part(tiny_items(), source), Part(tiny_items(), source, weight)], images=None)
+    assert not (tmp_path / "out").exists()
 
 
 def test_missing_arguments_are_named(run):

@@ -18,7 +18,7 @@ from equipoise import plugins
 from equipoise.errors import Problems, UserError, did_you_mean
 from equipoise.train.recipe import Lora, Needs, Recipe, Slot
 from equipoise.train.recipes import ce_clip, dac, fsc_clip, kamath, negclip, siglip, svlc
-from equipoise.train.recipes.options import SETTINGS, hints_of, own_options, read_options, with_settings
+from equipoise.train.recipes.options import SETTINGS, hints_of, own_options, read_options, with_settings, written
 
 __all__ = ["RECIPES", "SETTINGS", "Lora", "Needs", "Recipe", "Slot", "get_recipe", "named", "options_of"]
 
@@ -100,7 +100,7 @@ def _refuse_idle(name: str, function: Callable[..., Recipe], recipe: Recipe, giv
         except UserError:
             continue
         if _live(without) == _live(recipe):
-            problems.add(option, f"{value} changes nothing here: what it would change is switched off")
+            problems.add(option, f"{written(value)} changes nothing here: what it would change is switched off")
     problems.raise_if_any("Leave it out, or switch on what it belongs to.")
 
 

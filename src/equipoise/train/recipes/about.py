@@ -52,10 +52,3 @@ def needs_in_words(needs: Needs) -> list[str]:
 
 def _kind(slot: Slot) -> str:
     return "any edit" if slot == Slot() else slot.name
-
-
-def written(value: Any) -> str:
-    """A value as a command line has it."""
-    if isinstance(value, list | tuple):
-        return ",".join(map(written, value))
-    return str(value).lower() if value is None or isinstance(value, bool) else str(value)

@@ -109,6 +109,13 @@ def setting_of(recipe: Recipe, setting: str) -> Any:
 # ---------------------------------------------------------------------------- for people
 
 
+def written(value: Any) -> str:
+    """A value as a command line has it."""
+    if isinstance(value, list | tuple):
+        return ",".join(map(written, value))
+    return str(value).lower() if value is None or isinstance(value, bool) else str(value)
+
+
 def type_in_words(hint: Any) -> str:
     """ "number >= 0", "hn | plain | off", "whole number >= 1 or none"."""
     words = [_one_type(kind) for kind in _alternatives(hint) if kind is not type(None)]
