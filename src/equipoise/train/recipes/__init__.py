@@ -90,13 +90,17 @@ def _made(name: str, function: Callable[..., Recipe], options: dict[str, Any]) -
 
 
 def _refuse_idle(name: str, function: Callable[..., Recipe], recipe: Recipe, given: dict[str, Any]) -> None:
-    """An option without which the recipe would be the same was given for nothing: its user believes otherwise."""
+    """An option without which the recipe would be the same was given for nothing: its user believes otherwise.
+
+    Of recipes of one's own nobody knows whether two losses are equal, so they are not asked."""
+    if plugins.is_named(name):
+        return
     problems = Problems(f"recipe {name}")
     for option, value in given.items():
         if value == own_options(function)[option].default:
             continue
         try:
-            without = _made(name, function, {other: v for other, v in given.items() if other != option})
+            without = function(**{other: v for other, v in given.items() if other != option})
         except UserError:
             continue
         if _live(without) == _live(recipe):
