@@ -21,9 +21,10 @@ from equipoise.files import write_json
 from equipoise.items import Item
 from equipoise.models import load_model
 from equipoise.train.data.batches import Part
-from equipoise.train.losses import Sum, clip_loss
+from equipoise.train.losses.clip import clip_loss
 from equipoise.train.recipe import Recipe
 from equipoise.train.run.loop import train
+from equipoise.train.run.options import Hardware
 from equipoise.world import model as world
 from equipoise.world.splits import TESTS, UNSEEN, DrawnImages, PretrainingItems, world_items, write_world
 
@@ -35,7 +36,7 @@ def recipe(steps: int, batch: int) -> Recipe:
     return Recipe(
         name="world_base",
         citation="Radford et al. 2021, Learning Transferable Visual Models From Natural Language Supervision",
-        loss=partial(Sum, {"clip": (1, clip_loss)}),
+        terms={"clip": (1, clip_loss)},
         batch_size=batch,
         max_steps=steps,
         lr=world.PRETRAINING["lr"],
@@ -91,9 +92,8 @@ def main() -> None:
         [part],
         load_model(f"hf:{out / 'untrained'}", device=arguments.device),
         out / "run",
-        device=arguments.device,
-        workers=arguments.workers,
-        compiled=False,  # compiling takes longer than so small a model gains by it
+        # compiling takes longer than so small a model gains by it
+        hardware=Hardware(arguments.device, arguments.workers, compiled=False),
     )
     trained = time.monotonic()
     print(f"trained after {trained - started:.0f} s", flush=True)

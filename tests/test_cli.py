@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import typer.main
 from PIL import Image
 
 from equipoise.cli import main
@@ -155,6 +156,47 @@ def test_build_and_check_ones_own_csv(run: Run, tmp_path: Path, photos: Path) ->
     (photos / "1.png").unlink()
     code, out, _ = run("bench", "check", "built.jsonl", "--data", "photos")
     assert code == 1 and "1.png" in out
+
+
+def test_train_list_shows_every_option_with_its_default(run: Run) -> None:
+    code, out, _ = run("train", "list")
+    assert code == 0
+    parts = {part.split("\n")[0]: " ".join(part.split()) for part in out.split("\n\n")}
+    ce_clip = parts["ce_clip_zhang_2024"]
+    for fact in ("CVPR", "cmr_weight 0.4 number >= 0", "itc hn hn | plain | off", "batch_size=256", "seed=42"):
+        assert fact in ce_clip
+    assert "needs hard negatives (relation, attribute, object, action)" in ce_clip
+    assert "lr number > 0" in parts["settings of every recipe"]
+    found = {one["name"]: one for one in json.loads(run("train", "list", "--json")[1])}
+    assert set(found) == set(parts) - {"settings of every recipe", next(reversed(parts))}
+    assert {"name": "hn_weight", "type": "number >= 0", "default": 1.0, "shared": False} in (
+        found["hard_positives_kamath_2024"]["options"]
+    )
+
+
+def test_train_has_help_for_itself_and_for_a_recipe(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "160")
+    code, out, _ = run("train", "--help")
+    assert code == 0 and "list" in out and "train RECIPE --help" in out and "py:module:function" in out
+    code, out, _ = run("train", "fsc_clip_oh_2024", "--help")
+    assert code == 0 and "train fsc_clip_oh_2024 [OPTIONS]" in out
+    for part in ("smoothing", "0.02", "EMNLP", "--items", "--watch-metric", "token features"):
+        assert part in out
+    assert "--items" in run("train", "--quick", "--help")[1]
+
+
+def test_no_flag_is_negated_twice() -> None:
+    from equipoise.cli import app
+
+    def options(command: Any) -> list[Any]:
+        below = getattr(command, "commands", {}).values()
+        return [*command.params, *(option for one in below for option in options(one))]
+
+    found = [option for option in options(typer.main.get_command(app)) if getattr(option, "is_flag", False)]
+    assert len(found) > 5
+    for option in found:
+        assert not any(name.startswith("--no-no") for name in (*option.opts, *option.secondary_opts))
+        assert not option.secondary_opts or option.default, f"{option.opts} is off anyway"
 
 
 def test_bench_list_has_a_word_on_every_size_and_chance(run: Run) -> None:
@@ -302,6 +344,7 @@ def test_a_full_disk(run: Run, photos: Path, tmp_path: Path, monkeypatch: pytest
         ((*EVAL, "--format", "pdf"), "expected one of text"),
         ((*EVAL, "--batch-size", "0"), "batch-size"),
         ((*EVAL, "--limit", "0"), "--limit"),
+        ((*EVAL, "--cache", "x", "--no-cache"), "exclude each other"),
         ((*EVAL, "--limit", "-1"), "--limit"),
         ((*EVAL, "--seed", "-1"), "--seed"),
         (("metrics", "absent.jsonl", "--seed", "-1"), "--seed"),
@@ -316,6 +359,8 @@ def test_a_full_disk(run: Run, photos: Path, tmp_path: Path, monkeypatch: pytest
         (("bench", "build", "items.jsonl", "--out", "x.csv"), ".jsonl or .parquet"),
         (("train", "hn_only"), "--items"),
         (("train", "hn_onl"), "Did you mean hn_only"),
+        (("train", "--quick"), "train needs a recipe"),
+        (("train", "py:absent:recipe"), "absent"),
         (("evaluate",), "No such command"),
     ],
 )
@@ -324,6 +369,69 @@ def test_other_slips(
 ) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     refused(run(*arguments), part)
+
+
+TRAIN_ON = ("--items", "items.jsonl", "--images", "photos", "--model", "world", "--out", "run")
+TRAIN = ("train", "hn_only", "--quick", *TRAIN_ON)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (("--weight", "1"), "nothing to weigh"),
+        (("--items", "items.jsonl", "--weight", "1", "--weight", "nan"), "--weight nan: expected a finite number"),
+        (("--items", "items.jsonl", "--weight", "0", "--weight", "1"), "--weight 0.0: expected a finite number"),
+        (("--set", "lr=nan"), "lr: input should be a finite number"),
+        (("--crop", "0.9"), "crop:"),
+        (("--crop", "1,0.5"), "crop: expected the smaller share first"),
+        (("--watch", "items.jsonl"), "--watch-images DIR"),
+        (("--watch", "items.jsonl", "--watch-images", "absent"), "absent is no folder"),
+        (("--watch", "items.jsonl", "--watch-images", "run-of-mine"), "6 images are missing below run-of-mine"),
+        (("--watch", "plain.jsonl", "--watch-images", "photos"), "no item has a hard positive; choose --watch-metric"),
+        (("--watch", "items.jsonl", "--watch-images", "photos", "--watch-metric", "loss"), "expected augmented or"),
+        (("--watch", "items.jsonl", "--watch-images", "photos", "--watch-metric", "brittleness"), "never brittle"),
+        (("--watch-images", "photos"), "--watch-images: name the items too"),
+        (("--watch-metric", "original"), "--watch-metric: name the items too"),
+        (("--openclip", "/no/dir/x.safetensors"), "/no/dir is no folder"),
+        (("--openclip", "photos"), "it is a folder"),
+    ],
+)
+def test_train_refuses_before_it_begins(
+    arguments: tuple[str, ...], part: str, run: Run, photos: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "run-of-mine").mkdir()
+    lines = map(json.loads, (tmp_path / "items.jsonl").read_text().splitlines())
+    plain = [json.dumps({**line, "positives": []}) for line in lines]
+    (tmp_path / "plain.jsonl").write_text("\n".join(plain))
+    refused(run(*TRAIN, *arguments), part)
+    assert not (tmp_path / "run").exists()
+
+
+def test_train_watches_augmented_accuracy_and_takes_ones_own_recipe(run: Run, photos: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine2.py").write_text(
+        "from equipoise.train.recipes import get_recipe\n"
+        "def few(*, steps: int = 3): return get_recipe('control', quick=True, max_steps=steps, batch_size=6)\n"
+    )
+    watch = ("--watch", "items.jsonl", "--watch-images", "photos", "--openclip", "open.safetensors")
+    sizes = ("--crop", "0.5,1", "--device", "cpu")
+    code, out, err = run("train", *TRAIN_ON, "py:mine2:few", "--set", "steps=2", *sizes, *watch)
+    sys.modules.pop("mine2", None)
+    assert code == 0 and "the model is run/model" in out, err
+    assert "the warm-up is cut from 20 to 1 steps" in err
+    described = json.loads((tmp_path / "run" / "run.json").read_text())["run"]
+    assert described["recipe"] == "py:mine2:few" and described["options"] == {"steps": 2}
+    assert described["crop"] == [0.5, 1.0] and described["warmup_steps"] == 1 and len(described["source"]) == 64
+    assert (tmp_path / "run" / "best").exists() and (tmp_path / "open.safetensors").exists()
+    card = (tmp_path / "run" / "model" / "README.md").read_text()
+    assert "| augmented |" in card and "| original |" in card
+
+
+def test_the_best_checkpoint_is_that_of_augmented_accuracy(photos: Path, tmp_path: Path) -> None:
+    from equipoise.cli.train import _evaluation
+
+    for asked, best in ((None, "augmented"), ("original", "original")):
+        evaluation = _evaluation(tmp_path / "items.jsonl", photos, asked)
+        assert evaluation is not None and evaluation.best == best
 
 
 def test_build_replace_clean_cleans_once(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,6 +37,7 @@ def run_demo(out: Path, seeds: Sequence[int] = (0,)) -> Page:
     from equipoise.models.clip import ClipModel
     from equipoise.train.recipes import get_recipe
     from equipoise.train.run.loop import train
+    from equipoise.train.run.options import Hardware
     from equipoise.world.splits import DrawnImages, finetuning_items
 
     world = out / "world"
@@ -54,7 +55,7 @@ def run_demo(out: Path, seeds: Sequence[int] = (0,)) -> Page:
                     base,
                     out / "training" / _name(label, seed),
                     images=DrawnImages(),  # drawn when first read: nobody needs 12,000 files
-                    device="cpu",
+                    hardware=Hardware(device="cpu"),
                 )
                 model = load_model(f"hf:{folder}", device="cpu")
             for cases, benchmark in tests:

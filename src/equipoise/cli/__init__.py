@@ -19,7 +19,7 @@ from equipoise import __version__
 from equipoise.cli.bench import app as bench_commands
 from equipoise.cli.options import form_name, split_names
 from equipoise.cli.perturb import perturb
-from equipoise.cli.train import train
+from equipoise.cli.train import app as train_commands
 from equipoise.cli.world import app as world_commands
 from equipoise.errors import UserError
 from equipoise.report.tables import FORMATS, metrics_rows, render, result_rows
@@ -50,7 +50,7 @@ FormatOption = Annotated[str, typer.Option("--format", help=f"one of {', '.join(
 app.add_typer(bench_commands, name="bench")
 app.add_typer(world_commands, name="world")
 app.command()(perturb)
-app.command()(train)
+app.add_typer(train_commands, name="train")
 
 
 def main() -> None:
@@ -107,13 +107,15 @@ def evaluate(
     splits: Annotated[str, typer.Option(help="only these splits, separated by commas")] = "",
     out: Annotated[Path | None, typer.Option(help="where the run is kept: OUT/BENCHMARK/result.json")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="only the first N items, for a first look")] = None,
-    allow_missing: Annotated[bool, typer.Option(help="score the rest when images are missing or corrupt")] = False,
+    allow_missing: Annotated[
+        bool, typer.Option("--allow-missing", help="score the rest when images are missing or corrupt")
+    ] = False,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, mps")] = "auto",
     dtype: Annotated[str, typer.Option(help="float32, bfloat16, float16")] = "float32",
     batch_size: Annotated[int | None, typer.Option(min=1, help="default: 32, on a GPU 256")] = None,
     workers: Annotated[int, typer.Option(min=1, help="threads that decode images")] = os.cpu_count() or 1,
     cache: Annotated[Path | None, typer.Option(help="folder of the embedding cache")] = None,
-    no_cache: Annotated[bool, typer.Option(help="embed everything anew and keep nothing")] = False,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="embed everything anew and keep nothing")] = False,
     seed: Seed = 0,
     form: FormatOption = "text",
 ) -> None:
@@ -123,6 +125,8 @@ def evaluate(
     names = split_names(bench)
     if not names:
         raise UserError(f"--bench {bench!r}: names no benchmark; `equipoise bench list` shows all")
+    if no_cache and cache is not None:
+        raise UserError("--cache and --no-cache exclude each other; give one of them")
     from equipoise.evaluation.cache import EmbeddingCache, default_cache
     from equipoise.evaluation.run import evaluate_benchmarks
     from equipoise.models import load_model
@@ -243,7 +247,3 @@ def compare(
         raise UserError("compare needs two runs or more: equipoise compare BEFORE AFTER")
     found = compare_folders(runs[0], runs[1:], seed)
     typer.echo(json.dumps(found, indent=2) if as_json else render_differences(found))
-
-
-if __name__ == "__main__":
-    main()

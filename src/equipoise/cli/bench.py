@@ -100,7 +100,7 @@ def fetch(
     name: Annotated[str, typer.Argument(help="a benchmark of `bench list`")],
     out: Annotated[Path, typer.Option(help="folder for the files")],
     images: Annotated[bool, typer.Option(help="photos too, where they have a stable address")] = True,
-    dry_run: Annotated[bool, typer.Option(help="only say what would be downloaded")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="only say what would be downloaded")] = False,
 ) -> None:
     """Download a benchmark's files from their official addresses, or say the steps where there are none."""
     from equipoise import registry
