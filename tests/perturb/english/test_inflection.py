@@ -50,6 +50,14 @@ def test_a_noun_may_have_two_plurals() -> None:
     assert inflections("antenna", "NNS") == ("antennas", "antennae")
 
 
+def test_unknown_words_that_look_greek_or_latin() -> None:
+    made_up = "vasus rusma elusia protum philsis motis anthrex angorax"
+    expected = "vasi rusmata elusiae prota philses motides anthrices angoraces"
+    assert " ".join(inflections(word, "NNS")[0] for word in made_up.split()) == expected
+    for word in made_up.split():
+        same_as_the_library(word)
+
+
 def same_as_the_library(word: str) -> None:
     import lemminflect
 
