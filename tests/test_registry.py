@@ -62,5 +62,5 @@ def test_a_source_must_be_named_and_a_path_must_be_items(tmp_path: Path) -> None
 
 
 def test_the_registry_loads_no_torch() -> None:
-    code = "import sys; from equipoise import benchmarks as b; [*map(b.get, b.names())]; print('torch' in sys.modules)"
+    code = "import sys; from equipoise import registry as r; [*map(r.get, r.names())]; print('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
