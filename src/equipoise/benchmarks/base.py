@@ -14,6 +14,11 @@ from pathlib import Path
 from equipoise.items import Item
 
 PAIR_CHANCE = {"original": 1 / 2}  # caption against one negative
+PAPER_METRICS = {  # what a benchmark may ask for beside Original accuracy; evaluation/paper_metrics.py computes them
+    "ranks": "recall at 1, 3, 5 and 10, mean and median rank of the caption among its negatives (CREPE)",
+    "groups": "text, image and group score of two items that share the tag `pair` (Winoground)",
+    "tot": "ITT, and TOT, which asks the text tower alone whether the right captions are closest (SugarCrepe++)",
+}
 TRIPLE_CHANCE = {"original": 1 / 2, "augmented": 1 / 3, "brittleness": 1 / 3}
 
 
@@ -72,7 +77,7 @@ class Benchmark:
     load: Callable[[Path, Sequence[str]], list[Item]]
     macro: tuple[str, ...] = ()
     least: int = 1  # groups of the innermost macro tag with fewer items are left out (ARO: 25)
-    metrics: tuple[str, ...] = ()  # the paper's metrics beside Original: "tot", "groups", "ranks"
+    metrics: tuple[str, ...] = ()  # the paper's metrics beside Original, of PAPER_METRICS
     downloads: tuple[Download, ...] = ()  # what `bench fetch` gets; nothing where there is no stable public address
     by_hand: str = ""  # what the downloads still lack, for people
     drawn: bool = False  # load() draws the images below `source` itself: no files are needed

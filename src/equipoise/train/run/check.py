@@ -28,7 +28,7 @@ def check_items(recipe: Recipe, parts: Sequence[Part], model: ClipModel) -> None
         problems.add("negatives", _none("negative", needs.negatives, items))
     if needs.hard_images and not any("hard_images" in item.tags for item in items):
         problems.add("hard images", f'none of {len(items)} items names any in tags["hard_images"]')
-    if needs.tokens and not model.causal_text:
+    if needs.tokens and not model.family.by_pieces:
         problems.add("model", f"{model.spec} has no token features; this recipe's local loss needs a CLIP")
     if any(part.weight <= 0 for part in parts):
         problems.add("weights", "every part needs a weight above 0")
