@@ -29,14 +29,14 @@ def is_named(spec: str) -> bool:
     return spec.startswith(PREFIX)
 
 
-def load_named(spec: str, what: str, check: Callable[[object], bool]) -> object:
-    """The object that `py:module:name` names, from the current folder or an installed package.
+def load_named(spec: str, what: str, check: Callable[[object], bool], folder: str | Path | None = None) -> object:
+    """The object that `py:module:name` names, from `folder` (default: the current one) or an installed package.
 
     `what` says in words what `check` wants ("a benchmark (equipoise.benchmarks.base.Benchmark)"). An object that fails
     the check but can be called without arguments is called, and what it returns is checked.
     """
     module_name, name = _parts(spec)
-    module = _module(spec)
+    module = _module(spec, folder)
     missing = object()
     value = getattr(module, name, missing)
     if value is missing:
@@ -59,12 +59,12 @@ def load_named(spec: str, what: str, check: Callable[[object], bool]) -> object:
     raise UserError(f"{spec}: expected {what}, or a function without arguments that returns it; {found}")
 
 
-def source_sha256(spec: str) -> str:
+def source_sha256(spec: str, folder: str | Path | None = None) -> str:
     """Hash of the file that holds what `spec` names: a run written by other code is another run.
 
     Of that one file; modules that it imports are the user's to keep still.
     """
-    path = getattr(_module(spec), "__file__", None)
+    path = getattr(_module(spec, folder), "__file__", None)
     if path is None or not Path(path).is_file():
         raise UserError(f"{spec}: {_parts(spec)[0]} has no file, so nobody could tell later which code was run")
     return sha256_file(path)
@@ -78,7 +78,8 @@ def own_code(spec: str, failed: str) -> Iterator[None]:
     except UserError:
         raise
     except (Exception, SystemExit) as error:
-        raise UserError(f"{spec}: {failed} ({_named(error)}){_own_line(error)}") from error
+        line = own_line(error)
+        raise UserError(f"{spec}: {failed} ({_named(error)})" + (f"\n  {line}" if line else "")) from error
 
 
 # ---------------------------------------------------------------------------- importing
@@ -96,9 +97,9 @@ def _parts(spec: str) -> tuple[str, str]:
     return module_name, name
 
 
-def _module(spec: str) -> ModuleType:
+def _module(spec: str, folder: str | Path | None) -> ModuleType:
     name = _parts(spec)[0]
-    here = str(Path.cwd())
+    here = str(folder or Path.cwd())
     if here not in sys.path:  # a console script does not see the folder it is called from
         sys.path.insert(0, here)
     importlib.invalidate_caches()  # the file may be younger than this process
@@ -141,7 +142,7 @@ def _described(value: object) -> str:
     return "None" if value is None else type(value).__name__
 
 
-def _own_line(error: BaseException) -> str:
+def own_line(error: BaseException) -> str:
     """The last line of the user's own on the way to the error, as "file, line N: code"."""
     if isinstance(error, SyntaxError) and error.filename and error.lineno:
         return _shown(error.filename, error.lineno)
@@ -162,4 +163,4 @@ def _below(path: str, folder: str) -> bool:
 def _shown(path: str, line: int) -> str:
     linecache.checkcache(path)
     code = linecache.getline(path, line).strip()
-    return f"\n  {path}, line {line}" + (f": {code}" if code else "")
+    return f"{path}, line {line}" + (f": {code}" if code else "")

@@ -15,7 +15,7 @@ from typing import Annotated, NamedTuple
 from pydantic import BeforeValidator, Field
 
 from equipoise.benchmarks.base import Benchmark
-from equipoise.benchmarks.reading import Raw, choose, literal_list, read
+from equipoise.benchmarks.reading import Case, Raw, choose, literal_list, read
 from equipoise.items import ImageRef, Item, texts
 
 log = logging.getLogger(__name__)
@@ -77,25 +77,25 @@ def load(source: Path, splits: Sequence[str]) -> list[Item]:
     }  # the tables do not say in which of its two folders Visual Genome keeps an image
     empty: list[str] = []
 
-    def build(split: str, key: str, row: _Row) -> Iterator[Item]:
+    def build(split: str, key: str, row: _Row) -> Iterator[Case]:
         if not row.negatives:
             empty.append(f"{split}/{key}")
             return
         name = f"{row.image_id}.jpg"
         path = f"{folders[row.image_id]}/{name}" if row.image_id in folders else name
-        yield Item(
-            id=f"crepe-{split}/{key}",
+        yield Case(
+            key,
             image=ImageRef(path=path, box=(row.x, row.y, row.width, row.height)),
             caption=row.caption,
             negatives=texts(*row.negatives),
-            tags={"split": split, **TABLES[split].tags},
+            tags=TABLES[split].tags,
         )
 
     items = [
         item
         for row in (_Atom, _Compound, _Productivity)
         if (chosen := {split: path for split, path in files.items() if TABLES[split].row is row})
-        for item in read(chosen, row, build)
+        for item in read("crepe", chosen, row, build)
     ]
     if empty:
         log.warning("crepe: %d rows have no negative and are left out (%s ...)", len(empty), empty[0])

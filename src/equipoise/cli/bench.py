@@ -1,7 +1,8 @@
-"""equipoise bench: which benchmarks there are; build, check and fetch them."""
+"""equipoise bench: which benchmarks there are; show, build, check and fetch them."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -13,9 +14,9 @@ from equipoise.cli.options import split_names
 from equipoise.errors import UserError
 from equipoise.progress import progress
 
-app = typer.Typer(no_args_is_help=True, help="Benchmarks: list, build, check, fetch.")
+app = typer.Typer(no_args_is_help=True, help="Benchmarks: list, show, build, check, fetch.")
 
-Name = Annotated[str, typer.Argument(help="a benchmark of `bench list`, or an items file")]
+Name = Annotated[str, typer.Argument(help="a benchmark of `bench list`, an items file, or py:module:name")]
 Source = Annotated[Path | None, typer.Option(help="folder of the annotation files")]
 Splits = Annotated[str, typer.Option(help="only these splits, separated by commas")]
 
@@ -36,7 +37,23 @@ def list_benchmarks() -> None:
         typer.echo(f"{name}  {benchmark.title}: {size}; chance: {chance}")
         typer.echo(f"    splits   {splits}\n    licence  {benchmark.licence}\n    files    {benchmark.url}")
         typer.echo("" if counts and benchmark.chance else f"    note     {benchmark.notes}\n")
-    typer.echo("How to get the files of one: equipoise bench fetch NAME --out DIR")
+    typer.echo("All about one: equipoise bench show NAME. To get its files: equipoise bench fetch NAME --out DIR")
+
+
+@app.command()
+def show(
+    name: Name,
+    as_json: Annotated[bool, typer.Option("--json", help="print the facts as JSON")] = False,
+) -> None:
+    """All about one benchmark: splits, chance, ties, averages, licence, citation, and how to get it."""
+    from equipoise import registry
+    from equipoise.benchmarks.facts import describe, facts
+
+    benchmark = registry.show(name)
+    if as_json:
+        typer.echo(json.dumps(facts(benchmark), indent=2, ensure_ascii=False, allow_nan=False))
+    else:
+        typer.echo(describe(benchmark))
 
 
 @app.command()
@@ -73,6 +90,8 @@ def build(
         return
     items, benchmark = registry.load(name, source, split_names(splits))
     typer.echo(f"wrote {write_items(out, items):,} items of {benchmark.name} to {out}")
+    if kept := registry.keep_facts(out, items, benchmark):
+        typer.echo(f"wrote {kept}: how it is averaged; keep it beside the items")
 
 
 @app.command()
@@ -97,7 +116,7 @@ def check(
 
 @app.command()
 def fetch(
-    name: Annotated[str, typer.Argument(help="a benchmark of `bench list`")],
+    name: Annotated[str, typer.Argument(help="a benchmark of `bench list`, or py:module:name")],
     out: Annotated[Path, typer.Option(help="folder for the files")],
     images: Annotated[bool, typer.Option(help="photos too, where they have a stable address")] = True,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="only say what would be downloaded")] = False,

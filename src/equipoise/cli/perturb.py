@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from equipoise.errors import UserError
+from equipoise.plugins import is_named
 
 
 def perturb(
@@ -18,7 +19,7 @@ def perturb(
         typer.Argument(help="txt, csv, tsv, json, jsonl, parquet or webdataset tar; COCO annotations; or a folder"),
     ] = None,
     recipe: Annotated[
-        str, typer.Option(help="a recipe; `equipoise perturb --list` shows all")
+        str, typer.Option(help="a recipe; `equipoise perturb --list` shows all; py:module:name is your own")
     ] = "hard_positives_rules",
     out: Annotated[Path | None, typer.Option(help="the items file to write, .jsonl")] = None,
     workers: Annotated[int, typer.Option(min=1, help="processes")] = os.cpu_count() or 1,
@@ -45,6 +46,9 @@ def perturb(
     if list_recipes:
         for name, about in recipe_names().items():
             typer.echo(f"{name}\n    {about}")
+        typer.echo(
+            "py:module:name\n    A recipe of your own (equipoise.perturb.Recipe), here or installed."
+        )
         return
     if captions is None or out is None:
         raise UserError(f"perturb needs captions and --out: equipoise perturb CAPTIONS --recipe {recipe} --out F.jsonl")
@@ -52,7 +56,7 @@ def perturb(
     from equipoise.perturb.run.engine import perturb_file, report_path
 
     asking = recipe in LLM_RECIPES
-    if (llm or llm_model) and not asking and recipe in recipe_names():
+    if (llm or llm_model) and not asking and (recipe in recipe_names() or is_named(recipe)):
         raise UserError(f"--llm: recipe {recipe} asks no language model; {', '.join(LLM_RECIPES)} do")
     if masked_lm is not None and asking:
         raise UserError(f"--masked-lm: recipe {recipe} takes its words from --llm alone")

@@ -26,6 +26,7 @@ from equipoise.evaluation.cache import EmbeddingCache, Vector, key
 from equipoise.files import sha256_json
 from equipoise.images import ImageProblem, decode_image, read_image_bytes
 from equipoise.items import ImageRef, Item
+from equipoise.models.base import kind_of
 from equipoise.progress import progress
 
 EMBEDDING_CODE = 1  # raised when preprocessing, cleaning or pooling changes: older embeddings then answer no more
@@ -119,7 +120,7 @@ def _embed_images(
     vectors = cache.get(list(dict.fromkeys(keys.values())))
     todo = {name: ref for ref, name in keys.items() if name not in vectors}
     # A model with embed_images alone wants pictures, whatever else it is able to do.
-    preprocess: Callable[[Any], Any] = model.preprocess if hasattr(model, "encode_images") else lambda image: image
+    preprocess: Callable[[Any], Any] = model.preprocess if _by_tokens(model) else lambda image: image
 
     def prepare(ref: ImageRef) -> Any:
         try:
@@ -154,7 +155,7 @@ def _ahead(
 
 
 def _image_batch(model: Any, prepared: list[Any], batch_size: int) -> Vector:
-    if not hasattr(model, "encode_images"):
+    if not _by_tokens(model):
         return _unit(model.embed_images(prepared), len(prepared), "embed_images")
     filled = prepared + [prepared[0]] * (batch_size - len(prepared))
     return _unit(model.encode_images(np.stack(filled))[: len(prepared)], len(prepared), "encode_images")
@@ -162,7 +163,7 @@ def _image_batch(model: Any, prepared: list[Any], batch_size: int) -> Vector:
 
 def _text_keys(model: Any, strings: Sequence[str], identity: str) -> tuple[dict[str, tuple[bytes, Any]], int]:
     """text -> (cache key, what to encode); and how many texts are longer than the model reads."""
-    if not hasattr(model, "encode_texts"):
+    if not _by_tokens(model):
         return {string: (key("text", identity, string), string) for string in strings}, 0
     keys: dict[str, tuple[bytes, Any]] = {}
     cut = 0
@@ -200,7 +201,7 @@ def _text_batches(
 ) -> Iterator[tuple[int | None, list[tuple[bytes, Any]]]]:
     """(padded length, batch). Where the tower is causal nothing after a text's end can reach its embedding, so it is
     padded only to the next multiple of LENGTH_STEP; elsewhere to the length the model was trained with."""
-    if not hasattr(model, "encode_texts"):
+    if not _by_tokens(model):
         for batch in batched(todo, batch_size):
             yield None, batch
         return
@@ -211,6 +212,11 @@ def _text_batches(
     for length in sorted(by_length):
         for batch in batched(by_length[length], batch_size):
             yield length, batch
+
+
+def _by_tokens(model: Any) -> bool:
+    """Whether the model hands out its pieces (`models.base.TokenEmbedder`)."""
+    return kind_of(model) == "tokens"
 
 
 def batched(values: list[Any], size: int) -> Iterator[list[Any]]:

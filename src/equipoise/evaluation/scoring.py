@@ -16,6 +16,7 @@ from equipoise.evaluation.embedding import Embedded, batched, embed, embedding_i
 from equipoise.evaluation.scores import ItemScores, TextScores, require_finite
 from equipoise.images import ImageProblem, missing_images, open_image
 from equipoise.items import ImageRef, Item
+from equipoise.models.base import kind_of
 from equipoise.progress import progress
 
 
@@ -54,11 +55,7 @@ def score_items(
     root = _image_root(usable, images)
     usable, unseen = _present(usable, root, allow_missing)
     skipped |= unseen
-    if not hasattr(model, "score_pairs") and not (hasattr(model, "embed_images") and hasattr(model, "embed_texts")):
-        raise UserError(
-            f"{type(model).__name__} is no model: it has neither embed_images and embed_texts nor score_pairs"
-        )
-    if hasattr(model, "score_pairs"):
+    if kind_of(model) == "pairs":
         score, bad, counts = _pair_scores(model, usable, root, batch_size)
     else:
         store = cache if cache is not None and embedding_identity(model) else EmbeddingCache(None)

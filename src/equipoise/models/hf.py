@@ -1,4 +1,4 @@
-"""`hf:NAME-or-folder`: CLIP and SigLIP models in transformers' format, from a folder or the hub.
+"""`hf:NAME-or-folder`: models of a known family (families.py) in transformers' format, from a folder or the hub.
 
 Nothing a folder holds is executed: safetensors, or .bin files read with weights_only; no remote code.
 """
@@ -14,11 +14,11 @@ from typing import Any
 from equipoise.errors import Problems, UserError
 from equipoise.files import read_json
 from equipoise.models.clip import ClipModel, quiet_transformers
+from equipoise.models.families import family_named
 from equipoise.models.preprocess import Preprocess, from_config
 
 TOKENIZER_FILES = ("tokenizer.json", "vocab.json", "spiece.model", "tokenizer.model")
 SMALL_FILES = ["*.json", "*.txt", "*.model"]
-FAMILIES = {"clip": "CLIPModel", "siglip": "SiglipModel"}
 
 
 def load_hf(name: str, *, spec: str, device: str = "auto", dtype: str = "float32") -> ClipModel:
@@ -38,16 +38,12 @@ def load_folder(
     if not (folder / "config.json").is_file():
         raise UserError(f"{folder}: no config.json; a folder as transformers' save_pretrained writes it was expected")
     config = read_json(folder / "config.json")
-    family = config.get("model_type") if isinstance(config, dict) else None
-    if family not in FAMILIES:
-        raise UserError(
-            f"{folder / 'config.json'}: model_type {family!r} is not supported by hf: ({', '.join(FAMILIES)} are); "
-            "wrap another model in two methods and name it py:module:factory"
-        )
+    named = config.get("model_type") if isinstance(config, dict) else None
+    family = family_named(named, str(folder / "config.json"))
     _check_folder(folder, config)
     preprocess = _preprocess(folder)
     tokenizer = _tokenizer(folder)
-    network = _network(folder, FAMILIES[family])
+    network = _network(folder, family.network)
     return ClipModel(spec, network, tokenizer, preprocess, device=device, dtype=dtype, notes=notes)
 
 

@@ -23,7 +23,6 @@ from rich.console import Console
 from equipoise import registry
 from equipoise.benchmarks.base import PAIR_CHANCE, Benchmark, Download
 from equipoise.benchmarks.fetching import fetch as module
-from equipoise.benchmarks.fetching.addresses import ADDRESSES, BY_HAND
 from equipoise.benchmarks.fetching.download import Refused, _SafeRedirects, wrong
 from equipoise.benchmarks.fetching.fetch import Plan, fetch, plan
 from equipoise.errors import UserError
@@ -427,6 +426,9 @@ def test_without_address_the_steps_are_printed(server: Server, tmp_path: Path) -
     assert "  1. Ask its authors.\n  2. Wait." in run(todo) and server.asked == []
 
 
+ADDRESSES = {name: found for name in registry.names() if (found := registry.get(name).downloads)}
+
+
 def test_addresses_are_sound(whole_data: Path | None) -> None:
     """Hashes are well formed; where the real files are at hand, the table's sizes and hashes are theirs."""
     folders = {"sugarcrepe": "sugarcrepe", "sugarcrepe-pp": "sugarcrepe_pp", "valse": "valse", "negclip": "negclip"}
@@ -450,7 +452,7 @@ def test_addresses_are_what_the_loader_reads(tmp_path: Path, monkeypatch: pytest
     bench = registry.get(name)
     todo = plan(bench, tmp_path)
     assert len({step.path for step in todo.steps}) == len(ADDRESSES[name])
-    assert todo.get == BY_HAND.get(name, "")
+    assert todo.get == bench.by_hand
     annotations = {step.download.to.rpartition(".")[0] for step in todo.steps if not step.download.unpack}
     if name == "negclip":
         assert annotations == {"valid_neg_clip"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import os
 from typing import Any
 
 from equipoise.errors import UserError, did_you_mean
@@ -14,17 +15,20 @@ from equipoise.perturb.llm.prompts import PROMPTS
 from equipoise.perturb.llm.recipes import LLM_RECIPES, llm_recipe
 from equipoise.perturb.recipe import Recipe
 from equipoise.perturb.recipes import RECIPES, get_recipe
+from equipoise.plugins import is_named, source_sha256
 from equipoise.words import spacy_tagging
 
 
 @dataclasses.dataclass(frozen=True)
 class Setup:
-    name: str
+    name: str  # of a recipe, or py:module:name
     seed: int = 0
     llm: LlmSettings | None = None
     masked_lm: str | None = None  # a model folder; its guesses come before the recipe's own word sources
     tagger: str = "brill"  # or spacy:MODEL
     checks: tuple[str, ...] = ()  # beside the recipe's own: link-grammar, embedding:FOLDER
+    # Where py: looks first, in every worker: on another machine the current folder is another.
+    folder: str = dataclasses.field(default_factory=os.getcwd, compare=False)
 
     @property
     def threads(self) -> int:
@@ -36,6 +40,8 @@ class Setup:
     def identity(self) -> dict[str, Any]:
         """What decides the output, as JSON."""
         found: dict[str, Any] = {"recipe": self.name, "seed": self.seed}
+        if is_named(self.name):
+            found["source"] = source_sha256(self.name, self.folder)
         if self.llm is not None and self.name in LLM_RECIPES:
             found["llm"] = {**self.llm.identity(), "prompts": [prompt.template for prompt in PROMPTS.values()]}
         if self.masked_lm is not None:
@@ -61,8 +67,11 @@ def recipe_names() -> dict[str, str]:
 @functools.cache
 def _build(setup: Setup) -> Recipe:
     names = recipe_names()
-    if setup.name not in names:
-        raise UserError(f"no recipe {setup.name!r}; there are {', '.join(names)}.{did_you_mean(setup.name, names)}")
+    if setup.name not in names and not is_named(setup.name):
+        raise UserError(
+            f"no recipe {setup.name!r}; there are {', '.join(names)}, and py:module:name for your own."
+            f"{did_you_mean(setup.name, names)}"
+        )
     if setup.name in LLM_RECIPES:
         if setup.llm is None:
             raise UserError(
@@ -71,7 +80,7 @@ def _build(setup: Setup) -> Recipe:
             )
         recipe = llm_recipe(setup.name, llm_for(setup.llm))
     else:
-        recipe = get_recipe(setup.name)
+        recipe = get_recipe(setup.name, setup.folder)
     if setup.masked_lm is not None:
         from equipoise.perturb.sources.masked_lm import masked_lm_for
 

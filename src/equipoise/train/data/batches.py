@@ -74,7 +74,7 @@ class Batch:
 
 
 class TextChunks:
-    """Texts as a model's tower wants them: packed where it is causal, else padded to its context."""
+    """Texts as a model's tower wants them: packed where its family allows it, else padded."""
 
     def __init__(self, model: ClipModel) -> None:
         self.model = model
@@ -99,7 +99,7 @@ class TextChunks:
         return found
 
     def _chunk(self, ids: Sequence[Sequence[int]]) -> PackedTexts | Tensor:
-        if self.model.causal_text:
+        if self.model.family.by_pieces:
             return pack(ids, row_length(self.model.context_length))
         return self.model.pad(ids)[0]
 

@@ -29,7 +29,7 @@ def check_items(recipe: Recipe, parts: Sequence[Part], model: ClipModel) -> None
         problems.add("negatives", _none("negative", needs.negatives, items))
     if needs.hard_images and not any("hard_images" in item.tags for item in items):
         problems.add("hard images", f'none of {len(items)} items names any in tags["hard_images"]')
-    if needs.tokens and not model.causal_text:
+    if needs.tokens and not model.family.by_pieces:
         problems.add("model", f"{model.spec} has no token features; this recipe's local loss needs a CLIP")
     if wrong := [part.weight for part in parts if not 0 < part.weight < math.inf]:
         problems.add("weights", f"every part needs a finite weight above 0, found {wrong[0]}")
