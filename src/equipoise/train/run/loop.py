@@ -13,13 +13,14 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from equipoise import run_folder
 from equipoise.errors import UserError
 from equipoise.files import atomic_write
 from equipoise.items import Item
@@ -85,7 +86,7 @@ def train(
     changed: dict[str, Any] = {"batch_size": batch, "seed": seed}
     recipe = replace(recipe, **{name: value for name, value in changed.items() if value is not None})
     check_items(recipe, parts, model)
-    with distributed.started(where), _determinism():
+    with distributed.started(where), _alone(out), _determinism():
         run = _Run(recipe, parts, model, Path(out), where, chunk, workers, crop, compiled, keep, show)
         return run.go(evaluate, evaluate_every, best, checkpoint_every)
 
@@ -98,6 +99,11 @@ def _parts(items: Sequence[Item] | Sequence[Part], images: str | Path | ImageSou
     if images is None:
         raise UserError("expected the folder or the shards of the items' images (--images)")
     return [Part([item for item in items if isinstance(item, Item)], open_source(images))]
+
+
+def _alone(out: str | Path) -> AbstractContextManager[None]:
+    """One run at a time writes `out`: the first of its processes holds the lock for all."""
+    return run_folder.locked(out) if distributed.rank() == 0 else nullcontext()
 
 
 @contextmanager
@@ -280,21 +286,25 @@ class _Run:
     # ------------------------------------------------------------------ saving
 
     def _resume(self) -> None:
-        folder = self.checkpoints.pointed("latest")
-        if folder is None:
+        found = self.checkpoints.load_latest(self._read, tell=self.main)
+        if found is None:
             return
-        state = self.checkpoints.state(folder)
-        if self.recipe.lora is None:
-            from safetensors.torch import load_file
-
-            self.network.load_state_dict(load_file(folder / "model.safetensors"), strict=False)
-        else:
-            self.network.load_state_dict(state["adapters"], strict=False)
+        folder, (weights, state) = found
+        self.network.load_state_dict(weights, strict=False)
         self.optimizer.load_state_dict(state["optimizer"])
         self.loss.load_state_dict(state["loss"])
         self.step, self.metrics, self.best = state["step"], state["metrics"], state["best"]
         if self.show:
             print(f"going on after step {self.step} of {self.steps} ({folder})", file=sys.stderr)
+
+    def _read(self, folder: Path) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
+        """A checkpoint's weights and state, both read before either is used."""
+        state = self.checkpoints.state(folder)
+        if self.recipe.lora is not None:
+            return state["adapters"], state
+        from safetensors.torch import load_file
+
+        return load_file(folder / "model.safetensors"), state
 
     def _save(self, best: str | None) -> None:
         is_best = False
