@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from equipoise import registry
+from equipoise import registry, run_folder
 from equipoise.evaluation.comparison import Run, average, difference, joined, load_run
 from equipoise.evaluation.run import evaluate, finished
 from equipoise.items import Item
@@ -33,6 +33,12 @@ COLUMNS = {"replace": "REPLACE (mean of attributes and relations)", "swap": "SWA
 
 def run_demo(out: Path, seeds: Sequence[int] = (0,)) -> Page:
     """Do everything that is not done yet below `out`, write the page to OUT/report.html, and return what it shows."""
+    with run_folder.locked(out):
+        run_folder.take(out, "demo", {}, writes=("report.html", "world", "training", "runs"))  # more seeds are welcome
+        return _run_demo(out, seeds)
+
+
+def _run_demo(out: Path, seeds: Sequence[int]) -> Page:
     from equipoise.models import load_model
     from equipoise.models.clip import ClipModel
     from equipoise.train.recipes import get_recipe

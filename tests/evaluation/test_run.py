@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +13,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from equipoise import evaluate
+from equipoise import evaluate, run_folder
 from equipoise.benchmarks.base import TRIPLE_CHANCE, Benchmark
 from equipoise.errors import UserError
 from equipoise.evaluation.results import find_runs, read_result
-from equipoise.evaluation.run import finished
+from equipoise.evaluation.run import evaluate_benchmarks, finished
 from equipoise.files import write_json
-from equipoise.items import ImageRef, Item, texts
+from equipoise.items import ImageRef, Item, load_items, texts, write_items
 
 
 class Liking:
@@ -117,7 +119,76 @@ def test_a_place_for_the_run_is_sought_before_anything_is_scored(items: list[Ite
         evaluate(Never(), items, images=tmp_path, out=tmp_path / "file" / "run")
 
 
-def test_a_run_that_finished_meanwhile_is_not_overwritten(items: list[Item], tmp_path: Path) -> None:
+def test_a_second_run_is_kept_out_while_the_first_scores(items: list[Item], tmp_path: Path) -> None:
+    refused = []
+
+    class Slow(Liking):
+        def score_pairs(self, images: Any, strings: Any) -> Any:
+            with pytest.raises(UserError, match="another run is writing it now") as caught:
+                evaluate(Liking(), items, images=tmp_path, out=tmp_path / "run", seed=7)
+            refused.append(caught)
+            return super().score_pairs(images, strings)
+
+    evaluate(Slow(), items, images=tmp_path, out=tmp_path / "run")
+    assert refused and read_result(tmp_path / "run")["seed"] == 0
+    evaluate(Slow(), items, images=tmp_path, out=tmp_path / "run")  # and the lock is free again
+
+
+def test_a_file_that_no_run_wrote_is_never_overwritten(items: list[Item], tmp_path: Path) -> None:
+    class Never:
+        def score_pairs(self, images: Any, strings: Any) -> Any:
+            raise AssertionError("scored before the folder was tried")
+
+    write_items(tmp_path / "items.jsonl", items)
+    before = (tmp_path / "items.jsonl").read_bytes()
+    with pytest.raises(UserError, match=r"holds no run of equipoise eval: items\.jsonl would be overwritten"):
+        evaluate(Never(), load_items(tmp_path / "items.jsonl"), images=tmp_path, out=tmp_path)
+    assert (tmp_path / "items.jsonl").read_bytes() == before
+
+
+def test_scores_without_a_result_are_this_programs_own(
+    items: list[Item], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed between the two files; and the next run may have other settings, as nothing of the first is kept."""
+    with monkeypatch.context() as patch:
+        patch.setattr("equipoise.evaluation.results.write_json", lambda *_: sys.exit(1))
+        with pytest.raises(SystemExit):
+            evaluate(Liking(), items, images=tmp_path, out=tmp_path / "run")
+    assert (tmp_path / "run" / "items.jsonl").exists() and not (tmp_path / "run" / "result.json").exists()
+    evaluate(Liking(), items, images=tmp_path, out=tmp_path / "run", seed=7)
+    assert read_result(tmp_path / "run")["seed"] == 7
+
+
+def test_what_differs_is_said(items: list[Item], tmp_path: Path) -> None:
+    evaluate(Liking(), items, images=tmp_path, out=tmp_path / "run")
+    with pytest.raises(UserError) as caught:
+        evaluate(Liking(), items[:2], images=tmp_path, out=tmp_path / "run", seed=7, allow_missing=True)
+    first, *told, last = str(caught.value).splitlines()
+    assert first == f"{tmp_path / 'run'} holds another run:"
+    assert told[0].startswith("  benchmark items sha256: there ") and len(told[0]) < 80
+    assert told[1:] == ["  seed: there 0, here 7", "  allow missing: there no, here yes"]
+    assert last == "Choose another --out, or delete this folder if it is not wanted any more."
+
+
+def test_a_benchmark_never_leaves_its_folder(
+    items: list[Item], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file called "...jsonl" has the name ".." before its ending."""
+    monkeypatch.chdir(tmp_path)
+    write_items("...jsonl", items)
+    out = tmp_path / "runs" / "deep" / "x"
+    list(evaluate_benchmarks(Liking(), ["./...jsonl"], data=tmp_path, out=out))
+    assert [path.parent for path in tmp_path.rglob("result.json")] == [out / "items"]
+    with monkeypatch.context() as patch, pytest.raises(UserError, match="outside"):
+        patch.setattr("equipoise.registry.load", lambda *_: (items, replace(BENCHMARK, name="../up")))
+        list(evaluate_benchmarks(Liking(), ["toy"], data=tmp_path, out=out))
+
+
+def test_a_run_that_finished_meanwhile_is_not_overwritten(
+    items: list[Item], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_folder, "fcntl", None)  # where there are no locks
+
     class Slow(Liking):
         def score_pairs(self, images: Any, strings: Any) -> Any:
             if not (tmp_path / "run" / "result.json").exists():

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -13,6 +14,9 @@ from rich.table import Table
 from equipoise.cli.options import split_names
 from equipoise.errors import UserError
 from equipoise.progress import progress
+
+if TYPE_CHECKING:
+    from equipoise.items import Item
 
 app = typer.Typer(no_args_is_help=True, help="Benchmarks: list, show, build, check, fetch.")
 
@@ -68,7 +72,6 @@ def build(
     from equipoise import registry
     from equipoise.benchmarks.replace import build as replace
     from equipoise.benchmarks.replace import clean as replace_clean
-    from equipoise.items import write_items
 
     if layout == "published":
         if name != "replace" or source is None:
@@ -82,16 +85,29 @@ def build(
         raise UserError(f"--out {out}: items are written as .jsonl or .parquet")
     if name == "replace-clean":
         cleaned = replace_clean.clean(registry.load("replace", source, split_names(splits))[0])
-        typer.echo(f"wrote {write_items(out, cleaned.kept):,} items of {name} to {out}")
+        typer.echo(_write(out, cleaned.kept, name))
         table = Table("reason", "dropped", "repaired")
         for reason, dropped, repaired in cleaned.reasons_table():
             table.add_row(reason, f"{dropped:,}", f"{repaired:,}")
         Console().print(table)
         return
     items, benchmark = registry.load(name, source, split_names(splits))
-    typer.echo(f"wrote {write_items(out, items):,} items of {benchmark.name} to {out}")
+    typer.echo(_write(out, items, benchmark.name))
     if kept := registry.keep_facts(out, items, benchmark):
         typer.echo(f"wrote {kept}: how it is averaged; keep it beside the items")
+
+
+def _write(out: Path, items: Sequence[Item], name: str) -> str:
+    """Write the items, and say so; a file that holds others is not ours to replace."""
+    from equipoise import run_folder
+    from equipoise.files import plain_target
+    from equipoise.items import holds_items, write_items
+
+    if plain_target(out).exists():
+        if not holds_items(out, items):
+            run_folder.refuse_file(out)
+        return f"{out} already holds these {len(items):,} items of {name}"
+    return f"wrote {write_items(out, items):,} items of {name} to {out}"
 
 
 @app.command()

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec
 
-from equipoise import registry
+from equipoise import registry, run_folder
 from equipoise.benchmarks.base import Benchmark
 from equipoise.errors import UserError
 from equipoise.evaluation.cache import EmbeddingCache, default_cache
@@ -17,8 +19,10 @@ from equipoise.evaluation.paper_metrics import PAPER_METRICS
 from equipoise.evaluation.results import environment, read_result, write_run
 from equipoise.evaluation.scores import ItemScores
 from equipoise.evaluation.scoring import default_batch, score_items
-from equipoise.files import make_folder, sha256_json
+from equipoise.files import sha256_json, stays_inside
 from equipoise.items import Item
+
+_Arguments = ParamSpec("_Arguments")
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,19 @@ def items_hash(items: Sequence[Item]) -> str:
     return sha256_json([item.to_json() for item in items])
 
 
+def _alone(run: Callable[_Arguments, Result]) -> Callable[_Arguments, Result]:
+    """Only one run at a time may write its `out`."""
+
+    @functools.wraps(run)
+    def locked(*arguments: _Arguments.args, **options: _Arguments.kwargs) -> Result:
+        out = options.get("out")
+        with contextlib.nullcontext() if out is None else run_folder.locked(str(out)):
+            return run(*arguments, **options)
+
+    return locked
+
+
+@_alone
 def evaluate(
     model: Any,
     items: Sequence[Item],
@@ -79,8 +96,7 @@ def evaluate(
     batch_size = batch_size or default_batch(model)
     identity = _identity(model, items, benchmark, name, seed, allow_missing)
     if out is not None:
-        make_folder(out)
-        _refuse_other_run(Path(out), identity)
+        _claim(Path(out), identity)
     scoring = score_items(
         model,
         items,
@@ -109,7 +125,7 @@ def evaluate(
     }
     result = Result(record, scoring.rows, outcomes)
     if out is not None:
-        _refuse_other_run(Path(out), identity)  # another process may have finished one meanwhile
+        _refuse_other_run(Path(out), identity)  # where there are no locks, another may have finished meanwhile
         write_run(Path(out), record, scoring.rows, outcomes, {item.id: item for item in items})
     return result
 
@@ -140,6 +156,8 @@ def evaluate_benchmarks(
     labels = [benchmark.name for benchmark, _, _ in loaded]
     if out is not None and len(set(labels)) < len(labels):
         raise UserError(f"two of {', '.join(labels)} would be kept in one folder of {out}; evaluate them one by one")
+    if out is not None and (leaving := [label for label in labels if not stays_inside(label)]):
+        raise UserError(f"the benchmark {leaving[0]!r} cannot be kept in {out}: its name would be a folder outside")
     arguments = options.pop("arguments", None)
     for benchmark, items, images in loaded:
         folder = None if out is None else out / benchmark.name
@@ -188,15 +206,20 @@ def _identity(
 
 
 def _same(record: Mapping[str, Any], identity: Mapping[str, Any]) -> bool:
-    return all(sha256_json(record.get(part)) == sha256_json(value) for part, value in identity.items())
+    return not run_folder.differences({part: record.get(part) for part in identity}, identity)
+
+
+def _claim(out: Path, identity: Mapping[str, Any]) -> None:
+    """Take the folder for this run; an unfinished one leaves nothing to keep, its embeddings are in the cache."""
+    _refuse_other_run(out, identity)
+    if not (out / "result.json").exists():
+        run_folder.take(out, "eval", identity, writes=("items.jsonl", "result.json"), resumes=False)
 
 
 def _refuse_other_run(out: Path, identity: Mapping[str, Any]) -> None:
-    if (out / "result.json").exists() and not _same(read_result(out), identity):
-        raise UserError(
-            f"{out}: holds another run (other model, items or settings); results are never mixed. "
-            "Name another folder with --out, or delete this one."
-        )
+    if (out / "result.json").exists():
+        record = read_result(out)
+        run_folder.refuse_other(out, {part: record.get(part) for part in identity}, identity)
 
 
 def _metrics(rows: Sequence[ItemScores], outcomes: Outcomes, benchmark: Benchmark | None, seed: int) -> dict[str, Any]:

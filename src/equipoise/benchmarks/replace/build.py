@@ -16,11 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from equipoise import run_folder
 from equipoise.benchmarks.base import TRIPLE_CHANCE, Benchmark, github
 from equipoise.benchmarks.photos import VISUAL_GENOME
 from equipoise.benchmarks.reading import check_splits, item_id
 from equipoise.errors import Problems, UserError
-from equipoise.files import atomic_write, read_json
+from equipoise.files import atomic_write, plain_target, read_json
 from equipoise.items import Edit, Item, Target, Text
 from equipoise.records import short
 
@@ -172,7 +173,7 @@ _MEND = "Write the files again: equipoise bench build replace --source VL_CHECKL
 
 def write_published(source: Path, out: Path) -> list[Path]:
     """Write the four files of the paper's repository below `out`; the bytes are those of the published ones."""
-    written = []
+    files: dict[Path, str] = {}
     for split, triples in [(split, read_triples(source, split)) for split in SPLITS]:
         for folder, captions in (
             ("data", [triple.caption for triple in triples]),
@@ -188,10 +189,14 @@ def write_published(source: Path, out: Path) -> list[Path]:
                 }
                 for triple, caption in zip(triples, captions, strict=True)
             ]
-            with atomic_write(path) as handle:
-                handle.write(json.dumps(records))
-            written.append(path)
-    return written
+            files[path] = json.dumps(records)
+    for path, text in files.items():
+        if plain_target(path).exists() and path.read_bytes() != text.encode():
+            run_folder.refuse_file(path)
+    for path, text in files.items():
+        with atomic_write(path) as handle:
+            handle.write(text)
+    return list(files)
 
 
 def _stem(path: str) -> str:

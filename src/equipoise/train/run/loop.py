@@ -13,12 +13,14 @@ import os
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import torch
 
+from equipoise import run_folder
 from equipoise.errors import UserError
 from equipoise.files import atomic_write
 from equipoise.items import Item
@@ -69,7 +71,7 @@ def train(
     where = distributed.local_device(torch.device(pick_device(hardware.device)))
     parts = _parts(items, images)
     check_items(recipe, parts, model)
-    with distributed.started(where), _determinism():
+    with distributed.started(where), _alone(out), _determinism():
         return _Run(recipe, parts, model, Path(out), where, hardware, saving, show).go(evaluation)
 
 
@@ -81,6 +83,11 @@ def _parts(items: Sequence[Item] | Sequence[Part], images: str | Path | ImageSou
     if images is None:
         raise UserError("expected the folder or the shards of the items' images (--images)")
     return [Part([item for item in items if isinstance(item, Item)], open_source(images))]
+
+
+def _alone(out: str | Path) -> AbstractContextManager[None]:
+    """One run at a time writes `out`: the first of its processes holds the lock for all."""
+    return run_folder.locked(out) if distributed.rank() == 0 else nullcontext()
 
 
 @contextmanager
@@ -260,16 +267,11 @@ class _Run:
     # ------------------------------------------------------------------ saving
 
     def _resume(self) -> None:
-        folder = self.checkpoints.pointed("latest")
-        if folder is None:
+        found = self.checkpoints.load_latest(self._read, tell=self.main)
+        if found is None:
             return
-        state = self.checkpoints.state(folder)
-        if self.recipe.lora is None:
-            from safetensors.torch import load_file
-
-            self.network.load_state_dict(load_file(folder / "model.safetensors"), strict=False)
-        else:
-            self.network.load_state_dict(state["adapters"], strict=False)
+        folder, (weights, state) = found
+        self.network.load_state_dict(weights, strict=False)
         self.optimizer.load_state_dict(state["optimizer"])
         self.loss.load_state_dict(state["loss"])
         self.step, self.metrics, self.best = state["step"], state["metrics"], state["best"]
@@ -278,6 +280,15 @@ class _Run:
     def _say(self, line: str) -> None:
         if self.show:
             print(line, file=sys.stderr)
+
+    def _read(self, folder: Path) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
+        """A checkpoint's weights and state, both read before either is used."""
+        state = self.checkpoints.state(folder)
+        if self.recipe.lora is not None:
+            return state["adapters"], state
+        from safetensors.torch import load_file
+
+        return load_file(folder / "model.safetensors"), state
 
     def _save(self, best: str | None) -> None:
         is_best = False
