@@ -84,6 +84,8 @@ def test_eval_prints_a_table_and_keeps_the_run(run: Run, photos: Path, tmp_path:
         assert part in out
     record = json.loads((tmp_path / "run" / "items" / "result.json").read_text())
     assert record["n"]["scored"] == 12 and record["arguments"]["passed"]["bench"] == "items.jsonl"
+    passed = record["arguments"]["passed"]
+    assert (passed["limit"], passed["seed"], passed["no_cache"], passed["data"]) == (None, 0, False, "photos")
     before = (tmp_path / "run" / "items" / "result.json").read_bytes()
     assert run(*EVAL, "--out", "run")[0] == 0  # finished: read, not computed
     assert (tmp_path / "run" / "items" / "result.json").read_bytes() == before
@@ -247,7 +249,7 @@ def test_an_empty_file(run: Run, photos: Path, tmp_path: Path) -> None:
 def test_a_result_from_the_future(run: Run, photos: Path, tmp_path: Path) -> None:
     run(*EVAL, "--out", "run")
     path = tmp_path / "run" / "items" / "result.json"
-    path.write_text(path.read_text().replace('"schema": 1', '"schema": 7'))
+    path.write_text(path.read_text().replace('"schema": 2', '"schema": 7'))
     refused(run("compare", "run", "run"), "schema 7", "newer equipoise")
     refused(run(*EVAL, "--out", "run"), "schema 7")
 

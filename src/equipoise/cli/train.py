@@ -102,16 +102,16 @@ def _parts(items: list[Path], images: list[str], weights: list[float] | None) ->
 
 
 def _judge(items: Path, images: Path | None) -> Callable[[Any], Mapping[str, float]]:
+    from equipoise.evaluation.record import SHARES
     from equipoise.evaluation.run import evaluate
     from equipoise.items import load_items
 
     judged = load_items(items)
-    names = ("original", "augmented", "brittleness")
 
     def judge(model: Any) -> dict[str, float]:
         # The weights change between calls and the card does not, so nothing may come from the cache.
         numbers = evaluate(model, judged, images=images).numbers
-        return {name: numbers[name] for name in names if numbers[name] is not None}
+        return {name: value for name in SHARES if (value := numbers[name]) is not None}
 
     return judge
 
