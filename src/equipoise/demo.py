@@ -6,6 +6,7 @@ on disk before the next begins, so that a second call goes on where the first st
 
 from __future__ import annotations
 
+import logging
 import random
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,13 +15,15 @@ from typing import TYPE_CHECKING
 from equipoise import registry
 from equipoise.evaluation.comparison import Run, average, difference, joined, load_run
 from equipoise.evaluation.record import METRICS, SHARES, Change, Difference, Metric, Numbers
-from equipoise.evaluation.run import evaluate, finished
+from equipoise.evaluation.run import evaluate
 from equipoise.items import Item
 from equipoise.report.page import Example, Page, Row, verdict, write_page
 from equipoise.report.tables import Line
 
 if TYPE_CHECKING:
     from equipoise.models import Model
+
+log = logging.getLogger(__name__)
 
 REPLACE = ("world-replace-attributes", "world-replace-relations")
 TESTS = (*REPLACE, "world-swap", "world-unseen")
@@ -46,6 +49,7 @@ def run_demo(out: Path, seeds: Sequence[int] = (0,)) -> Page:
     tests = [registry.load(name, world) for name in TESTS]
     base = load_model("world", device="cpu")
     assert isinstance(base, ClipModel)
+    results = []
     for label, (recipe, _) in MODELS.items():
         for seed in seeds if recipe else (0,):
             model: Model = base
@@ -61,8 +65,9 @@ def run_demo(out: Path, seeds: Sequence[int] = (0,)) -> Page:
                 model = load_model(f"hf:{folder}", device="cpu")
             for cases, benchmark in tests:
                 place = out / "runs" / _name(label, seed) / benchmark.name
-                if finished(place, model, cases, benchmark=benchmark) is None:
-                    evaluate(model, cases, images=world, benchmark=benchmark, out=place)
+                results.append(evaluate(model, cases, images=world, benchmark=benchmark, out=place))
+    if read := sum(result.read_from is not None for result in results):
+        log.warning("%d of %d evaluations read from %s, not computed", read, len(results), out / "runs")
     runs = {label: _runs(out / "runs", label, seeds if recipe else (0,)) for label, (recipe, _) in MODELS.items()}
     page = build_page(runs, {benchmark.name: cases for cases, benchmark in tests})
     write_page(out / "report.html", page)

@@ -209,6 +209,18 @@ def test_many_groups_do_not_cost_a_column_of_all_images_each() -> None:
     assert peak < 40e6  # 197 groups x 4 columns x 10,000 images x 8 bytes, twice, would be 126e6
 
 
+def test_one_long_tag_does_not_cost_its_length_for_every_item() -> None:
+    """A file of 1.9 MB asked for 29.8 GiB."""
+    tags = ["x" * 100_000, *["short"] * 999]
+    scores = [row(str(i), i % 3, [1], [0.5], tags={"split": tag}) for i, tag in enumerate(tags)]
+    outcomes = judge(scores)
+    tracemalloc.start()
+    by = summarise(outcomes, resamples=20).by["split"]
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 10e6 and [numbers.n for numbers in by.values()] == [999, 1]
+
+
 def test_huge_scores_are_judged() -> None:
     scores = [row(str(i), 1.5e308, [1.4e308, 1.6e308], [-1.7e308, -1.7e308, 1.0]) for i in range(3)]
     overall = summarise(judge(scores), resamples=20).overall

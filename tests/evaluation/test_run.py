@@ -17,12 +17,13 @@ from equipoise.benchmarks.base import TRIPLE_CHANCE, Benchmark
 from equipoise.errors import UserError
 from equipoise.evaluation.record import ItemCounts
 from equipoise.evaluation.results import read_result
-from equipoise.evaluation.run import finished
 from equipoise.items import ImageRef, Item, texts
 
 
 class Liking:
     """Scores a text by a number written into it: 'a cat 0.9'."""
+
+    card = {"spec": "liking", "digest": "1"}  # noqa: RUF012
 
     def score_pairs(self, images: Sequence[Image.Image], strings: Sequence[str]) -> list[float]:
         return [float(string.split()[-1]) for string in strings]
@@ -93,14 +94,16 @@ def test_a_run_says_what_it_was_made_from(items: list[Item], tmp_path: Path) -> 
     assert lines[1]["texts"]["negatives"] == ["n 0.1"] and lines[1]["negatives"] == [0.1]
 
 
-def test_the_same_run_is_recognised_and_another_refused(items: list[Item], tmp_path: Path) -> None:
+def test_the_same_run_is_read_and_another_refused(items: list[Item], tmp_path: Path) -> None:
     out = tmp_path / "run"
-    evaluate(Liking(), items, images=tmp_path, benchmark=BENCHMARK, out=out)
-    assert finished(out, Liking(), items, benchmark=BENCHMARK) is not None
-    assert finished(out, Liking(), items[:2], benchmark=BENCHMARK) is None
+    first = evaluate(Liking(), items, images=tmp_path, benchmark=BENCHMARK, out=out)
     before = (out / "result.json").read_bytes()
-    with pytest.raises(UserError, match="holds another run"):
+    again = evaluate(Liking(), items, images=tmp_path, benchmark=BENCHMARK, out=out)
+    assert (first.read_from, again.read_from) == (None, out) and again.record == first.record == read_result(out)
+    with pytest.raises(UserError, match=r"holds another run \(differing: benchmark items_sha256"):
         evaluate(Liking(), items[:2], images=tmp_path, benchmark=BENCHMARK, out=out)
+    with pytest.raises(UserError, match="holds another run"):
+        evaluate(Liking(), items, images=tmp_path, benchmark=BENCHMARK, out=out, limit=2)
     assert (out / "result.json").read_bytes() == before
 
 
@@ -108,8 +111,7 @@ def test_a_run_whose_scores_are_gone_is_made_again(items: list[Item], tmp_path: 
     out = tmp_path / "run"
     evaluate(Liking(), items, images=tmp_path, benchmark=BENCHMARK, out=out)
     (out / "items.jsonl").unlink()
-    assert finished(out, Liking(), items, benchmark=BENCHMARK) is None
-    evaluate(Liking(), items, images=tmp_path, benchmark=BENCHMARK, out=out)
+    assert evaluate(Liking(), items, images=tmp_path, benchmark=BENCHMARK, out=out).read_from is None
     assert (out / "items.jsonl").exists()
 
 

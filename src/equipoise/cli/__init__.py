@@ -148,7 +148,10 @@ def evaluate(
         arguments=passed,
     )
     rows = []
-    for record in results:
+    for result in results:
+        record = result.record
+        if result.read_from is not None:
+            typer.echo(f"{record.benchmark.name}: read from {result.read_from}, not computed", err=True)
         for caveat in _caveats(record):
             typer.echo(f"warning: {record.benchmark.name}: {caveat}", err=True)
         if shown in {"text", "md"}:

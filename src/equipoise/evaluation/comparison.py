@@ -17,8 +17,8 @@ from equipoise import stats
 from equipoise.errors import UserError
 from equipoise.evaluation.metrics import Leaves, Outcomes, judge, leaves, weighted_mean
 from equipoise.evaluation.record import METRICS, Change, Comparison, Difference, Interval, Metric, Numbers, RunRecord
-from equipoise.evaluation.results import find_runs, read_result
-from equipoise.evaluation.scores import ItemScores, read_scores
+from equipoise.evaluation.results import find_runs, read_run
+from equipoise.evaluation.scores import ItemScores
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,11 @@ class Run:
         """Hashes of the items that were to be scored."""
         return [record.benchmark.items_sha256 for record in self.records]
 
+    @property
+    def images(self) -> list[str | None]:
+        """Digests of the photos; None where an older version did not record them."""
+        return [record.images.sha256 if record.images else None for record in self.records]
+
     def where(self, tag: str, value: str) -> Run:
         """The items that carry a tag's value."""
         rows = [row for row in self.rows if row.tags.get(tag) == value]
@@ -48,8 +53,7 @@ class Run:
 def load_run(folder: str | Path) -> Run:
     """A run folder's result and scores; judged again, so that nobody's edited outcome is believed."""
     folder = Path(folder)
-    record = read_result(folder)
-    rows = read_scores(folder / "items.jsonl")
+    record, rows = read_run(folder)
     return Run(folder, (record,), rows, judge(rows))
 
 
@@ -128,10 +132,10 @@ def average(
 
 def compare_folders(first: Path, others: Sequence[Path], seed: int = 0) -> list[Comparison]:
     """`first` against each of `others`, benchmark by benchmark where both have it."""
-    before = {record.benchmark.name: folder for folder, record in find_runs([first])}
+    before = _by_benchmark(first)
     found = []
     for other in others:
-        after = {record.benchmark.name: folder for folder, record in find_runs([other])}
+        after = _by_benchmark(other)
         shared = [name for name in before if name in after]
         if not shared:
             raise UserError(f"{first} ({', '.join(before)}) and {other} ({', '.join(after)}) share no benchmark")
@@ -140,7 +144,23 @@ def compare_folders(first: Path, others: Sequence[Path], seed: int = 0) -> list[
             average = here.records[0].metrics.macro
             path, least = (average.over, average.least) if average else ([], 1)
             numbers = difference([here], [there], seed, path=path, least=least)
-            found.append(Comparison(benchmark=name, before=str(first), after=str(other), **dict(numbers)))
+            unknown = [run.folder for run in (here, there) if None in run.images]
+            notes = [f"{folder}: photos not recorded: made by an older version" for folder in unknown]
+            found.append(Comparison(benchmark=name, before=str(first), after=str(other), notes=notes, **dict(numbers)))
+    return found
+
+
+def _by_benchmark(folder: Path) -> dict[str, Path]:
+    """The run of each benchmark below a folder; two of one are refused, as nobody said which is meant."""
+    found: dict[str, Path] = {}
+    for place, record in find_runs([folder]):
+        name = record.benchmark.name
+        if name in found:
+            raise UserError(
+                f"{folder}: holds more than one run of {name}, for instance {found[name]} and {place}. "
+                "Name the folder that holds the one you mean."
+            )
+        found[name] = place
     return found
 
 
@@ -181,7 +201,7 @@ def _grouped(
 
 
 def _same_items(runs: Sequence[Run]) -> None:
-    """Paired means the same items, in the same order, with the same texts."""
+    """Paired means the same items, in the same order, with the same texts and the same photos."""
     reference = runs[0]
     for run in runs[1:]:
         if reference.items != run.items or [row.id for row in reference.rows] != [row.id for row in run.rows]:
@@ -189,4 +209,9 @@ def _same_items(runs: Sequence[Run]) -> None:
                 f"{reference.folder} ({reference.name}, {len(reference.rows):,} items scored) and {run.folder} "
                 f"({run.name}, {len(run.rows):,}) were not scored on the same items, so they cannot be paired. "
                 "Evaluate both with the same --bench, --splits and --limit."
+            )
+        if any(None not in pair and len(set(pair)) > 1 for pair in zip(reference.images, run.images, strict=True)):
+            raise UserError(
+                f"{reference.folder} and {run.folder} ({run.name}) were scored on different photos, so they cannot be "
+                "paired: the paths are the same, the files are not. Evaluate both with the same --data."
             )

@@ -94,8 +94,10 @@ def summarise(outcomes: Outcomes, seed: int = 0, resamples: int = stats.RESAMPLE
     """The numbers of all items and of each value of each tag: fractions between 0 and 1, with intervals."""
     groups: dict[tuple[str, str], Bools] = {("", ""): np.ones(len(outcomes), dtype=bool)}
     for tag in _breakdowns(outcomes.tags):
-        values = np.array([tags.get(tag, "") for tags in outcomes.tags])
-        groups |= {(tag, str(value)): values == value for value in np.unique(values) if value != ""}
+        # Numbers in place of the words: an array of strings gives every row the width of the longest.
+        number = {value: index for index, value in enumerate(sorted({tags.get(tag, "") for tags in outcomes.tags}))}
+        values = np.array([number[tags.get(tag, "")] for tags in outcomes.tags])
+        groups |= {(tag, value): values == index for value, index in number.items() if value != ""}
     numbers = _numbers(outcomes, list(groups.values()), seed, resamples)
     by: dict[str, dict[str, ItemNumbers]] = {}
     for (tag, value), group in zip(list(groups)[1:], numbers[1:], strict=True):

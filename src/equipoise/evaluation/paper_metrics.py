@@ -6,13 +6,15 @@ numbers. Comparisons are strict here as everywhere; where a paper's code lets a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
 from equipoise import stats
+from equipoise.errors import UserError
 from equipoise.evaluation.record import Interval, PaperNumbers
 from equipoise.evaluation.scores import ItemScores
+from equipoise.items import Item
 
 
 def ranks(scores: Sequence[ItemScores]) -> PaperNumbers:
@@ -74,3 +76,17 @@ PAPER_METRICS: dict[str, Callable[[Sequence[ItemScores]], PaperNumbers]] = {
     "groups": groups,
     "tot": tot,
 }
+NEEDED_TAGS = {"groups": "pair"}
+
+
+def require_tags(metrics: Iterable[str], items: Sequence[Item]) -> None:
+    """Refuse items that lack what a paper's metric reads, before a model has scored them for an hour."""
+    for metric in metrics:
+        tag = NEEDED_TAGS.get(metric)
+        without = [item.id for item in items if tag is not None and tag not in item.tags]
+        if without:
+            raise UserError(
+                f"{len(without):,} of {len(items):,} items lack the tag {tag!r}, by which the metric {metric!r} finds "
+                f"the items that belong together, for instance {without[0]!r}. Add the tag (two items per {tag}), or "
+                "give the items ids that are not the benchmark's."
+            )

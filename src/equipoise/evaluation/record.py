@@ -115,6 +115,9 @@ class BenchmarkId(_Part):
     splits: list[str] | None  # those of the items; None: not recorded (schema 1), here and below
     limit: int | None  # only the first so many items, None for all
     chance: dict[str, float]
+    macro: list[str] | None  # the tags its headline is averaged over
+    least: int | None  # groups with fewer items are left out of that
+    metrics: list[str] | None  # of its paper
     ties: str | None  # how the paper's own code counts a tie; ours is never a win
     citation: str | None
     notes: str | None
@@ -128,8 +131,10 @@ class ModelCard(_Part):
     spec: str
     device: str
     weight_sha256: str | None = None
+    digest: str | None = None  # what tells it from another where there is no hash of weights
     architecture: JsonValue = None
     activation: JsonValue = None
+    attention: JsonValue = None
     preprocessing: JsonValue = None
     tokenizer: JsonValue = None
     context_length: int | None = None
@@ -137,10 +142,19 @@ class ModelCard(_Part):
 
 
 class Settings(_Part):
-    """What the caller chose that numbers depend on."""
+    """What the caller chose that numbers depend on, and the version of the code that embeds."""
 
     seed: int
     allow_missing: bool
+    batch_size: int | None  # None where it cannot be seen in a number
+    embedding_code: int | None
+
+
+class ImagesId(_Part):
+    """The photos of the items that could be read: sha256 of the JSON of their sorted [path, sha256 of the bytes]."""
+
+    sha256: str
+    count: int
 
 
 class ItemCounts(_Part):
@@ -176,6 +190,7 @@ class RunRecord(_Part):
     schema_version: Literal[2] = Field(default=SCHEMA, alias="schema")
     date: AwareDatetime | None  # when it was finished, UTC; None: not recorded (schema 1)
     benchmark: BenchmarkId
+    images: ImagesId | None
     model: ModelCard
     settings: Settings
     metrics: Metrics
@@ -185,6 +200,7 @@ class RunRecord(_Part):
     arguments: Arguments
     environment: Environment
     seconds: Seconds
+    scores_sha256: str | None  # of items.jsonl; None: none was written
 
 
 # ---------------------------------------------------------------------------- differences
@@ -223,3 +239,4 @@ class Comparison(Difference):
     benchmark: str
     before: str
     after: str
+    notes: list[str] = []

@@ -1,6 +1,6 @@
 """A run on disk: result.json (the record one can trust in a year) and items.jsonl (scores and outcomes).
 
-Both are written atomically and result.json last, so a folder that has it is whole.
+Both are written atomically and result.json last, so a folder that has it is whole. It holds the hash of items.jsonl.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from equipoise.errors import Problems, UserError
 from equipoise.evaluation import schema_1
 from equipoise.evaluation.metrics import Outcomes
 from equipoise.evaluation.record import SCHEMA, RunRecord
-from equipoise.evaluation.scores import ItemScores
-from equipoise.files import atomic_write, read_json, write_json
+from equipoise.evaluation.scores import ItemScores, read_scores
+from equipoise.files import atomic_write, read_json, sha256_file, write_json
 from equipoise.items import Item
 from equipoise.records import explain
 
@@ -28,11 +28,13 @@ def write_run(
     rows: Sequence[ItemScores],
     outcomes: Outcomes,
     items: Mapping[str, Item],
-) -> None:
-    """Write a finished run; nothing of it is visible as finished before everything is on disk.
+) -> RunRecord:
+    """Write a finished run, and return its record as it was written.
 
-    The texts go beside their scores, so that a run can be read, and its failures looked at, without the benchmark.
+    Nothing of it is visible as finished before everything is on disk. The texts go beside their scores, so that a run
+    can be read, and its failures looked at, without the benchmark.
     """
+    refuse_foreign(folder)
     with atomic_write(folder / "items.jsonl") as handle:
         for index, row in enumerate(rows):
             line = row.model_dump(exclude_none=True) | {"outcome": outcomes.of(index)}
@@ -43,7 +45,43 @@ def write_run(
                     "negatives": [text.text for text in item.negatives],
                 }
             handle.write(json.dumps(line, ensure_ascii=False) + "\n")
+    record = record.model_copy(update={"scores_sha256": sha256_file(folder / "items.jsonl")})
     write_json(folder / "result.json", record.model_dump(mode="json", by_alias=True))
+    return record
+
+
+def refuse_foreign(folder: Path) -> None:
+    """Raise where a run would overwrite what no run wrote: `out="."` beside somebody's own items.jsonl."""
+    if (folder / "result.json").exists():
+        read_result(folder)  # raises where it is not ours
+    elif (folder / "items.jsonl").exists() and not _is_of_a_run(folder / "items.jsonl"):
+        raise UserError(
+            f"{folder / 'items.jsonl'}: already there, and not written by a run, so it is not overwritten. "
+            "Name another folder with --out."
+        )
+
+
+def _is_of_a_run(path: Path) -> bool:
+    """Whether a file without its result.json was left by a run that was killed between the two."""
+    with path.open("rb") as handle:
+        first = handle.readline()
+    try:
+        line = json.loads(first)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(line, dict) and "outcome" in line
+
+
+def read_run(folder: Path) -> tuple[RunRecord, list[ItemScores]]:
+    """A finished run; scores that are not the ones its result was made from are refused."""
+    record = read_result(folder)
+    path = (folder if folder.is_dir() else folder.parent) / "items.jsonl"
+    if record.scores_sha256 is not None and path.exists() and sha256_file(path) != record.scores_sha256:
+        raise UserError(
+            f"{path}: changed after the run (its sha256 is not the one in result.json), so its scores are not used. "
+            "Evaluate again into another folder (--out)."
+        )
+    return record, read_scores(path)
 
 
 def read_result(folder: Path) -> RunRecord:

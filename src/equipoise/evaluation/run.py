@@ -2,40 +2,39 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from pydantic import JsonValue, ValidationError
+from pydantic import JsonValue
 
 from equipoise import registry
 from equipoise.benchmarks.base import Benchmark
-from equipoise.errors import Problems, UserError
+from equipoise.errors import UserError
 from equipoise.evaluation.cache import EmbeddingCache, default_cache
+from equipoise.evaluation.identity import Identity, benchmark_id, model_card, settings_of
 from equipoise.evaluation.metrics import Outcomes, judge, macro, summarise
-from equipoise.evaluation.paper_metrics import PAPER_METRICS
+from equipoise.evaluation.paper_metrics import PAPER_METRICS, require_tags
 from equipoise.evaluation.record import (
+    METRICS,
     Arguments,
-    BenchmarkId,
     FullArguments,
     ItemCounts,
     Metrics,
-    ModelCard,
     Numbers,
     RunRecord,
     Seconds,
-    Settings,
 )
-from equipoise.evaluation.results import read_result, write_run
+from equipoise.evaluation.results import read_result, read_run, refuse_foreign, write_run
 from equipoise.evaluation.scores import ItemScores
-from equipoise.evaluation.scoring import default_batch, score_items
-from equipoise.files import make_folder, sha256_json
+from equipoise.evaluation.scoring import default_batch, find_cases, score_cases
+from equipoise.files import make_folder
 from equipoise.items import Item
 from equipoise.provenance import environment
-from equipoise.records import explain
 
 
 @dataclass(frozen=True)
@@ -45,15 +44,12 @@ class Result:
     record: RunRecord
     rows: list[ItemScores]
     outcomes: Outcomes
+    read_from: Path | None = None  # the folder of a finished run that this is, where nothing was computed
 
     @property
     def numbers(self) -> Numbers:
         """n, ties, Original, Augmented, Brittleness, with intervals, averaged as the benchmark's paper does."""
         return self.record.metrics.headline
-
-
-def items_hash(items: Sequence[Item]) -> str:
-    return sha256_json([item.to_json() for item in items])
 
 
 def evaluate(
@@ -75,28 +71,31 @@ def evaluate(
     """Judge `model` on `items` whose images are below the folder `images`.
 
     `model` comes from `load_model`, or is any object with `embed_images` and `embed_texts` (lists of PIL images and
-    of strings in, one row each out), or with `score_pairs`. With `out`, the run is written there; a folder that
-    holds another run is refused before anything is computed. With `limit`, only the first so many items count.
+    of strings in, one row each out), or with `score_pairs`. With `out`, the run is written there. A folder that
+    holds this very run (same items, photos, model and settings) is read instead, and one that holds another is refused
+    before anything is computed. With `limit`, only the first so many items count.
     """
     started = time.monotonic()
     items = items[:limit]
     batch_size = batch_size or default_batch(model)
-    identity = _Identity(
-        benchmark_id(items, benchmark, name, limit), model_card(model), Settings(seed=seed, allow_missing=allow_missing)
+    folder = None if out is None else Path(out)
+    require_tags(benchmark.metrics if benchmark else (), items)
+    if folder is not None:
+        make_folder(folder)
+        refuse_foreign(folder)
+    identity = Identity(
+        benchmark_id(items, benchmark, name, limit),
+        model_card(model, probe=folder is not None),
+        settings_of(model, seed, allow_missing, batch_size),
     )
-    if out is not None:
-        make_folder(out)
-        _refuse_other_run(Path(out), identity)
-    scoring = score_items(
-        model,
-        items,
-        images=None if images is None else Path(images),
-        cache=cache,
-        batch_size=batch_size,
-        workers=workers,
-        allow_missing=allow_missing,
-        text_scores=benchmark is not None and "tot" in benchmark.metrics,
-    )
+    if folder is not None:
+        _refuse_other_run(folder, identity)  # what costs nothing to know, before every photo is read
+    cases = find_cases(items, None if images is None else Path(images), workers, allow_missing)
+    identity = replace(identity, images=cases.photos.id())
+    if folder is not None and (stored := _finished(folder, identity, benchmark)) is not None:
+        return stored
+    text_scores = benchmark is not None and "tot" in benchmark.metrics
+    scoring = score_cases(model, cases, cache, batch_size, workers, text_scores)
     scored = time.monotonic()
     outcomes = judge(scoring.rows)
     metrics = _metrics(scoring.rows, outcomes, benchmark, seed)
@@ -104,6 +103,7 @@ def evaluate(
     record = RunRecord(
         date=datetime.now(UTC).replace(microsecond=0),
         benchmark=identity.benchmark,
+        images=identity.images,
         model=identity.model,
         settings=identity.settings,
         metrics=metrics,
@@ -115,19 +115,19 @@ def evaluate(
             in_full=FullArguments(
                 images=None if images is None else str(images),
                 out=None if out is None else str(out),
-                cache=None if cache is None else str(cache.path),
+                cache=None if cache is None or cache.path is None else str(cache.path),
                 batch_size=batch_size,
                 workers=workers,
             ),
         ),
         environment=environment(),
         seconds=Seconds(score=round(scored - started, 3), judge=round(judged - scored, 3)),
+        scores_sha256=None,
     )
-    result = Result(record, scoring.rows, outcomes)
-    if out is not None:
-        _refuse_other_run(Path(out), identity)  # another process may have finished one meanwhile
-        write_run(Path(out), record, scoring.rows, outcomes, {item.id: item for item in items})
-    return result
+    if folder is not None:
+        _refuse_other_run(folder, identity)  # another process may have finished one meanwhile
+        record = write_run(folder, record, scoring.rows, outcomes, {item.id: item for item in items})
+    return Result(record, scoring.rows, outcomes)
 
 
 def evaluate_benchmarks(
@@ -140,11 +140,11 @@ def evaluate_benchmarks(
     out: Path | None = None,
     limit: int | None = None,
     **options: Any,
-) -> Iterator[RunRecord]:
+) -> Iterator[Result]:
     """Evaluate on benchmarks or items files by name, one after the other; each is on disk before the next begins.
 
     `source` holds annotation files and `data` images; where only one is named it stands for both. A benchmark that
-    is already finished in `out` for the same model and items is read, not computed.
+    is already finished in `out` is read, not computed (`Result.read_from`).
     """
     loaded = []  # every benchmark is read before the first is scored: a typing error must not cost hours
     for name in [one for wanted in names for one in registry.expand(wanted)]:
@@ -152,106 +152,57 @@ def evaluate_benchmarks(
         if folder is None and name in registry.names() and registry.get(name).drawn:
             folder = default_cache() / "world"
         items, benchmark = registry.load(name, folder, splits)
+        require_tags(benchmark.metrics, items)
         loaded.append((benchmark, items, data or folder))
     labels = [benchmark.name for benchmark, _, _ in loaded]
     if out is not None and len(set(labels)) < len(labels):
         raise UserError(f"two of {', '.join(labels)} would be kept in one folder of {out}; evaluate them one by one")
-    arguments = options.pop("arguments", None)
     for benchmark, items, images in loaded:
-        folder = None if out is None else out / benchmark.name
-        what = {
-            "benchmark": benchmark,
-            "seed": options.get("seed", 0),
-            "allow_missing": options.get("allow_missing", False),
-            "limit": limit,
-        }
-        record = None if folder is None else finished(folder, model, items, **what)
-        if record is None:
-            record = evaluate(
-                model,
-                items,
-                images=images,
-                benchmark=benchmark,
-                out=folder,
-                limit=limit,
-                arguments=arguments,
-                **options,
-            ).record
-        yield record
+        place = None if out is None else out / benchmark.name
+        yield evaluate(model, items, images=images, benchmark=benchmark, out=place, limit=limit, **options)
 
 
-def finished(
-    out: str | Path,
-    model: Any,
-    items: Sequence[Item],
-    benchmark: Benchmark | None = None,
-    seed: int = 0,
-    allow_missing: bool = False,
-    limit: int | None = None,
-) -> RunRecord | None:
-    """The record of a run in `out` that was made with the same model, items and settings, else None."""
-    folder = Path(out)
+def _refuse_other_run(folder: Path, identity: Identity) -> None:
+    if (folder / "result.json").exists():
+        identity.refuse_other(folder, read_result(folder))
+
+
+def _finished(folder: Path, identity: Identity, benchmark: Benchmark | None) -> Result | None:
+    """The run in `folder`, which is this one or refused; None where there is none, or its scores are gone.
+
+    It is judged again, so that a number that somebody wrote into result.json is never printed as measured.
+    """
+    _refuse_other_run(folder, identity)
     if not ((folder / "result.json").exists() and (folder / "items.jsonl").exists()):
         return None
-    record = read_result(folder)
-    settings = Settings(seed=seed, allow_missing=allow_missing)
-    wanted = _Identity(benchmark_id(items[:limit], benchmark, None, limit), model_card(model), settings)
-    return record if wanted.same(record) else None
-
-
-def benchmark_id(
-    items: Sequence[Item], benchmark: Benchmark | None, name: str | None, limit: int | None
-) -> BenchmarkId:
-    """Which items these are; what is not a benchmark's is a caller's own list."""
-    return BenchmarkId(
-        name=name or (benchmark.name if benchmark else "items"),
-        items_sha256=items_hash(items),
-        splits=sorted({item.tags["split"] for item in items if "split" in item.tags}),
-        limit=limit,
-        chance=dict(benchmark.chance) if benchmark else {},
-        ties=benchmark.ties if benchmark else None,
-        citation=benchmark.citation if benchmark else None,
-        notes=benchmark.notes if benchmark else None,
-    )
-
-
-def model_card(model: Any) -> ModelCard:
-    """What a model says of itself, or at least its class; a card that no file could hold is refused."""
-    nameless = {"spec": f"object of {type(model).__module__}.{type(model).__qualname__}"}
-    card = getattr(model, "card", None) or {}
-    problems = Problems(f"the card of the model ({nameless['spec']})")
-    try:
-        return ModelCard.model_validate({**nameless, **card, "device": str(getattr(model, "device", "cpu"))})
-    except ValidationError as error:
-        explain(error, "", problems)
-    problems.raise_if_any('Expected plain JSON values, for instance {"spec": "mine", "weight_sha256": "..."}')
-    raise AssertionError("a card that does not validate has problems")
-
-
-@dataclass(frozen=True)
-class _Identity:
-    """What makes two runs the same run."""
-
-    benchmark: BenchmarkId
-    model: ModelCard
-    settings: Settings
-
-    def same(self, record: RunRecord) -> bool:
-        here, there = self.benchmark, record.benchmark
-        return (here.name, here.items_sha256, self.model, self.settings) == (
-            there.name,
-            there.items_sha256,
-            record.model,
-            record.settings,
-        )
-
-
-def _refuse_other_run(out: Path, identity: _Identity) -> None:
-    if (out / "result.json").exists() and not identity.same(read_result(out)):
+    record, rows = read_run(folder)
+    outcomes = judge(rows)
+    metrics = _metrics(rows, outcomes, benchmark, record.settings.seed)
+    if wrong := _differing(record.metrics, metrics):
         raise UserError(
-            f"{out}: holds another run (other model, items or settings); results are never mixed. "
-            "Name another folder with --out, or delete this one."
+            f"{folder / 'result.json'}: changed after the run: items.jsonl gives other numbers for "
+            f"{', '.join(wrong[:5])}. Evaluate again into another folder (--out)."
         )
+    return Result(record.model_copy(update={"metrics": metrics}), rows, outcomes, read_from=folder)
+
+
+def _differing(stored: Metrics, fresh: Metrics) -> list[str]:
+    """The names of the numbers that differ; intervals may, in the last digits, between versions of numpy."""
+
+    def named(metrics: Metrics) -> dict[str, Numbers]:
+        parts = {f"by.{tag}.{value}": one for tag, values in metrics.by.items() for value, one in values.items()}
+        return {"overall": metrics.overall, **parts} | ({"macro": metrics.macro} if metrics.macro else {})
+
+    there, here = named(stored), named(fresh)
+    wrong = list(here.keys() ^ there.keys())
+    for part in here.keys() & there.keys():
+        wrong += [f"{part}.{name}" for name in METRICS if not _equal(there[part][name], here[part][name])]
+        wrong += [f"{part}.n"] if there[part].n != here[part].n else []
+    return sorted(wrong)
+
+
+def _equal(first: float | None, second: float | None) -> bool:
+    return first == second or (first is not None and second is not None and math.isclose(first, second, abs_tol=1e-9))
 
 
 def _metrics(rows: Sequence[ItemScores], outcomes: Outcomes, benchmark: Benchmark | None, seed: int) -> Metrics:

@@ -162,7 +162,8 @@ def render_differences(found: Sequence[Comparison]) -> str:
     for one in found:
         cells = [_points(change) if (change := one[metric]) else "-" for metric in shown]
         table.add_row(*map(Text, (one.benchmark, one.before, one.after, f"{one.n:,}", *cells)))
-    return _plain(table)
+    notes = dict.fromkeys(f"note: {note}" for one in found for note in one.notes)
+    return "\n".join([_plain(table), *notes])
 
 
 def _points(change: Change) -> str:
