@@ -62,8 +62,8 @@ def work(source: Path, folder: Path) -> None:
     ended = time.monotonic()
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(
-        f"{len(result.rows):,} items, {result.record['counts']['images_encoded']:,} images and "
-        f"{result.record['counts']['texts_encoded']:,} texts embedded: "
+        f"{len(result.rows):,} items, {result.record.counts['images_encoded']:,} images and "
+        f"{result.record.counts['texts_encoded']:,} texts embedded: "
         f"reading {read - started:.1f} s, scoring, judging and writing {ended - read:.1f} s, "
         f"together {ended - started:.1f} s, peak memory {memory:.2f} GiB"
     )

@@ -16,6 +16,7 @@ from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
+from equipoise.evaluation.record import SHARES
 from equipoise.evaluation.run import evaluate
 from equipoise.files import write_json
 from equipoise.items import Item
@@ -104,11 +105,10 @@ def main() -> None:
         items = list(world_items("validation", VALIDATION, 0, (test,)))
         write_world(items, out / "world", f"validation-{test}")
         found[test] = evaluate(base, items, images=out / "world", name=f"validation-{test}").numbers
-        numbers = "  ".join(
-            f"{name} {100 * found[test][name]:.1f}" for name in ("original", "augmented", "brittleness")
-        )
-        print(f"{test:20} {numbers}")
-    write_json(out / "validation.json", {"seconds": round(trained - started), "scores": found})
+        line = "  ".join(f"{name} {100 * value:.1f}" for name in SHARES if (value := found[test][name]) is not None)
+        print(f"{test:20} {line}")
+    scores = {test: numbers.model_dump(mode="json") for test, numbers in found.items()}
+    write_json(out / "validation.json", {"seconds": round(trained - started), "scores": scores})
 
 
 if __name__ == "__main__":

@@ -11,6 +11,9 @@ from typing import Any
 
 import pytest
 
+from equipoise.evaluation.record import RunRecord
+from equipoise.evaluation.results import read_result
+
 SAMPLES = Path(__file__).resolve().parent / "data"
 BESIDE = Path(__file__).resolve().parents[2] / "shared" / "data"
 SHARED_DATA = Path(os.environ.setdefault("EQUIPOISE_TEST_DATA", str(BESIDE)))
@@ -60,3 +63,15 @@ def human_captions() -> list[dict[str, Any]]:
         for row in csv.DictReader(handle, delimiter="\t"):
             found.setdefault(row["filepath"].removeprefix("coco/"), []).append(row["title"])
     return [{"image": image, "caption": listed} for image, listed in found.items()]
+
+
+@pytest.fixture(scope="session")
+def make_record() -> Callable[..., RunRecord]:
+    """A run's record, whole and valid; any field of it may be given: make_record(metrics=..., date=...)."""
+    golden = read_result(Path(__file__).parent / "golden" / "run_schema_1")
+
+    def make(name: str = "items", items_sha256: str = "x", **fields: Any) -> RunRecord:
+        benchmark = golden.benchmark.model_copy(update={"name": name, "items_sha256": items_sha256})
+        return golden.model_copy(update={"benchmark": benchmark} | fields)
+
+    return make

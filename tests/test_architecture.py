@@ -121,7 +121,7 @@ def test_sizes() -> None:
     [
         "equipoise",
         "equipoise.registry",
-        "equipoise.evaluation",
+        "equipoise.evaluation.run",
         "equipoise.evaluation.metrics",
         "equipoise.perturb",
         "equipoise.perturb.run.engine",

@@ -79,14 +79,17 @@ EVAL = ("eval", "py:mine:Model", "--bench", "items.jsonl", "--data", "photos")
 
 
 def test_eval_prints_a_table_and_keeps_the_run(run: Run, photos: Path, tmp_path: Path) -> None:
-    code, out, _ = run(*EVAL, "--out", "run")
-    assert code == 0
+    code, out, said = run(*EVAL, "--out", "run")
+    assert code == 0 and "not computed" not in said
     for part in ("Orig.", "Aug. (drop)", "Brittleness", "ties", "items", "  a", "  b"):
         assert part in out
     record = json.loads((tmp_path / "run" / "items" / "result.json").read_text())
     assert record["n"]["scored"] == 12 and record["arguments"]["passed"]["bench"] == "items.jsonl"
+    passed = record["arguments"]["passed"]
+    assert (passed["limit"], passed["seed"], passed["no_cache"], passed["data"]) == (None, 0, False, "photos")
     before = (tmp_path / "run" / "items" / "result.json").read_bytes()
-    assert run(*EVAL, "--out", "run")[0] == 0  # finished: read, not computed
+    code, again, said = run(*EVAL, "--out", "run")
+    assert code == 0 and again == out and f"items: read from {Path('run') / 'items'}, not computed" in said
     assert (tmp_path / "run" / "items" / "result.json").read_bytes() == before
 
 
@@ -146,6 +149,48 @@ def test_compare(run: Run, photos: Path, tmp_path: Path) -> None:
     code, out, _ = run("compare", "one", "two")
     assert code == 0 and "]~" in out and "items" in out
     assert json.loads(run("compare", "one", "two", "--json")[1])[0]["n"] == 12
+
+
+def _other_photos(photos: Path) -> None:
+    other = photos.with_name("other")
+    other.mkdir()
+    for path in photos.iterdir():
+        Image.open(path).rotate(180).save(other / path.name)
+
+
+def test_other_photos_never_print_the_numbers_of_the_first(run: Run, photos: Path) -> None:
+    _other_photos(photos)
+    assert run(*EVAL, "--out", "run")[0] == 0
+    code, out, error = run(*EVAL[:-1], "other", "--out", "run")
+    assert (code, out) == (2, "") and "holds another run" in error and "images sha256" in " ".join(error.split())
+
+
+def test_compare_refuses_other_photos(run: Run, photos: Path) -> None:
+    _other_photos(photos)
+    run(*EVAL, "--out", "one")
+    run(*EVAL[:-1], "other", "--out", "two")
+    refused(run("compare", "one", "two"), "were scored on different photos", "with the same --data")
+
+
+def test_compare_pairs_runs_of_an_older_version_with_a_note(run: Run, photos: Path, tmp_path: Path) -> None:
+    run(*EVAL, "--out", "one")
+    run(*EVAL, "--out", "old")
+    path = tmp_path / "old" / "items" / "result.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"images": None}))
+    code, out, _ = run("compare", "one", "old")
+    note = f"{Path('old') / 'items'}: photos not recorded: made by an older version"
+    assert code == 0 and f"note: {note}" in out
+    assert json.loads(run("compare", "one", "old", "--json")[1])[0]["notes"] == [note]
+    assert json.loads(run("compare", "one", "one", "--json")[1])[0]["notes"] == []
+
+
+def test_compare_does_not_choose_between_two_runs_of_one_benchmark(run: Run, photos: Path) -> None:
+    for out in ("all/a", "all/b", "ref"):
+        run(*EVAL, "--out", out)
+    both = (str(Path("all/a/items")), str(Path("all/b/items")))
+    refused(run("compare", "all", "ref"), "all: holds more than one run of items", *both)
+    refused(run("compare", "ref", "all"), "all: holds more than one run of items", *both)
+    assert run("compare", "ref", "all/b")[0] == 0
 
 
 def test_build_and_check_ones_own_csv(run: Run, tmp_path: Path, photos: Path) -> None:
@@ -289,7 +334,7 @@ def test_an_empty_file(run: Run, photos: Path, tmp_path: Path) -> None:
 def test_a_result_from_the_future(run: Run, photos: Path, tmp_path: Path) -> None:
     run(*EVAL, "--out", "run")
     path = tmp_path / "run" / "items" / "result.json"
-    path.write_text(path.read_text().replace('"schema": 1', '"schema": 7'))
+    path.write_text(path.read_text().replace('"schema": 2', '"schema": 7'))
     refused(run("compare", "run", "run"), "schema 7", "newer equipoise")
     refused(run(*EVAL, "--out", "run"), "schema 7")
 

@@ -37,8 +37,8 @@ def test_the_whole_story_and_a_second_call_that_resumes(small: None, tmp_path: P
     assert len(results) == len(demo.MODELS) * len(demo.TESTS)
     assert len({read_json(path)["model"]["weight_sha256"] for path in results}) == len(demo.MODELS)
     rows = demo.table_rows(shown)
-    assert [row["label"] for row in rows][:2] == ["base REPLACE", "control REPLACE"]
-    assert rows[0]["n"] == 80 and rows[-1]["n"] == 40
+    assert [row.label for row in rows][:2] == ["base REPLACE", "control REPLACE"]
+    assert rows[0].numbers.n == 80 and rows[-1].numbers.n == 40
     stamps = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.is_file() and path != page}
     demo.run_demo(tmp_path)
     assert {path: path.stat().st_mtime_ns for path in stamps} == stamps

@@ -118,6 +118,8 @@ def read_json(path: str | Path) -> Any:
         raise UserError(f"{path}, line {error.lineno}, column {error.colno}: not JSON ({error.msg})") from None
     except RecursionError:
         raise UserError(f"{path}: JSON nested too deeply to be read") from None
+    except ValueError as error:  # a number of 5,000 digits
+        raise UserError(f"{path}: JSON that cannot be read ({error})") from None
 
 
 def sha256_file(path: str | Path) -> str:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -78,9 +78,11 @@ def claim_of(path: Path) -> dict[str, Any] | None:
     return {"command": found.get("command"), "run": found["run"]}
 
 
-def refuse_other(place: Path, there: Mapping[str, Any], here: Mapping[str, Any], kind: str = "folder") -> None:
-    """Raise where `place` holds a run that is not this one, and say what differs."""
-    if found := differences(there, here):
+def refuse_other(
+    place: Path, there: Mapping[str, Any], here: Mapping[str, Any], kind: str = "folder", also: Sequence[str] = ()
+) -> None:
+    """Raise where `place` holds a run that is not this one, and say what differs; `also` are reasons beside that."""
+    if found := [*also, *differences(there, here)]:
         more = [f"and {len(found) - SHOWN} more"] if len(found) > SHOWN else []
         told = "\n  ".join([*found[:SHOWN], *more])
         raise UserError(f"{place} holds another run:\n  {told}\n{_ways_out(kind)}")

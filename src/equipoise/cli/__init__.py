@@ -9,7 +9,7 @@ import logging
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 import typer.core
@@ -22,7 +22,10 @@ from equipoise.cli.perturb import perturb
 from equipoise.cli.train import app as train_commands
 from equipoise.cli.world import app as world_commands
 from equipoise.errors import UserError
-from equipoise.report.tables import FORMATS, metrics_rows, render, result_rows
+from equipoise.report import FORMATS
+
+if TYPE_CHECKING:
+    from equipoise.evaluation.record import RunRecord
 
 
 class _Stopped(Exception):
@@ -121,7 +124,8 @@ def evaluate(
 ) -> None:
     """Score and judge a model. A killed run goes on where it stopped."""
     shown = form_name(form)
-    passed = {name: str(value) for name, value in locals().items() if name != "shown"}
+    passed = {name: str(value) if isinstance(value, Path) else value for name, value in locals().items()}
+    del passed["shown"]
     names = split_names(bench)
     if not names:
         raise UserError(f"--bench {bench!r}: names no benchmark; `equipoise bench list` shows all")
@@ -130,6 +134,7 @@ def evaluate(
     from equipoise.evaluation.cache import EmbeddingCache, default_cache
     from equipoise.evaluation.run import evaluate_benchmarks
     from equipoise.models import load_model
+    from equipoise.report.tables import render, result_rows
 
     results = evaluate_benchmarks(
         load_model(model, device=device, dtype=dtype),
@@ -147,9 +152,12 @@ def evaluate(
         arguments=passed,
     )
     rows = []
-    for record in results:
+    for result in results:
+        record = result.record
+        if result.read_from is not None:
+            typer.echo(f"{record.benchmark.name}: read from {result.read_from}, not computed", err=True)
         for caveat in _caveats(record):
-            typer.echo(f"warning: {record['benchmark']['name']}: {caveat}", err=True)
+            typer.echo(f"warning: {record.benchmark.name}: {caveat}", err=True)
         if shown in {"text", "md"}:
             typer.echo(render(result_rows(record), shown, _result_caption(record)))
         else:
@@ -158,21 +166,21 @@ def evaluate(
         typer.echo(render(rows, shown))
 
 
-def _result_caption(record: dict) -> str:  # type: ignore[type-arg]
-    lines = [f"{record['model'].get('spec')}: percent [95% interval, images resampled]; a tie is never a win"]
-    for numbers in record["metrics"]["paper"].values():
+def _result_caption(record: RunRecord) -> str:
+    lines = [f"{record.model.spec}: percent [95% interval, images resampled]; a tie is never a win"]
+    for numbers in record.metrics.paper.values():
         shown = {name: value for name, value in numbers.items() if isinstance(value, float)}
         lines.append("the paper's own: " + ", ".join(_paper_number(*pair) for pair in shown.items()))
     return "\n".join(lines + _caveats(record))
 
 
-def _caveats(record: dict) -> list[str]:  # type: ignore[type-arg]
+def _caveats(record: RunRecord) -> list[str]:
     """What a reader of the numbers must know, whatever the format."""
     lines = []
-    if record["n"]["skipped"]:
-        lines.append(f"{record['n']['skipped']:,} of {record['n']['items']:,} items were NOT scored (see result.json)")
-    if record["counts"].get("texts_cut"):
-        lines.append(f"{record['counts']['texts_cut']:,} texts are longer than the model reads and were cut")
+    if record.n.skipped:
+        lines.append(f"{record.n.skipped:,} of {record.n.items:,} items were NOT scored (see result.json)")
+    if cut := record.counts.get("texts_cut"):
+        lines.append(f"{cut:,} texts are longer than the model reads and were cut")
     return lines
 
 
@@ -189,15 +197,14 @@ def metrics(
     form: FormatOption = "text",
 ) -> None:
     """Judge scores that were made elsewhere."""
-    import json
-
     from equipoise.evaluation.metrics import judge, summarise
     from equipoise.evaluation.scores import read_scores
+    from equipoise.report.tables import metrics_rows, render
 
     shown = form_name(form)
     summary = summarise(judge(read_scores(scores)), seed)
     if as_json:
-        typer.echo(json.dumps(summary, indent=2, allow_nan=False))
+        typer.echo(summary.model_dump_json(indent=2))
     else:
         typer.echo(render(metrics_rows(summary), shown))
 
@@ -209,6 +216,7 @@ def demo(
 ) -> None:
     """The whole story on the built-in world: evaluate, finetune, compare, report. No GPU, no download."""
     from equipoise.demo import run_demo, table_rows
+    from equipoise.report.tables import render
 
     page = run_demo(out, range(seeds))
     typer.echo(render(table_rows(page), "text", "percent [95% interval, images resampled]"))
@@ -246,4 +254,7 @@ def compare(
     if len(runs) < 2:
         raise UserError("compare needs two runs or more: equipoise compare BEFORE AFTER")
     found = compare_folders(runs[0], runs[1:], seed)
-    typer.echo(json.dumps(found, indent=2) if as_json else render_differences(found))
+    if as_json:
+        typer.echo(json.dumps([one.model_dump(mode="json", exclude_none=True) for one in found], indent=2))
+    else:
+        typer.echo(render_differences(found))

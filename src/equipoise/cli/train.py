@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from equipoise.train.data.batches import Part
     from equipoise.train.run.options import Evaluation
 
-WATCHED = ("original", "augmented", "brittleness")
-
 
 class _Recipes(typer.core.TyperGroup):
     """`train list` is a command. Any other word after `train` is a recipe, and goes to the one command that trains,
@@ -232,6 +230,7 @@ def _evaluation(watch: Path | None, images: Path | None, metric: str | None) -> 
         if images is not None or metric is not None:
             raise UserError(f"--watch-{'metric' if images is None else 'images'}: name the items too, with --watch F")
         return None
+    from equipoise.evaluation.record import SHARES
     from equipoise.evaluation.run import evaluate
     from equipoise.images import missing_images
     from equipoise.items import load_items
@@ -256,7 +255,7 @@ def _evaluation(watch: Path | None, images: Path | None, metric: str | None) -> 
     def judge(model: Any) -> dict[str, float]:
         # The weights change between calls and the card does not, so nothing may come from the cache.
         numbers = evaluate(model, judged, images=images).numbers
-        return {name: numbers[name] for name in WATCHED if numbers[name] is not None}
+        return {name: value for name in SHARES if (value := numbers[name]) is not None}
 
     return Evaluation(judge, best=best)
 

@@ -11,11 +11,9 @@ another order, or after a resume therefore multiplies the same shapes.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,8 +21,9 @@ from numpy.typing import NDArray
 
 from equipoise.errors import UserError
 from equipoise.evaluation.cache import EmbeddingCache, Vector, key
+from equipoise.evaluation.photos import Photos
 from equipoise.files import sha256_json
-from equipoise.images import ImageProblem, decode_image, read_image_bytes
+from equipoise.images import ImageProblem
 from equipoise.items import ImageRef, Item
 from equipoise.models.base import kind_of
 from equipoise.progress import progress
@@ -41,30 +40,40 @@ class Embedded:
     counts: dict[str, int]
 
 
-def embedding_identity(model: Any) -> str | None:
-    """What a cached embedding depends on besides its input, or None where the model does not say."""
-    card = getattr(model, "card", None)
-    if not card:
+def embedding_identity(model: Any, batch_size: int) -> str | None:
+    """What a cached embedding depends on besides its input, or None where the model gives no hash of its weights."""
+    card = getattr(model, "card", None) or {}
+    if not card.get("weight_sha256"):
         return None
-    parts = ("weight_sha256", "preprocessing", "tokenizer", "activation", "architecture", "context_length", "dtype")
+    parts = ("weight_sha256", "preprocessing", "tokenizer", "activation", "attention", "architecture", "context_length")
     return sha256_json(
         {
             "code": EMBEDDING_CODE,
             "device": str(getattr(model, "device", "")),
+            "dtype": card.get("dtype"),
+            "batch_size": batch_size if batch_matters(model) else None,
             **{part: card.get(part) for part in parts},
         }
     )
 
 
+def batch_matters(model: Any) -> bool:
+    """Whether the batch size can be seen in a number: in float32 it changes the seventh digit, in less the third."""
+    return (getattr(model, "card", None) or {}).get("dtype") != "float32"
+
+
 def embed(
-    model: Any, items: Sequence[Item], root: Path, cache: EmbeddingCache, batch_size: int, workers: int
+    model: Any, items: Sequence[Item], photos: Photos, cache: EmbeddingCache, batch_size: int, workers: int
 ) -> Embedded:
     refs = list(dict.fromkeys(item.image for item in items if item.image is not None))
     strings = list(dict.fromkeys(text for item in items for text in item.texts()))
-    identity = embedding_identity(model) or "this run"
-    bad: dict[ImageRef, str] = {}
-    image_keys = _image_keys(refs, root, identity, workers, bad)
-    image_vectors, encoded_images = _embed_images(model, image_keys, root, cache, batch_size, workers, bad)
+    identity = embedding_identity(model, batch_size) or "this run"
+    bad = {ref: photos.problems[ref.path] for ref in refs if ref.path in photos.problems}
+    # Bytes and box, so that two paths of one photo are one input.
+    image_keys = {
+        ref: key("image", identity, photos.digests[ref.path], repr(ref.box)) for ref in refs if ref not in bad
+    }
+    image_vectors, encoded_images = _embed_images(model, image_keys, photos, cache, batch_size, workers, bad)
     text_keys, cut = _text_keys(model, strings, identity)
     text_vectors, encoded_texts = _embed_texts(model, text_keys, cache, batch_size)
     widths = {len(vector) for vectors in (image_vectors, text_vectors) for vector in vectors.values()}
@@ -84,34 +93,10 @@ def embed(
     )
 
 
-def _image_keys(
-    refs: Sequence[ImageRef], root: Path, identity: str, workers: int, bad: dict[ImageRef, str]
-) -> dict[ImageRef, bytes]:
-    """The cache key of each image: its bytes and box, so that two paths of one photo are one input."""
-    paths = list(dict.fromkeys(ref.path for ref in refs))
-
-    def digest(path: str) -> bytes | str:
-        try:
-            return hashlib.sha256(read_image_bytes(root, path)).digest()
-        except ImageProblem as problem:
-            return str(problem)
-
-    with ThreadPoolExecutor(workers) as pool:
-        digests = dict(zip(paths, pool.map(digest, paths), strict=True))
-    keys: dict[ImageRef, bytes] = {}
-    for ref in refs:
-        found = digests[ref.path]
-        if isinstance(found, str):
-            bad[ref] = found
-        else:
-            keys[ref] = key("image", identity, found, repr(ref.box))
-    return keys
-
-
 def _embed_images(
     model: Any,
     keys: dict[ImageRef, bytes],
-    root: Path,
+    photos: Photos,
     cache: EmbeddingCache,
     batch_size: int,
     workers: int,
@@ -124,7 +109,7 @@ def _embed_images(
 
     def prepare(ref: ImageRef) -> Any:
         try:
-            return preprocess(decode_image(read_image_bytes(root, ref.path), ref))
+            return preprocess(photos.open(ref))
         except ImageProblem as problem:
             return problem
 

@@ -4,23 +4,39 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ParamSpec
+
+from pydantic import JsonValue
 
 from equipoise import registry, run_folder
 from equipoise.benchmarks.base import Benchmark
 from equipoise.errors import UserError
 from equipoise.evaluation.cache import EmbeddingCache, default_cache
+from equipoise.evaluation.identity import Identity, benchmark_id, model_card, settings_of
 from equipoise.evaluation.metrics import Outcomes, judge, macro, summarise
-from equipoise.evaluation.paper_metrics import PAPER_METRICS
-from equipoise.evaluation.results import environment, read_result, write_run
+from equipoise.evaluation.paper_metrics import PAPER_METRICS, require_tags
+from equipoise.evaluation.record import (
+    METRICS,
+    Arguments,
+    FullArguments,
+    ItemCounts,
+    Metrics,
+    Numbers,
+    RunRecord,
+    Seconds,
+)
+from equipoise.evaluation.results import read_result, read_run, write_run
 from equipoise.evaluation.scores import ItemScores
-from equipoise.evaluation.scoring import default_batch, score_items
-from equipoise.files import sha256_json, stays_inside
+from equipoise.evaluation.scoring import default_batch, find_cases, score_cases
+from equipoise.files import stays_inside
 from equipoise.items import Item
+from equipoise.provenance import environment
 
 _Arguments = ParamSpec("_Arguments")
 
@@ -29,24 +45,15 @@ _Arguments = ParamSpec("_Arguments")
 class Result:
     """What an evaluation found. `record` is result.json; `numbers` is what most people want of it."""
 
-    record: dict[str, Any]
+    record: RunRecord
     rows: list[ItemScores]
     outcomes: Outcomes
+    read_from: Path | None = None  # the folder of a finished run that this is, where nothing was computed
 
     @property
-    def numbers(self) -> dict[str, Any]:
+    def numbers(self) -> Numbers:
         """n, ties, Original, Augmented, Brittleness, with intervals, averaged as the benchmark's paper does."""
-        return headline(self.record)
-
-
-def headline(record: Mapping[str, Any]) -> dict[str, Any]:
-    """The numbers of a result's first line: the macro average where the benchmark has one, else the plain mean."""
-    metrics = record["metrics"]
-    return dict(metrics.get("macro") or metrics["overall"])
-
-
-def items_hash(items: Sequence[Item]) -> str:
-    return sha256_json([item.to_json() for item in items])
+        return self.record.metrics.headline
 
 
 def _alone(run: Callable[_Arguments, Result]) -> Callable[_Arguments, Result]:
@@ -75,59 +82,66 @@ def evaluate(
     workers: int = 4,
     allow_missing: bool = False,
     seed: int = 0,
-    arguments: Mapping[str, Any] | None = None,
+    limit: int | None = None,
+    arguments: Mapping[str, JsonValue] | None = None,
 ) -> Result:
     """Judge `model` on `items` whose images are below the folder `images`.
 
     `model` comes from `load_model`, or is any object with `embed_images` and `embed_texts` (lists of PIL images and
-    of strings in, one row each out), or with `score_pairs`. With `out`, the run is written there; a folder that
-    holds another run is refused before anything is computed.
+    of strings in, one row each out), or with `score_pairs`. With `out`, the run is written there. A folder that
+    holds this very run (same items, photos, model and settings) is read instead, and one that holds another is refused
+    before anything is computed. With `limit`, only the first so many items count.
     """
     started = time.monotonic()
-    in_full = {
-        "images": None if images is None else str(images),
-        "out": None if out is None else str(out),
-        "cache": None if cache is None else str(cache.path),
-        "batch_size": batch_size or default_batch(model),
-        "workers": workers,
-        "allow_missing": allow_missing,
-        "seed": seed,
-    }
+    items = items[:limit]
     batch_size = batch_size or default_batch(model)
-    identity = _identity(model, items, benchmark, name, seed, allow_missing)
-    if out is not None:
-        _claim(Path(out), identity)
-    scoring = score_items(
-        model,
-        items,
-        images=None if images is None else Path(images),
-        cache=cache,
-        batch_size=batch_size,
-        workers=workers,
-        allow_missing=allow_missing,
-        text_scores=benchmark is not None and "tot" in benchmark.metrics,
+    folder = None if out is None else Path(out)
+    require_tags(benchmark.metrics if benchmark else (), items)
+    identity = Identity(
+        benchmark_id(items, benchmark, name, limit),
+        model_card(model, probe=folder is not None),
+        settings_of(model, seed, allow_missing, batch_size),
     )
+    if folder is not None:
+        _claim(folder, identity)  # what costs nothing to know, before every photo is read
+    cases = find_cases(items, None if images is None else Path(images), workers, allow_missing)
+    identity = replace(identity, images=cases.photos.id())
+    if folder is not None and (stored := _finished(folder, identity, benchmark)) is not None:
+        return stored
+    text_scores = benchmark is not None and "tot" in benchmark.metrics
+    scoring = score_cases(model, cases, cache, batch_size, workers, text_scores)
     scored = time.monotonic()
     outcomes = judge(scoring.rows)
     metrics = _metrics(scoring.rows, outcomes, benchmark, seed)
     judged = time.monotonic()
-    record = {
-        "status": "success",
-        **identity,
-        "metrics": metrics,
-        "n": {"items": len(items), "scored": len(scoring.rows), "skipped": len(scoring.skipped)},
-        "ties": metrics["overall"]["ties"],
-        "skipped": dict(list(scoring.skipped.items())[:100]),
-        "counts": scoring.counts,
-        "arguments": {"passed": dict(arguments or {}), "in_full": in_full},
-        "environment": environment(),
-        "seconds": {"score": round(scored - started, 3), "judge": round(judged - scored, 3)},
-    }
-    result = Result(record, scoring.rows, outcomes)
-    if out is not None:
-        _refuse_other_run(Path(out), identity)  # where there are no locks, another may have finished meanwhile
-        write_run(Path(out), record, scoring.rows, outcomes, {item.id: item for item in items})
-    return result
+    record = RunRecord(
+        date=datetime.now(UTC).replace(microsecond=0),
+        benchmark=identity.benchmark,
+        images=identity.images,
+        model=identity.model,
+        settings=identity.settings,
+        metrics=metrics,
+        n=ItemCounts(items=len(items), scored=len(scoring.rows), skipped=len(scoring.skipped)),
+        skipped=dict(list(scoring.skipped.items())[:100]),
+        counts=scoring.counts,
+        arguments=Arguments(
+            passed=dict(arguments or {}),
+            in_full=FullArguments(
+                images=None if images is None else str(images),
+                out=None if out is None else str(out),
+                cache=None if cache is None or cache.path is None else str(cache.path),
+                batch_size=batch_size,
+                workers=workers,
+            ),
+        ),
+        environment=environment(),
+        seconds=Seconds(score=round(scored - started, 3), judge=round(judged - scored, 3)),
+        scores_sha256=None,
+    )
+    if folder is not None:
+        _refuse_other_run(folder, identity)  # where there are no locks, another may have finished meanwhile
+        record = write_run(folder, record, scoring.rows, outcomes, {item.id: item for item in items})
+    return Result(record, scoring.rows, outcomes)
 
 
 def evaluate_benchmarks(
@@ -140,11 +154,11 @@ def evaluate_benchmarks(
     out: Path | None = None,
     limit: int | None = None,
     **options: Any,
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[Result]:
     """Evaluate on benchmarks or items files by name, one after the other; each is on disk before the next begins.
 
     `source` holds annotation files and `data` images; where only one is named it stands for both. A benchmark that
-    is already finished in `out` for the same model and items is read, not computed.
+    is already finished in `out` is read, not computed (`Result.read_from`).
     """
     loaded = []  # every benchmark is read before the first is scored: a typing error must not cost hours
     for name in [one for wanted in names for one in registry.expand(wanted)]:
@@ -152,82 +166,70 @@ def evaluate_benchmarks(
         if folder is None and name in registry.names() and registry.get(name).drawn:
             folder = default_cache() / "world"
         items, benchmark = registry.load(name, folder, splits)
-        loaded.append((benchmark, items[:limit], data or folder))
+        require_tags(benchmark.metrics, items)
+        loaded.append((benchmark, items, data or folder))
     labels = [benchmark.name for benchmark, _, _ in loaded]
     if out is not None and len(set(labels)) < len(labels):
         raise UserError(f"two of {', '.join(labels)} would be kept in one folder of {out}; evaluate them one by one")
     if out is not None and (leaving := [label for label in labels if not stays_inside(label)]):
         raise UserError(f"the benchmark {leaving[0]!r} cannot be kept in {out}: its name would be a folder outside")
-    arguments = options.pop("arguments", None)
     for benchmark, items, images in loaded:
-        folder = None if out is None else out / benchmark.name
-        what = {
-            "benchmark": benchmark,
-            "seed": options.get("seed", 0),
-            "allow_missing": options.get("allow_missing", False),
-        }
-        record = None if folder is None else finished(folder, model, items, **what)
-        if record is None:
-            record = evaluate(
-                model, items, images=images, benchmark=benchmark, out=folder, arguments=arguments, **options
-            ).record
-        yield record
+        place = None if out is None else out / benchmark.name
+        yield evaluate(model, items, images=images, benchmark=benchmark, out=place, limit=limit, **options)
 
 
-def finished(out: str | Path, model: Any, items: Sequence[Item], **what: Any) -> dict[str, Any] | None:
-    """The record of a run in `out` that was made with the same model, items and settings, else None."""
-    folder = Path(out)
+def _claim(folder: Path, identity: Identity) -> None:
+    """Take the folder for this run; an unfinished one leaves nothing to keep, its embeddings are in the cache."""
+    _refuse_other_run(folder, identity)
+    if not (folder / "result.json").exists():
+        run_folder.take(folder, "eval", identity.to_json(), writes=("items.jsonl", "result.json"), resumes=False)
+
+
+def _refuse_other_run(folder: Path, identity: Identity) -> None:
+    if (folder / "result.json").exists():
+        identity.refuse_other(folder, read_result(folder))
+
+
+def _finished(folder: Path, identity: Identity, benchmark: Benchmark | None) -> Result | None:
+    """The run in `folder`, which is this one or refused; None where there is none, or its scores are gone.
+
+    It is judged again, so that a number that somebody wrote into result.json is never printed as measured.
+    """
+    _refuse_other_run(folder, identity)
     if not ((folder / "result.json").exists() and (folder / "items.jsonl").exists()):
         return None
-    record = read_result(folder)
-    return record if _same(record, _identity(model, items, **what)) else None
+    record, rows = read_run(folder)
+    outcomes = judge(rows)
+    metrics = _metrics(rows, outcomes, benchmark, record.settings.seed)
+    if wrong := _differing(record.metrics, metrics):
+        raise UserError(
+            f"{folder / 'result.json'}: changed after the run: items.jsonl gives other numbers for "
+            f"{', '.join(wrong[:5])}. Evaluate again into another folder (--out)."
+        )
+    return Result(record.model_copy(update={"metrics": metrics}), rows, outcomes, read_from=folder)
 
 
-def _identity(
-    model: Any,
-    items: Sequence[Item],
-    benchmark: Benchmark | None = None,
-    name: str | None = None,
-    seed: int = 0,
-    allow_missing: bool = False,
-) -> dict[str, Any]:
-    """What makes two runs the same run."""
-    card = getattr(model, "card", None) or {"spec": f"object of {type(model).__module__}.{type(model).__qualname__}"}
-    return {
-        "benchmark": {
-            "name": name or (benchmark.name if benchmark else "items"),
-            "items_sha256": items_hash(items),
-            "chance": dict(benchmark.chance) if benchmark else {},
-        },
-        "model": {**card, "device": str(getattr(model, "device", "cpu"))},
-        "seed": seed,
-        "allow_missing": allow_missing,
-    }
+def _differing(stored: Metrics, fresh: Metrics) -> list[str]:
+    """The names of the numbers that differ; intervals may, in the last digits, between versions of numpy."""
+
+    def named(metrics: Metrics) -> dict[str, Numbers]:
+        parts = {f"by.{tag}.{value}": one for tag, values in metrics.by.items() for value, one in values.items()}
+        return {"overall": metrics.overall, **parts} | ({"macro": metrics.macro} if metrics.macro else {})
+
+    there, here = named(stored), named(fresh)
+    wrong = list(here.keys() ^ there.keys())
+    for part in here.keys() & there.keys():
+        wrong += [f"{part}.{name}" for name in METRICS if not _equal(there[part][name], here[part][name])]
+        wrong += [f"{part}.n"] if there[part].n != here[part].n else []
+    return sorted(wrong)
 
 
-def _same(record: Mapping[str, Any], identity: Mapping[str, Any]) -> bool:
-    return not run_folder.differences({part: record.get(part) for part in identity}, identity)
+def _equal(first: float | None, second: float | None) -> bool:
+    return first == second or (first is not None and second is not None and math.isclose(first, second, abs_tol=1e-9))
 
 
-def _claim(out: Path, identity: Mapping[str, Any]) -> None:
-    """Take the folder for this run; an unfinished one leaves nothing to keep, its embeddings are in the cache."""
-    _refuse_other_run(out, identity)
-    if not (out / "result.json").exists():
-        run_folder.take(out, "eval", identity, writes=("items.jsonl", "result.json"), resumes=False)
-
-
-def _refuse_other_run(out: Path, identity: Mapping[str, Any]) -> None:
-    if (out / "result.json").exists():
-        record = read_result(out)
-        run_folder.refuse_other(out, {part: record.get(part) for part in identity}, identity)
-
-
-def _metrics(rows: Sequence[ItemScores], outcomes: Outcomes, benchmark: Benchmark | None, seed: int) -> dict[str, Any]:
-    metrics: dict[str, Any] = summarise(outcomes, seed)
-    metrics["macro"] = None
-    metrics["paper"] = {}
-    if benchmark is not None:
-        if benchmark.macro:
-            metrics["macro"] = macro(outcomes, benchmark.macro, benchmark.least, seed)
-        metrics["paper"] = {wanted: PAPER_METRICS[wanted](rows) for wanted in benchmark.metrics}
-    return metrics
+def _metrics(rows: Sequence[ItemScores], outcomes: Outcomes, benchmark: Benchmark | None, seed: int) -> Metrics:
+    summary = summarise(outcomes, seed)
+    average = macro(outcomes, benchmark.macro, benchmark.least, seed) if benchmark and benchmark.macro else None
+    paper = {wanted: PAPER_METRICS[wanted](rows) for wanted in (benchmark.metrics if benchmark else ())}
+    return Metrics(overall=summary.overall, by=summary.by, macro=average, paper=paper)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,8 +14,9 @@ from numpy.typing import NDArray
 from equipoise.errors import UserError
 from equipoise.evaluation.cache import EmbeddingCache
 from equipoise.evaluation.embedding import Embedded, batched, embed, embedding_identity
+from equipoise.evaluation.photos import Photos, read_photos
 from equipoise.evaluation.scores import ItemScores, TextScores, require_finite
-from equipoise.images import ImageProblem, missing_images, open_image
+from equipoise.images import ImageProblem, missing_images
 from equipoise.items import ImageRef, Item
 from equipoise.models.base import kind_of
 from equipoise.progress import progress
@@ -27,6 +29,16 @@ class Scoring:
     rows: list[ItemScores]
     skipped: dict[str, str] = field(default_factory=dict)  # item id -> why
     counts: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Cases:
+    """The items that have something to score and a photo, and what is known of the others."""
+
+    items: list[Item]
+    skipped: dict[str, str]  # item id -> why
+    photos: Photos
+    allow_missing: bool
 
 
 def score_items(
@@ -45,28 +57,42 @@ def score_items(
     `model` is anything from `load_model`, or any object with `embed_images(list of PIL images)` and
     `embed_texts(list of str)`, or with `score_pairs(images, texts)`. `images` is the folder the items' paths are in.
     """
+    cases = find_cases(items, images, workers, allow_missing)
+    return score_cases(model, cases, cache, batch_size or default_batch(model), workers, text_scores)
+
+
+def find_cases(items: Sequence[Item], images: Path | None, workers: int, allow_missing: bool) -> Cases:
+    """What there is to score: every photo is looked for, and read, before a model is asked anything."""
     if not items:
         raise UserError("no items to score")
-    batch_size = batch_size or default_batch(model)
-    if batch_size < 1 or workers < 1:
-        raise UserError(f"expected a batch size and workers above 0, found {batch_size} and {workers}")
+    if workers < 1:
+        raise UserError(f"expected workers above 0, found {workers}")
     _refuse_repeated([item.id for item in items])
     usable, skipped = _usable(items)
     root = _image_root(usable, images)
     usable, unseen = _present(usable, root, allow_missing)
-    skipped |= unseen
+    photos = read_photos(root, (item.image.path for item in usable if item.image is not None), workers)
+    return Cases(usable, skipped | unseen, photos, allow_missing)
+
+
+def score_cases(
+    model: Any, cases: Cases, cache: EmbeddingCache | None, batch_size: int, workers: int, text_scores: bool
+) -> Scoring:
+    if batch_size < 1:
+        raise UserError(f"expected a batch size above 0, found {batch_size}")
+    usable, photos = cases.items, cases.photos
     if kind_of(model) == "pairs":
-        score, bad, counts = _pair_scores(model, usable, root, batch_size)
+        score, bad, counts = _pair_scores(model, usable, photos, batch_size)
     else:
-        store = cache if cache is not None and embedding_identity(model) else EmbeddingCache(None)
-        embedded = embed(model, usable, root, store, batch_size, workers)
+        store = cache if cache is not None and embedding_identity(model, batch_size) else EmbeddingCache(None)
+        embedded = embed(model, usable, photos, store, batch_size, workers)
         score, bad, counts = _cosines(embedded), embedded.bad, embedded.counts
-    _refuse_bad(bad, root, allow_missing)
-    skipped |= {item.id: bad[item.image] for item in usable if item.image in bad}
+    _refuse_bad(bad, photos.root, cases.allow_missing)
+    skipped = cases.skipped | {item.id: bad[item.image] for item in usable if item.image in bad}
     usable = [item for item in usable if item.image not in bad]
     if not usable:
         raise UserError(
-            f"none of {len(items):,} items could be scored; the first because: {next(iter(skipped.values()))}"
+            f"none of {len(skipped):,} items could be scored; the first because: {next(iter(skipped.values()))}"
         )
     rows = score(usable, text_scores)
     require_finite(rows, "the model's scores")
@@ -88,9 +114,10 @@ def _usable(items: Sequence[Item]) -> tuple[list[Item], dict[str, str]]:
 
 
 def _refuse_repeated(ids: list[str]) -> None:
-    if len(set(ids)) < len(ids):
-        repeated = next(name for name in ids if ids.count(name) > 1)
-        raise UserError(f"{len(ids) - len(set(ids)):,} items share their id with another, for instance {repeated!r}")
+    counts = Counter(ids)
+    if len(counts) < len(ids):
+        repeated = next(name for name, count in counts.items() if count > 1)
+        raise UserError(f"{len(ids) - len(counts):,} items share their id with another, for instance {repeated!r}")
 
 
 def _image_root(items: Sequence[Item], images: Path | None) -> Path:
@@ -175,7 +202,7 @@ def _text_scores(item: Item, matrix: NDArray[np.float64]) -> TextScores:
 
 
 def _pair_scores(
-    model: Any, items: Sequence[Item], root: Path, batch_size: int
+    model: Any, items: Sequence[Item], photos: Photos, batch_size: int
 ) -> tuple[Callable[[Sequence[Item], bool], list[ItemScores]], dict[ImageRef, str], dict[str, int]]:
     """Models with a matching head see each distinct (image, text) pair once."""
     pairs: dict[ImageRef, dict[str, float]] = {}
@@ -187,7 +214,7 @@ def _pair_scores(
     with progress(total, "pairs ", "pairs") as advance:
         for ref, texts in pairs.items():
             try:
-                image = open_image(root, ref)
+                image = photos.open(ref)
             except ImageProblem as problem:
                 bad[ref] = str(problem)
                 continue

@@ -224,6 +224,7 @@ def _card(model: ClipModel, network: Any, dtype: str) -> dict[str, Any]:
             "text": _tower(text) | {"vocabulary": text.vocab_size},
         },
         "activation": {"vision": vision.hidden_act, "text": text.hidden_act},
+        "attention": network.config._attn_implementation,
         "preprocessing": model.preprocess.to_config("") | {"image_processor_type": "equipoise, Pillow"},
         "tokenizer": {
             "name": type(tokenizer).__name__,
