@@ -235,7 +235,6 @@ def _card(model: ClipModel, network: Any, dtype: str) -> dict[str, Any]:
         "embed_dim": model.family.embed_dim(network.config),
         "image_size": list(model.preprocess.image_size),
         "dtype": dtype,
-        "attention": str(network.config._attn_implementation),
         "parameters": sum(parameter.numel() for parameter in network.parameters()),
     }
 

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 from packaging.requirements import Requirement
 
-from equipoise import doctor
+from equipoise.cli import doctor
 
 
 def installed(monkeypatch: pytest.MonkeyPatch, **versions: str | None) -> None:
@@ -28,9 +28,7 @@ def test_report_on_this_machine() -> None:
 
 
 def test_nothing_heavy_is_imported_by_importing_it() -> None:
-    code = (
-        "import sys, equipoise.doctor; print([m for m in ('torch', 'transformers', 'ray', 'peft') if m in sys.modules])"
-    )
+    code = "import sys, equipoise.cli.doctor; print([m for m in ('torch', 'transformers', 'ray', 'peft') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
 
 
@@ -53,7 +51,7 @@ def test_extras(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
 
 
 def test_every_extra_is_known_with_its_packages() -> None:
-    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
     wanted = {
         extra: {Requirement(one).name for one in needed}
         for extra, needed in project["optional-dependencies"].items()
