@@ -58,7 +58,8 @@ def work(source: Path, folder: Path) -> None:
         draw(folder / "photos", sorted({item.image.path for item in items if item.image}))
     read = time.monotonic()
     cache = EmbeddingCache(folder / "cache")
-    result = evaluate(Stand(), items, images=folder / "photos", benchmark=benchmark, cache=cache, out=folder / "run")
+    out = tempfile.mkdtemp(dir=folder)  # a finished run would be read, and nothing measured
+    result = evaluate(Stand(), items, images=folder / "photos", benchmark=benchmark, cache=cache, out=out)
     ended = time.monotonic()
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(

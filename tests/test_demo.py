@@ -27,7 +27,9 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(benchmarks, "SIZE", 40)
 
 
-def test_the_whole_story_and_a_second_call_that_resumes(small: None, tmp_path: Path) -> None:
+def test_the_whole_story_and_a_second_call_that_resumes(
+    small: None, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     shown = demo.run_demo(tmp_path)
     page = tmp_path / "report.html"
     text = page.read_text()
@@ -40,6 +42,8 @@ def test_the_whole_story_and_a_second_call_that_resumes(small: None, tmp_path: P
     assert [row.label for row in rows][:2] == ["base REPLACE", "control REPLACE"]
     assert rows[0].numbers.n == 80 and rows[-1].numbers.n == 40
     stamps = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.is_file() and path != page}
+    assert "not computed" not in caplog.text
     demo.run_demo(tmp_path)
+    assert f"16 of 16 evaluations read from {tmp_path / 'runs'}, not computed" in caplog.text
     assert {path: path.stat().st_mtime_ns for path in stamps} == stamps
     assert page.read_text() == text

@@ -150,7 +150,18 @@ def test_the_probe_is_the_same_every_time() -> None:
     assert probe_digest(Mean()) == probe_digest(Mean()) != probe_digest(Mean(1.001))
 
 
-@pytest.mark.parametrize("card", [{"spec": 3}, {"extra": object()}, {"digest": 7, "spec": "x"}, "a string", [1]])
+def test_whatever_a_card_says_counts(run: Run) -> None:
+    run(Mean(digest="1", more=(1, 2)))
+    assert run(Mean(digest="1", more=[1, 2])).read_from is not None
+    for model in (Mean(digest="1", more=[1, 3]), Mean(digest="1"), Mean(digest="1", more=[1, 2], other=1)):
+        with pytest.raises(UserError, match=r"differing: model (more|other)"):
+            run(model)
+
+
+@pytest.mark.parametrize(
+    "card",
+    [{"spec": 3}, {"x": object()}, {"x": float("nan")}, {"digest": 7, "spec": "x"}, {"spec": None}, "a string", [1]],
+)
 def test_a_card_that_no_file_could_hold(card: Any, run: Run) -> None:
     model = Mean()
     model.card = card

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -95,11 +96,12 @@ def model_card(model: Any, *, probe: bool) -> ModelCard:
     problems = Problems(f"the card of the model ({nameless['spec']})")
     try:
         stated = dict(getattr(model, "card", None) or {})
-        card = ModelCard.model_validate({**nameless, **stated, "device": str(getattr(model, "device", "cpu"))})
+        whole = nameless | stated | {"device": str(getattr(model, "device", "cpu"))}
+        card = ModelCard.model_validate_json(json.dumps(whole, allow_nan=False))  # as it will be read again
     except ValidationError as error:
         explain(error, "", problems)
-    except (TypeError, ValueError):
-        problems.add("", f"expected a dict, found {type(model.card).__name__}")
+    except (TypeError, ValueError) as error:
+        problems.add("", f"not what JSON can hold ({error})")
     problems.raise_if_any('Expected plain JSON values, for instance {"spec": "mine", "weight_sha256": "..."}')
     if probe and not (card.weight_sha256 or card.digest):
         card = card.model_copy(update={"digest": probe_digest(model)})
