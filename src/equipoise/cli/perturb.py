@@ -46,9 +46,7 @@ def perturb(
     if list_recipes:
         for name, about in recipe_names().items():
             typer.echo(f"{name}\n    {about}")
-        typer.echo(
-            "py:module:name\n    A recipe of your own (equipoise.perturb.Recipe), here or installed."
-        )
+        typer.echo("py:module:name\n    A recipe of your own (equipoise.perturb.Recipe), here or installed.")
         return
     if captions is None or out is None:
         raise UserError(f"perturb needs captions and --out: equipoise perturb CAPTIONS --recipe {recipe} --out F.jsonl")
