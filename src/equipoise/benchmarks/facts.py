@@ -87,12 +87,13 @@ def _metrics(benchmark: Benchmark) -> list[str]:
 def _downloads(benchmark: Benchmark) -> list[str]:
     if not benchmark.downloads:
         return []
-    known = sum(part.size or 0 for part in benchmark.downloads)
-    unknown = sum(part.size is None for part in benchmark.downloads)
-    more = f" and {unknown} of unknown size" if unknown else ""
-    count = len(benchmark.downloads)
-    lines = [f"equipoise bench fetch {benchmark.name} --out DIR: {count} files, {in_words(known)}{more}"]
-    return lines + [f"{part.to}  {_size(part)}  {part.url}" for part in benchmark.downloads]
+    sizes = [part.size for part in benchmark.downloads if part.size is not None]
+    unknown = len(benchmark.downloads) - len(sizes)
+    total = [f"{len(sizes)} file(s), {in_words(sum(sizes))}"] if sizes else []
+    total += [f"{unknown} file(s) of unknown size"] if unknown else []
+    return [f"equipoise bench fetch {benchmark.name} --out DIR: {' and '.join(total)}"] + [
+        f"{part.to}  {_size(part)}  {part.url}" for part in benchmark.downloads
+    ]
 
 
 def _size(part: Download) -> str:

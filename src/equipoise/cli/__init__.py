@@ -47,7 +47,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Does a vision-language model know when a change of words changes the meaning?",
 )
-ModelSpec = Annotated[str, typer.Argument(help="hf:NAME-or-folder, paper:negclip@FILE, checkpoint:FILE?act=..., world")]
+ModelSpec = Annotated[
+    str, typer.Argument(help="hf:NAME-or-folder, paper:negclip@FILE, checkpoint:FILE?act=..., py:module:factory, world")
+]
 Seed = Annotated[int, typer.Option(min=0, help="of the bootstrap")]
 FormatOption = Annotated[str, typer.Option("--format", help=f"one of {', '.join(FORMATS)}")]
 app.add_typer(bench_commands, name="bench")
@@ -104,7 +106,7 @@ def root(version: Annotated[bool, typer.Option("--version", help="print the vers
 @app.command("eval")
 def evaluate(
     model: ModelSpec,
-    bench: Annotated[str, typer.Option(help="benchmarks or items files, separated by commas")],
+    bench: Annotated[str, typer.Option(help="benchmarks, items files or py:module:name, separated by commas")],
     source: Annotated[Path | None, typer.Option(help="folder of the benchmark's annotation files")] = None,
     data: Annotated[Path | None, typer.Option(help="folder of the images")] = None,
     splits: Annotated[str, typer.Option(help="only these splits, separated by commas")] = "",
