@@ -34,6 +34,8 @@ _ROWS = {  # name: module, below equipoise, and its variable; modules are import
     "winoground": ("benchmarks.winoground", "BENCHMARK"),
     "crepe": ("benchmarks.crepe", "BENCHMARK"),
     "negclip": ("benchmarks.negclip", "BENCHMARK"),
+    "ce-clip": ("benchmarks.ce_clip", "BENCHMARK"),
+    "hard-positives-ft": ("benchmarks.hard_positives_ft", "BENCHMARK"),
     "world-replace-attributes": ("world.benchmarks", "REPLACE_ATTRIBUTES"),
     "world-replace-relations": ("world.benchmarks", "REPLACE_RELATIONS"),
     "world-swap": ("world.benchmarks", "SWAP"),

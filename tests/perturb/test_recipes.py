@@ -85,6 +85,63 @@ def test_rules_load_no_torch() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+# ---------------------------------------------------------------------------- CREPE
+
+
+def edits(recipe: str, text: str, seed: int = 0) -> list[tuple[str, str | None]]:
+    found = perturb_caption(get_recipe(recipe), Caption(text), seed)
+    return [(candidate.edit.op, candidate.edit.target) for candidate in found.negatives]
+
+
+def test_crepe_replaces_swaps_and_negates() -> None:
+    """Kamath et al. take their negatives from all three."""
+    found = [op for op, _ in edits("crepe_ma_2023", "A man riding a brown horse on the beach.")]
+    assert found == ["replace", "swap", "negate"]
+
+
+def test_crepe_draws_the_type_that_it_replaces() -> None:
+    """Nearly every caption has an object; the first operation that works would hardly ever be another."""
+    text = "A small dog sitting under a wooden table"
+    drawn = [target for seed in range(60) for op, target in edits("crepe_ma_2023", text, seed) if op == "replace"]
+    counts = {target: drawn.count(target) for target in ("object", "attribute", "action", "relation")}
+    assert sum(counts.values()) == 60 and min(counts.values()) >= 6, counts
+
+
+def test_crepe_spreads_over_the_types_on_human_captions(shared_data: Path) -> None:
+    recipe, counts = get_recipe("crepe_ma_2023"), dict.fromkeys(("object", "attribute", "action", "relation"), 0)
+    for caption in captions(shared_data)[:1000]:
+        for candidate in perturb_caption(recipe, caption).negatives:
+            if candidate.edit.op == "replace":
+                counts[candidate.edit.target or ""] += 1
+    assert sum(counts.values()) > 900
+    assert counts["attribute"] > 100 and counts["action"] > 100 and counts["relation"] > 50, counts
+
+
+# ---------------------------------------------------------------------------- CE-CLIP
+
+FOUR = [("swap", "relation"), ("replace", "attribute"), ("replace", "action"), ("replace", "object")]
+
+
+def test_ce_clip_by_the_papers_rule_needs_only_the_words() -> None:
+    """Words that our lists do not know, and a pair of nouns that the checked recipe refuses to swap."""
+    text = "An adorable walrus embracing a zither and a bassoon"
+    for seed in range(5):
+        assert edits("ce_clip_zhang_2024_faithful", text, seed) == FOUR
+    assert ("swap", "relation") not in edits("ce_clip_zhang_2024", "A cat and a dog")
+    assert edits("ce_clip_zhang_2024_faithful", "A cat and a dog") == [FOUR[0], FOUR[3]]
+    assert edits("ce_clip_zhang_2024_faithful", "Dogs") == [FOUR[3]]
+
+
+def test_ce_clip_has_the_papers_coverage_on_human_captions(shared_data: Path) -> None:
+    kinds = {"attribute": "adjective", "action": "verb", "object": "noun"}
+    for caption in captions(shared_data)[:400]:
+        found = {target for _, target in edits("ce_clip_zhang_2024_faithful", caption.text)}
+        nouns = {unit.word for unit in caption.units if unit.kind == "noun"}
+        assert ("relation" in found) == (len(nouns) > 1), caption.text
+        for target, kind in kinds.items():
+            assert (target in found) == any(unit.kind == kind for unit in caption.units), (caption.text, target)
+
+
 # ---------------------------------------------------------------------------- real captions
 
 BROKEN = re.compile(

@@ -16,16 +16,21 @@ from equipoise.plugins import is_named
 def perturb(
     captions: Annotated[
         Path | None,
-        typer.Argument(help="txt, csv, tsv, json, jsonl, parquet or webdataset tar; COCO annotations; or a folder"),
+        typer.Argument(
+            help="txt, csv, tsv, json, jsonl, parquet or webdataset tar; COCO annotations; an items file, which is "
+            "added to; or a folder"
+        ),
     ] = None,
     recipe: Annotated[
-        str, typer.Option(help="a recipe; `equipoise perturb --list` shows all; py:module:name is your own")
+        str,
+        typer.Option(help="one of `perturb --list`, or several joined by commas; py:module:name is your own"),
     ] = "hard_positives_rules",
     out: Annotated[Path | None, typer.Option(help="the items file to write, .jsonl")] = None,
     workers: Annotated[int, typer.Option(min=1, help="processes")] = os.cpu_count() or 1,
     engine: Annotated[str, typer.Option(help="local, or ray (the extra: scale)")] = "local",
     seed: Annotated[int, typer.Option(min=0, help="of every draw; the same seed gives the same bytes")] = 0,
     limit: Annotated[int | None, typer.Option(min=1, help="only the first N captions, for a first look")] = None,
+    keep_all: Annotated[bool, typer.Option(help="also write the captions that no edit applies to")] = False,
     refine: Annotated[
         str, typer.Option(help="balance edits against two blind judges: words, length, frequency, lm:FOLDER")
     ] = "",
@@ -53,10 +58,11 @@ def perturb(
     from equipoise.perturb.llm.recipes import LLM_RECIPES
     from equipoise.perturb.run.engine import perturb_file, report_path
 
-    asking = recipe in LLM_RECIPES
-    if (llm or llm_model) and not asking and (recipe in recipe_names() or is_named(recipe)):
+    names = [name.strip() for name in recipe.split(",")]
+    asking = [name for name in names if name in LLM_RECIPES]
+    if (llm or llm_model) and not asking and all(name in recipe_names() or is_named(name) for name in names):
         raise UserError(f"--llm: recipe {recipe} asks no language model; {', '.join(LLM_RECIPES)} do")
-    if masked_lm is not None and asking:
+    if masked_lm is not None and len(asking) == len(names):
         raise UserError(f"--masked-lm: recipe {recipe} takes its words from --llm alone")
     setup = Setup(
         recipe,
@@ -65,6 +71,7 @@ def perturb(
         masked_lm=None if masked_lm is None else str(masked_lm),
         tagger=tagger,
         checks=tuple(name for part in checks.split(",") if (name := part.strip())),
+        keep_all=keep_all,
     )
     if asking and setup.llm is not None:
         typer.echo(f"asking {llm_model} at {llm} for every caption that is not in the cache", err=True)
@@ -108,10 +115,13 @@ def describe(report: dict[str, Any]) -> str:
     lines = [
         f"{report['recipe']}: {report['items']:,} items from {captions:,} captions "
         f"({report['seconds']:,.1f} s, {rate:,.0f} captions/s)",
-        *_table("texts", report["edits"]),
+        *report["notes"],
+        *_table("texts (share of the captions)", report["edits"], captions),
+        *_table("items with (share of the items)", report["having"], report["items"]),
     ]
     if report["nothing"]:
-        lines.append(f"\n{report['nothing']:,} captions gave nothing: no edit of this recipe applies")
+        kept = " (all kept: --keep-all)" if report["setup"].get("keep_all") else ""
+        lines.append(f"\n{report['nothing']:,} captions gave nothing: no edit of this recipe applies{kept}")
     lines += _table("captions left out", report["refused"])
     lines += [f"    {where}: {reason}" for where, reason in report["refused_at"][:5]]
     lines += _table("candidates dropped", report["dropped"])
@@ -124,8 +134,9 @@ def describe(report: dict[str, Any]) -> str:
     return "\n".join([*lines, *_separability(report["separability"])])
 
 
-def _table(title: str, rows: dict[str, int]) -> list[str]:
-    return [f"\n{title}", *(f"  {count:>9,}  {name}" for name, count in rows.items())] if rows else []
+def _table(title: str, rows: dict[str, int], whole: int = 0) -> list[str]:
+    share = {name: f" {100 * count / whole:5.1f} %" if whole else "" for name, count in rows.items()}
+    return [f"\n{title}", *(f"  {count:>9,}{share[name]}  {name}" for name, count in rows.items())] if rows else []
 
 
 def _separability(found: dict[str, Any]) -> list[str]:

@@ -298,3 +298,37 @@ def test_the_run_is_described(run, tmp_path):
     described = read_json(tmp_path / "out" / "run.json")["run"]
     assert described["recipe"] == "test" and described["items"]["count"] == 24 and described["crop"] == [0.9, 1.0]
     assert described["needs"]["negatives"] == [{"name": "any", "kinds": [[None, None]]}]
+
+
+def test_a_recipe_that_needs_both_refuses_items_with_one_of_the_two(run, tiny_items, capsys):
+    """Two files of which one has the positives and the other the negatives: no sample has both."""
+    both = replace(RECIPE, needs=Needs(positive=Slot(), negatives=(Slot(),)))
+    items = [item for item in tiny_items() if item.positives and item.negatives][:14]
+    halves = [
+        item.model_copy(update={"positives": ()} if number % 2 else {"negatives": ()})
+        for number, item in enumerate(items)
+    ]
+    with pytest.raises(UserError, match=f"none of {len(items)} items has a positive and a negative"):
+        run(both, items=halves)
+    run(both, items=[items[0], *halves[1:]], show=True)
+    told = capsys.readouterr().err
+    half = len(items) // 2
+    assert f"{len(items):,} samples; with a positive {half}" in told and "both 1 (" in told
+    assert f"warning: {len(items) - 1:,} samples lack a positive or a negative" in told
+
+
+def test_a_type_of_negative_that_no_item_has_is_told(run, tiny_items, capsys):
+    slots = (Slot("replace", (("replace", None),)), Slot("swap", (("swap", None),)))
+    one = replace(RECIPE, needs=Needs(negatives=slots))
+    items = [
+        item.model_copy(
+            update={"negatives": tuple(text for text in item.negatives if text.edit and text.edit.op == "replace")}
+        )
+        for item in tiny_items()
+    ]
+    assert any(item.negatives for item in items)
+    run(one, items=items, show=True)
+    told = capsys.readouterr().err
+    assert "warning: no sample has a negative of type swap" in told and "swap 0" in told
+    run(out="plain", show=True)
+    assert "samples; with" not in capsys.readouterr().err, "a recipe that needs no texts has nothing to tell"

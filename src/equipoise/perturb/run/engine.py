@@ -24,6 +24,7 @@ from equipoise.perturb.bias.judges import check_judge, judge_identity, judge_nam
 from equipoise.perturb.bias.refine import KINDS, Judges, refine_file
 from equipoise.perturb.bias.separability import separability
 from equipoise.perturb.reading.captions import caption_files, read_captions
+from equipoise.perturb.run.joining import having
 from equipoise.perturb.run.parts import Parts, code_hash
 from equipoise.perturb.run.setup import Setup
 from equipoise.perturb.run.shards import SHARD, Shard, run_shard, shards_of, summed
@@ -56,10 +57,15 @@ def perturb_file(
 
         import_ray()
     _check_out(out, captions)
-    setup.recipe()  # a recipe or judge that cannot be made is known before the long reading
+    setup.recipes()  # a recipe or judge that cannot be made is known before the long reading
     for judge in refine or ():
         check_judge(judge)
-    total = sum(group.captions for group in read_captions(captions, limit))  # and a broken file before the long work
+    total, given = 0, False
+    for group in read_captions(captions, limit):  # and a broken file before the long work
+        total += group.captions
+        given = given or any(record.item is not None for record in group.records)
+    if refine is not None and given:
+        raise UserError(f"--refine: would drop texts that the items of {captions} have already; refine captions alone")
     identity = {
         "schema": 1,
         "equipoise": __version__,
@@ -118,7 +124,7 @@ def _run(
 ) -> dict[int, dict[str, Any]]:
     """Every shard that is not there yet; returns the counts of all."""
     found: dict[int, dict[str, Any]] = {}
-    with progress(total, f"perturbing ({setup.name})", "captions") as advance:
+    with progress(total, f"perturbing ({setup.joined_name})", "captions") as advance:
         waiting = _unfinished(shards_of(read_captions(captions, limit), shard), parts, found, advance)
         if engine == "ray":
             from equipoise.perturb.run.ray_engine import run_ray
@@ -258,7 +264,8 @@ def _finish(
     if not counts["items"]:
         parts.remove()
         raise UserError(
-            f"none of the {counts['captions']:,} captions gave an item with recipe {setup.name}; nothing was written"
+            f"none of the {counts['captions']:,} captions gave an item with recipe {setup.joined_name}; "
+            "nothing was written"
             + _reasons(". Captions left out", counts["refused"])
             + _reasons(". Candidates dropped", counts["dropped"])
         )
@@ -267,11 +274,13 @@ def _finish(
         sample = list(sample_items(joined, counts["items"], _TAUGHT))
         first, second = refine
         judges: Judges = {kind: (judge_named(first, sample, kind), judge_named(second, sample, kind)) for kind in KINDS}
-        refined, counts["edits"] = refine_file(joined, judges, setup.seed)
+        refined, counts["edits"] = refine_file(joined, judges, setup.seed, keep_all=setup.keep_all)
         counts["items"] = refined["items_after"]
+        counts["having"] = having(sample_items(joined, counts["items"], counts["items"]))
     return joined, {
         **identity,
-        "recipe": setup.name,
+        "recipe": setup.joined_name,
+        "notes": setup.notes(),
         **counts,
         "refined": refined,
         "separability": separability(list(sample_items(joined, counts["items"], _SAMPLE))),

@@ -70,7 +70,9 @@ def train(
     """
     where = distributed.local_device(torch.device(pick_device(hardware.device)))
     parts = _parts(items, images)
-    check_items(recipe, parts, model)
+    told = check_items(recipe, parts, model)
+    if show and os.environ.get("RANK", "0") == "0":
+        print(*told, sep="\n", end="\n" if told else "", file=sys.stderr)
     with distributed.started(where), _alone(out), _determinism():
         return _Run(recipe, parts, model, Path(out), where, hardware, saving, show).go(evaluation)
 
