@@ -16,8 +16,9 @@ from equipoise.evaluation.metrics import Outcomes, judge, macro, summarise
 from equipoise.evaluation.paper_metrics import PAPER_METRICS
 from equipoise.evaluation.results import environment, read_result, write_run
 from equipoise.evaluation.scores import ItemScores
-from equipoise.evaluation.scoring import default_batch, score_items
+from equipoise.evaluation.scoring import default_batch, default_workers, score_items
 from equipoise.files import make_folder, sha256_json
+from equipoise.image_sources import ImageSource
 from equipoise.items import Item
 
 
@@ -49,18 +50,18 @@ def evaluate(
     model: Any,
     items: Sequence[Item],
     *,
-    images: str | Path | None = None,
+    images: str | Path | ImageSource | None = None,
     benchmark: Benchmark | None = None,
     name: str | None = None,
     out: str | Path | None = None,
     cache: EmbeddingCache | None = None,
     batch_size: int | None = None,
-    workers: int = 4,
+    workers: int | None = None,
     allow_missing: bool = False,
     seed: int = 0,
     arguments: Mapping[str, Any] | None = None,
 ) -> Result:
-    """Judge `model` on `items` whose images are below the folder `images`.
+    """Judge `model` on `items` whose images lie in `images`: a folder, tar shards or Parquet files.
 
     `model` comes from `load_model`, or is any object with `embed_images` and `embed_texts` (lists of PIL images and
     of strings in, one row each out), or with `score_pairs`. With `out`, the run is written there; a folder that
@@ -72,7 +73,7 @@ def evaluate(
         "out": None if out is None else str(out),
         "cache": None if cache is None else str(cache.path),
         "batch_size": batch_size or default_batch(model),
-        "workers": workers,
+        "workers": workers or default_workers(),
         "allow_missing": allow_missing,
         "seed": seed,
     }
@@ -84,7 +85,7 @@ def evaluate(
     scoring = score_items(
         model,
         items,
-        images=None if images is None else Path(images),
+        images=images,
         cache=cache,
         batch_size=batch_size,
         workers=workers,
@@ -105,7 +106,11 @@ def evaluate(
         "counts": scoring.counts,
         "arguments": {"passed": dict(arguments or {}), "in_full": in_full},
         "environment": environment(),
-        "seconds": {"score": round(scored - started, 3), "judge": round(judged - scored, 3)},
+        "seconds": {
+            "score": round(scored - started, 3),
+            "judge": round(judged - scored, 3),
+            **{part: round(seconds, 3) for part, seconds in scoring.seconds.items()},
+        },
     }
     result = Result(record, scoring.rows, outcomes)
     if out is not None:

@@ -12,10 +12,10 @@ from safetensors.torch import load_file
 
 from equipoise.errors import UserError
 from equipoise.files import read_json
+from equipoise.image_sources import FolderImages
 from equipoise.items import Item
 from equipoise.models.hf import load_folder
 from equipoise.train.data.batches import Part
-from equipoise.train.data.sources import FolderImages
 from equipoise.train.features import LossParts
 from equipoise.train.losses import Cmr, Sum, clip_loss, itc_hn
 from equipoise.train.recipe import Lora, Needs, Recipe, Slot

@@ -15,8 +15,8 @@ import torch
 import torch.distributed as dist
 from safetensors.torch import load_file
 
+from equipoise.image_sources import FolderImages
 from equipoise.train.data.batches import Part, TextChunks, TrainingData
-from equipoise.train.data.sources import FolderImages
 from equipoise.train.losses import Cmr, FscLocal, Sum, clip_loss, itc_hn
 from equipoise.train.recipe import Needs, Recipe, Slot
 from equipoise.train.run.loop import train
