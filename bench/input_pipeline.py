@@ -22,11 +22,11 @@ from pathlib import Path
 
 from PIL import Image
 
+from equipoise.image_sources import TarImages
 from equipoise.images import decode_image
 from equipoise.items import ImageRef
 from equipoise.models.preprocess import clip_preprocess
 from equipoise.train.data.batches import random_crop
-from equipoise.train.data.sources import TarImages
 
 
 def rate(work: Callable[[str], object], names: list[str], seconds: float) -> float:

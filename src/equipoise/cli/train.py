@@ -193,9 +193,9 @@ def _settings(options: list[str]) -> dict[str, str]:
 
 
 def _parts(items: list[Path], images: list[str], weights: list[float] | None) -> list[Part]:
+    from equipoise.image_sources import open_source
     from equipoise.items import load_items
     from equipoise.train.data.batches import Part
-    from equipoise.train.data.sources import open_source
 
     if len(images) not in (1, len(items)):
         raise UserError(f"{len(items)} --items and {len(images)} --images: give one --images, or one for each --items")

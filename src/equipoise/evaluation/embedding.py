@@ -2,42 +2,55 @@
 
 Every distinct image (with its box) and every distinct token sequence is embedded once, however many items ask for
 it; REPLACE has 6.8 times fewer images and 2.2 times fewer texts than its published code encodes. What was embedded
-is on disk at once, so a killed run goes on where it stopped.
+is on disk within a second, so a killed run goes on where it stopped.
 
 An input's embedding must not depend on its neighbours: texts are padded by their own length, never by the
 longest of a batch, and every batch has the same number of rows (the last one is filled up). A run over a subset, in
 another order, or after a resume therefore multiplies the same shapes.
+
+Photos are decoded beside the model's work: it reads texts while the first photos are decoded, and each batch is
+begun before the one before it is waited for.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.errors import UserError
-from equipoise.evaluation.cache import EmbeddingCache, Vector, key
-from equipoise.evaluation.photos import Photos
+from equipoise.evaluation.cache import EmbeddingCache, Keeper, Vector, key
+from equipoise.evaluation.decoding import Decoder
+from equipoise.evaluation.decoding_workers import Found
 from equipoise.files import sha256_json
-from equipoise.images import ImageProblem
+from equipoise.image_sources import ImageSource, in_order
 from equipoise.items import ImageRef, Item
 from equipoise.models.base import kind_of
 from equipoise.progress import progress
 
 EMBEDDING_CODE = 1  # raised when preprocessing, cleaning or pooling changes: older embeddings then answer no more
 LENGTH_STEP = 8  # texts are padded to a multiple of this: few shapes, little padding
+TEXTS_PER_IMAGE = 4  # a GPU takes so many more texts in a batch: they are small
+
+Begun = Callable[[], Any]  # waits for what a model was asked
 
 
 @dataclass
 class Embedded:
-    image: dict[ImageRef, Vector]
-    text: dict[str, Vector]
+    """Rows of `images` and `texts` are unit vectors; `image` and `text` say which."""
+
+    images: Vector
+    texts: Vector
+    image: dict[ImageRef, int]
+    text: dict[str, int]
     bad: dict[ImageRef, str]
+    digests: dict[str, bytes]  # path -> SHA-256 of the photo
     counts: dict[str, int]
+    seconds: dict[str, float] = field(default_factory=dict)
 
 
 def embedding_identity(model: Any, batch_size: int) -> str | None:
@@ -63,150 +76,265 @@ def batch_matters(model: Any) -> bool:
 
 
 def embed(
-    model: Any, items: Sequence[Item], photos: Photos, cache: EmbeddingCache, batch_size: int, workers: int
+    model: Any, items: Sequence[Item], source: ImageSource, cache: EmbeddingCache, batch_size: int, workers: int
 ) -> Embedded:
-    refs = list(dict.fromkeys(item.image for item in items if item.image is not None))
-    strings = list(dict.fromkeys(text for item in items for text in item.texts()))
     identity = embedding_identity(model, batch_size) or "this run"
-    bad = {ref: photos.problems[ref.path] for ref in refs if ref.path in photos.problems}
-    # Bytes and box, so that two paths of one photo are one input.
-    image_keys = {
-        ref: key("image", identity, photos.digests[ref.path], repr(ref.box)) for ref in refs if ref not in bad
-    }
-    image_vectors, encoded_images = _embed_images(model, image_keys, photos, cache, batch_size, workers, bad)
-    text_keys, cut = _text_keys(model, strings, identity)
-    text_vectors, encoded_texts = _embed_texts(model, text_keys, cache, batch_size)
-    widths = {len(vector) for vectors in (image_vectors, text_vectors) for vector in vectors.values()}
+    with Keeper(cache) as keeper, _Images(model, items, source, cache, identity, batch_size, workers) as images:
+        texts = _Texts(model, items, cache, identity, batch_size)
+        texts.embed(keeper)
+        images.embed(keeper)
+    both = [*images.vectors.values(), *texts.vectors.values()]
+    widths = {len(vector) for vector in both}
     if len(widths) > 1:
         raise UserError(f"the model's embeddings have different widths ({sorted(widths)}), so they have no cosine")
+    image_rows, text_rows = ({name: row for row, name in enumerate(part.vectors)} for part in (images, texts))
     return Embedded(
-        image={ref: image_vectors[name] for ref, name in image_keys.items() if ref not in bad},
-        text={string: text_vectors[name] for string, (name, _) in text_keys.items()},
-        bad=bad,
+        images=_stacked(images.vectors),
+        texts=_stacked(texts.vectors),
+        image={ref: image_rows[name] for ref, name in images.keys.items() if ref not in images.bad},
+        text={string: text_rows[name] for string, name in texts.keys.items()},
+        bad=images.bad,
+        digests=images.digests,
         counts={
-            "images": len(set(image_keys.values())),
-            "images_encoded": encoded_images,
-            "texts": len({name for name, _ in text_keys.values()}),
-            "texts_encoded": encoded_texts,
-            "texts_cut": cut,
+            "images": len(set(images.keys.values())),
+            "images_encoded": images.encoded,
+            "texts": len(set(texts.keys.values())),
+            "texts_encoded": texts.encoded,
+            "texts_cut": texts.cut,
         },
+        seconds={**texts.seconds, **images.seconds},
     )
 
 
-def _embed_images(
-    model: Any,
-    keys: dict[ImageRef, bytes],
-    photos: Photos,
-    cache: EmbeddingCache,
-    batch_size: int,
-    workers: int,
-    bad: dict[ImageRef, str],
-) -> tuple[dict[bytes, Vector], int]:
-    vectors = cache.get(list(dict.fromkeys(keys.values())))
-    todo = {name: ref for ref, name in keys.items() if name not in vectors}
-    # A model with embed_images alone wants pictures, whatever else it is able to do.
-    preprocess: Callable[[Any], Any] = model.preprocess if _by_tokens(model) else lambda image: image
-
-    def prepare(ref: ImageRef) -> Any:
-        try:
-            return preprocess(photos.open(ref))
-        except ImageProblem as problem:
-            return problem
-
-    reasons: dict[bytes, str] = {}
-    with ThreadPoolExecutor(workers) as pool, progress(len(todo), "images", "images") as advance:
-        for batch, prepared in _ahead(pool, prepare, list(batched(list(todo.items()), batch_size))):
-            good = [(name, image) for name, image in prepared if not isinstance(image, ImageProblem)]
-            reasons |= {name: str(image) for name, image in prepared if isinstance(image, ImageProblem)}
-            if good:
-                fresh = _image_batch(model, [image for _, image in good], batch_size)
-                stored = dict(zip([name for name, _ in good], fresh, strict=True))
-                cache.put(stored)
-                vectors |= stored
-            advance(len(batch))
-    bad |= {ref: reasons[name] for ref, name in keys.items() if name in reasons}
-    return vectors, len(todo) - len(reasons)
+def _stacked(vectors: dict[bytes, Vector]) -> Vector:
+    return np.stack(list(vectors.values())) if vectors else np.zeros((0, 0), np.float32)
 
 
-def _ahead(
-    pool: ThreadPoolExecutor, prepare: Callable[[ImageRef], Any], batches: list[list[tuple[bytes, ImageRef]]]
-) -> Iterator[tuple[list[tuple[bytes, ImageRef]], list[tuple[bytes, Any]]]]:
-    """Each batch with its decoded images; the next one is decoded while the model works on this one."""
-    pending = [[pool.submit(prepare, ref) for _, ref in batch] for batch in batches[:1]]
-    for index, batch in enumerate(batches):
-        if index + 1 < len(batches):
-            pending.append([pool.submit(prepare, ref) for _, ref in batches[index + 1]])
-        yield batch, [(name, image.result()) for (name, _), image in zip(batch, pending.pop(0), strict=True)]
+# ---------------------------------------------------------------------------- images
 
 
-def _image_batch(model: Any, prepared: list[Any], batch_size: int) -> Vector:
-    if not _by_tokens(model):
-        return _unit(model.embed_images(prepared), len(prepared), "embed_images")
-    filled = prepared + [prepared[0]] * (batch_size - len(prepared))
-    return _unit(model.encode_images(np.stack(filled))[: len(prepared)], len(prepared), "encode_images")
+class _Images:
+    """The images of some items; decoding begins when the context is entered."""
+
+    def __init__(
+        self,
+        model: Any,
+        items: Sequence[Item],
+        source: ImageSource,
+        cache: EmbeddingCache,
+        identity: str,
+        batch_size: int,
+        workers: int,
+    ) -> None:
+        self.model, self.cache, self.identity, self.batch_size = model, cache, identity, batch_size
+        self.keys: dict[ImageRef, bytes] = {}
+        self.bad: dict[ImageRef, str] = {}
+        self.digests: dict[str, bytes] = {}
+        self.vectors: dict[bytes, Vector] = {}
+        self.encoded = 0
+        self.seconds: dict[str, float] = {}
+        self._refs: dict[str, list[ImageRef]] = {}
+        for ref in dict.fromkeys(item.image for item in items if item.image is not None):
+            self._refs.setdefault(ref.path, []).append(ref)
+        self._sought: set[bytes] = set()
+        self.decoder = Decoder(
+            source,
+            in_order(source, self._refs),
+            self._choose,
+            self._make(),
+            batch_size,
+            workers,
+            many=workers > 2 or str(getattr(model, "device", "")).startswith("cuda"),
+        )
+
+    def _make(self) -> Any:
+        """What is kept of a picture. A model with embed_images alone wants pictures, whatever else it is able to do."""
+        return self.model.preprocess if _by_tokens(self.model) else lambda image: image
+
+    def __enter__(self) -> _Images:
+        self.decoder.__enter__()
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.decoder.__exit__(*raised)
+
+    def _choose(self, paths: Sequence[str], found: Sequence[Found]) -> list[ImageRef]:
+        """Which images of photos just read are new. The key is the photo's bytes and the box, so that two paths of
+        one photo are one input."""
+        named: dict[bytes, ImageRef] = {}
+        for path, digest in zip(paths, found, strict=True):
+            if isinstance(digest, str):
+                self.bad |= dict.fromkeys(self._refs[path], digest)
+                continue
+            self.digests[path] = digest
+            for ref in self._refs[path]:
+                self.keys[ref] = key("image", self.identity, digest, repr(ref.box))
+                named.setdefault(self.keys[ref], ref)
+        new = {name: ref for name, ref in named.items() if name not in self._sought}
+        self._sought |= new.keys()
+        there = self.cache.get(list(new))
+        self.vectors |= there
+        return [ref for name, ref in new.items() if name not in there]
+
+    def embed(self, keeper: Keeper) -> None:
+        started, waited = time.monotonic(), 0.0
+        reasons: dict[bytes, str] = {}
+        total, done = sum(len(refs) for refs in self._refs.values()), 0
+        batches = self.decoder.batches()
+        with progress(total, "images", "images") as advance, _Behind(self._finish, keeper) as behind:
+            while True:
+                asked = time.monotonic()
+                pixels, content = next(batches, (None, []))
+                waited += time.monotonic() - asked
+                if not content:
+                    break
+                names = [self.keys[ref] for ref, _ in content]
+                reasons |= {name: why for name, (_, why) in zip(names, content, strict=True) if why is not None}
+                rows = [row for row, name in enumerate(names) if name not in reasons]
+                if rows:
+                    behind.add([names[row] for row in rows], self._begin(pixels, rows))
+                advance(len(content))
+                done += len(content)
+            advance(total - done)  # what the cache had
+        self.bad |= {ref: reasons[name] for ref, name in self.keys.items() if name in reasons}
+        self.seconds = {"images": time.monotonic() - started, "images_waited": waited}
+
+    def _begin(self, pixels: Any, rows: list[int]) -> Begun:
+        """Ask the model for some rows of a batch, filled up to `batch_size`."""
+        model = self.model
+        if not _by_tokens(model):
+            return _done(model.embed_images([pixels[row] for row in rows]))
+        rows += rows[:1] * (self.batch_size - len(rows))
+        if not isinstance(pixels, np.ndarray):
+            return _done(model.encode_images(np.stack([pixels[row] for row in rows])))
+        whole = rows == list(range(len(pixels)))
+        begun: Begun = model.begin_images(pixels if whole else pixels[rows])
+        return begun
+
+    def _finish(self, names: list[bytes], begun: Begun, keeper: Keeper) -> None:
+        encodes = _by_tokens(self.model)
+        rows, method = (self.batch_size, "encode_images") if encodes else (len(names), "embed_images")
+        fresh = dict(zip(names, _unit(begun(), rows, method), strict=False))  # the last batch was filled up
+        keeper.add(fresh)
+        self.vectors |= fresh
+        self.encoded += len(fresh)
 
 
-def _text_keys(model: Any, strings: Sequence[str], identity: str) -> tuple[dict[str, tuple[bytes, Any]], int]:
-    """text -> (cache key, what to encode); and how many texts are longer than the model reads."""
-    if not _by_tokens(model):
-        return {string: (key("text", identity, string), string) for string in strings}, 0
-    keys: dict[str, tuple[bytes, Any]] = {}
-    cut = 0
-    for string, ids in zip(strings, model.tokenize(strings), strict=True):
-        if len(ids) > model.context_length:
-            cut += 1
-            ids = model.truncate(ids)
-        keys[string] = (key("text", identity, np.asarray(ids, dtype=np.int64).tobytes()), tuple(ids))
-    return keys, cut
+# ---------------------------------------------------------------------------- texts
 
 
-def _embed_texts(
-    model: Any, keys: dict[str, tuple[bytes, Any]], cache: EmbeddingCache, batch_size: int
-) -> tuple[dict[bytes, Vector], int]:
-    contents = dict(keys.values())
-    vectors = cache.get(list(contents))
-    todo = [(name, content) for name, content in contents.items() if name not in vectors]
-    with progress(len(todo), "texts ", "texts") as advance:
-        for length, batch in _text_batches(model, todo, batch_size):
-            chosen = [content for _, content in batch]
-            if length is None:
-                fresh = _unit(model.embed_texts(chosen), len(chosen), "embed_texts")
-            else:
-                filled = chosen + [chosen[0]] * (batch_size - len(chosen))
-                fresh = _unit(model.encode_texts(filled, pad_to=length)[: len(chosen)], len(chosen), "encode_texts")
-            stored = dict(zip([name for name, _ in batch], fresh, strict=True))
-            cache.put(stored)
-            vectors |= stored
-            advance(len(batch))
-    return vectors, len(todo)
+class _Texts:
+    """The texts of some items; those that the model's tokenizer cannot tell apart are one."""
+
+    def __init__(
+        self, model: Any, items: Sequence[Item], cache: EmbeddingCache, identity: str, batch_size: int
+    ) -> None:
+        started = time.monotonic()
+        self.model, self.cut, self.encoded = model, 0, 0
+        on_gpu = str(getattr(model, "device", "")).startswith("cuda")
+        self.rows = batch_size * TEXTS_PER_IMAGE if on_gpu else batch_size
+        strings = list(dict.fromkeys(text for item in items for text in item.texts()))
+        self.keys: dict[str, bytes] = {}
+        self.contents: dict[bytes, Any] = {}  # key -> what to encode
+        if _by_tokens(model):
+            self._tokenize(strings, identity)
+        else:
+            self.keys = {string: key("text", identity, string) for string in strings}
+            self.contents = {name: string for string, name in self.keys.items()}
+        self.vectors = cache.get(list(self.contents))
+        self.seconds = {"tokenize": time.monotonic() - started}
+
+    def _tokenize(self, strings: Sequence[str], identity: str) -> None:
+        names: dict[tuple[int, ...], bytes] = {}
+        for string, ids in zip(strings, self.model.tokenize(strings), strict=True):
+            if len(ids) > self.model.context_length:
+                self.cut += 1
+                ids = self.model.truncate(ids)
+            content = tuple(ids)
+            if content not in names:
+                names[content] = key("text", identity, np.asarray(content, dtype=np.int64).tobytes())
+            self.keys[string] = names[content]
+        self.contents = {name: content for content, name in names.items()}
+
+    def embed(self, keeper: Keeper) -> None:
+        started = time.monotonic()
+        todo = [(name, content) for name, content in self.contents.items() if name not in self.vectors]
+        with progress(len(todo), "texts ", "texts") as advance, _Behind(self._finish, keeper) as behind:
+            for length, batch in self._batches(todo):
+                behind.add([name for name, _ in batch], self._begin([content for _, content in batch], length))
+                advance(len(batch))
+        self.encoded = len(todo)
+        self.seconds["texts"] = time.monotonic() - started
+
+    def _begin(self, contents: list[Any], length: int | None) -> Begun:
+        """Ask the model for a batch; where it is given tokens, filled up to `rows`."""
+        if length is None:
+            return _done(self.model.embed_texts(contents))
+        filled = contents + contents[:1] * (self.rows - len(contents))
+        if not hasattr(self.model, "begin_texts"):
+            return _done(self.model.encode_texts(filled, pad_to=length))
+        begun: Begun = self.model.begin_texts(filled, pad_to=length)
+        return begun
+
+    def _finish(self, names: list[bytes], begun: Begun, keeper: Keeper) -> None:
+        encodes = _by_tokens(self.model)
+        rows, method = (self.rows, "encode_texts") if encodes else (len(names), "embed_texts")
+        fresh = dict(zip(names, _unit(begun(), rows, method), strict=False))  # the last batch was filled up
+        keeper.add(fresh)
+        self.vectors |= fresh
+
+    def _batches(self, todo: list[tuple[bytes, Any]]) -> Iterator[tuple[int | None, list[tuple[bytes, Any]]]]:
+        """(padded length, batch). Where the tower is causal nothing after a text's end can reach its embedding, so it
+        is padded only to the next multiple of LENGTH_STEP; elsewhere to the length the model was trained with."""
+        model = self.model
+        if not _by_tokens(model):
+            for batch in batched(todo, self.rows):
+                yield None, batch
+            return
+        by_length: dict[int, list[tuple[bytes, Any]]] = {}
+        for name, ids in todo:
+            needed = -(-len(ids) // LENGTH_STEP) * LENGTH_STEP if model.causal_text else model.context_length
+            by_length.setdefault(min(needed, model.context_length), []).append((name, ids))
+        for length in sorted(by_length):
+            for batch in batched(by_length[length], self.rows):
+                yield length, batch
 
 
-def _text_batches(
-    model: Any, todo: list[tuple[bytes, Any]], batch_size: int
-) -> Iterator[tuple[int | None, list[tuple[bytes, Any]]]]:
-    """(padded length, batch). Where the tower is causal nothing after a text's end can reach its embedding, so it is
-    padded only to the next multiple of LENGTH_STEP; elsewhere to the length the model was trained with."""
-    if not _by_tokens(model):
-        for batch in batched(todo, batch_size):
-            yield None, batch
-        return
-    by_length: dict[int, list[tuple[bytes, Any]]] = {}
-    for name, ids in todo:
-        needed = -(-len(ids) // LENGTH_STEP) * LENGTH_STEP if model.causal_text else model.context_length
-        by_length.setdefault(min(needed, model.context_length), []).append((name, ids))
-    for length in sorted(by_length):
-        for batch in batched(by_length[length], batch_size):
-            yield length, batch
+# ---------------------------------------------------------------------------- both
 
 
 def _by_tokens(model: Any) -> bool:
-    """Whether the model hands out its pieces (`models.base.TokenEmbedder`)."""
     return kind_of(model) == "tokens"
 
 
 def batched(values: list[Any], size: int) -> Iterator[list[Any]]:
     for start in range(0, len(values), size):
         yield values[start : start + size]
+
+
+def _done(value: Any) -> Begun:
+    return lambda: value
+
+
+class _Behind:
+    """Finishes a batch when the next one is begun, so that a GPU always has one to work on; the last one at the end,
+    also where that is an error or Ctrl-C: what was computed is kept."""
+
+    def __init__(self, finish: Callable[[list[bytes], Begun, Keeper], None], keeper: Keeper) -> None:
+        self._finish, self._keeper = finish, keeper
+        self._begun: tuple[list[bytes], Begun] | None = None
+
+    def add(self, names: list[bytes], begun: Begun) -> None:
+        before, self._begun = self._begun, (names, begun)
+        if before is not None:
+            self._finish(*before, self._keeper)
+
+    def __enter__(self) -> _Behind:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._begun is not None:
+            self._finish(*self._begun, self._keeper)
 
 
 def _unit(vectors: Any, expected: int, method: str) -> Vector:

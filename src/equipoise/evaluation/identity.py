@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -72,6 +72,12 @@ def benchmark_id(
         citation=benchmark.citation if benchmark else None,
         notes=benchmark.notes if benchmark else None,
     )
+
+
+def images_id(digests: Mapping[str, bytes]) -> ImagesId:
+    """One digest of all photos: it changes when one is replaced, is renamed, appears or disappears."""
+    pairs = sorted([path, digest.hex()] for path, digest in digests.items())
+    return ImagesId(sha256=sha256_json(pairs), count=len(pairs))
 
 
 def items_hash(items: Sequence[Item]) -> str:

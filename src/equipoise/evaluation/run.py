@@ -18,7 +18,7 @@ from equipoise import registry, run_folder
 from equipoise.benchmarks.base import Benchmark
 from equipoise.errors import UserError
 from equipoise.evaluation.cache import EmbeddingCache, default_cache
-from equipoise.evaluation.identity import Identity, benchmark_id, model_card, settings_of
+from equipoise.evaluation.identity import Identity, benchmark_id, images_id, model_card, settings_of
 from equipoise.evaluation.metrics import Outcomes, judge, macro, summarise
 from equipoise.evaluation.paper_metrics import PAPER_METRICS, require_tags
 from equipoise.evaluation.record import (
@@ -33,8 +33,9 @@ from equipoise.evaluation.record import (
 )
 from equipoise.evaluation.results import read_result, read_run, write_run
 from equipoise.evaluation.scores import ItemScores
-from equipoise.evaluation.scoring import default_batch, find_cases, score_cases
+from equipoise.evaluation.scoring import default_batch, default_workers, photo_digests, score_items
 from equipoise.files import stays_inside
+from equipoise.image_sources import ImageSource
 from equipoise.items import Item
 from equipoise.provenance import environment
 
@@ -73,19 +74,19 @@ def evaluate(
     model: Any,
     items: Sequence[Item],
     *,
-    images: str | Path | None = None,
+    images: str | Path | ImageSource | None = None,
     benchmark: Benchmark | None = None,
     name: str | None = None,
     out: str | Path | None = None,
     cache: EmbeddingCache | None = None,
     batch_size: int | None = None,
-    workers: int = 4,
+    workers: int | None = None,
     allow_missing: bool = False,
     seed: int = 0,
     limit: int | None = None,
     arguments: Mapping[str, JsonValue] | None = None,
 ) -> Result:
-    """Judge `model` on `items` whose images are below the folder `images`.
+    """Judge `model` on `items` whose images lie in `images`: a folder, tar shards or Parquet files.
 
     `model` comes from `load_model`, or is any object with `embed_images` and `embed_texts` (lists of PIL images and
     of strings in, one row each out), or with `score_pairs`. With `out`, the run is written there. A folder that
@@ -94,7 +95,7 @@ def evaluate(
     """
     started = time.monotonic()
     items = items[:limit]
-    batch_size = batch_size or default_batch(model)
+    batch_size, workers = batch_size or default_batch(model), workers or default_workers()
     folder = None if out is None else Path(out)
     require_tags(benchmark.metrics if benchmark else (), items)
     identity = Identity(
@@ -104,12 +105,20 @@ def evaluate(
     )
     if folder is not None:
         _claim(folder, identity)  # what costs nothing to know, before every photo is read
-    cases = find_cases(items, None if images is None else Path(images), workers, allow_missing)
-    identity = replace(identity, images=cases.photos.id())
-    if folder is not None and (stored := _finished(folder, identity, benchmark)) is not None:
-        return stored
-    text_scores = benchmark is not None and "tot" in benchmark.metrics
-    scoring = score_cases(model, cases, cache, batch_size, workers, text_scores)
+    if folder is not None and _is_finished(folder):  # only then are the photos read for their hashes alone
+        photos = photo_digests(items, images, workers, allow_missing)
+        return _finished(folder, replace(identity, images=images_id(photos)), benchmark)
+    scoring = score_items(
+        model,
+        items,
+        images=images,
+        cache=cache,
+        batch_size=batch_size,
+        workers=workers,
+        allow_missing=allow_missing,
+        text_scores=benchmark is not None and "tot" in benchmark.metrics,
+    )
+    identity = replace(identity, images=images_id(scoring.digests))
     scored = time.monotonic()
     outcomes = judge(scoring.rows)
     metrics = _metrics(scoring.rows, outcomes, benchmark, seed)
@@ -135,7 +144,11 @@ def evaluate(
             ),
         ),
         environment=environment(),
-        seconds=Seconds(score=round(scored - started, 3), judge=round(judged - scored, 3)),
+        seconds=Seconds(
+            score=round(scored - started, 3),
+            judge=round(judged - scored, 3),
+            parts={part: round(seconds, 3) for part, seconds in scoring.seconds.items()},
+        ),
         scores_sha256=None,
     )
     if folder is not None:
@@ -190,14 +203,16 @@ def _refuse_other_run(folder: Path, identity: Identity) -> None:
         identity.refuse_other(folder, read_result(folder))
 
 
-def _finished(folder: Path, identity: Identity, benchmark: Benchmark | None) -> Result | None:
-    """The run in `folder`, which is this one or refused; None where there is none, or its scores are gone.
+def _is_finished(folder: Path) -> bool:
+    return (folder / "result.json").exists() and (folder / "items.jsonl").exists()
+
+
+def _finished(folder: Path, identity: Identity, benchmark: Benchmark | None) -> Result:
+    """The run in `folder`, which is this one or refused.
 
     It is judged again, so that a number that somebody wrote into result.json is never printed as measured.
     """
     _refuse_other_run(folder, identity)
-    if not ((folder / "result.json").exists() and (folder / "items.jsonl").exists()):
-        return None
     record, rows = read_run(folder)
     outcomes = judge(rows)
     metrics = _metrics(rows, outcomes, benchmark, record.settings.seed)

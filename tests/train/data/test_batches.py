@@ -11,10 +11,10 @@ import torch
 from PIL import Image
 
 from equipoise.errors import UserError
+from equipoise.image_sources import FolderImages
 from equipoise.items import Edit, ImageRef, Item, texts
 from equipoise.train.data.batches import MISSING, Batch, Part, TextChunks, TrainingData
 from equipoise.train.data.draws import Draw
-from equipoise.train.data.sources import FolderImages
 from equipoise.train.data.texts import PackedTexts
 from equipoise.train.recipe import Needs, Recipe, Slot
 from equipoise.train.step.towers import Towers

@@ -13,10 +13,10 @@ from torch import Tensor
 
 from equipoise.errors import UserError
 from equipoise.files import read_json
+from equipoise.image_sources import FolderImages
 from equipoise.items import Item
 from equipoise.models.hf import load_folder
 from equipoise.train.data.batches import Part
-from equipoise.train.data.sources import FolderImages
 from equipoise.train.features import Features
 from equipoise.train.losses.clip import clip_loss
 from equipoise.train.losses.cmr import Cmr

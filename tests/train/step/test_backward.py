@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
+from equipoise.image_sources import FolderImages
 from equipoise.train.data.batches import Part, TextChunks, TrainingData
-from equipoise.train.data.sources import FolderImages
 from equipoise.train.losses.clip import clip_loss
 from equipoise.train.losses.cmr import Cmr
 from equipoise.train.losses.dac import dac_mil

@@ -20,13 +20,13 @@ from PIL import Image
 from torch import Tensor
 
 from equipoise.errors import UserError
+from equipoise.image_sources import ImageSource
 from equipoise.images import ImageProblem, decode_image
 from equipoise.items import ImageRef, Item
 from equipoise.models.clip import ClipModel
 from equipoise.models.preprocess import Preprocess
 from equipoise.train.data.draws import Draw
 from equipoise.train.data.order import batches, epoch_order
-from equipoise.train.data.sources import ImageSource
 from equipoise.train.data.texts import PackedTexts, pack, row_length
 from equipoise.train.recipe import Recipe
 

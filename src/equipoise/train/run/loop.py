@@ -23,10 +23,10 @@ import torch
 from equipoise import run_folder
 from equipoise.errors import UserError
 from equipoise.files import atomic_write
+from equipoise.image_sources import ImageSource, open_source
 from equipoise.items import Item
 from equipoise.models.clip import ClipModel, pick_device
 from equipoise.train.data.batches import Batch, Part, TextChunks, TrainingData
-from equipoise.train.data.sources import ImageSource, open_source
 from equipoise.train.features import LossParts
 from equipoise.train.recipe import Recipe
 from equipoise.train.run.card import model_card
