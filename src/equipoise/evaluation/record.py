@@ -181,9 +181,7 @@ class Arguments(_Part):
 class Seconds(_Part):
     score: float
     judge: float
-    parts: dict[str, float] = Field(
-        default_factory=dict
-    )  # of scoring: tokenize, texts, images, ...
+    parts: dict[str, float] = Field(default_factory=dict)  # of scoring: tokenize, texts, images, ...
 
 
 class RunRecord(_Part):
