@@ -147,9 +147,6 @@ class _Run:
         self.show = show and self.main
         self.identity = run_identity(recipe, parts, model, crop)
         self.checkpoints = Checkpoints(out, keep)
-        if self.main:
-            self.checkpoints.claim(self.identity)
-        distributed.barrier()
         self.model = copy.copy(model)
         self.network = self.model.network = copy.deepcopy(model.network).to(device, torch.float32)
         self.model.device, self.model.dtype = device, torch.float32
@@ -198,6 +195,9 @@ class _Run:
     def go(
         self, evaluate: Evaluate | None, evaluate_every: int | None, best: str | None, checkpoint_every: int | None
     ) -> Path:
+        if self.main:  # not before everything was found to fit: what fails must not keep the folder
+            self.checkpoints.claim(self.identity)
+        distributed.barrier()
         if self.checkpoints.model.is_dir():
             return self.checkpoints.model
         self._resume()
