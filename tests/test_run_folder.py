@@ -29,7 +29,7 @@ from equipoise.run_folder import CLAIM, SHOWN, claim_of, differences, locked, re
         ({"flag": True}, {"flag": 1}, ["flag: there yes, here 1"]),
         ({"limit": None}, {"limit": 5}, ["limit: there nothing, here 5"]),
         ({"name": ""}, {"name": "b"}, ['name: there "", here b']),
-        ({"model": {"device": "cpu", "n": 1}}, {"model": {"device": "cuda", "n": 1}}, ["model device: there cpu, here cuda"]),
+        ({"model": {"at": "cpu", "n": 1}}, {"model": {"at": "cuda", "n": 1}}, ["model at: there cpu, here cuda"]),
         ({"model": "x"}, {"model": {"n": 1}}, ['model: there x, here {"n": 1}']),
         ({"allow_missing": False}, {"allow_missing": True}, ["allow missing: there no, here yes"]),
         ({"sha256": "ab" * 32}, {"sha256": "cd" * 32}, ["sha256: there ababababab…, here cdcdcdcdcd…"]),
@@ -127,7 +127,7 @@ def test_one_at_a_time(tmp_path: Path) -> None:
     with locked(folder):
         with pytest.raises(UserError, match="run: another run is writing it now"), locked(folder):
             pass
-        with pytest.raises(UserError, match="out.jsonl: another run"), locked(folder, name="out.jsonl"):
+        with pytest.raises(UserError, match=r"out\.jsonl: another run"), locked(folder, name="out.jsonl"):
             pass
         with locked(tmp_path / "other"):
             pass
