@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import pickle
 import struct
 import sys
@@ -370,11 +371,31 @@ def test_a_tokenizer_that_does_not_fit(run: Run, photos: Path, tmp_path: Path) -
 def test_a_full_disk(run: Run, photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if not Path("/dev/full").exists():
         pytest.skip("needs /dev/full")
-    import os
-
     monkeypatch.setattr("tempfile.mkstemp", lambda **_: (os.open("/dev/full", os.O_WRONLY), str(tmp_path / "part")))
     refused(run(*EVAL, "--out", "run"), "No space left on device", "nothing was changed")
     assert not (tmp_path / "run" / "items" / "result.json").exists()
+
+
+def test_bench_build_overwrites_no_other_file(run: Run, photos: Path, tmp_path: Path) -> None:
+    build = ("bench", "build", "items.jsonl", "--out")
+    for name in ("thesis.jsonl", "thesis.parquet"):
+        (tmp_path / name).write_text("mine\n")
+        refused(run(*build, name), f"{name}: it is already there", "Choose another --out, or delete this file")
+        assert (tmp_path / name).read_text() == "mine\n"
+    for name in ("new.jsonl", "new.parquet"):
+        assert "wrote 12 items" in run(*build, name)[1]
+        assert "already holds these 12 items" in run(*build, name)[1]
+    (tmp_path / "short.csv").write_text("id,caption,negative\n1,a cat,a dog\n")
+    refused(run("bench", "build", "short.csv", "--out", "new.jsonl"), "nothing is overwritten")
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    refused(run(*build, "pipe.jsonl"), "a pipe, not a plain file")
+
+
+def test_two_evaluations_at_once(run: Run, photos: Path, tmp_path: Path) -> None:
+    from equipoise.run_folder import locked
+
+    with locked(tmp_path / "run" / "items"):
+        refused(run(*EVAL, "--out", "run", "--seed", "3"), "another run is writing it now")
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from equipoise import demo
+from equipoise.errors import UserError
 from equipoise.files import read_json
+from equipoise.run_folder import locked
 
 
 @pytest.fixture
@@ -47,3 +49,12 @@ def test_the_whole_story_and_a_second_call_that_resumes(
     assert f"16 of 16 evaluations read from {tmp_path / 'runs'}, not computed" in caplog.text
     assert {path: path.stat().st_mtime_ns for path in stamps} == stamps
     assert page.read_text() == text
+
+
+def test_the_demo_takes_only_a_folder_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "report.html").write_text("mine")
+    with pytest.raises(UserError, match=r"no run of equipoise demo: report\.html would be overwritten"):
+        demo.run_demo(tmp_path)
+    assert (tmp_path / "report.html").read_text() == "mine"
+    with locked(tmp_path / "out"), pytest.raises(UserError, match="another run is writing it now"):
+        demo.run_demo(tmp_path / "out")

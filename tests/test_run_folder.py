@@ -29,7 +29,7 @@ from equipoise.run_folder import CLAIM, SHOWN, claim_of, differences, locked, re
         ({"flag": True}, {"flag": 1}, ["flag: there yes, here 1"]),
         ({"limit": None}, {"limit": 5}, ["limit: there nothing, here 5"]),
         ({"name": ""}, {"name": "b"}, ['name: there "", here b']),
-        ({"model": {"device": "cpu"}}, {"model": {"device": "cuda"}}, ["model device: there cpu, here cuda"]),
+        ({"model": {"at": "cpu", "n": 1}}, {"model": {"at": "cuda", "n": 1}}, ["model at: there cpu, here cuda"]),
         ({"model": "x"}, {"model": {"n": 1}}, ['model: there x, here {"n": 1}']),
         ({"allow_missing": False}, {"allow_missing": True}, ["allow missing: there no, here yes"]),
         ({"sha256": "ab" * 32}, {"sha256": "cd" * 32}, ["sha256: there ababababab…, here cdcdcdcdcd…"]),

@@ -271,3 +271,15 @@ def test_nothing_is_written_when_the_source_is_broken(tmp_path: Path) -> None:
     with pytest.raises(UserError):
         replace.write_published(source, tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_published_files_replace_only_themselves(tmp_path: Path) -> None:
+    source, out = checklist(tmp_path / "in"), tmp_path / "out"
+    *_, last = replace.write_published(source, out)
+    assert replace.write_published(source, out)[-1] == last
+    last.write_text("mine")
+    others = [path for path in out.rglob("*.json") if path != last]
+    stamps = [path.stat().st_mtime_ns for path in others]
+    with pytest.raises(UserError, match="nothing is overwritten"):
+        replace.write_published(source, out)
+    assert last.read_text() == "mine" and [path.stat().st_mtime_ns for path in others] == stamps

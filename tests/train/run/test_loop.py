@@ -101,6 +101,30 @@ def test_another_run_in_the_folder_is_refused(run):
         run(replace(RECIPE, seed=7), steps=1)
 
 
+def test_a_run_that_could_not_begin_does_not_keep_the_folder(run):
+    with pytest.raises(UserError, match="make no batch of 600"):
+        run(steps=1, batch=600)
+    assert run(steps=1, batch=6).is_dir()
+
+
+def test_two_at_once_in_one_folder(run, tmp_path):
+    from equipoise.run_folder import locked
+
+    with locked(tmp_path / "out"), pytest.raises(UserError, match="out: another run is writing it now"):
+        run(steps=1)
+    assert not list((tmp_path / "out").iterdir())
+    refused = []
+
+    def evaluate(model) -> dict[str, float]:
+        with pytest.raises(UserError, match="another run is writing it now"):
+            run(steps=1)
+        refused.append(model)
+        return {"score": 1.0}
+
+    run(steps=1, evaluate=evaluate)
+    assert refused
+
+
 def test_several_sources_are_mixed(run, tiny_items, tmp_path):
     items = tiny_items()
     parts = [

@@ -86,3 +86,23 @@ def test_the_same_call_twice_gives_the_same_bytes(tiny_model, tiny_items, tmp_pa
     assert {"config.json", "model.safetensors", "tokenizer.json", "preprocessor_config.json", "README.md"} <= files
     for name in files:
         assert (tmp_path / "a" / "model" / name).read_bytes() == (tmp_path / "b" / "model" / name).read_bytes(), name
+
+
+@pytest.mark.parametrize("file", ["training_state.pt", "model.safetensors"])
+def test_a_damaged_checkpoint_goes_back_to_the_one_before_it(
+    tiny_model, tiny_items, tmp_path, monkeypatch, capsys, file
+):
+    items = tiny_items(12)
+
+    def run(out: str) -> Path:
+        options = {"checkpoint_every": 2, "steps": 6, "show": False}
+        return train(RECIPE, items, tiny_model(), tmp_path / out, images=tmp_path / "images", **options)
+
+    whole = run("whole")
+    _killed(lambda: run("cut"), 5, monkeypatch)
+    newest = tmp_path / "cut" / "checkpoints" / "step-00000004" / file
+    newest.write_bytes(newest.read_bytes()[:-200])
+    cut = run("cut")
+    assert "step-00000004: cannot be read" in capsys.readouterr().err
+    assert (cut / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
+    assert [record["step"] for record in read_log(tmp_path / "cut")] == [1, 2, 3, 4, 5, 6]

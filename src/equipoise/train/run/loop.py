@@ -140,9 +140,6 @@ class _Run:
         self.recipe = recipe = replace(recipe, warmup_steps=warmup_used(recipe, self.steps))
         self.identity = run_identity(recipe, parts, model)
         self.checkpoints = Checkpoints(out, saving.keep)
-        if self.main:
-            self.checkpoints.claim(self.identity)
-        distributed.barrier()
         self.model = copy.copy(model)
         self.network = self.model.network = copy.deepcopy(model.network).to(device, torch.float32)
         self.model.device, self.model.dtype = device, torch.float32
@@ -176,6 +173,9 @@ class _Run:
     # ------------------------------------------------------------------ the loop
 
     def go(self, evaluation: Evaluation | None) -> Path:
+        if self.main:  # not before everything was found to fit: what fails must not keep the folder
+            self.checkpoints.claim(self.identity)
+        distributed.barrier()
         if self.checkpoints.model.is_dir():
             return self.checkpoints.model
         self._resume()
