@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import io
 import os
 import stat
@@ -25,9 +24,7 @@ MAX_PIXELS = 100_000_000  # a 20,000 x 20,000 header costs 1.2 GB before a singl
 MAX_BYTES = 200 * 2**20  # of one encoded image; a link to an endless file must not fill the memory
 
 # Pillow tells kinds by their first bytes, whatever a file is called, and starts Ghostscript for EPS: only these.
-FORMATS = ["JPEG", "PNG", "WEBP", "BMP", "GIF", "TIFF", "PPM", "MPO"]
-if importlib.util.find_spec("PIL.AvifImagePlugin"):
-    FORMATS.append("AVIF")
+FORMATS = ["JPEG", "PNG", "BMP", "GIF", "PPM", "TIFF", "WEBP", "AVIF"]  # the last two may be absent from Pillow
 
 T = TypeVar("T")
 
@@ -157,7 +154,7 @@ def _problems_of(ref: ImageRef) -> Iterator[None]:
     """What Pillow raises, as an ImageProblem."""
     try:
         yield
-    except UnidentifiedImageError:
+    except (UnidentifiedImageError, KeyError):  # KeyError: a kind that this Pillow does not know at all
         kinds = ", ".join(FORMATS)
         raise ImageProblem(f"{ref.path}: not an image of a kind that is read here ({kinds})") from None
     except Image.DecompressionBombError as error:

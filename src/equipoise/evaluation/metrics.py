@@ -84,6 +84,8 @@ def judge(scores: Sequence[ItemScores]) -> Outcomes:
 
 
 def _mean(values: Sequence[float]) -> float:
+    if len(values) == 1:
+        return values[0]
     return math.fsum(value / _SCALE for value in values) / len(values) * _SCALE if values else math.nan
 
 
