@@ -24,7 +24,7 @@ def contact_sheet(n: int, seed: int, path: str | Path, split: str = "validation"
     path = Path(path)
     if plain_target(path).exists() and not _is_sheet(path):
         run_folder.refuse_file(path, "already there, and no contact sheet of `equipoise world show`")
-    items = list(world_items(split, n, seed, () if split == "finetune" else (*TESTS, *UNSEEN)))
+    items = list(world_items(split, n, seed, () if split.startswith("finetune") else (*TESTS, *UNSEEN)))
     rows = -(-len(items) // COLUMNS)
     sheet = Image.new("RGB", (min(n, COLUMNS) * WIDTH, rows * HEIGHT), "white")
     for number, item in enumerate(items):
