@@ -474,18 +474,18 @@ def test_train_refuses_before_it_begins(
 
 
 def test_train_watches_augmented_accuracy_and_takes_ones_own_recipe(run: Run, photos: Path, tmp_path: Path) -> None:
-    (tmp_path / "mine2.py").write_text(
+    (tmp_path / "my_recipes.py").write_text(
         "from equipoise.train.recipes import get_recipe\n"
         "def few(*, steps: int = 3): return get_recipe('control', quick=True, max_steps=steps, batch_size=6)\n"
     )
     watch = ("--watch", "items.jsonl", "--watch-images", "photos", "--openclip", "open.safetensors")
     sizes = ("--crop", "0.5,1", "--device", "cpu")
-    code, out, err = run("train", *TRAIN_ON, "py:mine2:few", "--set", "steps=2", *sizes, *watch)
-    sys.modules.pop("mine2", None)
+    code, out, err = run("train", *TRAIN_ON, "py:my_recipes:few", "--set", "steps=2", *sizes, *watch)
+    sys.modules.pop("my_recipes", None)
     assert code == 0 and "the model is run/model" in out, err
     assert "the warm-up is cut from 20 to 1 steps" in err
     described = json.loads((tmp_path / "run" / "run.json").read_text())["run"]
-    assert described["recipe"] == "py:mine2:few" and described["options"] == {"steps": 2}
+    assert described["recipe"] == "py:my_recipes:few" and described["options"] == {"steps": 2}
     assert described["crop"] == [0.5, 1.0] and described["warmup_steps"] == 1 and len(described["source"]) == 64
     assert (tmp_path / "run" / "best").exists() and (tmp_path / "open.safetensors").exists()
     card = (tmp_path / "run" / "model" / "README.md").read_text()

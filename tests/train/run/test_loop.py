@@ -194,7 +194,7 @@ def test_the_learning_rate_warms_up_and_ends_near_zero():
 def test_the_warm_up_is_recorded_as_used_and_a_cut_is_said(run, tmp_path, capsys, asked, used):
     run(replace(RECIPE, warmup_steps=asked), steps=20, show=True)
     assert read_json(tmp_path / "out" / "run.json")["run"]["warmup_steps"] == used
-    said = f"the warm-up is cut from {asked:,} to {used:,} steps, a tenth of this run's 20"
+    said = f"the warm-up is cut from {asked:,} to {used:,} steps, because this run has only 20"
     assert (said in capsys.readouterr().err) == (asked > used)
 
 

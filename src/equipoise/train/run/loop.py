@@ -182,7 +182,7 @@ class _Run:
         if self.recipe.warmup_steps < self.warmup_asked:
             self._say(
                 f"warning: the warm-up is cut from {self.warmup_asked:,} to {self.recipe.warmup_steps:,} steps, "
-                f"a tenth of this run's {self.steps:,}"
+                f"because this run has only {self.steps:,}"
             )
         epoch_steps = self.data.first_steps[1]
         save_every = self.saving.every or min(epoch_steps, 1000)
