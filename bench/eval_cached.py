@@ -50,7 +50,7 @@ def draw(root: Path, paths: Sequence[str]) -> None:
 def work(source: Path, folder: Path) -> None:
     started = time.monotonic()
     from equipoise import registry
-    from equipoise.evaluation.cache import EmbeddingCache
+    from equipoise.evaluation.embedding.cache import EmbeddingCache
     from equipoise.evaluation.run import evaluate
 
     items, benchmark = registry.load("replace", source, ())

@@ -123,7 +123,7 @@ def test_sizes() -> None:
         "equipoise.registry",
         "equipoise.evaluation.run",
         "equipoise.evaluation.metrics",
-        "equipoise.evaluation.decoding_workers",
+        "equipoise.evaluation.embedding.workers",
         "equipoise.perturb",
         "equipoise.perturb.run.engine",
         "equipoise.report.page",

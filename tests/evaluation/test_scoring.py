@@ -12,9 +12,9 @@ import pytest
 from PIL import Image
 
 from equipoise.errors import UserError
-from equipoise.evaluation.cache import EmbeddingCache
+from equipoise.evaluation.embedding.cache import EmbeddingCache
 from equipoise.evaluation.scoring import _refuse_repeated, score_items
-from equipoise.images import ImageProblem, open_image
+from equipoise.images.opening import ImageProblem, open_image
 from equipoise.items import ImageRef, Item, texts
 
 

@@ -133,7 +133,7 @@ def evaluate(
         raise UserError(f"--bench {bench!r}: names no benchmark; `equipoise bench list` shows all")
     if no_cache and cache is not None:
         raise UserError("--cache and --no-cache exclude each other; give one of them")
-    from equipoise.evaluation.cache import EmbeddingCache, default_cache
+    from equipoise.evaluation.embedding.cache import EmbeddingCache, default_cache
     from equipoise.evaluation.run import evaluate_benchmarks
     from equipoise.models import load_model
     from equipoise.report.tables import render, result_rows

@@ -90,7 +90,7 @@ def perturb(
 
 
 def _llm(url: str, model: str, key: str, concurrency: int, cache: Path | None, seed: int) -> Any:
-    from equipoise.evaluation.cache import default_cache
+    from equipoise.evaluation.embedding.cache import default_cache
     from equipoise.perturb.llm.client import LlmSettings
 
     folder = str(cache or default_cache())

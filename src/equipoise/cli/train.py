@@ -193,7 +193,7 @@ def _settings(options: list[str]) -> dict[str, str]:
 
 
 def _parts(items: list[Path], images: list[str], weights: list[float] | None) -> list[Part]:
-    from equipoise.image_sources import open_source
+    from equipoise.images.sources import open_source
     from equipoise.items import load_items
     from equipoise.train.data.batches import Part
 
@@ -232,7 +232,7 @@ def _evaluation(watch: Path | None, images: Path | None, metric: str | None) -> 
         return None
     from equipoise.evaluation.record import SHARES
     from equipoise.evaluation.run import evaluate
-    from equipoise.images import missing_images
+    from equipoise.images.opening import missing_images
     from equipoise.items import load_items
     from equipoise.train.run.options import Evaluation
 

@@ -16,7 +16,7 @@ from pydantic import JsonValue, ValidationError
 from equipoise import run_folder
 from equipoise.benchmarks.base import Benchmark
 from equipoise.errors import Problems
-from equipoise.evaluation.embedding import EMBEDDING_CODE, batch_matters
+from equipoise.evaluation.embedding.embed import EMBEDDING_CODE, batch_matters
 from equipoise.evaluation.record import BenchmarkId, ImagesId, ModelCard, RunRecord, Settings
 from equipoise.files import sha256_json
 from equipoise.items import Item

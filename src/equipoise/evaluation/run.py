@@ -17,7 +17,7 @@ from pydantic import JsonValue
 from equipoise import registry, run_folder
 from equipoise.benchmarks.base import Benchmark
 from equipoise.errors import UserError
-from equipoise.evaluation.cache import EmbeddingCache, default_cache
+from equipoise.evaluation.embedding.cache import EmbeddingCache, default_cache
 from equipoise.evaluation.identity import Identity, benchmark_id, images_id, model_card, settings_of
 from equipoise.evaluation.metrics import Outcomes, judge, macro, summarise
 from equipoise.evaluation.paper_metrics import PAPER_METRICS, require_tags
@@ -35,7 +35,7 @@ from equipoise.evaluation.results import read_result, read_run, write_run
 from equipoise.evaluation.scores import ItemScores
 from equipoise.evaluation.scoring import default_batch, default_workers, photo_digests, score_items
 from equipoise.files import stays_inside
-from equipoise.image_sources import ImageSource
+from equipoise.images.sources import ImageSource
 from equipoise.items import Item
 from equipoise.provenance import environment
 

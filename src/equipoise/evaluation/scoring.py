@@ -21,11 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.errors import UserError
-from equipoise.evaluation.cache import EmbeddingCache, Vector
-from equipoise.evaluation.embedding import Embedded, batched, embed, embedding_identity
+from equipoise.evaluation.embedding.cache import EmbeddingCache, Vector
+from equipoise.evaluation.embedding.embed import Embedded, batched, embed, embedding_identity
 from equipoise.evaluation.scores import ItemScores, TextScores, require_finite
-from equipoise.image_sources import ImageSource, absent, open_source
-from equipoise.images import ImageProblem, decode_image
+from equipoise.images.opening import ImageProblem, decode_image
+from equipoise.images.sources import ImageSource, absent, open_source
 from equipoise.items import ImageRef, Item
 from equipoise.models.base import kind_of
 from equipoise.progress import progress

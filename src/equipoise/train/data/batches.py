@@ -20,8 +20,8 @@ from PIL import Image
 from torch import Tensor
 
 from equipoise.errors import UserError
-from equipoise.image_sources import ImageSource
-from equipoise.images import ImageProblem, decode_image
+from equipoise.images.opening import ImageProblem, decode_image
+from equipoise.images.sources import ImageSource
 from equipoise.items import ImageRef, Item
 from equipoise.models.clip import ClipModel
 from equipoise.models.preprocess import Preprocess

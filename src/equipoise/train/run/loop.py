@@ -23,7 +23,7 @@ import torch
 from equipoise import run_folder
 from equipoise.errors import UserError
 from equipoise.files import atomic_write
-from equipoise.image_sources import ImageSource, open_source
+from equipoise.images.sources import ImageSource, open_source
 from equipoise.items import Item
 from equipoise.models.clip import ClipModel, pick_device
 from equipoise.train.data.batches import Batch, Part, TextChunks, TrainingData

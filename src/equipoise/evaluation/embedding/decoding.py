@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.errors import UserError
-from equipoise.evaluation.decoding_workers import Found, Make, Processes, Threads
-from equipoise.image_sources import FolderImages, ImageSource, ParquetImages, TarImages
+from equipoise.evaluation.embedding.workers import Found, Make, Processes, Threads
+from equipoise.images.sources import FolderImages, ImageSource, ParquetImages, TarImages
 from equipoise.items import Box, ImageRef
 from equipoise.models.preprocess import Preprocess
 

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from equipoise import images
-from equipoise.images import ImageProblem, PixelBudget, decode_image, open_image, read_image_bytes, use_image
+from equipoise.images import opening as images
+from equipoise.images.opening import ImageProblem, PixelBudget, decode_image, open_image, read_image_bytes, use_image
 from equipoise.items import ImageRef
 
 REF = ImageRef(path="photo.jpg")

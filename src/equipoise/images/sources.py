@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from equipoise import tars
 from equipoise.errors import UserError
-from equipoise.images import MAX_BYTES, ImageProblem, image_path, read_image_bytes
+from equipoise.images.opening import MAX_BYTES, ImageProblem, image_path, read_image_bytes
 
 
 class ImageSource(Protocol):

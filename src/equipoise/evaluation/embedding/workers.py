@@ -25,9 +25,9 @@ from typing import Any
 
 import numpy as np
 
-from equipoise import images
-from equipoise.image_sources import ImageSource
-from equipoise.images import ImageProblem, PixelBudget, use_image
+from equipoise.images import opening as images
+from equipoise.images.opening import ImageProblem, PixelBudget, use_image
+from equipoise.images.sources import ImageSource
 from equipoise.items import ImageRef
 from equipoise.models.preprocess import Preprocess
 

@@ -17,10 +17,11 @@ import pytest
 from PIL import Image
 
 from equipoise.errors import UserError
-from equipoise.evaluation import decoding, decoding_workers
-from equipoise.evaluation.decoding import Decoder
+from equipoise.evaluation.embedding import decoding
+from equipoise.evaluation.embedding import workers as decoding_workers
+from equipoise.evaluation.embedding.decoding import Decoder
 from equipoise.evaluation.scoring import score_items
-from equipoise.image_sources import FolderImages
+from equipoise.images.sources import FolderImages
 from equipoise.items import ImageRef, Item, texts
 from equipoise.models.preprocess import Preprocess, clip_preprocess
 
@@ -143,8 +144,8 @@ def test_a_bug_in_a_worker_is_told(photos: Path) -> None:
 SCRIPT = """
 import sys, time
 from pathlib import Path
-from equipoise.evaluation import decoding
-from equipoise.image_sources import FolderImages
+from equipoise.evaluation.embedding import decoding
+from equipoise.images.sources import FolderImages
 from equipoise.items import ImageRef
 from equipoise.models.preprocess import clip_preprocess
 

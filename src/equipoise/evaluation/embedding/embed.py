@@ -23,11 +23,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.errors import UserError
-from equipoise.evaluation.cache import EmbeddingCache, Keeper, Vector, key
-from equipoise.evaluation.decoding import Decoder
-from equipoise.evaluation.decoding_workers import Found
+from equipoise.evaluation.embedding.cache import EmbeddingCache, Keeper, Vector, key
+from equipoise.evaluation.embedding.decoding import Decoder
+from equipoise.evaluation.embedding.workers import Found
 from equipoise.files import sha256_json
-from equipoise.image_sources import ImageSource, in_order
+from equipoise.images.sources import ImageSource, in_order
 from equipoise.items import ImageRef, Item
 from equipoise.models.base import kind_of
 from equipoise.progress import progress
