@@ -97,8 +97,8 @@ def ours(
         )
     total = since(started)
     record = result.record
-    spent = record["seconds"]
-    images, texts = record["counts"]["images_encoded"], record["counts"]["texts_encoded"]
+    spent = {**record.seconds.parts, "score": record.seconds.score, "judge": record.seconds.judge}
+    images, texts = record.counts["images_encoded"], record.counts["texts_encoded"]
     towers = spent["images"] - spent["images_waited"]
     print(f"ours, {dtype}: {total:.2f} s for {len(result.rows):,} records, {images:,} images, {texts:,} texts")
     print(

@@ -230,7 +230,7 @@ def demo(
 @app.command()
 def doctor() -> None:
     """What this machine can do, and what is missing."""
-    from equipoise.cli.doctor import report
+    from equipoise.cli.machine import report
 
     rows = report()
     for name, found, fine in rows:

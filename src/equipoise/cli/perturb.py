@@ -30,7 +30,7 @@ def perturb(
     engine: Annotated[str, typer.Option(help="local, or ray (the extra: scale)")] = "local",
     seed: Annotated[int, typer.Option(min=0, help="of every draw; the same seed gives the same bytes")] = 0,
     limit: Annotated[int | None, typer.Option(min=1, help="only the first N captions, for a first look")] = None,
-    keep_all: Annotated[bool, typer.Option(help="also write the captions that no edit applies to")] = False,
+    keep_all: Annotated[bool, typer.Option("--keep-all", help="also write the captions that no edit applies to")] = False,
     refine: Annotated[
         str, typer.Option(help="balance edits against two blind judges: words, length, frequency, lm:FOLDER")
     ] = "",

@@ -71,7 +71,7 @@ def test_two_workers_build_it_by_its_name(folder: Path) -> None:
 
 def test_another_source_is_another_run(folder: Path) -> None:
     first = Setup("py:own_recipe:SHOUT").identity()
-    assert first["recipe"] == "py:own_recipe:SHOUT" and len(first["source"]) == 64
+    assert first["recipe"] == "py:own_recipe:SHOUT" and len(first["source"]["py:own_recipe:SHOUT"]) == 64
     (folder / "own_recipe.py").write_text(MODULE + "# changed\n")
     assert Setup("py:own_recipe:SHOUT").identity() != first
     assert Setup("balanced").identity() == {"recipe": "balanced", "seed": 0}

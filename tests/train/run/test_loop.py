@@ -103,8 +103,8 @@ def test_another_run_in_the_folder_is_refused(run):
 
 def test_a_run_that_could_not_begin_does_not_keep_the_folder(run):
     with pytest.raises(UserError, match="make no batch of 600"):
-        run(steps=1, batch=600)
-    assert run(steps=1, batch=6).is_dir()
+        run(replace(RECIPE, batch_size=600), steps=1)
+    assert run(replace(RECIPE, batch_size=6), steps=1).is_dir()
 
 
 def test_two_at_once_in_one_folder(run, tmp_path):
@@ -121,7 +121,7 @@ def test_two_at_once_in_one_folder(run, tmp_path):
         refused.append(model)
         return {"score": 1.0}
 
-    run(steps=1, evaluate=evaluate)
+    run(steps=1, evaluation=Evaluation(evaluate))
     assert refused
 
 

@@ -95,8 +95,8 @@ def test_a_damaged_checkpoint_goes_back_to_the_one_before_it(
     items = tiny_items(12)
 
     def run(out: str) -> Path:
-        options = {"checkpoint_every": 2, "steps": 6, "show": False}
-        return train(RECIPE, items, tiny_model(), tmp_path / out, images=tmp_path / "images", **options)
+        recipe, options = replace(RECIPE, epochs=6, max_steps=6), {"saving": Saving(every=2), "show": False}
+        return train(recipe, items, tiny_model(), tmp_path / out, images=tmp_path / "images", **options)
 
     whole = run("whole")
     _killed(lambda: run("cut"), 5, monkeypatch)
