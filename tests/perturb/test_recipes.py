@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 
 from equipoise.errors import UserError
 from equipoise.perturb import RECIPES, Caption, get_recipe, perturb_caption
+from equipoise.perturb.operations.swap_negative import swap_across
 from equipoise.words.articles import article_for
 
 
@@ -109,12 +111,35 @@ def test_crepe_draws_the_type_that_it_replaces() -> None:
 
 def test_crepe_spreads_over_the_types_on_human_captions(shared_data: Path) -> None:
     recipe, counts = get_recipe("crepe_ma_2023"), dict.fromkeys(("object", "attribute", "action", "relation"), 0)
-    for caption in captions(shared_data)[:1000]:
+    for caption in coco_captions(shared_data)[:1000]:
         for candidate in perturb_caption(recipe, caption).negatives:
             if candidate.edit.op == "replace":
                 counts[candidate.edit.target or ""] += 1
     assert sum(counts.values()) > 900
     assert counts["attribute"] > 100 and counts["action"] > 100 and counts["relation"] > 50, counts
+
+
+# ---------------------------------------------------------------------------- swaps
+
+
+def test_negclips_swaps_exist_as_published_and_checked(shared_data: Path) -> None:
+    """As published, one swap in 160 says what our own swap positive says."""
+    kept = dropped = 0
+    for caption in coco_captions(shared_data)[:1500]:
+        positives = {c.text for c in perturb_caption(get_recipe("swap_pairs"), caption).positives}
+        for name in ("negclip_yuksekgonul_2023", "negclip_yuksekgonul_2023_checked"):
+            same = positives & set(texts(name, caption))
+            kept += bool(same) and not name.endswith("checked")
+            dropped += bool(same) and name.endswith("checked")
+    assert kept > 0 == dropped
+
+
+def test_a_swap_across_says_something_else() -> None:
+    """Never two members of a list, nor what a symmetric relation joins, nor a plural after "a"."""
+    for text in ("a table, chairs and a sofa", "a cat next to a dog", "a man with a boy", "a dog near two cats"):
+        assert not list(swap_across(Caption(text), (), random.Random(0))), text
+    (found,) = swap_across(Caption("a bathroom with a toilet"), (), random.Random(0))
+    assert found.text == "a toilet with a bathroom"
 
 
 # ---------------------------------------------------------------------------- CE-CLIP
@@ -134,7 +159,7 @@ def test_ce_clip_by_the_papers_rule_needs_only_the_words() -> None:
 
 def test_ce_clip_has_the_papers_coverage_on_human_captions(shared_data: Path) -> None:
     kinds = {"attribute": "adjective", "action": "verb", "object": "noun"}
-    for caption in captions(shared_data)[:400]:
+    for caption in coco_captions(shared_data)[:400]:
         found = {target for _, target in edits("ce_clip_zhang_2024_faithful", caption.text)}
         nouns = {unit.word for unit in caption.units if unit.kind == "noun"}
         assert ("relation" in found) == (len(nouns) > 1), caption.text

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from equipoise.errors import UserError
 from equipoise.plugins import is_named
+
+if TYPE_CHECKING:
+    from equipoise.perturb.llm.client import LlmSettings
 
 
 def perturb(
@@ -30,13 +33,20 @@ def perturb(
     engine: Annotated[str, typer.Option(help="local, or ray (the extra: scale)")] = "local",
     seed: Annotated[int, typer.Option(min=0, help="of every draw; the same seed gives the same bytes")] = 0,
     limit: Annotated[int | None, typer.Option(min=1, help="only the first N captions, for a first look")] = None,
-    keep_all: Annotated[bool, typer.Option("--keep-all", help="also write the captions that no edit applies to")] = False,
+    keep_all: Annotated[
+        bool, typer.Option("--keep-all", help="also write the captions that no edit applies to")
+    ] = False,
     refine: Annotated[
         str, typer.Option(help="balance edits against two blind judges: words, length, frequency, lm:FOLDER")
     ] = "",
     llm: Annotated[str, typer.Option(help="an OpenAI-compatible server, e.g. http://127.0.0.1:8000/v1")] = "",
     llm_model: Annotated[str, typer.Option(help="the model's name on that server")] = "",
     llm_key: Annotated[str, typer.Option(help="environment variable that holds the server's key")] = "OPENAI_API_KEY",
+    llm_max_tokens: Annotated[
+        int | None,
+        typer.Option(min=1, help="tokens of an answer; the paper's 30 for replace, 20 for swap if not given"),
+    ] = None,
+    llm_temperature: Annotated[float, typer.Option(min=0.0, help="0 decodes the likeliest answer")] = 0.0,
     llm_concurrency: Annotated[int, typer.Option(min=1, help="requests at a time")] = 16,
     masked_lm: Annotated[Path | None, typer.Option(help="folder of a masked language model as a word source")] = None,
     tagger: Annotated[str, typer.Option(help="parts of speech: brill, or spacy:MODEL (the extra: spacy)")] = "brill",
@@ -67,14 +77,25 @@ def perturb(
     setup = Setup(
         recipe,
         seed,
-        llm=_llm(llm, llm_model, llm_key, llm_concurrency, cache, seed) if llm or llm_model else None,
+        llm=_llm(
+            llm,
+            llm_model,
+            cache,
+            key_variable=llm_key,
+            concurrency=llm_concurrency,
+            seed=seed,
+            max_tokens=llm_max_tokens,
+            temperature=llm_temperature,
+        )
+        if llm or llm_model
+        else None,
         masked_lm=None if masked_lm is None else str(masked_lm),
         tagger=tagger,
         checks=tuple(name for part in checks.split(",") if (name := part.strip())),
         keep_all=keep_all,
     )
     if asking and setup.llm is not None:
-        typer.echo(f"asking {llm_model} at {llm} for every caption that is not in the cache", err=True)
+        typer.echo(f"asking {llm_model} at {setup.llm.shown} for every caption that is not in the cache", err=True)
     report = perturb_file(
         captions,
         out,
@@ -89,12 +110,11 @@ def perturb(
         typer.echo(f"\n{out} and {report_path(out)} are written")
 
 
-def _llm(url: str, model: str, key: str, concurrency: int, cache: Path | None, seed: int) -> Any:
+def _llm(url: str, model: str, cache: Path | None, **settings: Any) -> LlmSettings:
     from equipoise.evaluation.embedding.cache import default_cache
     from equipoise.perturb.llm.client import LlmSettings
 
-    folder = str(cache or default_cache())
-    return LlmSettings(url, model, key_variable=key, concurrency=concurrency, cache=folder, seed=seed)
+    return LlmSettings(url, model, cache=str(cache or default_cache()), **settings)
 
 
 def _two(names: str) -> tuple[str, str] | None:

@@ -96,7 +96,7 @@ RECIPES: dict[str, Recipe] = {
                 Slot("negative swap", (swap_attributes, swap_alike, swap_phrases, swap_nouns, swap_across)),
             ),
             (),
-            CHECKS,
+            (*CHECKS, checks.not_a_positive),
         ),
         Recipe(
             "crepe_ma_2023",
@@ -144,6 +144,13 @@ RECIPES: dict[str, Recipe] = {
             (Slot("swap", (swap_spans,)),),
             (),
             (checks.changed, checks.really_swapped),
+        ),
+        Recipe(
+            "negclip_yuksekgonul_2023_checked",
+            "NegCLIP's swaps without those that say the same as before, or no English.",
+            (Slot("swap", (swap_spans,)),),
+            (),
+            (*CHECKS, checks.not_a_positive),
         ),
         Recipe(
             "svlc_doveh_2023",

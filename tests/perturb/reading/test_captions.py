@@ -312,7 +312,14 @@ def test_visual_genomes_regions_bring_their_boxes(tmp_path: Path) -> None:
         } | more
 
     images = [
-        {"regions": [region(1382, "the clock is green in colour"), region(1383, "a man", width=0)], "id": 1},
+        {
+            "regions": [
+                region(1382, "the clock is green in colour"),
+                region(1383, "a man", width=0),
+                region(1384, "a", x=1e999),
+            ],
+            "id": 1,
+        },
         {"regions": [region(9, "shade is along the street", image_id=2), 3], "id": 2},
     ]
     (tmp_path / "VG_100K_2").mkdir()
@@ -322,7 +329,7 @@ def test_visual_genomes_regions_bring_their_boxes(tmp_path: Path) -> None:
     assert (first.image, second.image) == ("1.jpg", "VG_100K_2/2.jpg")
     (record,) = first.records
     assert (record.text, record.source_id, record.box) == ("the clock is green in colour", "1382", (421, 57, 82, 139))
-    assert first.refused == (("image 1, region 2", "a region without an area"),)
+    assert first.refused == tuple((f"image 1, region {place}", "a region without an area") for place in (2, 3))
     assert [record.text for record in second.records] == ["shade is along the street"] and len(second.refused) == 1
     perturb_file(tmp_path / "region_descriptions.json", tmp_path / "out" / "items.jsonl", Setup("balanced"))
     items = load_items(tmp_path / "out" / "items.jsonl")

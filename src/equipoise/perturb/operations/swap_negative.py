@@ -288,19 +288,19 @@ def swap_across(caption: Caption, sources: Sequence[Source], rng: random.Random)
         counted = any(units[phrase.start].word in {"a", "an"} for phrase in (first, second))
         if counted and caption.is_plural(first) != caption.is_plural(second):
             continue  # a dogs
-        if units[first.head].lemma != units[second.head].lemma and _are_apart(caption, first.head, second.head):
+        if units[first.head].lemma != units[second.head].lemma and _are_apart(caption, first, second):
             yield swapped(caption, (first.head, first.end), (second.head, second.end), "object")
 
 
-def _are_apart(caption: Caption, first: int, second: int) -> bool:
-    between = [unit for unit in caption.units[first + 1 : second] if unit.kind in {"verb", "preposition"}]
+def _are_apart(caption: Caption, first: NounPhrase, second: NounPhrase) -> bool:
+    between = [unit for unit in caption.units[first.end : second.head] if unit.kind in {"verb", "preposition"}]
     same = _SYMMETRIC | {"of"}
     if any(unit.word not in same and unit.lemma not in _STATES | _BOTH_WAYS for unit in between):
         return True
-    # a bathroom with a toilet: only what is of one sort ("a man with a boy") is with each other
-    return any(unit.word == "with" for unit in between) and not same_sort(
-        caption.units[first].lemma, caption.units[second].lemma
-    )
+    if not any(unit.word == "with" for unit in between):
+        return False
+    one, other = caption.units[first.head].lemma, caption.units[second.head].lemma  # a bathroom with a toilet
+    return not same_sort(one, other) or ("room" in sets_of(one)) != ("room" in sets_of(other))
 
 
 def is_plausible_pair(caption: Caption, first: NounPhrase, second: NounPhrase) -> bool:

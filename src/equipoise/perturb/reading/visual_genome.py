@@ -8,6 +8,7 @@ which of its two folders an image lies: where VG_100K/ and VG_100K_2/ are beside
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,18 +22,18 @@ _SIDES = ("x", "y", "width", "height")
 def regions(where: str, value: dict[str, Any], path: Path) -> Iterator[Raw]:
     """The regions of one image."""
     image = str(value.get("id", value.get("image_id", "")))
-    name = f"{_folder_of(path.parent).get(image, '')}{image}.jpg"
+    photo = f"{_folder_of(path.parent).get(image, '')}{image}.jpg"
     for place, region in enumerate(value["regions"], 1):
         here = f"{where}, region {place}"
         if not isinstance(region, dict):
             yield Raw(here, None, problem="not a region")
             continue
-        sides: list[Any] = [region.get(side) for side in _SIDES]
-        if not all(isinstance(side, int | float) for side in sides) or min(sides[2:]) <= 0:
+        sides = [float(side) for name in _SIDES if isinstance(side := region.get(name), int | float)]
+        if len(sides) < len(_SIDES) or not all(map(math.isfinite, sides)) or min(sides[2:]) <= 0:
             yield Raw(here, None, problem="a region without an area")
             continue
-        x, y, width, height = map(float, sides)
-        yield Raw(here, region.get("phrase"), name, region.get("region_id"), box=(x, y, width, height))
+        x, y, width, height = sides
+        yield Raw(here, region.get("phrase"), photo, region.get("region_id"), box=(x, y, width, height))
 
 
 @functools.cache

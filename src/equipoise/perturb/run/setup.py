@@ -74,7 +74,8 @@ class Setup:
         if self.keep_all:
             found["keep_all"] = True
         if self.llm is not None and self._asks:
-            found["llm"] = {**self.llm.identity(), "prompts": [prompt.template for prompt in PROMPTS.values()]}
+            prompts = [[prompt.template, self.llm.max_tokens or prompt.max_tokens] for prompt in PROMPTS.values()]
+            found["llm"] = {**self.llm.identity(), "prompts": prompts}
         if self.masked_lm is not None:
             from equipoise.perturb.english.lm_folder import folder_hash
 
