@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -43,6 +44,13 @@ def sample(source: Path, records: int) -> tuple[Any, Any]:
 
 def draw(root: Path, paths: list[str]) -> None:
     """Photos of the usual size (500 x 375): smooth colours with a few edges, so that JPEG has work to do."""
+    import multiprocessing
+
+    with multiprocessing.get_context("spawn").Pool(len(os.sched_getaffinity(0))) as pool:
+        pool.starmap(draw_some, [(root, paths[start : start + 50]) for start in range(0, len(paths), 50)])
+
+
+def draw_some(root: Path, paths: list[str]) -> None:
     from PIL import Image, ImageDraw
 
     for path in paths:
@@ -58,7 +66,7 @@ def draw(root: Path, paths: list[str]) -> None:
         image.save(target, "JPEG", quality=90)
 
 
-def vit_b_32() -> Any:
+def vit_b_32(device: str = "cpu", dtype: str = "float32") -> Any:
     """A random-weight ViT-B/32 with CLIP's real tokenizer and preprocessing."""
     import torch
     from transformers import CLIPConfig, CLIPModel
@@ -69,14 +77,15 @@ def vit_b_32() -> Any:
 
     torch.manual_seed(0)
     network = CLIPModel(CLIPConfig())
-    return ClipModel("random ViT-B/32", network, clip_tokenizer(), clip_preprocess(224), device="cpu")
+    spec = "random ViT-B/32"
+    return ClipModel(spec, network, clip_tokenizer(), clip_preprocess(224), device=device, dtype=dtype)
 
 
 def ours(model: Any, items: Any, benchmark: Any, root: Path) -> dict[str, dict[str, bool]]:
     from equipoise.evaluation.run import evaluate
 
     result = evaluate(model, items, images=root, benchmark=benchmark)
-    print(f"encoded: {result.record['counts']}")
+    print(f"encoded: {result.record.counts}")
     return {row.id: result.outcomes.of(index) for index, row in enumerate(result.rows)}
 
 

@@ -120,6 +120,14 @@ def load_items(path: str | Path, limit: int | None = None) -> list[Item]:
     return items
 
 
+def holds_items(path: str | Path, items: Sequence[Item]) -> bool:
+    """Whether a file holds these items, all of them and no others."""
+    try:
+        return Path(path).is_file() and load_items(path) == list(items)
+    except UserError:
+        return False
+
+
 # ---------------------------------------------------------------------------- writing
 
 

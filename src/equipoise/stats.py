@@ -7,8 +7,10 @@ sees the same resamples, which is what makes differences between them paired.
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +20,8 @@ Floats = NDArray[np.float64]
 RESAMPLES = 2000
 LEVEL = 0.95
 _CHUNK = 64  # resamples drawn at once, so that memory stays flat
+_KEPT = 64_000_000  # resamples x clusters that are kept for the next who asks
+_SPARSE = 8  # a group that holds less than this part of all clusters is multiplied by itself
 
 
 def wilson(successes: int, n: int, level: float = LEVEL) -> tuple[float, float]:
@@ -82,18 +86,51 @@ def _block(values: Floats, counts: Floats, cluster: NDArray[np.int64]) -> _Block
 
 
 def _resample(blocks: Sequence[_Block], clusters: int, seed: int, resamples: int) -> Floats:
-    """(resamples, blocks, columns)"""
-    rng = np.random.default_rng(seed)
-    ratios = np.empty((resamples, len(blocks), blocks[0][1].shape[1]))
-    for start in range(0, resamples, _CHUNK):
-        stop = min(start + _CHUNK, resamples)
-        draws = [np.bincount(rng.integers(clusters, size=clusters), minlength=clusters) for _ in range(start, stop)]
-        weights = np.stack(draws, axis=1).astype(np.float64)
-        for index, (held, sums, numbers) in enumerate(blocks):
-            drawn = weights[held].T
-            with np.errstate(invalid="ignore", divide="ignore"):
-                ratios[start:stop, index] = (drawn @ sums) / (drawn @ numbers)
+    """(resamples, blocks, columns). Sums of whole numbers are exact in any order, so one multiplication may serve all
+    blocks that hold much; a block that holds little is multiplied with its own clusters alone."""
+    columns = blocks[0][1].shape[1]
+    both = [np.concatenate([sums, numbers], axis=1) for _, sums, numbers in blocks]
+    wide = [index for index, (held, _, _) in enumerate(blocks) if len(held) * _SPARSE > clusters]
+    most = clusters * max(float(np.abs(part).max(initial=0)) for part in both)
+    whole = all((part == np.floor(part)).all() for part in both)
+    kind = np.float32 if whole and most < 2**24 else np.float64  # half the time, and exact up to there
+    both = [part.astype(kind) for part in both]
+    dense = np.zeros((clusters, len(wide), 2 * columns), kind)
+    for place, index in enumerate(wide):
+        dense[blocks[index][0], place] = both[index]
+    totals = np.empty((resamples, len(blocks), 2 * columns))
+    for start, counts in _draws(clusters, seed, resamples):
+        weights = counts.astype(kind)
+        part = totals[start : start + len(weights)]
+        part[:, wide] = (weights @ dense.reshape(clusters, -1)).reshape(len(weights), len(wide), -1)
+        for index, (held, _, _) in enumerate(blocks):
+            if len(held) * _SPARSE <= clusters:
+                part[:, index] = weights[:, held] @ both[index]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratios: Floats = totals[..., :columns] / totals[..., columns:]
     return ratios
+
+
+def _draws(clusters: int, seed: int, resamples: int) -> Iterator[tuple[int, NDArray[Any]]]:
+    """(first resample, how often each resample of a chunk holds each cluster)."""
+    keep = clusters * resamples <= _KEPT
+    known = _kept(clusters, seed, resamples) if keep else _counts(clusters, seed, resamples)
+    return zip(range(0, resamples, _CHUNK), known, strict=True)
+
+
+@functools.lru_cache(maxsize=1)
+def _kept(clusters: int, seed: int, resamples: int) -> list[NDArray[Any]]:
+    """A summary and its macro average ask for the same resamples."""
+    return [counts.astype(np.min_scalar_type(counts.max())) for counts in _counts(clusters, seed, resamples)]
+
+
+def _counts(clusters: int, seed: int, resamples: int) -> Iterator[NDArray[np.int64]]:
+    rng = np.random.default_rng(seed)
+    for start in range(0, resamples, _CHUNK):
+        rows = min(_CHUNK, resamples - start)
+        drawn = rng.integers(clusters, size=(rows, clusters))
+        drawn += np.arange(rows)[:, None] * clusters
+        yield np.bincount(drawn.ravel(), minlength=rows * clusters).reshape(rows, clusters)
 
 
 def percentile_interval(values: Floats, level: float = LEVEL) -> tuple[float, float]:

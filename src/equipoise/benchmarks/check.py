@@ -14,7 +14,7 @@ from pathlib import Path
 
 from equipoise.benchmarks.base import Benchmark
 from equipoise.errors import UserError
-from equipoise.images import missing_images, open_image
+from equipoise.images.opening import missing_images, open_image
 from equipoise.items import ImageRef, Item
 
 SHOWN = 5

@@ -19,7 +19,7 @@ from pydantic import BeforeValidator, Field
 
 from equipoise.benchmarks.base import Benchmark
 from equipoise.benchmarks.check import clean
-from equipoise.benchmarks.reading import Raw, choose, literal_list, read
+from equipoise.benchmarks.reading import Case, Raw, choose, literal_list, read
 from equipoise.items import ImageRef, Item, texts
 
 log = logging.getLogger(__name__)
@@ -94,7 +94,7 @@ def load(source: Path, splits: Sequence[str]) -> list[Item]:
     empty: list[str] = []
     tied: list[str] = []
 
-    def build(split: str, key: str, row: _Row) -> Iterator[Item]:
+    def build(split: str, key: str, row: _Row) -> Iterator[Case]:
         if not row.negatives:
             empty.append(f"{split}/{key}")
             return
@@ -102,19 +102,19 @@ def load(source: Path, splits: Sequence[str]) -> list[Item]:
             tied.append(f"{split}/{key}")
         name = f"{row.image_id}.jpg"
         path = f"{folders[row.image_id]}/{name}" if row.image_id in folders else name
-        yield Item(
-            id=f"crepe-{split}/{key}",
+        yield Case(
+            key,
             image=ImageRef(path=path, box=(row.x, row.y, row.width, row.height)),
             caption=row.caption,
             negatives=texts(*row.negatives),
-            tags={"split": split, **TABLES[split].tags},
+            tags=TABLES[split].tags,
         )
 
     items = [
         item
         for row in (_Atom, _Compound, _Productivity)
         if (chosen := {split: path for split, path in files.items() if TABLES[split].row is row})
-        for item in read(chosen, row, build)
+        for item in read("crepe", chosen, row, build)
     ]
     if empty:
         log.warning("crepe: %d rows have no negative and are left out (%s ...)", len(empty), empty[0])
@@ -129,7 +129,7 @@ BENCHMARK = Benchmark(
     name="crepe",
     title="CREPE: caption ranked among several hard negatives",
     splits=dict.fromkeys(TABLES),
-    chance={},
+    chance={"original": 1 / 6},
     ties="undefined (argsort); here a negative with the caption's score ranks above it",
     licence="none stated (annotations); Visual Genome images CC BY 4.0",
     citation="Ma et al. 2023, CREPE: Can Vision-Language Foundation Models Reason Compositionally?, CVPR",
@@ -140,8 +140,8 @@ BENCHMARK = Benchmark(
     load=load,
     macro=("kind", "type", "split"),
     metrics=("ranks",),
-    notes="The chance of Original (recall at 1) is 1 / (1 + negatives): 1/6 in productivity, whose rows all have 5; in "
-    "systematicity it differs by row. The paper draws curves by "
+    notes="The chance of Original (recall at 1) is that of productivity, whose rows all have 5 negatives; in "
+    "systematicity it is 1 / (1 + negatives) and differs by row. The paper draws curves by "
     "complexity and prints no average; the headline averages splits, then types, then kinds. Systematicity is for "
     "models trained on the corpus that a split names.",
 )

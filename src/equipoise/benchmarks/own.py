@@ -74,24 +74,19 @@ def _item(number: int, cells: list[tuple[str, str]]) -> Item:
     )
 
 
-def chance(items: Sequence[Item]) -> dict[str, float]:
-    """What a model that knows nothing would get, where every item has as many texts."""
-    shapes = {(1 + len(item.positives), len(item.negatives)) for item in items}
-    right, wrong = shapes.pop() if len(shapes) == 1 else (0, 0)
-    found = {"original": 1 / (1 + wrong)} if wrong else {}
-    if wrong and right > 1:  # all orders of the texts are equally likely
-        above = 1 / math.comb(right + wrong, wrong)
-        found |= {"augmented": above, "brittleness": 1 - above - wrong / (right + wrong)}
-    return found
-
-
 def benchmark(path: Path, items: Sequence[Item]) -> Benchmark:
     """What can be said about a user's file: its splits, and chance where every item has as many texts."""
+    shapes = {(1 + len(item.positives), len(item.negatives)) for item in items}
+    right, wrong = shapes.pop() if len(shapes) == 1 else (0, 0)
+    chance = {"original": 1 / (1 + wrong)} if wrong else {}
+    if wrong and right > 1:  # all orders of the texts are equally likely
+        above = 1 / math.comb(right + wrong, wrong)
+        chance |= {"augmented": above, "brittleness": 1 - above - wrong / (right + wrong)}
     return Benchmark(
-        name=path.stem,
+        name=path.stem if path.stem.strip(".") else "items",  # "...jsonl" would be ".."
         title=f"items of {path.name}",
         splits=dict.fromkeys(item.tags.get("split", "all") for item in items),
-        chance=chance(items),
+        chance=chance,
         ties="never a win",
         licence="the user's own",
         citation="none",

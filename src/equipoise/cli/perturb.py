@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from equipoise.errors import UserError
+from equipoise.plugins import is_named
 
 if TYPE_CHECKING:
     from equipoise.perturb.llm.client import LlmSettings
@@ -24,14 +25,17 @@ def perturb(
         ),
     ] = None,
     recipe: Annotated[
-        str, typer.Option(help="a recipe, or several joined by commas; `equipoise perturb --list` shows all")
+        str,
+        typer.Option(help="one of `perturb --list`, or several joined by commas; py:module:name is your own"),
     ] = "hard_positives_rules",
     out: Annotated[Path | None, typer.Option(help="the items file to write, .jsonl")] = None,
     workers: Annotated[int, typer.Option(min=1, help="processes")] = os.cpu_count() or 1,
     engine: Annotated[str, typer.Option(help="local, or ray (the extra: scale)")] = "local",
     seed: Annotated[int, typer.Option(min=0, help="of every draw; the same seed gives the same bytes")] = 0,
     limit: Annotated[int | None, typer.Option(min=1, help="only the first N captions, for a first look")] = None,
-    keep_all: Annotated[bool, typer.Option(help="also write the captions that no edit applies to")] = False,
+    keep_all: Annotated[
+        bool, typer.Option("--keep-all", help="also write the captions that no edit applies to")
+    ] = False,
     refine: Annotated[
         str, typer.Option(help="balance edits against two blind judges: words, length, frequency, lm:FOLDER")
     ] = "",
@@ -57,6 +61,7 @@ def perturb(
     if list_recipes:
         for name, about in recipe_names().items():
             typer.echo(f"{name}\n    {about}")
+        typer.echo("py:module:name\n    A recipe of your own (equipoise.perturb.Recipe), here or installed.")
         return
     if captions is None or out is None:
         raise UserError(f"perturb needs captions and --out: equipoise perturb CAPTIONS --recipe {recipe} --out F.jsonl")
@@ -65,7 +70,7 @@ def perturb(
 
     names = [name.strip() for name in recipe.split(",")]
     asking = [name for name in names if name in LLM_RECIPES]
-    if (llm or llm_model) and not asking and all(name in recipe_names() for name in names):
+    if (llm or llm_model) and not asking and all(name in recipe_names() or is_named(name) for name in names):
         raise UserError(f"--llm: recipe {recipe} asks no language model; {', '.join(LLM_RECIPES)} do")
     if masked_lm is not None and len(asking) == len(names):
         raise UserError(f"--masked-lm: recipe {recipe} takes its words from --llm alone")
@@ -106,7 +111,7 @@ def perturb(
 
 
 def _llm(url: str, model: str, cache: Path | None, **settings: Any) -> LlmSettings:
-    from equipoise.evaluation.cache import default_cache
+    from equipoise.evaluation.embedding.cache import default_cache
     from equipoise.perturb.llm.client import LlmSettings
 
     return LlmSettings(url, model, cache=str(cache or default_cache()), **settings)

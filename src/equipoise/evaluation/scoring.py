@@ -1,9 +1,19 @@
-"""Items and a model -> one number per (image, text) pair."""
+"""Items and a model -> one number per (image, text) pair.
+
+A cosine is a sum over two vectors and nothing else, so a score does not depend on which other texts its item has,
+and two texts that share an embedding tie exactly.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import hashlib
+import os
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import chain, islice, repeat
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +21,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.errors import UserError
-from equipoise.evaluation.cache import EmbeddingCache
-from equipoise.evaluation.embedding import Embedded, batched, embed, embedding_identity
+from equipoise.evaluation.embedding.cache import EmbeddingCache, Vector
+from equipoise.evaluation.embedding.embed import Embedded, batched, embed, embedding_identity
 from equipoise.evaluation.scores import ItemScores, TextScores, require_finite
-from equipoise.images import ImageProblem, missing_images, open_image
+from equipoise.images.opening import ImageProblem, decode_image
+from equipoise.images.sources import ImageSource, absent, open_source
 from equipoise.items import ImageRef, Item
+from equipoise.models.base import kind_of
 from equipoise.progress import progress
+
+PAIRS = 4096  # cosines at a time: their vectors stay in the processor's cache
 
 
 @dataclass
@@ -25,55 +39,63 @@ class Scoring:
 
     rows: list[ItemScores]
     skipped: dict[str, str] = field(default_factory=dict)  # item id -> why
+    digests: dict[str, bytes] = field(default_factory=dict)  # path of each photo that was read -> its SHA-256
     counts: dict[str, int] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
 
 
 def score_items(
     model: Any,
     items: Sequence[Item],
     *,
-    images: Path | None = None,
+    images: str | Path | ImageSource | None = None,
     cache: EmbeddingCache | None = None,
     batch_size: int | None = None,
-    workers: int = 4,
+    workers: int | None = None,
     allow_missing: bool = False,
     text_scores: bool = False,
 ) -> Scoring:
     """Score every caption, positive and negative of `items` with `model`.
 
     `model` is anything from `load_model`, or any object with `embed_images(list of PIL images)` and
-    `embed_texts(list of str)`, or with `score_pairs(images, texts)`. `images` is the folder the items' paths are in.
+    `embed_texts(list of str)`, or with `score_pairs(images, texts)`. `images` is where the items' images lie: a
+    folder, tar shards or Parquet files (see `image_sources`). As many `workers` decode as there are processors.
     """
     if not items:
         raise UserError("no items to score")
     batch_size = batch_size or default_batch(model)
+    workers = default_workers() if workers is None else workers
     if batch_size < 1 or workers < 1:
         raise UserError(f"expected a batch size and workers above 0, found {batch_size} and {workers}")
     _refuse_repeated([item.id for item in items])
     usable, skipped = _usable(items)
-    root = _image_root(usable, images)
-    usable, unseen = _present(usable, root, allow_missing)
+    source = _image_source(usable, images)
+    usable, unseen = _present(usable, source, allow_missing)
     skipped |= unseen
-    if not hasattr(model, "score_pairs") and not (hasattr(model, "embed_images") and hasattr(model, "embed_texts")):
-        raise UserError(
-            f"{type(model).__name__} is no model: it has neither embed_images and embed_texts nor score_pairs"
-        )
-    if hasattr(model, "score_pairs"):
-        score, bad, counts = _pair_scores(model, usable, root, batch_size)
+    by_pairs = kind_of(model) == "pairs"
+    seconds: dict[str, float] = {}
+    if by_pairs:
+        pairs, bad, digests, counts = _pair_scores(model, usable, source, batch_size)
     else:
-        store = cache if cache is not None and embedding_identity(model) else EmbeddingCache(None)
-        embedded = embed(model, usable, root, store, batch_size, workers)
-        score, bad, counts = _cosines(embedded), embedded.bad, embedded.counts
-    _refuse_bad(bad, root, allow_missing)
-    skipped |= {item.id: bad[item.image] for item in usable if item.image in bad}
-    usable = [item for item in usable if item.image not in bad]
+        store = cache if cache is not None and embedding_identity(model, batch_size) else EmbeddingCache(None)
+        embedded = embed(model, usable, source, store, batch_size, workers)
+        bad, digests, counts, seconds = embedded.bad, embedded.digests, embedded.counts, embedded.seconds
+    if bad:
+        _refuse_bad(bad, source, allow_missing)
+        skipped |= {item.id: bad[item.image] for item in usable if item.image in bad}
+        usable = [item for item in usable if item.image not in bad]
     if not usable:
         raise UserError(
             f"none of {len(items):,} items could be scored; the first because: {next(iter(skipped.values()))}"
         )
-    rows = score(usable, text_scores)
+    if by_pairs:
+        rows = [_row(item, [pairs[item.image][text] for text in item.texts()]) for item in usable if item.image]
+    else:
+        started = time.monotonic()
+        rows = _cosine_rows(usable, embedded, text_scores)
+        seconds["cosines"] = time.monotonic() - started
     require_finite(rows, "the model's scores")
-    return Scoring(rows, skipped, counts | {"items": len(rows)})
+    return Scoring(rows, skipped, digests, counts | {"items": len(rows)}, seconds)
 
 
 def default_batch(model: Any) -> int:
@@ -81,7 +103,32 @@ def default_batch(model: Any) -> int:
     return 256 if str(getattr(model, "device", "cpu")).startswith("cuda") else 32
 
 
+def default_workers() -> int:
+    """The processors that we may use, which on a shared machine are not all it has."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 # ---------------------------------------------------------------------------- what can be scored
+
+
+def photo_digests(
+    items: Sequence[Item], images: str | Path | ImageSource | None, workers: int, allow_missing: bool
+) -> dict[str, bytes]:
+    """The SHA-256 of each photo that scoring these items would read, without a model: is a finished run still true?"""
+    usable, _ = _usable(items)
+    source = _image_source(usable, images)
+    usable, _ = _present(usable, source, allow_missing)
+
+    def digest(path: str) -> bytes | None:
+        try:
+            return hashlib.sha256(source.read(path)).digest()
+        except ImageProblem:
+            return None
+
+    paths = list(dict.fromkeys(item.image.path for item in usable if item.image is not None))
+    with ThreadPoolExecutor(workers) as pool:
+        found = zip(paths, pool.map(digest, paths), strict=True)
+        return {path: value for path, value in found if value is not None}
 
 
 def _usable(items: Sequence[Item]) -> tuple[list[Item], dict[str, str]]:
@@ -92,49 +139,62 @@ def _usable(items: Sequence[Item]) -> tuple[list[Item], dict[str, str]]:
 
 def _refuse_repeated(ids: list[str]) -> None:
     if len(set(ids)) < len(ids):
-        repeated = next(name for name in ids if ids.count(name) > 1)
+        repeated = next(name for name, count in Counter(ids).items() if count > 1)
         raise UserError(f"{len(ids) - len(set(ids)):,} items share their id with another, for instance {repeated!r}")
 
 
-def _image_root(items: Sequence[Item], images: Path | None) -> Path:
-    if not items:
-        return Path()
+def _image_source(items: Sequence[Item], images: str | Path | ImageSource | None) -> ImageSource:
     if images is None:
+        if not items:
+            return _Nowhere()
         raise UserError(f"{len(items):,} items need their images: name the folder they are in with --data DIR")
-    if not images.is_dir():
-        raise UserError(f"{images}: no such folder (expected the folder of the images, --data)")
-    return images
+    if isinstance(images, str | Path) and not Path(images).exists():
+        raise UserError(f"{images}: no such folder (expected the images: a folder, or shards, --data)")
+    return open_source(images)
 
 
-def _present(items: list[Item], root: Path, allow_missing: bool) -> tuple[list[Item], dict[str, str]]:
-    missing = missing_images(root, (item.image for item in items if item.image is not None))
+class _Nowhere:
+    """The images of no items."""
+
+    def read(self, path: str) -> bytes:
+        raise ImageProblem(f"{path}: nobody said where the images are")
+
+
+def _present(items: list[Item], source: ImageSource, allow_missing: bool) -> tuple[list[Item], dict[str, str]]:
+    distinct = dict.fromkeys(item.image.path for item in items if item.image is not None)
+    missing = absent(source, distinct)
     if missing and not allow_missing:
-        distinct = len({item.image.path for item in items if item.image is not None})
         shown = "\n".join(f"  {path}" for path in missing[:5])
         rest = f"\n  ... and {len(missing) - 5:,} more" if len(missing) > 5 else ""
         raise UserError(
-            f"{len(missing):,} of {distinct:,} images are missing below {root}:\n{shown}{rest}\n"
+            f"{len(missing):,} of {len(distinct):,} images are missing {source}:\n{shown}{rest}\n"
             "Check --data, or score the rest with --allow-missing (the result then says how many)."
         )
+    if not missing:
+        return items, {}
     gone = set(missing)
     skipped = {item.id: f"image missing: {item.image.path}" for item in items if item.image and item.image.path in gone}
     return [item for item in items if item.id not in skipped], skipped
 
 
-def _refuse_bad(bad: dict[ImageRef, str], root: Path, allow_missing: bool) -> None:
-    if bad and not allow_missing:
+def _refuse_bad(bad: dict[ImageRef, str], source: ImageSource, allow_missing: bool) -> None:
+    if not allow_missing:
         shown = "\n".join(f"  {reason}" for reason in list(bad.values())[:5])
         rest = f"\n  ... and {len(bad) - 5:,} more" if len(bad) > 5 else ""
         raise UserError(
-            f"{len(bad):,} images below {root} cannot be used:\n{shown}{rest}\n"
+            f"{len(bad):,} images {source} cannot be used:\n{shown}{rest}\n"
             "All others are embedded and cached. Replace these and run again, or score the rest with --allow-missing."
         )
 
 
+# ---------------------------------------------------------------------------- scores
+
+
 def _row(item: Item, values: Sequence[float], text: TextScores | None = None) -> ItemScores:
+    """Not checked again: the item was, and scores are looked at all together."""
     assert item.image is not None
     positives = len(item.positives)
-    return ItemScores(
+    return ItemScores.model_construct(
         id=item.id,
         image=item.image.path,
         caption=values[0],
@@ -145,52 +205,66 @@ def _row(item: Item, values: Sequence[float], text: TextScores | None = None) ->
     )
 
 
-# ---------------------------------------------------------------------------- scores
+def _cosine_rows(items: Sequence[Item], embedded: Embedded, text_scores: bool) -> list[ItemScores]:
+    texts = [[embedded.text[text] for text in item.texts()] for item in items]
+    counts = np.array([len(rows) for rows in texts])
+    images = np.repeat([embedded.image[item.image] for item in items if item.image is not None], counts)
+    flat = np.fromiter(chain.from_iterable(texts), np.int64, int(counts.sum()))
+    values = cosines(embedded.images, embedded.texts, images, flat).tolist()
+    between = _text_scores(items, texts, embedded.texts) if text_scores else repeat(None)
+    ends = counts.cumsum().tolist()
+    return [
+        _row(item, values[end - len(rows) : end], text)
+        for item, rows, end, text in zip(items, texts, ends, between, strict=False)
+    ]
 
 
-def _cosines(embedded: Embedded) -> Callable[[Sequence[Item], bool], list[ItemScores]]:
-    def score(items: Sequence[Item], text_scores: bool) -> list[ItemScores]:
-        rows = []
-        for item in items:
-            assert item.image is not None
-            image = embedded.image[item.image].astype(np.float64)
-            matrix = np.stack([embedded.text[text] for text in item.texts()]).astype(np.float64)
-            # Row by row, so that a score does not depend on which other texts the item has.
-            values = [float(np.dot(text, image)) for text in matrix]
-            rows.append(_row(item, values, _text_scores(item, matrix) if text_scores else None))
-        return rows
-
-    return score
+def cosines(left: Vector, right: Vector, lefts: NDArray[np.int64], rights: NDArray[np.int64]) -> NDArray[np.float64]:
+    """left[l] . right[r] of each pair (l, r), in float64. Each is summed by itself: its neighbours change no bit."""
+    found = np.empty(len(lefts))
+    for start in range(0, len(lefts), PAIRS):
+        part = slice(start, start + PAIRS)
+        products = left[lefts[part]].astype(np.float64)
+        products *= right[rights[part]]
+        products.sum(axis=1, out=found[part])
+    return found
 
 
-def _text_scores(item: Item, matrix: NDArray[np.float64]) -> TextScores:
-    positives = matrix[1 : 1 + len(item.positives)]
-    negatives = matrix[1 + len(item.positives) :]
-
-    def cosines(one: NDArray[np.float64], others: Iterable[NDArray[np.float64]]) -> list[float]:
-        return [float(np.dot(one, other)) for other in others]
-
-    return TextScores(
-        caption_positives=cosines(matrix[0], positives),
-        caption_negatives=cosines(matrix[0], negatives),
-        positives_negatives=[cosines(positive, negatives) for positive in positives],
-    )
+def _text_scores(items: Sequence[Item], texts: Sequence[Sequence[int]], vectors: Vector) -> Iterator[TextScores]:
+    """caption x positives, caption x negatives and positives x negatives of each item."""
+    pairs: list[tuple[int, int]] = []
+    for item, rows in zip(items, texts, strict=True):
+        positives, negatives = rows[1 : 1 + len(item.positives)], rows[1 + len(item.positives) :]
+        pairs += [(one, other) for one in (rows[0],) for other in (*positives, *negatives)]
+        pairs += [(one, other) for one in positives for other in negatives]
+    both = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    values = iter(cosines(vectors, vectors, both[:, 0], both[:, 1]).tolist())
+    for item in items:
+        positives_, negatives_ = len(item.positives), len(item.negatives)
+        yield TextScores(
+            caption_positives=list(islice(values, positives_)),
+            caption_negatives=list(islice(values, negatives_)),
+            positives_negatives=[list(islice(values, negatives_)) for _ in range(positives_)],
+        )
 
 
 def _pair_scores(
-    model: Any, items: Sequence[Item], root: Path, batch_size: int
-) -> tuple[Callable[[Sequence[Item], bool], list[ItemScores]], dict[ImageRef, str], dict[str, int]]:
+    model: Any, items: Sequence[Item], source: ImageSource, batch_size: int
+) -> tuple[dict[ImageRef, dict[str, float]], dict[ImageRef, str], dict[str, bytes], dict[str, int]]:
     """Models with a matching head see each distinct (image, text) pair once."""
     pairs: dict[ImageRef, dict[str, float]] = {}
     for item in items:
         if item.image is not None:
             pairs.setdefault(item.image, {}).update(dict.fromkeys(item.texts(), np.nan))
     bad: dict[ImageRef, str] = {}
+    digests: dict[str, bytes] = {}
     total = sum(len(texts) for texts in pairs.values())
     with progress(total, "pairs ", "pairs") as advance:
         for ref, texts in pairs.items():
             try:
-                image = open_image(root, ref)
+                data = source.read(ref.path)
+                digests[ref.path] = hashlib.sha256(data).digest()
+                image = decode_image(data, ref)
             except ImageProblem as problem:
                 bad[ref] = str(problem)
                 continue
@@ -201,9 +275,4 @@ def _pair_scores(
                 texts.update(zip(batch, values.tolist(), strict=True))
                 advance(len(batch))
 
-    def score(usable: Sequence[Item], text_scores: bool) -> list[ItemScores]:
-        return [
-            _row(item, [pairs[item.image][text] for text in item.texts()]) for item in usable if item.image is not None
-        ]
-
-    return score, bad, {"pairs_scored": total}
+    return pairs, bad, digests, {"pairs_scored": total}

@@ -1,11 +1,12 @@
-"""One class for every torch model of ours: CLIP, SigLIP, and checkpoints converted into transformers' CLIP."""
+"""One class for every torch model of ours: the families of transformers, and checkpoints converted into its CLIP."""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,16 @@ from PIL import Image
 from equipoise.errors import UserError
 from equipoise.files import write_json
 from equipoise.models.base import Floats
+from equipoise.models.families import family_of
 from equipoise.models.preprocess import Preprocess
 from equipoise.models.tokens import CLEANERS, check_tokenizer, cleaning_for, tokenizer_sha256
 
-DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+DTYPES = {
+    "float32": torch.float32,
+    "tf32": torch.float32,  # its numbers, multiplied with 10 bits by NVIDIA's tensor cores
+    "bfloat16": torch.bfloat16,
+    "float16": torch.float16,
+}
 BATCH = 64  # of the convenience methods embed_images and embed_texts; scoring makes its own batches
 
 
@@ -29,7 +36,7 @@ class ClipModel:
     def __init__(
         self,
         spec: str,
-        network: Any,  # transformers' CLIPModel or SiglipModel, in float32
+        network: Any,  # of one of families.FAMILIES, in float32
         tokenizer: Any,
         preprocess: Preprocess,
         *,
@@ -39,7 +46,8 @@ class ClipModel:
     ) -> None:
         config = network.config
         self.spec = spec
-        self.causal_text = config.model_type == "clip"
+        self.family = family_of(network)
+        self.causal_text = self.family.causal_text
         self.context_length = int(config.text_config.max_position_embeddings)
         check_tokenizer(tokenizer, config.text_config.vocab_size, causal=self.causal_text, where=spec)
         if self.causal_text:
@@ -52,9 +60,12 @@ class ClipModel:
             )
         self.tokenizer = tokenizer
         self.preprocess = preprocess
-        self.cleaning = cleaning_for(tokenizer)
+        self.cleaning = self.family.cleaning or cleaning_for(tokenizer)
         self.device = torch.device(pick_device(device))
         self.dtype = pick_dtype(dtype)
+        self.tf32 = dtype == "tf32"
+        if self.tf32 and self.device.type != "cuda":
+            raise UserError(f"dtype 'tf32' is for NVIDIA GPUs, and this model is on {self.device}; use float32")
         self.card = _card(self, network, dtype) | (notes or {})
         self.network = network.to(device=self.device, dtype=self.dtype).eval()
 
@@ -100,9 +111,13 @@ class ClipModel:
         width = max(pad_to or longest, longest) if self.causal_text else self.context_length
         if width > self.context_length:
             raise UserError(f"cannot pad to {width} tokens: the context is {self.context_length}")
-        rows = torch.tensor([[*row, *[self.pad_id] * (width - len(row))] for row in ids], dtype=torch.long)
-        ends = torch.tensor([list(row).index(self.end_id) if self.causal_text else width - 1 for row in ids])
-        return rows, ends
+        lengths = np.array([len(row) for row in ids])
+        rows = np.full((len(ids), width), self.pad_id, np.int64)
+        rows[np.arange(width) < lengths[:, None]] = np.fromiter(itertools.chain.from_iterable(ids), np.int64)
+        ends = (rows == self.end_id).argmax(1) if self.causal_text else np.full(len(ids), width - 1)
+        if self.causal_text and (rows[np.arange(len(ids)), ends] != self.end_id).any():
+            raise UserError("a text has no end token, which is where the text tower is read; use `tokenize`")
+        return torch.from_numpy(rows), torch.from_numpy(ends)
 
     def image_features(self, pixels: torch.Tensor) -> torch.Tensor:
         """Projected, not yet normalised; differentiable."""
@@ -122,17 +137,49 @@ class ClipModel:
     def encode_images(self, pixels: np.ndarray[Any, Any]) -> Floats:
         """(n, 3, H, W) float32 -> (n, d) float32 of unit norm."""
         tensor = torch.from_numpy(np.ascontiguousarray(pixels)).to(self.device, self.dtype)
-        # By default cuDNN cuts a float32 convolution to TF32 (10 bits); float32 is to mean float32.
-        with torch.backends.cudnn.flags(enabled=True, allow_tf32=False):
+        with self._precision():
             return unit_rows(self.image_features(tensor))
 
     @torch.inference_mode()
+    def begin_images(self, pixels: np.ndarray[Any, Any]) -> Callable[[], Floats]:
+        """(n, H, W, 3) bytes of `preprocess.pixels` -> a function that waits for their (n, d) float32 of unit norm.
+
+        The device makes the floats, of a quarter of the bytes, by the arithmetic of `Preprocess`; a GPU computes
+        while the caller goes on. `pixels` may be overwritten at once.
+        """
+        mean, deviation = (
+            torch.tensor(values, device=self.device).view(3, 1, 1)
+            for values in (self.preprocess.mean, self.preprocess.std)
+        )
+        # The divisor is a tensor, because CUDA multiplies by the reciprocal of a plain number: other bits.
+        floats = torch.from_numpy(pixels).to(self.device).permute(0, 3, 1, 2).float().contiguous()
+        floats = (floats / torch.tensor(255.0, device=self.device) - mean) / deviation
+        with self._precision():
+            return _later(self.image_features(floats.to(self.dtype)))
+
     def encode_texts(self, ids: Sequence[Sequence[int]], pad_to: int | None = None) -> Floats:
         """Token lists from `tokenize` (and `truncate`) -> (n, d) float32 of unit norm."""
+        return self.begin_texts(ids, pad_to)()
+
+    @torch.inference_mode()
+    def begin_texts(self, ids: Sequence[Sequence[int]], pad_to: int | None = None) -> Callable[[], Floats]:
+        """As `encode_texts`, but a GPU computes while the caller goes on."""
         if not ids:
-            return np.zeros((0, self.card["embed_dim"]), np.float32)
+            return lambda: np.zeros((0, self.card["embed_dim"]), np.float32)
         rows, ends = self.pad(ids, pad_to)
-        return unit_rows(self.text_features(rows.to(self.device), ends.to(self.device)))
+        with self._precision():
+            return _later(self.text_features(rows.to(self.device), ends.to(self.device)))
+
+    @contextlib.contextmanager
+    def _precision(self) -> Iterator[None]:
+        """By default cuDNN cuts a float32 convolution to TF32 (10 bits); float32 is to mean float32."""
+        before = torch.get_float32_matmul_precision()
+        torch.set_float32_matmul_precision("high" if self.tf32 else "highest")
+        try:
+            with torch.backends.cudnn.flags(enabled=True, allow_tf32=self.tf32):
+                yield
+        finally:
+            torch.set_float32_matmul_precision(before)
 
     def embed_images(self, images: Sequence[Image.Image]) -> Floats:
         batches = [
@@ -153,8 +200,7 @@ class ClipModel:
         with quiet_transformers():
             self.network.save_pretrained(folder)
         self.tokenizer.save_pretrained(folder)
-        kind = "CLIPImageProcessor" if self.causal_text else "SiglipImageProcessor"
-        write_json(folder / "preprocessor_config.json", self.preprocess.to_config(kind))
+        write_json(folder / "preprocessor_config.json", self.preprocess.to_config(self.family.image_processor))
 
 
 @contextlib.contextmanager
@@ -187,9 +233,10 @@ def pick_device(device: str) -> str:
     if device.startswith("cuda") and not torch.cuda.is_available():
         raise UserError(f"device {device!r}: torch sees no CUDA device here; use --device cpu")
     try:
-        torch.device(device)
-    except RuntimeError:
-        raise UserError(f"device {device!r} is not one torch knows; use auto, cpu or cuda") from None
+        torch.zeros(1, device=device).cpu()  # "meta" holds no numbers, "mps" and "xla" are known everywhere
+    except Exception as error:  # each backend has its own
+        what = str(error).splitlines()[0][:120]
+        raise UserError(f"device {device!r} cannot be used here ({what}); use auto, cpu or cuda") from None
     return device
 
 
@@ -201,9 +248,14 @@ def pick_dtype(dtype: str) -> torch.dtype:
 
 def unit_rows(features: torch.Tensor) -> Floats:
     """Rows of unit norm, as float32 on the CPU whatever they were computed in."""
+    return _later(features)()
+
+
+def _later(features: torch.Tensor) -> Callable[[], Floats]:
+    """The same, waited for when it is called."""
     features = features.float()
-    unit: Floats = (features / features.norm(dim=-1, keepdim=True)).cpu().numpy()
-    return unit
+    unit = features / features.norm(dim=-1, keepdim=True)
+    return lambda: unit.cpu().numpy()
 
 
 def _square(size: Any) -> tuple[int, int]:
@@ -222,6 +274,7 @@ def _card(model: ClipModel, network: Any, dtype: str) -> dict[str, Any]:
             "text": _tower(text) | {"vocabulary": text.vocab_size},
         },
         "activation": {"vision": vision.hidden_act, "text": text.hidden_act},
+        "attention": network.config._attn_implementation,
         "preprocessing": model.preprocess.to_config("") | {"image_processor_type": "equipoise, Pillow"},
         "tokenizer": {
             "name": type(tokenizer).__name__,
@@ -229,7 +282,7 @@ def _card(model: ClipModel, network: Any, dtype: str) -> dict[str, Any]:
             "cleaning": model.cleaning,
         },
         "context_length": model.context_length,
-        "embed_dim": int(network.config.projection_dim if model.causal_text else text.projection_size),
+        "embed_dim": model.family.embed_dim(network.config),
         "image_size": list(model.preprocess.image_size),
         "dtype": dtype,
         "parameters": sum(parameter.numel() for parameter in network.parameters()),

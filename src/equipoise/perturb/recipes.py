@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from typing import cast
 
 from equipoise.errors import UserError, did_you_mean
 from equipoise.perturb import checks
@@ -29,6 +30,7 @@ from equipoise.perturb.operations.swap_positive import swap_positive
 from equipoise.perturb.recipe import Check, Op, Recipe, Slot
 from equipoise.perturb.sources.lexicon import Lexicon
 from equipoise.perturb.sources.wordnet import WordNetSource
+from equipoise.plugins import is_named, load_named
 
 CHECKS: tuple[Check, ...] = (
     checks.changed,
@@ -181,7 +183,11 @@ RECIPES: dict[str, Recipe] = {
 }
 
 
-def get_recipe(name: str) -> Recipe:
+def get_recipe(name: str, folder: str | None = None) -> Recipe:
+    """The recipe of that name, or the user's own that `py:module:name` names (looked for in `folder`)."""
+    if is_named(name):
+        what = "a recipe (equipoise.perturb.Recipe)"
+        return cast(Recipe, load_named(name, what, lambda value: isinstance(value, Recipe), folder))
     if name not in RECIPES:
         raise UserError(f"no recipe {name!r}; there are {', '.join(RECIPES)}.{did_you_mean(name, RECIPES)}")
     return RECIPES[name]

@@ -6,6 +6,7 @@ import io
 import json
 import tarfile
 from pathlib import Path
+from typing import Any
 
 import pyarrow
 import pyarrow.parquet
@@ -282,10 +283,19 @@ def test_clean_never_fails(text: str) -> None:
     assert clean(cleaned)[0] == cleaned or reason
 
 
-def test_real_coco_captions_are_all_read(shared_data: Path) -> None:
-    groups = list(read_captions(shared_data / "coco" / "karpathy_test_first_half.json"))
-    assert len(groups) == 2_500
-    assert sum(len(group.records) for group in groups) == 12_504
+def test_real_captions_are_all_read(
+    human_captions: list[dict[str, Any]], whole_data: Path | None, tmp_path: Path
+) -> None:
+    sample = tmp_path / "captions.json"
+    sample.write_text(json.dumps(human_captions))
+    groups = list(read_captions(sample))
+    assert [[record.text for record in group.records] for group in groups] == [
+        [clean(text)[0] for text in record["caption"]] for record in human_captions
+    ]
+    if whole_data is not None:
+        groups = list(read_captions(whole_data / "coco" / "karpathy_test_first_half.json"))
+        assert len(groups) == 2_500
+        assert sum(len(group.records) for group in groups) == 12_504
     assert readers.LONGEST > 400
 
 

@@ -62,7 +62,9 @@ def test_the_identity_of_a_run_holds_all_its_recipes(captions: Path, tmp_path: P
         patch.setattr(Parts, "join", lambda self, count: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             perturb_file(captions, tmp_path / "x.jsonl", Setup(BOTH))
-    with pytest.raises(UserError, match="other setup"):
+    with pytest.raises(
+        UserError, match="setup recipe: there hard_positives_rules,crepe_ma_2023, here hard_positives_rules"
+    ):
         perturb_file(captions, tmp_path / "x.jsonl", Setup("hard_positives_rules"))
     for wrong, said in (("hard_positives_rules,crepe_ma", "Did you mean crepe"), (f"{BOTH},crepe_ma_2023", "twice")):
         with pytest.raises(UserError, match=said):

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path, PureWindowsPath
 from typing import IO, cast
 
+from equipoise import tars
 from equipoise.errors import Problems, UserError
 
 MOST_FILES = 500_000  # COCO train2017, the largest archive we know of, has 118,288
@@ -108,8 +109,8 @@ def _zip_members(packed: zipfile.ZipFile) -> Iterator[_Member]:
 
 def _tar_members(raw: IO[bytes] | gzip.GzipFile) -> Iterator[_Member]:
     raw.seek(0)
-    with tarfile.open(fileobj=cast(IO[bytes], _SmallReads(raw)), mode="r:") as packed:
-        for info in packed:
+    with tarfile.open(fileobj=cast(IO[bytes], _SmallReads(raw)), mode="r:", tarinfo=tars.Member) as packed:
+        for info in tars.members(packed):
             oddity = ""
             if info.issym() or info.islnk():
                 oddity = f"a link to {info.linkname}; links are never unpacked"

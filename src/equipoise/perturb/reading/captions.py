@@ -155,6 +155,8 @@ def caption_files(path: str | Path) -> list[Path]:
         found = sorted(file for file in path.iterdir() if file.suffix.lower() in _READERS and file.name[0] != ".")
         if not found:
             raise UserError(f"{path}: no caption files; expected {_known()}")
+        if odd := [file.name for file in found if not file.is_file()]:  # a pipe would be waited for without end
+            raise UserError(f"{path}: {', '.join(odd[:3])}: not a plain file; move it out of the folder")
         return found
     if not path.exists():
         raise UserError(f"{path}: no such file")

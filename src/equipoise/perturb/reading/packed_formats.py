@@ -7,8 +7,9 @@ import tarfile
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path, PurePosixPath
-from typing import Any, Self
+from typing import Any
 
+from equipoise import tars
 from equipoise.errors import UserError
 from equipoise.items import parquet_records
 from equipoise.perturb.reading.raw import (
@@ -115,7 +116,7 @@ def read_tar(path: Path) -> Iterator[Raw]:
     """Webdataset: members with the same name up to the first dot belong together; `.txt` is the caption."""
     captions = 0
     try:
-        with tarfile.open(path, "r|*", tarinfo=_Member) as archive:
+        with tarfile.open(path, "r|*", tarinfo=tars.Member) as archive:
             for key, members in groupby(_tar_members(archive), key=lambda member: member[0]):
                 image: str | None = None
                 texts: list[tuple[str, str]] = []
@@ -135,22 +136,9 @@ def read_tar(path: Path) -> Iterator[Raw]:
         raise UserError(f"{path}: holds no captions; they are expected in members that end in .txt")
 
 
-class _Member(tarfile.TarInfo):
-    """Python takes a broken header for the end of the archive, and what follows would be lost in silence."""
-
-    @classmethod
-    def fromtarfile(cls, archive: tarfile.TarFile) -> Self:
-        try:
-            return super().fromtarfile(archive)
-        except tarfile.HeaderError as error:
-            if type(error).__name__ in {"EOFHeaderError", "EmptyHeaderError"}:  # the end, with and without its mark
-                raise
-            raise tarfile.ReadError(str(error)) from None
-
-
 def _tar_members(archive: tarfile.TarFile) -> Iterator[tuple[str, str, str | None]]:
     """(key, name, text of a caption or None for an image)."""
-    for member in archive:
+    for member in tars.members(archive):
         name = PurePosixPath(member.name)
         suffix = "." + name.name.split(".")[-1].lower()
         if not member.isfile() or suffix not in _IMAGE_SUFFIXES | {".txt"}:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import os
 from typing import Any
 
 from equipoise.errors import UserError, did_you_mean
@@ -14,17 +15,20 @@ from equipoise.perturb.llm.prompts import PROMPTS
 from equipoise.perturb.llm.recipes import LLM_RECIPES, llm_recipe
 from equipoise.perturb.recipe import Recipe
 from equipoise.perturb.recipes import RECIPES, get_recipe
+from equipoise.plugins import is_named, source_sha256
 from equipoise.words import spacy_tagging
 
 
 @dataclasses.dataclass(frozen=True)
 class Setup:
-    name: str  # or several, joined by commas: every caption then gets the texts of all
+    name: str  # of a recipe, or py:module:name; or several, joined by commas: every caption gets the texts of all
     seed: int = 0
     llm: LlmSettings | None = None
     masked_lm: str | None = None  # a model folder; its guesses come before the recipe's own word sources
     tagger: str = "brill"  # or spacy:MODEL
     checks: tuple[str, ...] = ()  # beside the recipe's own: link-grammar, embedding:FOLDER
+    # Where py: looks first, in every worker: on another machine the current folder is another.
+    folder: str = dataclasses.field(default_factory=os.getcwd, compare=False)
     keep_all: bool = False  # captions without an edit stay in the output, as in the paper's training set
 
     @property
@@ -65,6 +69,8 @@ class Setup:
     def identity(self) -> dict[str, Any]:
         """What decides the output, as JSON."""
         found: dict[str, Any] = {"recipe": self.joined_name, "seed": self.seed}
+        if own := {name: source_sha256(name, self.folder) for name in self.names if is_named(name)}:
+            found["source"] = own
         if self.keep_all:
             found["keep_all"] = True
         if self.llm is not None and self._asks:
@@ -93,8 +99,11 @@ def recipe_names() -> dict[str, str]:
 @functools.cache
 def _build(setup: Setup) -> Recipe:
     names = recipe_names()
-    if setup.name not in names:
-        raise UserError(f"no recipe {setup.name!r}; there are {', '.join(names)}.{did_you_mean(setup.name, names)}")
+    if setup.name not in names and not is_named(setup.name):
+        raise UserError(
+            f"no recipe {setup.name!r}; there are {', '.join(names)}, and py:module:name for your own."
+            f"{did_you_mean(setup.name, names)}"
+        )
     if setup.name in LLM_RECIPES:
         if setup.llm is None:
             raise UserError(
@@ -103,7 +112,7 @@ def _build(setup: Setup) -> Recipe:
             )
         recipe = llm_recipe(setup.name, llm_for(setup.llm))
     else:
-        recipe = get_recipe(setup.name)
+        recipe = get_recipe(setup.name, setup.folder)
     if setup.masked_lm is not None and recipe.takes_masked_lm:
         from equipoise.perturb.sources.masked_lm import FourthGuess, MaskedLM, masked_lm_for
 

@@ -20,6 +20,7 @@ from equipoise.perturb.recipe import Perturbed, Recipe, perturb_caption
 from equipoise.perturb.run.joining import HAVING, before_of, having, item_of, joined
 from equipoise.perturb.run.parts import Parts
 from equipoise.perturb.run.setup import Setup
+from equipoise.plugins import is_named, own_line
 
 SHARD = 2_000  # captions: a second or two of work, so that a kill loses little
 _SHOWN = 5  # places of refused captions that a shard keeps for the report
@@ -121,6 +122,8 @@ def _perturb(recipes: tuple[Recipe, ...], setup: Setup, group: Group, record: Re
     except Exception as error:  # one odd caption must not cost the other 600,000; the report shows it
         if os.environ.get("EQUIPOISE_TRACEBACK"):
             raise
+        if is_named(setup.name):  # the user's own, who wants to see the line
+            return f"a bug in the recipe ({type(error).__name__}: {error}; {own_line(error)})"
         return f"a bug in the recipe ({type(error).__name__})"
     return found[0] if len(found) == 1 and record.item is None else joined(found, before_of(record))
 

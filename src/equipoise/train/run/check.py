@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -31,10 +32,10 @@ def check_items(recipe: Recipe, parts: Sequence[Part], model: ClipModel) -> list
         problems.add("pairs", f"none of {len(items)} items has a positive and a negative; {_PAIRS}")
     if needs.hard_images and not any("hard_images" in item.tags for item in items):
         problems.add("hard images", f'none of {len(items)} items names any in tags["hard_images"]')
-    if needs.tokens and not model.causal_text:
+    if needs.tokens and not model.family.by_pieces:
         problems.add("model", f"{model.spec} has no token features; this recipe's local loss needs a CLIP")
-    if any(part.weight <= 0 for part in parts):
-        problems.add("weights", "every part needs a weight above 0")
+    if wrong := [part.weight for part in parts if not 0 < part.weight < math.inf]:
+        problems.add("weights", f"every part needs a finite weight above 0, found {wrong[0]}")
     problems.raise_if_any("Write hard positives and negatives with `equipoise perturb`, or choose another recipe.")
     for name in ("batch_size", "epochs", "max_steps"):
         value = getattr(recipe, name)
@@ -86,9 +87,7 @@ def _none(what: str, slots: Sequence[Slot], items: Sequence[Item]) -> str:
     return f"none of {len(items)} items has a {what} this recipe takes ({kinds}); {having} have a {what} at all"
 
 
-def run_identity(
-    recipe: Recipe, parts: Sequence[Part], model: ClipModel, crop: tuple[float, float] | None
-) -> dict[str, Any]:
+def run_identity(recipe: Recipe, parts: Sequence[Part], model: ClipModel) -> dict[str, Any]:
     """Everything that decides the trained weights, as JSON; a folder with another identity is another run's.
 
     Images count by their paths. Chunks, workers, device and number of processes change rounding at most.
@@ -97,7 +96,6 @@ def run_identity(
     found = {
         "recipe": settings.pop("name"),
         **{name: value for name, value in settings.items() if name != "citation"},
-        "crop": crop,
         "items": {
             "count": sum(len(part.items) for part in parts),
             "sha256": sha256_json([[sha256_json([i.to_json() for i in part.items]), part.weight] for part in parts]),

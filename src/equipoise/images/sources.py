@@ -1,19 +1,21 @@
-"""Where training images lie: a folder, tar shards in webdataset's layout, or Parquet files.
+"""Where images lie: a folder, tar shards in webdataset's layout, or Parquet files.
 
 Each is something that turns the path written in an item into encoded bytes. Items name a member of
-a shard or a row of a Parquet file as they name a file: `000123.jpg`. Nothing is unpacked.
+a shard or a row of a Parquet file as they name a file: `000123.jpg`. Nothing is unpacked. Sources can be
+pickled, because processes that decode hold one each.
 """
 
 from __future__ import annotations
 
 import os
 import tarfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+from equipoise import tars
 from equipoise.errors import UserError
-from equipoise.images import ImageProblem, read_image_bytes
+from equipoise.images.opening import MAX_BYTES, ImageProblem, image_path, read_image_bytes
 
 
 class ImageSource(Protocol):
@@ -27,6 +29,12 @@ class FolderImages:
         self.root = Path(root)
         if not self.root.is_dir():
             raise UserError(f"{root}: no such folder of images")
+
+    def __str__(self) -> str:
+        return f"below {self.root}"
+
+    def __contains__(self, path: str) -> bool:
+        return os.path.exists(image_path(self.root, path))  # noqa: PTH110, twice as fast
 
     def read(self, path: str) -> bytes:
         return read_image_bytes(self.root, path)
@@ -60,23 +68,38 @@ class TarImages:
         self.members: dict[str, tuple[int, int, int]] = {}  # name -> shard, offset, size
         for number, shard in enumerate(self._files.paths):
             try:
-                with tarfile.open(shard, "r:") as archive:
-                    for member in archive:
+                with tarfile.open(shard, "r:", tarinfo=tars.Member) as archive:
+                    for member in tars.members(archive):
                         if not member.isfile():
                             continue
                         if member.name in self.members:
                             first = self._files.paths[self.members[member.name][0]]
                             raise UserError(f"{shard}: {member.name} is also in {first}; names must be unique")
                         self.members[member.name] = (number, member.offset_data, member.size)
-            except tarfile.TarError as error:
-                raise UserError(f"{shard}: not a plain tar file ({error}); compressed shards are not read") from None
+            except (tarfile.TarError, ValueError) as error:
+                raise UserError(
+                    f"{shard}: not a plain tar file, or damaged ({error}); compressed shards are not read"
+                ) from None
             except OSError as error:
                 raise UserError(f"{shard}: cannot be read ({error.strerror})") from None
+
+    def __str__(self) -> str:
+        return _named(self._files.paths, "tar shards")
+
+    def __contains__(self, path: str) -> bool:
+        return path in self.members
+
+    def in_order(self, paths: Iterable[str]) -> list[str]:
+        """As they lie on the disk."""
+        return sorted(paths, key=lambda path: self.members.get(path, (0, 0, 0)))
 
     def read(self, path: str) -> bytes:
         if path not in self.members:
             raise ImageProblem(f"{path}: in none of the {len(self._files.paths)} shards")
-        return self._files.read_at(*self.members[path])
+        shard, offset, size = self.members[path]
+        if size > MAX_BYTES:
+            raise ImageProblem(f"{path}: {size:,} bytes; images over {MAX_BYTES:,} bytes are refused")
+        return self._files.read_at(shard, offset, size)
 
 
 class ParquetImages:
@@ -105,7 +128,13 @@ class ParquetImages:
                     table = file.read_row_group(group, columns=[name_column])
                     names = table.column(0).to_pylist()
                     for row, name in enumerate(names):
-                        self.rows[name["path"] if isinstance(name, dict) else name] = (number, group, row)
+                        self._add(name["path"] if isinstance(name, dict) else name, (number, group, row))
+
+    def _add(self, name: str, place: tuple[int, int, int]) -> None:
+        if name in self.rows:
+            first = self.paths[self.rows[name][0]]
+            raise UserError(f"{self.paths[place[0]]}: {name} is also in {first}; names must be unique")
+        self.rows[name] = place
 
     @staticmethod
     def _name_column(path: Path, schema: Any) -> str:
@@ -120,8 +149,18 @@ class ParquetImages:
             return "path"
         raise UserError(f"{path}: images have no names; expected image: {{bytes, path}} or a column named path")
 
+    def __str__(self) -> str:
+        return _named(self.paths, "Parquet files")
+
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_group": None}
+
+    def __contains__(self, path: str) -> bool:
+        return path in self.rows
+
+    def in_order(self, paths: Iterable[str]) -> list[str]:
+        """Those of one row group together, which is then read once."""
+        return sorted(paths, key=lambda path: self.rows.get(path, (0, 0, 0)))
 
     def read(self, path: str) -> bytes:
         import pyarrow.parquet
@@ -129,28 +168,51 @@ class ParquetImages:
         if path not in self.rows:
             raise ImageProblem(f"{path}: in none of the {len(self.paths)} Parquet files")
         number, group, row = self.rows[path]
-        if self._group is None or self._group[0] != (number, group):
+        held = self._group  # read once: another thread may replace it
+        if held is None or held[0] != (number, group):
             with pyarrow.parquet.ParquetFile(self.paths[number]) as file:
-                self._group = ((number, group), file.read_row_group(group, columns=["image"]).column(0))
-        value = self._group[1][row].as_py()
+                self._group = held = ((number, group), file.read_row_group(group, columns=["image"]).column(0))
+        value = held[1][row].as_py()
         data: bytes | None = value["bytes"] if isinstance(value, dict) else value
         if data is None:
             raise ImageProblem(f"{path}: the row holds no bytes")
         return data
 
 
+def _named(paths: Sequence[Path], what: str) -> str:
+    return f"in {paths[0]}" if len(paths) == 1 else f"in {len(paths)} {what} of {paths[0].parent}"
+
+
+_BESIDE = {".json", ".jsonl", ".txt", ".md", ".csv", ".tsv", ".idx"}  # what people keep with their shards
+
+
 def open_source(where: str | Path | ImageSource) -> ImageSource:
-    """A folder, a .tar or .parquet file, or a folder that holds nothing but such shards."""
+    """A folder, a .tar or .parquet file, or a folder that holds nothing but such shards (and notes on them)."""
     if not isinstance(where, str | Path):
         return where
     path = Path(where)
     kinds: dict[str, Callable[[Sequence[Path]], ImageSource]] = {".tar": TarImages, ".parquet": ParquetImages}
-    if path.suffix in kinds:
+    if path.suffix in kinds and not path.is_dir():
         if not path.is_file():
             raise UserError(f"{path}: no such file")
         return kinds[path.suffix]([path])
     if path.is_dir():
+        held = [entry for entry in path.iterdir() if not entry.name.startswith(".")]
         for suffix, kind in kinds.items():
-            if shards := sorted(path.glob(f"*{suffix}")):
+            shards = sorted(entry for entry in held if entry.suffix == suffix)
+            if shards and all(entry.suffix in _BESIDE | {suffix} and entry.is_file() for entry in held):
                 return kind(shards)
     return FolderImages(path)
+
+
+def absent(source: ImageSource, paths: Iterable[str]) -> list[str]:
+    """The paths that a source does not hold, as far as it can say without reading them."""
+    if not hasattr(source, "__contains__"):
+        return []
+    return [path for path in paths if path not in source]
+
+
+def in_order(source: ImageSource, paths: Iterable[str]) -> list[str]:
+    """The paths in the order in which the source reads them fastest."""
+    ordered: Callable[[Iterable[str]], list[str]] = getattr(source, "in_order", list)
+    return ordered(paths)

@@ -10,10 +10,11 @@ from pathlib import Path
 import pyarrow
 import pyarrow.parquet
 import pytest
+from PIL import Image
 
 from equipoise.errors import UserError
-from equipoise.images import ImageProblem
-from equipoise.train.data.sources import FolderImages, ParquetImages, TarImages, open_source
+from equipoise.images.opening import ImageProblem
+from equipoise.images.sources import FolderImages, ParquetImages, TarImages, open_source
 
 FILES = {f"{number:04d}.jpg": bytes([number]) * (number + 1) for number in range(7)}
 
@@ -102,8 +103,18 @@ def test_names_never_leave_the_folder(places):
         open_source(places["folder"]).read("../flat.parquet")
 
 
-def test_real_shards(shared_data):
-    source = TarImages([shared_data / "flickr8k" / "dev-00.tar"])
-    name = next(iter(source.members))
-    data = source.read(name)
-    assert data[:2] == b"\xff\xd8" and len(data) == source.members[name][2]
+def test_real_shards(tmp_path, whole_data):
+    photo = io.BytesIO()
+    Image.new("RGB", (128, 96), "red").save(photo, "JPEG")
+    with tarfile.open(tmp_path / "made.tar", "w") as archive:
+        info = tarfile.TarInfo("1.jpg")
+        info.size = len(photo.getvalue())
+        archive.addfile(info, io.BytesIO(photo.getvalue()))
+    shards = [tmp_path / "made.tar"]
+    if whole_data is not None:
+        shards.append(whole_data / "flickr8k" / "dev-00.tar")
+    for shard in shards:
+        source = TarImages([shard])
+        name = next(iter(source.members))
+        data = source.read(name)
+        assert data[:2] == b"\xff\xd8" and len(data) == source.members[name][2]

@@ -10,7 +10,10 @@ from __future__ import annotations
 import hashlib
 import os
 import sqlite3
+import threading
+import time
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -39,22 +42,23 @@ def key(*parts: str | bytes) -> bytes:
 
 
 class EmbeddingCache:
-    """key -> float32 vector. `folder=None` keeps everything in memory for this run only."""
+    """key -> float32 vector. `folder=None` keeps everything in memory for this run only. Threads may share one."""
 
     def __init__(self, folder: Path | None) -> None:
         self.path: Path | None = None
-        name = ":memory:"
-        if folder is not None:
-            try:
-                folder.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                raise UserError(
-                    f"{folder}: the cache folder cannot be made ({error.strerror}); name another with --cache"
-                ) from None
-            self.path = folder / "embeddings.sqlite"
-            name = str(self.path)
+        self._memory: dict[bytes, Vector] = {}
+        self._lock = threading.Lock()
+        if folder is None:
+            return
         try:
-            self.database = sqlite3.connect(name, timeout=60)
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UserError(
+                f"{folder}: the cache folder cannot be made ({error.strerror}); name another with --cache"
+            ) from None
+        self.path = folder / "embeddings.sqlite"
+        try:
+            self.database = sqlite3.connect(self.path, timeout=60, check_same_thread=False)
             self.database.execute("PRAGMA journal_mode=WAL")
             self.database.execute("PRAGMA synchronous=NORMAL")
             self.database.execute("CREATE TABLE IF NOT EXISTS embeddings (key BLOB PRIMARY KEY, vector BLOB NOT NULL)")
@@ -69,15 +73,16 @@ class EmbeddingCache:
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, Vector]:
         """The vectors that are there, for distinct `keys`."""
+        if self.path is None:
+            return {name: self._memory[name] for name in keys if name in self._memory}
         found: dict[bytes, Vector] = {}
         try:
             for start in range(0, len(keys), 500):  # SQLite's limit on variables is 999 in old builds
                 part = keys[start : start + 500]
-                marks = ",".join("?" * len(part))
-                query = f"SELECT key, vector FROM embeddings WHERE key IN ({marks})"
-                found.update(
-                    (bytes(name), np.frombuffer(raw, np.float32)) for name, raw in self.database.execute(query, part)
-                )
+                query = f"SELECT key, vector FROM embeddings WHERE key IN ({','.join('?' * len(part))})"
+                with self._lock:
+                    rows = self.database.execute(query, part).fetchall()
+                found.update((name, np.frombuffer(raw, np.float32)) for name, raw in rows)
         except (sqlite3.Error, ValueError) as error:  # ValueError: bytes that are no vector
             raise self._failed(error) from None
         return found
@@ -85,12 +90,54 @@ class EmbeddingCache:
     def put(self, vectors: Mapping[bytes, Vector] | Iterable[tuple[bytes, Vector]]) -> None:
         """Store vectors durably before returning."""
         pairs = vectors.items() if isinstance(vectors, Mapping) else vectors
+        if self.path is None:
+            self._memory.update(pairs)
+            return
         rows = [(name, np.ascontiguousarray(vector, dtype=np.float32).tobytes()) for name, vector in pairs]
         try:
-            with self.database:
+            with self._lock, self.database:
                 self.database.executemany("INSERT OR REPLACE INTO embeddings VALUES (?, ?)", rows)
         except sqlite3.Error as error:
             raise self._failed(error) from None
 
     def close(self) -> None:
-        self.database.close()
+        if self.path is not None:
+            self.database.close()
+
+
+class Keeper:
+    """Puts vectors into a cache beside the work that makes them, about once per second: a kill costs that second."""
+
+    EVERY = 1.0
+
+    def __init__(self, cache: EmbeddingCache) -> None:
+        self._cache = cache
+        self._new: dict[bytes, Vector] = {}
+        self._last = time.monotonic()
+        self._pool = ThreadPoolExecutor(1)
+        self._writing: Future[None] | None = None
+
+    def add(self, vectors: Mapping[bytes, Vector]) -> None:
+        self._new.update(vectors)
+        if time.monotonic() - self._last > self.EVERY:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._writing is not None:
+            self._writing.result()
+        self._writing = self._pool.submit(self._cache.put, self._new)
+        self._new, self._last = {}, time.monotonic()
+
+    def __enter__(self) -> Keeper:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            self._flush()
+        except UserError:
+            if kind is None:
+                raise
+        finally:
+            self._pool.shutdown()
+        if kind is None and self._writing is not None:
+            self._writing.result()

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
-from equipoise.evaluation.cache import default_cache
+from equipoise.evaluation.embedding.cache import default_cache
 from equipoise.perturb.checks import link_grammar
 
 Row = tuple[str, str, bool]  # subject; what was found, or how to get it; fine?

@@ -1,0 +1,207 @@
+"""A whole evaluation on a GPU: seconds by phase, beside what the cores and the towers could do, and the naive way.
+
+    python bench/eval_gpu.py --source DIR-of-vl_checklist [--naive-records 1000] [--records 500 --device cpu]
+
+REPLACE's 27,443 records on 8,041 drawn photos (500 x 375, drawn before anything is timed), random ViT-B/32. Ours runs
+end to end through `evaluate`, with an empty embedding cache on disk and a run folder. Printed beside it: the photos per
+second that the same workers decode with no model behind them, what the towers do with synthetic batches, the
+straightforward way (see eval_vs_naive.py) on all records or on the first N, and how many outcomes TF32 and bfloat16
+change. Random weights have many near ties, so trained models lose fewer.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import os
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from eval_vs_naive import draw, naive, sample, vit_b_32
+
+BATCHES = 20  # of the towers' limit
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--source", type=Path, required=True)
+    parser.add_argument("--records", type=int, default=1_000_000, help="default: all")
+    parser.add_argument("--naive-records", type=int, help="of the straightforward way; its time is scaled up by count")
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--workers", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--photos", type=Path, help="where the drawn photos are, or are to be kept")
+    parser.add_argument("--profile", action="store_true", help="where the main thread's time goes")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        measure(arguments, Path(name))
+
+
+def measure(arguments: argparse.Namespace, folder: Path) -> None:
+    items, benchmark = sample(arguments.source, arguments.records)
+    photos = arguments.photos or folder / "photos"
+    paths = list(dict.fromkeys(item.image.path for item in items))
+    missing = [path for path in paths if not (photos / path).exists()]
+    started = time.monotonic()
+    draw(photos, missing)
+    print(f"{len(items):,} records, {len(paths):,} photos ({len(missing):,} drawn in {since(started):.1f} s)")
+    model = vit_b_32(arguments.device)
+    print(f"{device_name(model)}, {arguments.workers} cores that decode, torch {version()}")
+
+    decode_limit(model, photos, paths, arguments.workers)
+    tower_limits(model, items)
+
+    seconds, outcomes = ours(model, items, benchmark, photos, folder, arguments)
+    reference = naive_way(model, items, photos, arguments.naive_records)
+    wrong = differences(reference[1], outcomes)
+    print(f"{reference[0] / seconds:.1f} times faster; {wrong} of {len(reference[1]):,} outcomes differ (float32)")
+
+    for dtype in ("tf32", "bfloat16"):
+        if dtype == "tf32" and model.device.type != "cuda":
+            continue
+        other = vit_b_32(arguments.device, dtype)
+        tower_limits(other, items)
+        took, changed = ours(other, items, benchmark, photos, folder, arguments)
+        print(f"{dtype}: {took:.2f} s; {differences(outcomes, changed)} of {len(outcomes):,} outcomes differ")
+
+
+# ---------------------------------------------------------------------------- ours
+
+
+def ours(
+    model: Any, items: Any, benchmark: Any, photos: Path, folder: Path, arguments: argparse.Namespace
+) -> tuple[float, dict[str, dict[str, bool]]]:
+    from equipoise.evaluation.embedding.cache import EmbeddingCache
+    from equipoise.evaluation.run import evaluate
+
+    dtype = model.card["dtype"]
+    profiler = contextlib.nullcontext()
+    if arguments.profile:
+        import cProfile
+
+        profiler = cProfile.Profile()
+    cache = EmbeddingCache(folder / f"cache-{dtype}")
+    started = time.monotonic()
+    with profiler, contextlib.redirect_stderr(io.StringIO()):
+        result = evaluate(
+            model,
+            items,
+            images=photos,
+            benchmark=benchmark,
+            out=folder / f"run-{dtype}",
+            cache=cache,
+            workers=arguments.workers,
+        )
+    total = since(started)
+    record = result.record
+    spent = {**record.seconds.parts, "score": record.seconds.score, "judge": record.seconds.judge}
+    images, texts = record.counts["images_encoded"], record.counts["texts_encoded"]
+    towers = spent["images"] - spent["images_waited"]
+    print(f"ours, {dtype}: {total:.2f} s for {len(result.rows):,} records, {images:,} images, {texts:,} texts")
+    print(
+        f"  tokenize {spent['tokenize']:.2f}, text tower {spent['texts']:.2f}, waited for photos "
+        f"{spent['images_waited']:.2f}, image tower {towers:.2f} (together {images / spent['images']:,.0f} images/s), "
+        f"cosines {spent['cosines']:.2f}, identity and rest of scoring "
+        f"{spent['score'] - spent['tokenize'] - spent['texts'] - spent['images'] - spent['cosines']:.2f}, "
+        f"judge {spent['judge']:.2f}, write {total - spent['score'] - spent['judge']:.2f}"
+    )
+    if arguments.profile:
+        import pstats
+
+        pstats.Stats(profiler).sort_stats("tottime").print_stats(25)
+    return total, {row.id: result.outcomes.of(index) for index, row in enumerate(result.rows)}
+
+
+# ---------------------------------------------------------------------------- limits
+
+
+def decode_limit(model: Any, photos: Path, paths: list[str], workers: int) -> None:
+    """Photos read, hashed, decoded and resized with nobody to wait for but their slots."""
+    from equipoise.evaluation.embedding import decoding
+    from equipoise.images.sources import FolderImages
+    from equipoise.items import ImageRef
+
+    first: list[float] = []
+
+    def choose(some: Any, _: Any) -> list[ImageRef]:
+        first.append(time.monotonic())
+        return [ImageRef.model_construct(path=path, box=None) for path in some]
+
+    many = workers > 2 or model.device.type == "cuda"
+    started = time.monotonic()
+    with decoding.Decoder(FolderImages(photos), paths, choose, model.preprocess, 256, workers, many) as decoder:
+        count = sum(len(content) for _, content in decoder.batches())
+        rate = count / since(first[0])
+        kind = type(decoder._workers).__name__.lower()
+    print(f"decode limit: {rate:,.0f} images/s ({workers} {kind}, the first photo after {first[0] - started:.2f} s)")
+
+
+def tower_limits(model: Any, items: Any) -> None:
+    """Synthetic batches, one begun before the other is waited for; the first is not timed."""
+    from equipoise.evaluation.embedding.embed import LENGTH_STEP, TEXTS_PER_IMAGE
+    from equipoise.evaluation.scoring import default_batch
+
+    rows = default_batch(model)
+    batches = BATCHES if model.device.type == "cuda" else 2
+    pixels = np.random.default_rng(0).integers(0, 255, (rows, *model.preprocess.image_size, 3), dtype=np.uint8)
+    images = rate(lambda: model.begin_images(pixels), rows, batches)
+    texts = rows * (TEXTS_PER_IMAGE if model.device.type == "cuda" else 1)
+    speeds = []
+    for length in (LENGTH_STEP, 2 * LENGTH_STEP):
+        ids = [[49406, *range(1000, 998 + length), 49407]] * texts
+        speeds.append(f"{rate(lambda ids=ids: model.begin_texts(ids), texts, batches):,.0f} texts/s of {length} tokens")
+    print(f"tower limit, {model.card['dtype']}: {images:,.0f} images/s, {', '.join(speeds)}")
+
+
+def rate(begin: Any, rows: int, batches: int) -> float:
+    begin()()
+    started = time.monotonic()
+    last = begin()
+    for _ in range(batches - 1):
+        before, last = last, begin()
+        before()
+    last()
+    return batches * rows / since(started)
+
+
+# ---------------------------------------------------------------------------- the naive way, and what differs
+
+
+def naive_way(model: Any, items: Any, photos: Path, records: int | None) -> tuple[float, dict[str, dict[str, bool]]]:
+    some = items[: records or len(items)]
+    naive(model, some[:16], photos)
+    started = time.monotonic()
+    outcomes = naive(model, some, photos)
+    seconds = since(started)
+    whole = seconds * len(items) / len(some)
+    scaled = f", so {whole:.1f} s for all" if len(some) < len(items) else ""
+    print(f"naive: {seconds:.1f} s for {len(some):,} records{scaled}")
+    return whole, outcomes
+
+
+def differences(one: dict[str, dict[str, bool]], other: dict[str, dict[str, bool]]) -> int:
+    """Items of `one` whose outcome is another in `other`."""
+    return sum(other[name] != outcome for name, outcome in one.items())
+
+
+def since(started: float) -> float:
+    return time.monotonic() - started
+
+
+def device_name(model: Any) -> str:
+    import torch
+
+    return torch.cuda.get_device_name(model.device) if model.device.type == "cuda" else "CPU"
+
+
+def version() -> str:
+    import torch
+
+    return str(torch.__version__)
+
+
+if __name__ == "__main__":
+    main()
