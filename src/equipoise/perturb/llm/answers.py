@@ -154,7 +154,8 @@ def _replaced(caption: Caption, text: str) -> int:
     to", "conversing with"); a compound is one word. A word may become three ("wearing": "clothed in"), not more."""
     words = list(_WORD.finditer(caption.text))
     old, new = [match[0].lower() for match in words], _words(text)
-    exchanged, grown = set(), 0
+    exchanged: set[int] = set()
+    grown = 0
     for what, a, b, c, d in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if what != "equal":
             places = [words[place].start() for place in range(a, b)]
