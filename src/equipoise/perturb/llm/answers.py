@@ -14,7 +14,7 @@ from collections import Counter
 
 from equipoise.items import Edit, Operation, Target
 from equipoise.perturb.candidate import Candidate
-from equipoise.perturb.english.caption import Caption
+from equipoise.perturb.english.caption import Caption, Unit
 from equipoise.perturb.english.forms import noun_lemma, verb_lemma
 from equipoise.perturb.english.word_lists import exclusive
 from equipoise.perturb.llm.client import Answer
@@ -154,7 +154,7 @@ def _replaced(caption: Caption, text: str) -> int:
     to", "conversing with"); a compound is one word. A word may become three ("wearing": "clothed in"), not more."""
     words = list(_WORD.finditer(caption.text))
     old, new = [match[0].lower() for match in words], _words(text)
-    exchanged: set[int] = set()
+    exchanged: set[Unit] = set()
     grown = 0
     for what, a, b, c, d in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if what != "equal":
