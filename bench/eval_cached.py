@@ -50,7 +50,7 @@ def draw(root: Path, paths: Sequence[str]) -> None:
 def work(source: Path, folder: Path) -> None:
     started = time.monotonic()
     from equipoise import registry
-    from equipoise.evaluation.cache import EmbeddingCache
+    from equipoise.evaluation.embedding.cache import EmbeddingCache
     from equipoise.evaluation.run import evaluate
 
     items, benchmark = registry.load("replace", source, ())
@@ -58,12 +58,13 @@ def work(source: Path, folder: Path) -> None:
         draw(folder / "photos", sorted({item.image.path for item in items if item.image}))
     read = time.monotonic()
     cache = EmbeddingCache(folder / "cache")
-    result = evaluate(Stand(), items, images=folder / "photos", benchmark=benchmark, cache=cache, out=folder / "run")
+    out = tempfile.mkdtemp(dir=folder)  # a finished run would be read, and nothing measured
+    result = evaluate(Stand(), items, images=folder / "photos", benchmark=benchmark, cache=cache, out=out)
     ended = time.monotonic()
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(
-        f"{len(result.rows):,} items, {result.record['counts']['images_encoded']:,} images and "
-        f"{result.record['counts']['texts_encoded']:,} texts embedded: "
+        f"{len(result.rows):,} items, {result.record.counts['images_encoded']:,} images and "
+        f"{result.record.counts['texts_encoded']:,} texts embedded: "
         f"reading {read - started:.1f} s, scoring, judging and writing {ended - read:.1f} s, "
         f"together {ended - started:.1f} s, peak memory {memory:.2f} GiB"
     )

@@ -74,7 +74,7 @@ def measure(arguments: argparse.Namespace, folder: Path) -> None:
 def ours(
     model: Any, items: Any, benchmark: Any, photos: Path, folder: Path, arguments: argparse.Namespace
 ) -> tuple[float, dict[str, dict[str, bool]]]:
-    from equipoise.evaluation.cache import EmbeddingCache
+    from equipoise.evaluation.embedding.cache import EmbeddingCache
     from equipoise.evaluation.run import evaluate
 
     dtype = model.card["dtype"]
@@ -97,8 +97,8 @@ def ours(
         )
     total = since(started)
     record = result.record
-    spent = record["seconds"]
-    images, texts = record["counts"]["images_encoded"], record["counts"]["texts_encoded"]
+    spent = {**record.seconds.parts, "score": record.seconds.score, "judge": record.seconds.judge}
+    images, texts = record.counts["images_encoded"], record.counts["texts_encoded"]
     towers = spent["images"] - spent["images_waited"]
     print(f"ours, {dtype}: {total:.2f} s for {len(result.rows):,} records, {images:,} images, {texts:,} texts")
     print(
@@ -120,8 +120,8 @@ def ours(
 
 def decode_limit(model: Any, photos: Path, paths: list[str], workers: int) -> None:
     """Photos read, hashed, decoded and resized with nobody to wait for but their slots."""
-    from equipoise.evaluation import decoding
-    from equipoise.image_sources import FolderImages
+    from equipoise.evaluation.embedding import decoding
+    from equipoise.images.sources import FolderImages
     from equipoise.items import ImageRef
 
     first: list[float] = []
@@ -141,7 +141,7 @@ def decode_limit(model: Any, photos: Path, paths: list[str], workers: int) -> No
 
 def tower_limits(model: Any, items: Any) -> None:
     """Synthetic batches, one begun before the other is waited for; the first is not timed."""
-    from equipoise.evaluation.embedding import LENGTH_STEP, TEXTS_PER_IMAGE
+    from equipoise.evaluation.embedding.embed import LENGTH_STEP, TEXTS_PER_IMAGE
     from equipoise.evaluation.scoring import default_batch
 
     rows = default_batch(model)

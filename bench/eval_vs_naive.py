@@ -85,7 +85,7 @@ def ours(model: Any, items: Any, benchmark: Any, root: Path) -> dict[str, dict[s
     from equipoise.evaluation.run import evaluate
 
     result = evaluate(model, items, images=root, benchmark=benchmark)
-    print(f"encoded: {result.record['counts']}")
+    print(f"encoded: {result.record.counts}")
     return {row.id: result.outcomes.of(index) for index, row in enumerate(result.rows)}
 
 

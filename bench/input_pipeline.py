@@ -1,6 +1,6 @@
 """How many images a second one core can read, decode, resize and crop to 224 for training, from tar shards.
 
-    python bench/input_pipeline.py ../shared/data/flickr8k [--seconds 10]
+    python bench/input_pipeline.py FLICKR8K [--seconds 10]
 
 The same functions as in equipoise.train, in one process: shard -> bytes -> RGB -> (random crop) -> 224 x 224
 bytes (the device makes floats of them). A second is one of processor time, so that a shared machine gives the
@@ -22,8 +22,8 @@ from pathlib import Path
 
 from PIL import Image
 
-from equipoise.image_sources import TarImages
-from equipoise.images import decode_image
+from equipoise.images.opening import decode_image
+from equipoise.images.sources import TarImages
 from equipoise.items import ImageRef
 from equipoise.models.preprocess import clip_preprocess
 from equipoise.train.data.batches import random_crop

@@ -1,6 +1,6 @@
 """A training step of ViT-B/32 on a GPU: ours against the same work done the ordinary way, in one run.
 
-    python bench/train_step.py --captions ../shared/data/coco/karpathy_test_first_half.json
+    python bench/train_step.py --captions karpathy_test_first_half.json
 
 Ordinary: transformers' CLIP in bf16 autocast, every caption padded to 77 tokens, torch's default AdamW, no
 compile. Ours: what `equipoise.train` does on a GPU (packed captions, compiled layers, CUDA graphs, fused AdamW),

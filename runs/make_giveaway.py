@@ -1,6 +1,6 @@
 """Learns which words and pairs of words would give edits away, so that recipes can draw against it.
 
-    python runs/make_giveaway.py ../shared/data [--workers 2]
+    python runs/make_giveaway.py DATA [--workers 2]
 
 Every replacement that `balanced` might make of the captions in caption_halves.py is listed, with the words and pairs
 that it brings in and takes out. Then weights are sought under which, drawing in proportion to exp(-gap), each comes in

@@ -1,6 +1,6 @@
 """Counts which words people combine in captions of photos, for telling what fits a place from what does not.
 
-    python runs/make_pair_counts.py ../shared/data
+    python runs/make_pair_counts.py DATA
 
 Reads the captions that may be learned from (caption_halves.py); writes src/equipoise/perturb/data/pairs.json.gz, which
 holds counts alone. Run it again when the tagger or the compounds change.

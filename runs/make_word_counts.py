@@ -1,6 +1,6 @@
 """Counts words and compounds in captions of photos, for drawing replacements as often as people use them.
 
-    python runs/make_word_counts.py ../shared/data
+    python runs/make_word_counts.py DATA
 
 Reads the captions of COCO (CC BY 4.0) and Flickr8k that caption_halves.py leaves for learning; writes
 src/equipoise/perturb/data/counts.json.gz, which holds counts alone.

@@ -1,6 +1,6 @@
 """Draws positives and negatives for reading, and counts how many captions get what.
 
-    python runs/perturb_sample.py ../shared/data/coco/karpathy_test_first_half.json sample.tsv --seed 0
+    python runs/perturb_sample.py karpathy_test_first_half.json sample.tsv --seed 0
 
 Half of the positives are of `hard_positives_rules`, half of `balanced`; all negatives are of `balanced`.
 """

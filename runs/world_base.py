@@ -16,14 +16,16 @@ from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
+from equipoise.evaluation.record import SHARES
 from equipoise.evaluation.run import evaluate
 from equipoise.files import write_json
 from equipoise.items import Item
 from equipoise.models import load_model
 from equipoise.train.data.batches import Part
-from equipoise.train.losses import Sum, clip_loss
+from equipoise.train.losses.clip import clip_loss
 from equipoise.train.recipe import Recipe
 from equipoise.train.run.loop import train
+from equipoise.train.run.options import Hardware
 from equipoise.world import model as world
 from equipoise.world.splits import TESTS, UNSEEN, DrawnImages, PretrainingItems, world_items, write_world
 
@@ -35,7 +37,7 @@ def recipe(steps: int, batch: int) -> Recipe:
     return Recipe(
         name="world_base",
         citation="Radford et al. 2021, Learning Transferable Visual Models From Natural Language Supervision",
-        loss=partial(Sum, {"clip": (1, clip_loss)}),
+        terms={"clip": (1, clip_loss)},
         batch_size=batch,
         max_steps=steps,
         lr=world.PRETRAINING["lr"],
@@ -91,9 +93,8 @@ def main() -> None:
         [part],
         load_model(f"hf:{out / 'untrained'}", device=arguments.device),
         out / "run",
-        device=arguments.device,
-        workers=arguments.workers,
-        compiled=False,  # compiling takes longer than so small a model gains by it
+        # compiling takes longer than so small a model gains by it
+        hardware=Hardware(arguments.device, arguments.workers, compiled=False),
     )
     trained = time.monotonic()
     print(f"trained after {trained - started:.0f} s", flush=True)
@@ -104,11 +105,10 @@ def main() -> None:
         items = list(world_items("validation", VALIDATION, 0, (test,)))
         write_world(items, out / "world", f"validation-{test}")
         found[test] = evaluate(base, items, images=out / "world", name=f"validation-{test}").numbers
-        numbers = "  ".join(
-            f"{name} {100 * found[test][name]:.1f}" for name in ("original", "augmented", "brittleness")
-        )
-        print(f"{test:20} {numbers}")
-    write_json(out / "validation.json", {"seconds": round(trained - started), "scores": found})
+        line = "  ".join(f"{name} {100 * value:.1f}" for name in SHARES if (value := found[test][name]) is not None)
+        print(f"{test:20} {line}")
+    scores = {test: numbers.model_dump(mode="json") for test, numbers in found.items()}
+    write_json(out / "validation.json", {"seconds": round(trained - started), "scores": scores})
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import pickle
 import struct
 import sys
@@ -15,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import typer.main
 from PIL import Image
 
 from equipoise.cli import main
@@ -78,14 +80,17 @@ EVAL = ("eval", "py:mine:Model", "--bench", "items.jsonl", "--data", "photos")
 
 
 def test_eval_prints_a_table_and_keeps_the_run(run: Run, photos: Path, tmp_path: Path) -> None:
-    code, out, _ = run(*EVAL, "--out", "run")
-    assert code == 0
+    code, out, said = run(*EVAL, "--out", "run")
+    assert code == 0 and "not computed" not in said
     for part in ("Orig.", "Aug. (drop)", "Brittleness", "ties", "items", "  a", "  b"):
         assert part in out
     record = json.loads((tmp_path / "run" / "items" / "result.json").read_text())
     assert record["n"]["scored"] == 12 and record["arguments"]["passed"]["bench"] == "items.jsonl"
+    passed = record["arguments"]["passed"]
+    assert (passed["limit"], passed["seed"], passed["no_cache"], passed["data"]) == (None, 0, False, "photos")
     before = (tmp_path / "run" / "items" / "result.json").read_bytes()
-    assert run(*EVAL, "--out", "run")[0] == 0  # finished: read, not computed
+    code, again, said = run(*EVAL, "--out", "run")
+    assert code == 0 and again == out and f"items: read from {Path('run') / 'items'}, not computed" in said
     assert (tmp_path / "run" / "items" / "result.json").read_bytes() == before
 
 
@@ -147,6 +152,48 @@ def test_compare(run: Run, photos: Path, tmp_path: Path) -> None:
     assert json.loads(run("compare", "one", "two", "--json")[1])[0]["n"] == 12
 
 
+def _other_photos(photos: Path) -> None:
+    other = photos.with_name("other")
+    other.mkdir()
+    for path in photos.iterdir():
+        Image.open(path).rotate(180).save(other / path.name)
+
+
+def test_other_photos_never_print_the_numbers_of_the_first(run: Run, photos: Path) -> None:
+    _other_photos(photos)
+    assert run(*EVAL, "--out", "run")[0] == 0
+    code, out, error = run(*EVAL[:-1], "other", "--out", "run")
+    assert (code, out) == (2, "") and "holds another run" in error and "images sha256" in " ".join(error.split())
+
+
+def test_compare_refuses_other_photos(run: Run, photos: Path) -> None:
+    _other_photos(photos)
+    run(*EVAL, "--out", "one")
+    run(*EVAL[:-1], "other", "--out", "two")
+    refused(run("compare", "one", "two"), "were scored on different photos", "with the same --data")
+
+
+def test_compare_pairs_runs_of_an_older_version_with_a_note(run: Run, photos: Path, tmp_path: Path) -> None:
+    run(*EVAL, "--out", "one")
+    run(*EVAL, "--out", "old")
+    path = tmp_path / "old" / "items" / "result.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"images": None}))
+    code, out, _ = run("compare", "one", "old")
+    note = f"{Path('old') / 'items'}: photos not recorded: made by an older version"
+    assert code == 0 and f"note: {note}" in out
+    assert json.loads(run("compare", "one", "old", "--json")[1])[0]["notes"] == [note]
+    assert json.loads(run("compare", "one", "one", "--json")[1])[0]["notes"] == []
+
+
+def test_compare_does_not_choose_between_two_runs_of_one_benchmark(run: Run, photos: Path) -> None:
+    for out in ("all/a", "all/b", "ref"):
+        run(*EVAL, "--out", out)
+    both = (str(Path("all/a/items")), str(Path("all/b/items")))
+    refused(run("compare", "all", "ref"), "all: holds more than one run of items", *both)
+    refused(run("compare", "ref", "all"), "all: holds more than one run of items", *both)
+    assert run("compare", "ref", "all/b")[0] == 0
+
+
 def test_build_and_check_ones_own_csv(run: Run, tmp_path: Path, photos: Path) -> None:
     (tmp_path / "mine.csv").write_text("image,caption,negative\n0.png,a cat,a dog\n1.png,a cow,a pig\n")
     code, out, _ = run("bench", "build", "mine.csv", "--out", "built.jsonl")
@@ -157,9 +204,50 @@ def test_build_and_check_ones_own_csv(run: Run, tmp_path: Path, photos: Path) ->
     assert code == 1 and "1.png" in out
 
 
+def test_train_list_shows_every_option_with_its_default(run: Run) -> None:
+    code, out, _ = run("train", "list")
+    assert code == 0
+    parts = {part.split("\n")[0]: " ".join(part.split()) for part in out.split("\n\n")}
+    ce_clip = parts["ce_clip_zhang_2024"]
+    for fact in ("CVPR", "cmr_weight 0.4 number >= 0", "itc hn hn | plain | off", "batch_size=256", "seed=42"):
+        assert fact in ce_clip
+    assert "needs hard negatives (relation, attribute, object, action)" in ce_clip
+    assert "lr number > 0" in parts["settings of every recipe"]
+    found = {one["name"]: one for one in json.loads(run("train", "list", "--json")[1])}
+    assert set(found) == set(parts) - {"settings of every recipe", next(reversed(parts))}
+    assert {"name": "hn_weight", "type": "number >= 0", "default": 1.0, "shared": False} in (
+        found["hard_positives_kamath_2024"]["options"]
+    )
+
+
+def test_train_has_help_for_itself_and_for_a_recipe(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "160")
+    code, out, _ = run("train", "--help")
+    assert code == 0 and "list" in out and "train RECIPE --help" in out and "py:module:function" in out
+    code, out, _ = run("train", "fsc_clip_oh_2024", "--help")
+    assert code == 0 and "train fsc_clip_oh_2024 [OPTIONS]" in out
+    for part in ("smoothing", "0.02", "EMNLP", "--items", "--watch-metric", "token features"):
+        assert part in out
+    assert "--items" in run("train", "--quick", "--help")[1]
+
+
+def test_no_flag_is_negated_twice() -> None:
+    from equipoise.cli import app
+
+    def options(command: Any) -> list[Any]:
+        below = getattr(command, "commands", {}).values()
+        return [*command.params, *(option for one in below for option in options(one))]
+
+    found = [option for option in options(typer.main.get_command(app)) if getattr(option, "is_flag", False)]
+    assert len(found) > 5
+    for option in found:
+        assert not any(name.startswith("--no-no") for name in (*option.opts, *option.secondary_opts))
+        assert not option.secondary_opts or option.default, f"{option.opts} is off anyway"
+
+
 def test_bench_list_has_a_word_on_every_size_and_chance(run: Run) -> None:
     parts = {part.split("  ")[0]: part for part in run("bench", "list")[1].split("\n\n")}
-    assert "chance: see note" in parts["crepe"] and "1 / (1 + negatives)" in parts["crepe"]
+    assert "chance: original 16.7" in parts["crepe"] and "chance: see note" in parts["ce-clip"]
     assert "size not published" in parts["aro-vg-r"] and "23,937 records" in parts["aro-vg-r"]
     assert "28,748 items; chance: original 50.0" in parts["aro-vg-a"] and "note" not in parts["aro-vg-a"]
 
@@ -247,7 +335,7 @@ def test_an_empty_file(run: Run, photos: Path, tmp_path: Path) -> None:
 def test_a_result_from_the_future(run: Run, photos: Path, tmp_path: Path) -> None:
     run(*EVAL, "--out", "run")
     path = tmp_path / "run" / "items" / "result.json"
-    path.write_text(path.read_text().replace('"schema": 1', '"schema": 7'))
+    path.write_text(path.read_text().replace('"schema": 2', '"schema": 7'))
     refused(run("compare", "run", "run"), "schema 7", "newer equipoise")
     refused(run(*EVAL, "--out", "run"), "schema 7")
 
@@ -283,11 +371,31 @@ def test_a_tokenizer_that_does_not_fit(run: Run, photos: Path, tmp_path: Path) -
 def test_a_full_disk(run: Run, photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if not Path("/dev/full").exists():
         pytest.skip("needs /dev/full")
-    import os
-
     monkeypatch.setattr("tempfile.mkstemp", lambda **_: (os.open("/dev/full", os.O_WRONLY), str(tmp_path / "part")))
     refused(run(*EVAL, "--out", "run"), "No space left on device", "nothing was changed")
     assert not (tmp_path / "run" / "items" / "result.json").exists()
+
+
+def test_bench_build_overwrites_no_other_file(run: Run, photos: Path, tmp_path: Path) -> None:
+    build = ("bench", "build", "items.jsonl", "--out")
+    for name in ("thesis.jsonl", "thesis.parquet"):
+        (tmp_path / name).write_text("mine\n")
+        refused(run(*build, name), f"{name}: it is already there", "Choose another --out, or delete this file")
+        assert (tmp_path / name).read_text() == "mine\n"
+    for name in ("new.jsonl", "new.parquet"):
+        assert "wrote 12 items" in run(*build, name)[1]
+        assert "already holds these 12 items" in run(*build, name)[1]
+    (tmp_path / "short.csv").write_text("id,caption,negative\n1,a cat,a dog\n")
+    refused(run("bench", "build", "short.csv", "--out", "new.jsonl"), "nothing is overwritten")
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    refused(run(*build, "pipe.jsonl"), "a pipe, not a plain file")
+
+
+def test_two_evaluations_at_once(run: Run, photos: Path, tmp_path: Path) -> None:
+    from equipoise.run_folder import locked
+
+    with locked(tmp_path / "run" / "items"):
+        refused(run(*EVAL, "--out", "run", "--seed", "3"), "another run is writing it now")
 
 
 @pytest.mark.parametrize(
@@ -302,6 +410,7 @@ def test_a_full_disk(run: Run, photos: Path, tmp_path: Path, monkeypatch: pytest
         ((*EVAL, "--format", "pdf"), "expected one of text"),
         ((*EVAL, "--batch-size", "0"), "batch-size"),
         ((*EVAL, "--limit", "0"), "--limit"),
+        ((*EVAL, "--cache", "x", "--no-cache"), "exclude each other"),
         ((*EVAL, "--limit", "-1"), "--limit"),
         ((*EVAL, "--seed", "-1"), "--seed"),
         (("metrics", "absent.jsonl", "--seed", "-1"), "--seed"),
@@ -316,6 +425,8 @@ def test_a_full_disk(run: Run, photos: Path, tmp_path: Path, monkeypatch: pytest
         (("bench", "build", "items.jsonl", "--out", "x.csv"), ".jsonl or .parquet"),
         (("train", "hn_only"), "--items"),
         (("train", "hn_onl"), "Did you mean hn_only"),
+        (("train", "--quick"), "train needs a recipe"),
+        (("train", "py:absent:recipe"), "absent"),
         (("evaluate",), "No such command"),
     ],
 )
@@ -324,6 +435,69 @@ def test_other_slips(
 ) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     refused(run(*arguments), part)
+
+
+TRAIN_ON = ("--items", "items.jsonl", "--images", "photos", "--model", "world", "--out", "run")
+TRAIN = ("train", "hn_only", "--quick", *TRAIN_ON)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (("--weight", "1"), "nothing to weigh"),
+        (("--items", "items.jsonl", "--weight", "1", "--weight", "nan"), "--weight nan: expected a finite number"),
+        (("--items", "items.jsonl", "--weight", "0", "--weight", "1"), "--weight 0.0: expected a finite number"),
+        (("--set", "lr=nan"), "lr: input should be a finite number"),
+        (("--crop", "0.9"), "crop:"),
+        (("--crop", "1,0.5"), "crop: expected the smaller share first"),
+        (("--watch", "items.jsonl"), "--watch-images DIR"),
+        (("--watch", "items.jsonl", "--watch-images", "absent"), "absent is no folder"),
+        (("--watch", "items.jsonl", "--watch-images", "run-of-mine"), "6 images are missing below run-of-mine"),
+        (("--watch", "plain.jsonl", "--watch-images", "photos"), "no item has a hard positive; choose --watch-metric"),
+        (("--watch", "items.jsonl", "--watch-images", "photos", "--watch-metric", "loss"), "expected augmented or"),
+        (("--watch", "items.jsonl", "--watch-images", "photos", "--watch-metric", "brittleness"), "never brittle"),
+        (("--watch-images", "photos"), "--watch-images: name the items too"),
+        (("--watch-metric", "original"), "--watch-metric: name the items too"),
+        (("--openclip", "/no/dir/x.safetensors"), "/no/dir is no folder"),
+        (("--openclip", "photos"), "it is a folder"),
+    ],
+)
+def test_train_refuses_before_it_begins(
+    arguments: tuple[str, ...], part: str, run: Run, photos: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "run-of-mine").mkdir()
+    lines = map(json.loads, (tmp_path / "items.jsonl").read_text().splitlines())
+    plain = [json.dumps({**line, "positives": []}) for line in lines]
+    (tmp_path / "plain.jsonl").write_text("\n".join(plain))
+    refused(run(*TRAIN, *arguments), part)
+    assert not (tmp_path / "run").exists()
+
+
+def test_train_watches_augmented_accuracy_and_takes_ones_own_recipe(run: Run, photos: Path, tmp_path: Path) -> None:
+    (tmp_path / "my_recipes.py").write_text(
+        "from equipoise.train.recipes import get_recipe\n"
+        "def few(*, steps: int = 3): return get_recipe('control', quick=True, max_steps=steps, batch_size=6)\n"
+    )
+    watch = ("--watch", "items.jsonl", "--watch-images", "photos", "--openclip", "open.safetensors")
+    sizes = ("--crop", "0.5,1", "--device", "cpu")
+    code, out, err = run("train", *TRAIN_ON, "py:my_recipes:few", "--set", "steps=2", *sizes, *watch)
+    sys.modules.pop("my_recipes", None)
+    assert code == 0 and "the model is run/model" in out, err
+    assert "the warm-up is cut from 20 to 1 steps" in err
+    described = json.loads((tmp_path / "run" / "run.json").read_text())["run"]
+    assert described["recipe"] == "py:my_recipes:few" and described["options"] == {"steps": 2}
+    assert described["crop"] == [0.5, 1.0] and described["warmup_steps"] == 1 and len(described["source"]) == 64
+    assert (tmp_path / "run" / "best").exists() and (tmp_path / "open.safetensors").exists()
+    card = (tmp_path / "run" / "model" / "README.md").read_text()
+    assert "| augmented |" in card and "| original |" in card
+
+
+def test_the_best_checkpoint_is_that_of_augmented_accuracy(photos: Path, tmp_path: Path) -> None:
+    from equipoise.cli.train import _evaluation
+
+    for asked, best in ((None, "augmented"), ("original", "original")):
+        evaluation = _evaluation(tmp_path / "items.jsonl", photos, asked)
+        assert evaluation is not None and evaluation.best == best
 
 
 def test_build_replace_clean_cleans_once(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from equipoise import demo
+from equipoise.errors import UserError
 from equipoise.files import read_json
+from equipoise.run_folder import locked
 
 
 @pytest.fixture
@@ -27,7 +29,9 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(benchmarks, "SIZE", 40)
 
 
-def test_the_whole_story_and_a_second_call_that_resumes(small: None, tmp_path: Path) -> None:
+def test_the_whole_story_and_a_second_call_that_resumes(
+    small: None, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     shown = demo.run_demo(tmp_path)
     page = tmp_path / "report.html"
     text = page.read_text()
@@ -37,9 +41,20 @@ def test_the_whole_story_and_a_second_call_that_resumes(small: None, tmp_path: P
     assert len(results) == len(demo.MODELS) * len(demo.TESTS)
     assert len({read_json(path)["model"]["weight_sha256"] for path in results}) == len(demo.MODELS)
     rows = demo.table_rows(shown)
-    assert [row["label"] for row in rows][:2] == ["base REPLACE", "control REPLACE"]
-    assert rows[0]["n"] == 80 and rows[-1]["n"] == 40
+    assert [row.label for row in rows][:2] == ["base REPLACE", "control REPLACE"]
+    assert rows[0].numbers.n == 80 and rows[-1].numbers.n == 40
     stamps = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.is_file() and path != page}
+    assert "not computed" not in caplog.text
     demo.run_demo(tmp_path)
+    assert f"16 of 16 evaluations read from {tmp_path / 'runs'}, not computed" in caplog.text
     assert {path: path.stat().st_mtime_ns for path in stamps} == stamps
     assert page.read_text() == text
+
+
+def test_the_demo_takes_only_a_folder_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "report.html").write_text("mine")
+    with pytest.raises(UserError, match=r"no run of equipoise demo: report\.html would be overwritten"):
+        demo.run_demo(tmp_path)
+    assert (tmp_path / "report.html").read_text() == "mine"
+    with locked(tmp_path / "out"), pytest.raises(UserError, match="another run is writing it now"):
+        demo.run_demo(tmp_path / "out")

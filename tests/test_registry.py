@@ -61,6 +61,14 @@ def test_a_source_must_be_named_and_a_path_must_be_items(tmp_path: Path) -> None
         registry.load(str(tmp_path))
 
 
+def test_every_metric_of_a_paper_is_computed() -> None:
+    from equipoise.benchmarks import base
+    from equipoise.evaluation import paper_metrics
+
+    assert set(base.PAPER_METRICS) == set(paper_metrics.PAPER_METRICS)
+    assert {metric for name in NAMES for metric in registry.get(name).metrics} <= set(base.PAPER_METRICS)
+
+
 def test_the_registry_loads_no_torch() -> None:
-    code = "import sys; from equipoise import registry as b; [*map(b.get, b.names())]; print('torch' in sys.modules)"
+    code = "import sys; from equipoise import registry as r; [*map(r.get, r.names())]; print('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"

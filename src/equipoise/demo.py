@@ -6,19 +6,24 @@ on disk before the next begins, so that a second call goes on where the first st
 
 from __future__ import annotations
 
+import logging
 import random
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from equipoise import registry
+from equipoise import registry, run_folder
 from equipoise.evaluation.comparison import Run, average, difference, joined, load_run
-from equipoise.evaluation.run import evaluate, finished
+from equipoise.evaluation.record import METRICS, SHARES, Change, Difference, Metric, Numbers
+from equipoise.evaluation.run import evaluate
 from equipoise.items import Item
 from equipoise.report.page import Example, Page, Row, verdict, write_page
+from equipoise.report.tables import Line
 
 if TYPE_CHECKING:
     from equipoise.models import Model
+
+log = logging.getLogger(__name__)
 
 REPLACE = ("world-replace-attributes", "world-replace-relations")
 TESTS = (*REPLACE, "world-swap", "world-unseen")
@@ -33,10 +38,17 @@ COLUMNS = {"replace": "REPLACE (mean of attributes and relations)", "swap": "SWA
 
 def run_demo(out: Path, seeds: Sequence[int] = (0,)) -> Page:
     """Do everything that is not done yet below `out`, write the page to OUT/report.html, and return what it shows."""
+    with run_folder.locked(out):
+        run_folder.take(out, "demo", {}, writes=("report.html", "world", "training", "runs"))  # more seeds are welcome
+        return _run_demo(out, seeds)
+
+
+def _run_demo(out: Path, seeds: Sequence[int]) -> Page:
     from equipoise.models import load_model
     from equipoise.models.clip import ClipModel
     from equipoise.train.recipes import get_recipe
     from equipoise.train.run.loop import train
+    from equipoise.train.run.options import Hardware
     from equipoise.world.splits import DrawnImages, finetuning_items
 
     world = out / "world"
@@ -44,6 +56,7 @@ def run_demo(out: Path, seeds: Sequence[int] = (0,)) -> Page:
     tests = [registry.load(name, world) for name in TESTS]
     base = load_model("world", device="cpu")
     assert isinstance(base, ClipModel)
+    results = []
     for label, (recipe, _) in MODELS.items():
         for seed in seeds if recipe else (0,):
             model: Model = base
@@ -54,13 +67,14 @@ def run_demo(out: Path, seeds: Sequence[int] = (0,)) -> Page:
                     base,
                     out / "training" / _name(label, seed),
                     images=DrawnImages(),  # drawn when first read: nobody needs 12,000 files
-                    device="cpu",
+                    hardware=Hardware(device="cpu"),
                 )
                 model = load_model(f"hf:{folder}", device="cpu")
             for cases, benchmark in tests:
                 place = out / "runs" / _name(label, seed) / benchmark.name
-                if finished(place, model, cases, benchmark=benchmark) is None:
-                    evaluate(model, cases, images=world, benchmark=benchmark, out=place)
+                results.append(evaluate(model, cases, images=world, benchmark=benchmark, out=place))
+    if read := sum(result.read_from is not None for result in results):
+        log.warning("%d of %d evaluations read from %s, not computed", read, len(results), out / "runs")
     runs = {label: _runs(out / "runs", label, seeds if recipe else (0,)) for label, (recipe, _) in MODELS.items()}
     page = build_page(runs, {benchmark.name: cases for cases, benchmark in tests})
     write_page(out / "report.html", page)
@@ -83,7 +97,7 @@ def _runs(folder: Path, label: str, seeds: Sequence[int]) -> list[dict[str, Run]
 # ---------------------------------------------------------------------------- numbers
 
 
-def numbers_of(runs: Sequence[dict[str, Run]], column: str, tag: str = "", value: str = "") -> dict[str, Any]:
+def numbers_of(runs: Sequence[dict[str, Run]], column: str, tag: str = "", value: str = "") -> Numbers:
     """The numbers of a column over all seeds; of the items with a tag's value where one is named."""
     chosen = [one[column].where(tag, value) if tag else one[column] for one in runs]
     return average(chosen, path=("benchmark",) if column == "replace" else ())
@@ -95,12 +109,12 @@ def findings(runs: Mapping[str, Sequence[dict[str, Run]]]) -> list[str]:
     for column in ("swap", "replace"):
         for before, after in (("base", "HN"), ("HN", "HP+HN")):
             found = _difference(runs, column, before, after)
-            parts = ", ".join(_change(name, found[name]) for name in ("original", "augmented", "brittleness"))
+            parts = ", ".join(_change(name, change) for name in SHARES if (change := found[name]))
             lines.append(f"{column.upper()}, {before} → {after}: {parts}.")
     return lines
 
 
-def _difference(runs: Mapping[str, Sequence[dict[str, Run]]], column: str, before: str, after: str) -> dict[str, Any]:
+def _difference(runs: Mapping[str, Sequence[dict[str, Run]]], column: str, before: str, after: str) -> Difference:
     """Paired over items, and seed by seed; the base, which has none, is paired with every one."""
     first, second = ([one[column] for one in runs[label]] for label in (before, after))
     first = first * len(second) if len(first) == 1 else first
@@ -110,31 +124,31 @@ def _difference(runs: Mapping[str, Sequence[dict[str, Run]]], column: str, befor
 def plain_words(runs: Mapping[str, Sequence[dict[str, Run]]]) -> str:
     """The first line of the page, for people who read only one; it claims only what is clear on REPLACE."""
     learned, mended = _difference(runs, "replace", "base", "HN"), _difference(runs, "replace", "HN", "HP+HN")
-    gain, harm, cure = learned["original"], learned["brittleness"], mended["brittleness"]
+    gain, harm, cure = learned.original, learned.brittleness, mended.brittleness
     parts = []
-    if gain["clear"]:
-        parts.append(f"hard negatives changed Original accuracy by {100 * gain['difference']:+.0f} points")
-    if harm["clear"]:
-        more = "brittle" if harm["difference"] > 0 else "steady"
-        parts.append(f"made the model {more} on {abs(100 * harm['difference']):.0f} in 100 items more")
-    if cure["clear"]:
-        way = "took back" if cure["difference"] < 0 else "added"
-        parts.append(f"hard positives {way} {abs(100 * cure['difference']):.0f} of them")
+    if gain and gain.clear:
+        parts.append(f"hard negatives changed Original accuracy by {100 * gain.difference:+.0f} points")
+    if harm and harm.clear:
+        more = "brittle" if harm.difference > 0 else "steady"
+        parts.append(f"made the model {more} on {abs(100 * harm.difference):.0f} in 100 items more")
+    if cure and cure.clear:
+        way = "took back" if cure.difference < 0 else "added"
+        parts.append(f"hard positives {way} {abs(100 * cure.difference):.0f} of them")
     return f"On REPLACE, {'; '.join(parts)}." if parts else "On REPLACE nothing changed clearly."
 
 
-def _change(name: str, number: Mapping[str, Any]) -> str:
-    word = {"original": "Original", "augmented": "Augmented", "brittleness": "Brittleness"}[name]
-    low, high = (100 * value for value in number["interval"])
-    unclear = "" if number["clear"] else ", not clear"
-    return f"{word} {100 * number['difference']:+.1f} points [{low:+.1f}, {high:+.1f}{unclear}]"
+def _change(name: Metric, change: Change) -> str:
+    low, high = (100 * value for value in change.interval)
+    unclear = "" if change.clear else ", not clear"
+    return f"{METRICS[name]} {100 * change.difference:+.1f} points [{low:+.1f}, {high:+.1f}{unclear}]"
 
 
 # ---------------------------------------------------------------------------- the page
 
 
 def build_page(runs: Mapping[str, Sequence[dict[str, Run]]], tests: Mapping[str, Sequence[Item]]) -> Page:
-    record = runs["base"][0]["swap"].record
+    record = runs["base"][0]["swap"].records[0]
+    environment = record.environment
     seeds = len(runs["HN"])
     return Page(
         title="What hard-negative finetuning does to a model",
@@ -153,10 +167,7 @@ def build_page(runs: Mapping[str, Sequence[dict[str, Run]]], tests: Mapping[str,
                     Row(
                         label,
                         "",
-                        {
-                            value: numbers_of(runs[label], "replace", "synonym", value) or {}
-                            for value in ("seen", "unseen")
-                        },
+                        {value: numbers_of(runs[label], "replace", "synonym", value) for value in ("seen", "unseen")},
                     )
                     for label in MODELS
                 ],
@@ -179,16 +190,16 @@ def build_page(runs: Mapping[str, Sequence[dict[str, Run]]], tests: Mapping[str,
         ],
         provenance={
             "made by": "equipoise demo",
-            "version": record["environment"]["equipoise"],
-            "code": str((record["environment"]["code"] or {}).get("revision", "installed package")),
-            "packages": ", ".join(f"{name} {version}" for name, version in record["environment"]["packages"].items()),
-            "base weights": record["model"]["weight_sha256"],
+            "version": environment.equipoise,
+            "code": environment.code.revision if environment.code else "installed package",
+            "packages": ", ".join(f"{name} {version}" for name, version in environment.packages.items()),
+            "base weights": str(record.model.weight_sha256),
             "model": "world (shipped with the package); evaluate your own: equipoise eval hf:YOUR-MODEL --bench ...",
         },
     )
 
 
-def _columns(runs: Sequence[dict[str, Run]], columns: Sequence[str] | Mapping[str, str]) -> dict[str, dict[str, Any]]:
+def _columns(runs: Sequence[dict[str, Run]], columns: Sequence[str] | Mapping[str, str]) -> dict[str, Numbers]:
     return {column: numbers_of(runs, column) for column in columns}
 
 
@@ -218,10 +229,6 @@ def examples(
     ]
 
 
-def table_rows(page: Page) -> list[dict[str, Any]]:
+def table_rows(page: Page) -> list[Line]:
     """The page's Table-1-shaped rows for a terminal: every model on REPLACE and on SWAP."""
-    return [
-        {"label": f"{row.label} {column.upper()}", **row.numbers[column]}
-        for column in page.columns
-        for row in page.rows
-    ]
+    return [Line(f"{row.label} {column.upper()}", row.numbers[column]) for column in page.columns for row in page.rows]

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import json
 import os
+import stat
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
@@ -15,14 +16,14 @@ from equipoise.errors import UserError
 
 
 @contextlib.contextmanager
-def atomic_write(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
+def atomic_write(path: str | Path, mode: str = "w", *, flush: bool = True) -> Iterator[IO[Any]]:
     """Open a temporary file beside `path`; it takes the name only when everything was written.
 
     A full disk, Ctrl-C or an exception leaves the old file (or none) and removes the temporary one.
-    Through a symlink it is the link's target that is replaced.
+    Through a symlink it is the link's target that is replaced; a device, a pipe or a folder never is.
+    Without `flush` a power cut may still lose the file, which is much faster where there are thousands of them.
     """
-    target = Path(path)
-    target = target.resolve() if target.is_symlink() else target
+    target = plain_target(path)
     make_folder(target.parent)
     handle_number, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
     try:
@@ -30,8 +31,9 @@ def atomic_write(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
         newline = None if "b" in mode else "\n"
         with os.fdopen(handle_number, mode, encoding=encoding, newline=newline) as handle:
             yield handle
-            handle.flush()
-            os.fsync(handle.fileno())
+            if flush:
+                handle.flush()
+                os.fsync(handle.fileno())
         os.chmod(temporary, target.stat().st_mode if target.exists() else 0o666 & ~_umask())
         os.replace(temporary, target)
     except OSError as error:
@@ -41,6 +43,25 @@ def atomic_write(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
     finally:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
+
+
+_KINDS = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
+
+
+def plain_target(path: str | Path) -> Path:
+    """The file that writing to `path` would replace, links followed; refused where that is not a plain file."""
+    target = Path(path)
+    try:
+        target = target.resolve() if target.is_symlink() else target
+        mode = target.stat().st_mode
+    except RuntimeError:
+        raise UserError(f"{path}: a link that leads to itself; name another file") from None
+    except OSError:  # nothing there, or nothing that can be looked at: whoever writes will say why
+        return target
+    if not stat.S_ISREG(mode):
+        kind = _KINDS.get(stat.S_IFMT(mode), "a device")
+        raise UserError(f"{path}: {kind}, not a plain file, and never replaced by one; name another file")
+    return target
 
 
 def make_folder(folder: str | Path) -> None:
@@ -97,6 +118,8 @@ def read_json(path: str | Path) -> Any:
         raise UserError(f"{path}, line {error.lineno}, column {error.colno}: not JSON ({error.msg})") from None
     except RecursionError:
         raise UserError(f"{path}: JSON nested too deeply to be read") from None
+    except ValueError as error:  # a number of 5,000 digits
+        raise UserError(f"{path}: JSON that cannot be read ({error})") from None
 
 
 def sha256_file(path: str | Path) -> str:

@@ -112,12 +112,20 @@ def load_items(path: str | Path, limit: int | None = None) -> list[Item]:
     """Every item of a JSONL or Parquet file, checked; all problems of the file are raised together."""
     path = Path(path)
     problems = Problems(str(path))
-    lines = _parquet_records(path) if path.suffix == ".parquet" else jsonl_lines(path, problems)
+    lines = parquet_records(path) if path.suffix == ".parquet" else jsonl_lines(path, problems)
     items = [item for _, item in islice(checked(lines, Item, problems), limit)]
     problems.raise_if_any("Mend the file, or write it again with `equipoise bench build` or `equipoise perturb`.")
     if not items:
         raise UserError(f"{path}: holds no items; expected one JSON object a line (see docs/design.md)")
     return items
+
+
+def holds_items(path: str | Path, items: Sequence[Item]) -> bool:
+    """Whether a file holds these items, all of them and no others."""
+    try:
+        return Path(path).is_file() and load_items(path) == list(items)
+    except UserError:
+        return False
 
 
 # ---------------------------------------------------------------------------- writing
@@ -139,7 +147,8 @@ def write_items(path: str | Path, items: Iterable[Item]) -> int:
 _CHUNK = 10_000
 
 
-def _parquet_records(path: Path) -> Iterator[tuple[str, str]]:
+def parquet_records(path: Path) -> Iterator[tuple[str, str]]:
+    """("row N", the item as JSON) of each row."""
     import pyarrow
     import pyarrow.parquet
 

@@ -1,16 +1,23 @@
-"""The registry of benchmarks: names, facts, and items by name or path."""
+"""The registry of benchmarks: names, facts, and items by name, by path, or from the user's own module (py:)."""
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
-from collections.abc import Sequence
+import logging
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
-from equipoise.benchmarks import own, reading
-from equipoise.benchmarks.base import Benchmark
-from equipoise.errors import UserError, did_you_mean
+from equipoise.benchmarks import facts, own, reading
+from equipoise.benchmarks.base import PAPER_METRICS, Benchmark
+from equipoise.errors import Problems, UserError, did_you_mean
 from equipoise.items import Item
+from equipoise.plugins import is_named, load_named, own_code
+
+log = logging.getLogger(__name__)
 
 _ROWS = {  # name: module, below equipoise, and its variable; modules are imported when they are asked for
     "replace": ("benchmarks.replace.build", "BENCHMARK"),
@@ -27,6 +34,8 @@ _ROWS = {  # name: module, below equipoise, and its variable; modules are import
     "winoground": ("benchmarks.winoground", "BENCHMARK"),
     "crepe": ("benchmarks.crepe", "BENCHMARK"),
     "negclip": ("benchmarks.negclip", "BENCHMARK"),
+    "ce-clip": ("benchmarks.ce_clip", "BENCHMARK"),
+    "hard-positives-ft": ("benchmarks.hard_positives_ft", "BENCHMARK"),
     "world-replace-attributes": ("world.benchmarks", "REPLACE_ATTRIBUTES"),
     "world-replace-relations": ("world.benchmarks", "REPLACE_RELATIONS"),
     "world-swap": ("world.benchmarks", "SWAP"),
@@ -46,17 +55,40 @@ def expand(name: str) -> tuple[str, ...]:
 
 
 def get(name: str) -> Benchmark:
-    """The benchmark of that name."""
+    """The benchmark of that name, or the user's own that `py:module:name` names."""
+    if is_named(name):
+        return _own(name)
     if name in ALIASES:
         raise UserError(f"{name} is {len(ALIASES[name])} benchmarks; name one of {', '.join(ALIASES[name])}")
     if name not in _ROWS:
         hint = did_you_mean(name, [*_ROWS, *ALIASES])
         raise UserError(
             f"no benchmark {name!r}.{hint} `equipoise bench list` shows all; items of your own are named by the path "
-            "of their file (.jsonl, .parquet, .csv, .tsv)."
+            "of their file (.jsonl, .parquet, .csv, .tsv), a benchmark of your own by py:module:name."
         )
     module, variable = _ROWS[name]
     return cast(Benchmark, getattr(importlib.import_module(f"equipoise.{module}"), variable))
+
+
+def _own(spec: str) -> Benchmark:
+    """A benchmark of the user's own, with what would go wrong later said now."""
+    what = "a benchmark (equipoise.benchmarks.base.Benchmark)"
+    benchmark = cast(Benchmark, load_named(spec, what, lambda value: isinstance(value, Benchmark)))
+    problems = Problems(f"{spec}: not a benchmark that can be run")
+    if not re.fullmatch(r"\w[\w.-]*", benchmark.name):
+        problems.add("name", f"expected letters, digits, '-', '_' and '.', found {benchmark.name!r}")
+    elif benchmark.name in _ROWS or benchmark.name in ALIASES:
+        problems.add("name", f"{benchmark.name!r} is a benchmark of this package; results would be taken for its own")
+    if not (isinstance(benchmark.splits, Mapping) and benchmark.splits):
+        problems.add("splits", 'expected each split with its number of items, e.g. {"test": 100} (None: not published)')
+    for field in ("macro", "metrics"):
+        if not isinstance(getattr(benchmark, field), tuple):
+            problems.add(field, f'expected a tuple, e.g. ("split",), found {getattr(benchmark, field)!r}')
+    for metric in benchmark.metrics if isinstance(benchmark.metrics, tuple) else ():
+        if metric not in PAPER_METRICS:
+            problems.add("metrics", f"no metric {metric!r} ({', '.join(PAPER_METRICS)})")
+    problems.raise_if_any()
+    return benchmark
 
 
 def load(name_or_path: str, source: Path | None = None, splits: Sequence[str] = ()) -> tuple[list[Item], Benchmark]:
@@ -65,9 +97,9 @@ def load(name_or_path: str, source: Path | None = None, splits: Sequence[str] = 
     A file that `bench build` wrote is known by the ids of its items and keeps its benchmark's averages and metrics.
     """
     path = Path(name_or_path)
-    if path.suffix in own.SUFFIXES:
+    if path.suffix in own.SUFFIXES and not is_named(name_or_path):
         items = own.load(path, splits)
-        return items, _origin(items) or own.benchmark(path, items)
+        return items, _origin(path, items)
     if path.exists() and name_or_path not in _ROWS:
         raise UserError(f"{path}: neither a benchmark nor a file of items (.jsonl, .parquet, .csv, .tsv)")
     benchmark = get(name_or_path)
@@ -76,12 +108,64 @@ def load(name_or_path: str, source: Path | None = None, splits: Sequence[str] = 
         raise UserError(
             f"{benchmark.name}: name the folder of its annotation files with --source. To get them: {benchmark.get}"
         )
-    return benchmark.load(source, splits), benchmark
+    if is_named(name_or_path):
+        with own_code(name_or_path, f"the loader of your benchmark {benchmark.name} failed"):
+            items = benchmark.load(source, splits)
+    else:
+        items = benchmark.load(source, splits)
+    _check(benchmark, items, splits)
+    return items, benchmark
 
 
-def _origin(items: Sequence[Item]) -> Benchmark | None:
-    """The benchmark whose items these are, by their ids: "NAME-SPLIT/KEY"."""
+def show(name_or_path: str) -> Benchmark:
+    """The facts of a benchmark; of a file with the splits that are in it, counted."""
+    if is_named(name_or_path) or Path(name_or_path).suffix not in own.SUFFIXES:
+        return get(name_or_path)
+    items, benchmark = load(name_or_path)
+    return dataclasses.replace(benchmark, splits=Counter(item.tags.get("split", "all") for item in items))
+
+
+def keep_facts(path: Path, items: Sequence[Item], benchmark: Benchmark) -> Path | None:
+    """Beside a built file of a benchmark that this package does not know: its facts, so that they are not lost."""
+    if benchmark.name in _ROWS or not facts.named_by_ids(benchmark.name, items):
+        return None
+    return facts.write_facts(path, benchmark)
+
+
+def _check(benchmark: Benchmark, items: Sequence[Item], splits: Sequence[str]) -> None:
+    """Refuse items whose averages would be lost: without the tags they are averaged by, or with ids that a built file
+    is not known by. `reading.read` makes both; this is for loaders that are written without it."""
+    if not (isinstance(items, list) and items and all(isinstance(item, Item) for item in items)):
+        raise UserError(f"{benchmark.name}: its loader gave no list of Items")
+    problems = Problems(f"{benchmark.name}: items that its loader should not have made")
+    wanted, lost = splits or benchmark.splits, bool(benchmark.macro or benchmark.metrics)
+    for item in items:
+        split = item.tags.get("split", "")
+        if split not in wanted:
+            problems.add(item.id, f"tag split: expected one of {', '.join(list(wanted)[:8])}, found {split!r}")
+        elif lost and not item.id.startswith(start := reading.item_id(benchmark.name, split, "")):
+            problems.add(item.id, f"id: expected {start}KEY (equipoise.benchmarks.reading.read makes it)")
+        for tag in benchmark.macro:
+            if tag not in item.tags:
+                problems.add(item.id, f"tag {tag}: missing, and the headline is averaged over it")
+    problems.raise_if_any()
+
+
+def _origin(path: Path, items: Sequence[Item]) -> Benchmark:
+    """The benchmark whose items these are, by their ids; else what a file can say about itself."""
     for name in sorted(_ROWS, key=len, reverse=True):
-        if all(item.id.startswith(f"{name}-{item.tags.get('split')}/") for item in items):
+        if facts.named_by_ids(name, items):
             return get(name)
-    return None
+    if (stored := facts.read_facts(path, items)) is not None:
+        return stored
+    ending = f"-{items[0].tags.get('split')}/"
+    name = items[0].id.partition(ending)[0]
+    if ending in items[0].id and facts.named_by_ids(name, items):
+        log.warning(
+            "%s: items of %s, a benchmark that is not known here: its own averages and metrics are left out, the "
+            "headline is the plain mean. Keep %s beside the file, or name the benchmark itself (py:module:name).",
+            path,
+            name,
+            facts.beside(path).name,
+        )
+    return own.benchmark(path, items)

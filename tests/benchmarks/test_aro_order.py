@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -62,11 +63,14 @@ def test_any_subset_gives_the_same_items_and_nothing_is_a_forced_tie(tmp_path: P
         assert len({item.caption, *shuffles}) == 5
 
 
-def test_real_captions(shared_data: Path, tmp_path: Path) -> None:
-    records = json.loads((shared_data / "coco" / "karpathy_test_first_half.json").read_text())[:200]
-    items = load(tmp_path, records)
-    assert len(items) == sum(len(record["caption"]) for record in records)
-    assert sum(len(item.negatives) == 4 for item in items) / len(items) > 0.99
+def test_real_captions(human_captions: list[dict[str, Any]], whole_data: Path | None, tmp_path: Path) -> None:
+    corpora = [human_captions]
+    if whole_data is not None:
+        corpora.append(json.loads((whole_data / "coco" / "karpathy_test_first_half.json").read_text())[:200])
+    for records in corpora:
+        items = load(tmp_path, records)
+        assert len(items) == sum(len(record["caption"]) for record in records)
+        assert sum(len(item.negatives) == 4 for item in items) / len(items) > 0.99
 
 
 def test_no_caption_is_a_problem(tmp_path: Path) -> None:

@@ -120,17 +120,6 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
         check([item("1", "a", "b")], None, tmp_path / "none")
 
 
-def test_real_defects(shared_data: Path) -> None:
-    """VL-CheckList's colours: 66 records twice, 66 pairs of equal captions, and 2 that differ by a space."""
-    from equipoise.benchmarks import vl_checklist
-
-    items = vl_checklist.load(shared_data / "vl_checklist", ["Attribute/vg/color"])
-    report = check(items, vl_checklist.BENCHMARK)
-    assert report.counts == {"Attribute/vg/color": (11_569, 11_569)}
-    assert found(report, "forced ties")[0] == 68
-    assert found(report, "twice")[0] == 66
-
-
 def test_contradictions_of_replace(shared_data: Path) -> None:
     from equipoise.benchmarks.replace import build as replace
 

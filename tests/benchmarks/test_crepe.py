@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from equipoise.benchmarks import crepe
+from equipoise.benchmarks.check import check
 from equipoise.errors import UserError
 
 PLACE = "2318112,a dog on a mat,1,2.5,30,40"
@@ -70,3 +72,38 @@ def test_a_missing_column_is_said_once(tmp_path: Path) -> None:
     )
     with pytest.raises(UserError, match=r"line 1: expected the columns .*; x, y, width, height, hard_negs missing"):
         crepe.load(tmp_path, [])
+
+
+def test_sets_have_one_order_and_forced_ties_are_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    write(
+        tmp_path,
+        "prod_hard_negatives/negate/prod_vg_hard_negs_negate_complexity_4.csv",
+        "image_id,caption,x,y,width,height,hard_negs",
+        PLACE + ",\"{'z', 'b', 'A  dog on a MAT', 'c', 'a'}\"",
+        PLACE + ",\"{'b': 1}\"",
+    )
+    with pytest.raises(UserError, match="line 3: hard_negs: expected a list"):
+        crepe.load(tmp_path, [])
+    path = tmp_path / "prod_hard_negatives/negate/prod_vg_hard_negs_negate_complexity_4.csv"
+    path.write_text("\n".join(path.read_text().splitlines()[:2]) + "\n")
+    with caplog.at_level(logging.WARNING):
+        (item,) = crepe.load(tmp_path, [])
+    assert [text.text for text in item.negatives] == ["A  dog on a MAT", "a", "b", "c", "z"]
+    assert "1 rows have their caption among their negatives" in caplog.text
+
+
+def test_all_rows_of_the_real_files(shared_data: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        items = crepe.load(shared_data / "crepe", [])
+    assert Counter(item.tags["split"] for item in items) == {
+        "prod_atom_4": 1258, "prod_atom_6": 1805, "prod_atom_8": 2241,
+        "prod_swap_4": 27, "prod_swap_6": 262, "prod_swap_8": 991,
+        "prod_negate_4": 1262, "prod_negate_6": 1798, "prod_negate_8": 2244,
+    }  # fmt: skip
+    assert {len(item.negatives) for item in items} == {5}
+    assert crepe.BENCHMARK.chance == {"original": 1 / (1 + 5)}
+    assert "67 rows have their caption among their negatives" in caplog.text
+    ties = [item for item in items if item.caption in [text.text for text in item.negatives]]
+    assert Counter(item.tags["type"] for item in ties) == {"swap": 11}, "the others differ by a capital"
+    found = {finding.what: finding.count for finding in check(items, crepe.BENCHMARK).findings}
+    assert found["forced ties: a right caption reads the same as a negative"] == 67

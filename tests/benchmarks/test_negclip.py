@@ -10,22 +10,21 @@ from equipoise.benchmarks import negclip
 from equipoise.errors import UserError
 
 
-def test_counts_of_the_real_file(shared_data: Path) -> None:
-    items = negclip.load(shared_data / "negclip", [])
-    assert len(items) == 4839
-    sizes = Counter(len(item.negatives) for item in items)
-    assert sizes == {1: 2891, 2: 1418, 3: 480, 4: 47, 5: 3}
-    chance = sum(count / (1 + size) for size, count in sizes.items()) / 4839
-    assert negclip.BENCHMARK.chance["original"] == pytest.approx(chance, abs=5e-5)
+def test_real_records(samples: Path) -> None:
+    items = negclip.load(samples / "negclip", [])
+    assert [item.id for item in items] == [f"negclip-valid/{row}" for row in range(60)]
+    assert Counter(len(item.negatives) for item in items) == {1: 37, 2: 18, 3: 4, 4: 1}
     assert all(len(item.tags["hard_images"].split()) == 3 for item in items)
     hard = json.loads(items[0].tags["hard_images"])
     assert hard == ["negclip-valid/2973", "negclip-valid/1515", "negclip-valid/2235"]
-    known = {item.id for item in items}
-    assert all(set(json.loads(item.tags["hard_images"])) <= known for item in items)
+    quoted = items[48]
+    assert quoted.image is not None and quoted.image.path == "coco/val2014/COCO_val2014_000000551952.jpg"
+    assert quoted.caption == "A white truck filled with motorcycle on it's flatbed."
+    assert [text.text for text in quoted.negatives] == ["A white motorcycle filled with truck on it 's flatbed ."]
 
 
-def test_the_table_itself_can_be_named(shared_data: Path) -> None:
-    assert len(negclip.load(shared_data / "negclip" / "valid_neg_clip.tsv", [])) == 4839
+def test_the_table_itself_can_be_named(samples: Path) -> None:
+    assert len(negclip.load(samples / "negclip" / "valid_neg_clip.tsv", [])) == 60
 
 
 def test_problems_come_with_line_and_column(tmp_path: Path) -> None:

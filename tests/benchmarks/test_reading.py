@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.benchmarks.reading import Raw, choose, literal_list, read
+from equipoise.benchmarks.reading import Case, Raw, choose, literal_list, read
 from equipoise.errors import UserError
-from equipoise.items import Item, texts
+from equipoise.items import texts
 
 FILES = {"one": "one.json", "two": "two.json", "three": "three.json"}
 
@@ -16,8 +16,8 @@ class Record(Raw):
     text: str
 
 
-def build(split: str, key: str, record: Record) -> list[Item]:
-    return [Item(id=f"{split}/{key}", caption=record.text, negatives=texts("x"))]
+def build(split: str, key: str, record: Record) -> list[Case]:
+    return [Case(key, None, record.text, texts("x"))]
 
 
 def test_what_is_there_is_taken_and_the_rest_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -55,13 +55,13 @@ def test_nothing_there(tmp_path: Path) -> None:
 def test_broken_files(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "one.json").write_text(text)
     with pytest.raises(UserError, match=message):
-        read(choose("b", tmp_path, FILES, []), Record, build)
+        read("b", choose("b", tmp_path, FILES, []), Record, build)
 
 
 def test_bytes_that_are_not_text(tmp_path: Path) -> None:
     (tmp_path / "one.json").write_bytes(b'{"a": "\xff"}')
     with pytest.raises(UserError, match="not UTF-8"):
-        read(choose("b", tmp_path, FILES, []), Record, build)
+        read("b", choose("b", tmp_path, FILES, []), Record, build)
 
 
 @pytest.mark.parametrize("text", ["__import__('os')", "[", "('a',)", "nan", "[" * 10_000])

@@ -9,12 +9,28 @@ from equipoise.benchmarks import sugarcrepe
 from equipoise.errors import UserError
 
 
-def test_counts_of_the_real_files(shared_data: Path) -> None:
-    items = sugarcrepe.load(shared_data / "sugarcrepe", [])
+def test_real_records(samples: Path) -> None:
+    items = sugarcrepe.load(samples / "sugarcrepe", [])
     counts = {split: sum(item.tags["split"] == split for item in items) for split in sugarcrepe.SPLITS}
-    assert counts == {**sugarcrepe.SPLITS, "swap_obj": 0}
-    assert len({item.id for item in items}) == 7266
-    assert sum(item.tags["group"] == "add" for item in items) == 692 + 2062
+    assert counts == {**dict.fromkeys(sugarcrepe.SPLITS, 30), "swap_obj": 0}
+    assert len({item.id for item in items}) == 180
+    assert sum(item.tags["group"] == "add" for item in items) == 60
+    last = items[-1]
+    assert last.id == "sugarcrepe-swap_att/643"
+    assert last.image is not None and last.image.path == "000000027696.jpg"
+    assert last.caption == "A pizza sitting on top of a white plate with lots of toppings."
+    assert [text.text for text in last.negatives] == ["A pizza sitting on top of a plate with lots of white toppings."]
+
+
+def test_captions_keep_their_outer_spaces(samples: Path) -> None:
+    items = sugarcrepe.load(samples / "sugarcrepe", [])
+    files = [
+        json.loads((samples / "sugarcrepe" / f"{split}.json").read_text())
+        for split in sugarcrepe.SPLITS
+        if split != "swap_obj"
+    ]
+    assert [item.caption for item in items] == [record["caption"] for file in files for record in file.values()]
+    assert any(item.caption.endswith(" ") for item in items)
 
 
 def test_keys_name_the_items_and_the_split_tells_the_edit(tmp_path: Path) -> None:

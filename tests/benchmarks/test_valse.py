@@ -9,10 +9,11 @@ from equipoise.benchmarks import valse
 from equipoise.errors import UserError
 
 
-def test_counts_of_valid_items_in_the_real_files(shared_data: Path) -> None:
-    items = valse.load(shared_data / "valse", [])
+def test_real_records(samples: Path) -> None:
+    """Each file of the sample holds 18 valid records and two that the annotators refused."""
+    items = valse.load(samples / "valse", [])
     counts = {split: sum(item.tags["split"] == split for item in items) for split in valse.SPLITS}
-    assert counts == {**valse.SPLITS, "counting-adversarial": 0, "coreference-hard": 0}
+    assert counts == {**dict.fromkeys(valse.SPLITS, 18), "counting-adversarial": 0, "coreference-hard": 0}
     assert {item.image.path.split("/")[0] for item in items if item.image} == {
         "visual7w",
         "val2017",
@@ -20,6 +21,18 @@ def test_counts_of_valid_items_in_the_real_files(shared_data: Path) -> None:
         "val2014",
         "images_512",
     }
+    ids = {item.id for item in items}
+    assert ids >= {"valse-foil-it/1283539", "valse-plurals/plurals:coco2017:308510", "valse-actant-swap/actions_test_0"}
+    assert not ids & {
+        "valse-foil-it/1064139",
+        "valse-plurals/plurals:coco2017:2174",
+        "valse-actant-swap/actions_test_3",
+    }
+    first = items[0]
+    assert first.id == "valse-existence/existence_visual7w_2371044"
+    assert first.image is not None and first.image.path == "visual7w/v7w_2371044.jpg"
+    assert first.caption == "There are no people in the picture."
+    assert [text.text for text in first.negatives] == ["There are people in the picture."]
 
 
 def test_seven_phenomena() -> None:

@@ -9,12 +9,6 @@ from equipoise.benchmarks import vl_checklist
 from equipoise.errors import UserError
 
 
-def test_counts_of_a_real_file(shared_data: Path) -> None:
-    items = vl_checklist.load(shared_data / "vl_checklist", ["Attribute/vg/state", "Attribute/vg/action"])
-    assert len(items) == 941 + 1892
-    assert items[0].image is not None and items[0].image.path.startswith("vg/VG_100K")
-
-
 @pytest.mark.parametrize(
     ("split", "expected"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +11,17 @@ import pytest
 from equipoise.errors import UserError
 from equipoise.evaluation.comparison import Run, average, compare_folders, difference, joined, load_run
 from equipoise.evaluation.metrics import judge, macro, summarise
+from equipoise.evaluation.record import METRICS, Metrics, RunRecord
 from equipoise.evaluation.results import write_run
 from equipoise.evaluation.scores import ItemScores
+
+_make: Callable[..., RunRecord]
+
+
+@pytest.fixture(autouse=True)
+def _records(make_record: Callable[..., RunRecord]) -> None:
+    global _make
+    _make = make_record
 
 
 def run(original: list[int], positive: list[int] | None = None, splits: str = "", name: str = "items") -> Run:
@@ -26,22 +36,22 @@ def run(original: list[int], positive: list[int] | None = None, splits: str = ""
         )
         for index, value in enumerate(original)
     ]
-    return Run(Path(name), {"benchmark": {"name": name, "items_sha256": "x"}}, rows, judge(rows))
+    return Run(Path(name), (_make(name),), rows, judge(rows))
 
 
 def test_worked_case() -> None:
     found = difference([run([1, 0, 0, 1], [1, 0, 0, 0])], [run([1, 1, 0, 1], [1, 0, 0, 1])], resamples=200)
-    assert found["original"]["difference"] == 0.25
-    assert found["augmented"]["difference"] == 0.25  # item 3
-    assert found["brittleness"]["difference"] == 0.0  # item 1 becomes brittle, item 3 stops being so
-    assert found["drop"]["difference"] == 0.0
-    assert found["original"]["mcnemar"] == 1.0 and not found["original"]["clear"]
+    assert found["original"].difference == 0.25
+    assert found["augmented"].difference == 0.25  # item 3
+    assert found["brittleness"].difference == 0.0  # item 1 becomes brittle, item 3 stops being so
+    assert found["drop"].difference == 0.0
+    assert found["original"].mcnemar == 1.0 and not found["original"].clear
 
 
 def test_groups_weigh_the_same() -> None:
     before, after = run([0] * 10, splits="a" * 9 + "b"), run([1] * 9 + [0], splits="a" * 9 + "b")
-    assert difference([before], [after], resamples=50)["original"]["difference"] == 0.9
-    assert difference([before], [after], resamples=50, path=("split",))["original"]["difference"] == 0.5
+    assert difference([before], [after], resamples=50)["original"].difference == 0.9
+    assert difference([before], [after], resamples=50, path=("split",))["original"].difference == 0.5
 
 
 def test_pairing_narrows_the_interval() -> None:
@@ -51,13 +61,13 @@ def test_pairing_narrows_the_interval() -> None:
     better[:20] = 1
     found = difference([run(base.tolist())], [run(better.tolist())], resamples=500)["original"]
     shuffled = difference([run(base.tolist())], [run(rng.permutation(better).tolist())], resamples=500)["original"]
-    assert found["clear"] and not shuffled["clear"]
-    assert (found["interval"][1] - found["interval"][0]) < 0.5 * (shuffled["interval"][1] - shuffled["interval"][0])
+    assert found.clear and not shuffled.clear
+    assert found.interval.high - found.interval.low < 0.5 * (shuffled.interval.high - shuffled.interval.low)
 
 
 def test_seeds_are_averaged_and_shown() -> None:
     found = difference([run([0, 0]), run([0, 1])], [run([1, 0]), run([1, 1])], resamples=50)["original"]
-    assert found["difference"] == 0.5 and found["by_run"] == [0.5, 0.5]
+    assert found.difference == 0.5 and found.by_run == [0.5, 0.5]
 
 
 def test_other_items_are_refused() -> None:
@@ -68,21 +78,19 @@ def test_other_items_are_refused() -> None:
 
 def test_a_run_comes_back_from_disk(tmp_path: Path) -> None:
     written = run([1, 0], [0, 1])
-    record = {"benchmark": {"name": "items", "items_sha256": "x"}, "model": {}, "metrics": {}}
-    write_run(tmp_path, record, written.rows, written.outcomes, {})
+    record = write_run(tmp_path, written.records[0], written.rows, written.outcomes, {})
     read = load_run(tmp_path)
-    assert read.rows == written.rows and read.record["schema"] == 1
+    assert read.rows == written.rows and read.records == (record,)
     assert read.outcomes.brittle.tolist() == [True, True]
 
 
 def test_joined_benchmarks_weigh_the_same() -> None:
     def both(first: list[int], second: list[int]) -> Run:
-        runs = [run(first, name="one"), run(second, name="two")]
-        return joined([Run(r.folder, {**r.record, "model": {}}, r.rows, r.outcomes) for r in runs])
+        return joined([run(first, name="one"), run(second, name="two")])
 
     before, after = both([0] * 9, [0]), both([1] * 9, [0])
     assert len({row.id for row in before.rows}) == 10
-    assert difference([before], [after], resamples=50, path=("benchmark",))["original"]["difference"] == 0.5
+    assert difference([before], [after], resamples=50, path=("benchmark",))["original"].difference == 0.5
 
 
 @pytest.mark.parametrize(
@@ -108,26 +116,26 @@ def test_compare_says_the_difference_of_the_headlines(
             for index in range(count)
         ]
         outcomes = judge(rows)
-        metrics = summarise(outcomes, resamples=20)
-        metrics["macro"] = macro(outcomes, path, least, resamples=20) if path else None
-        headlines.append(metrics["macro"] or metrics["overall"])
-        record = {"benchmark": {"name": "x", "items_sha256": "x"}, "model": {}, "metrics": metrics}
-        write_run(tmp_path / name / "x", record, rows, outcomes, {})
+        summary = summarise(outcomes, resamples=20)
+        average = macro(outcomes, path, least, resamples=20) if path else None
+        metrics = Metrics(overall=summary.overall, by=summary.by, macro=average, paper={})
+        headlines.append(metrics.headline)
+        write_run(tmp_path / name / "x", _make("x", metrics=metrics), rows, outcomes, {})
     (found,) = compare_folders(tmp_path / "before", [tmp_path / "after"])
-    assert found["original"]["difference"] == pytest.approx(expected)
-    for metric in ("original", "augmented", "brittleness", "drop"):
-        assert found[metric]["difference"] == pytest.approx(headlines[1][metric] - headlines[0][metric])
-    assert found["n"] == headlines[0]["n"] and ("mcnemar" in found["original"]) is (not path)
+    assert found["original"].difference == pytest.approx(expected)
+    for metric in METRICS:
+        assert found[metric].difference == pytest.approx(headlines[1][metric] - headlines[0][metric])
+    assert found.n == headlines[0].n and (found.original.mcnemar is not None) is (not path)
 
 
 def test_a_group_that_a_resample_misses_gives_its_weight_to_the_others() -> None:
     one = run([1] * 9 + [0], [1, 0] * 5, splits="a" * 9 + "b")
     numbers = average([one], path=("split",), resamples=200)
     expected = macro(one.outcomes, ("split",), resamples=200)
-    assert expected is not None and expected["intervals"]["original"][1] == 1.0  # a third of the resamples have no b
+    assert expected is not None and expected.intervals["original"].high == 1.0  # a third of the resamples have no b
     assert numbers["original"] == 0.5
-    for metric, interval in expected["intervals"].items():
-        assert numbers["intervals"][metric] == pytest.approx(interval)
+    for metric, interval in expected.intervals.items():
+        assert numbers.intervals[metric] == pytest.approx(interval)
 
 
 def test_groups_that_are_all_too_small() -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +14,19 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from equipoise import evaluate
+from equipoise import evaluate, run_folder
 from equipoise.benchmarks.base import TRIPLE_CHANCE, Benchmark
 from equipoise.errors import UserError
-from equipoise.evaluation.results import find_runs, read_result
-from equipoise.evaluation.run import finished
-from equipoise.files import write_json
-from equipoise.items import ImageRef, Item, texts
+from equipoise.evaluation.record import ItemCounts
+from equipoise.evaluation.results import read_result
+from equipoise.evaluation.run import evaluate_benchmarks
+from equipoise.items import ImageRef, Item, load_items, texts, write_items
 
 
 class Liking:
     """Scores a text by a number written into it: 'a cat 0.9'."""
+
+    card = {"spec": "liking", "digest": "1"}  # noqa: RUF012
 
     def score_pairs(self, images: Sequence[Image.Image], strings: Sequence[str]) -> list[float]:
         return [float(string.split()[-1]) for string in strings]
@@ -34,11 +39,12 @@ BENCHMARK = Benchmark(
     chance=TRIPLE_CHANCE,
     ties="wrong",
     licence="none",
-    citation="none",
+    citation="Toy 2024",
     url="none",
     get="nothing to get",
     load=lambda source, splits: [],
     macro=("split",),
+    notes="small",
 )
 
 
@@ -66,35 +72,41 @@ def items(tmp_path: Path) -> list[Item]:
 
 def test_numbers_and_the_papers_average(items: list[Item], tmp_path: Path) -> None:
     result = evaluate(Liking(), items, images=tmp_path, benchmark=BENCHMARK)
-    attributes = result.record["metrics"]["by"]["split"]["attributes"]
+    attributes = result.record.metrics.by["split"]["attributes"]
     assert (attributes["original"], attributes["augmented"], attributes["brittleness"]) == (2 / 3, 1 / 3, 1 / 3)
     assert result.numbers["original"] == pytest.approx((2 / 3 + 0) / 2)
-    assert result.record["metrics"]["overall"]["original"] == 0.5
-    assert result.record["ties"] == 1
+    assert result.record.metrics.overall.original == 0.5
+    assert result.record.metrics.overall.ties == 1
 
 
 def test_a_run_says_what_it_was_made_from(items: list[Item], tmp_path: Path) -> None:
-    evaluate(Liking(), items, images=tmp_path, benchmark=BENCHMARK, out=tmp_path / "run", arguments={"bench": "toy"})
+    passed = {"bench": "toy", "limit": None}
+    evaluate(Liking(), items, images=tmp_path, benchmark=BENCHMARK, out=tmp_path / "run", arguments=passed)
     record = read_result(tmp_path / "run")
-    assert record["schema"] == 1 and record["status"] == "success"
-    assert record["benchmark"]["name"] == "toy" and len(record["benchmark"]["items_sha256"]) == 64
-    assert record["arguments"]["passed"] == {"bench": "toy"}
-    assert record["n"] == {"items": 4, "scored": 4, "skipped": 0}
-    assert {"torch", "numpy"} <= set(record["environment"]["packages"])
-    assert set(record["seconds"]) == {"score", "judge"}
+    assert record.date is not None and abs((datetime.now(UTC) - record.date).total_seconds()) < 60
+    assert record.benchmark.name == "toy" and len(record.benchmark.items_sha256) == 64
+    assert (record.benchmark.splits, record.benchmark.limit) == (["attributes", "relations"], None)
+    assert (record.benchmark.citation, record.benchmark.ties, record.benchmark.notes) == ("Toy 2024", "wrong", "small")
+    assert record.arguments.passed == passed
+    assert record.n == ItemCounts(items=4, scored=4, skipped=0)
+    assert {"torch", "numpy"} <= set(record.environment.packages)
+    written = json.loads((tmp_path / "run" / "result.json").read_text())
+    assert written["schema"] == 2 and written["date"].endswith("Z") and "status" not in written
     lines = [json.loads(line) for line in (tmp_path / "run" / "items.jsonl").read_text().splitlines()]
     assert lines[1]["outcome"] == {"original": True, "augmented": False, "brittle": True, "tie": False}
     assert lines[1]["texts"]["negatives"] == ["n 0.1"] and lines[1]["negatives"] == [0.1]
 
 
-def test_the_same_run_is_recognised_and_another_refused(items: list[Item], tmp_path: Path) -> None:
+def test_the_same_run_is_read_and_another_refused(items: list[Item], tmp_path: Path) -> None:
     out = tmp_path / "run"
-    evaluate(Liking(), items, images=tmp_path, benchmark=BENCHMARK, out=out)
-    assert finished(out, Liking(), items, benchmark=BENCHMARK) is not None
-    assert finished(out, Liking(), items[:2], benchmark=BENCHMARK) is None
+    first = evaluate(Liking(), items, images=tmp_path, benchmark=BENCHMARK, out=out)
     before = (out / "result.json").read_bytes()
-    with pytest.raises(UserError, match="holds another run"):
+    again = evaluate(Liking(), items, images=tmp_path, benchmark=BENCHMARK, out=out)
+    assert (first.read_from, again.read_from) == (None, out) and again.record == first.record == read_result(out)
+    with pytest.raises(UserError, match=r"(?s)holds another run:.*benchmark items sha256: there"):
         evaluate(Liking(), items[:2], images=tmp_path, benchmark=BENCHMARK, out=out)
+    with pytest.raises(UserError, match="holds another run"):
+        evaluate(Liking(), items, images=tmp_path, benchmark=BENCHMARK, out=out, limit=2)
     assert (out / "result.json").read_bytes() == before
 
 
@@ -102,8 +114,7 @@ def test_a_run_whose_scores_are_gone_is_made_again(items: list[Item], tmp_path: 
     out = tmp_path / "run"
     evaluate(Liking(), items, images=tmp_path, benchmark=BENCHMARK, out=out)
     (out / "items.jsonl").unlink()
-    assert finished(out, Liking(), items, benchmark=BENCHMARK) is None
-    evaluate(Liking(), items, images=tmp_path, benchmark=BENCHMARK, out=out)
+    assert evaluate(Liking(), items, images=tmp_path, benchmark=BENCHMARK, out=out).read_from is None
     assert (out / "items.jsonl").exists()
 
 
@@ -117,7 +128,76 @@ def test_a_place_for_the_run_is_sought_before_anything_is_scored(items: list[Ite
         evaluate(Never(), items, images=tmp_path, out=tmp_path / "file" / "run")
 
 
-def test_a_run_that_finished_meanwhile_is_not_overwritten(items: list[Item], tmp_path: Path) -> None:
+def test_a_second_run_is_kept_out_while_the_first_scores(items: list[Item], tmp_path: Path) -> None:
+    refused = []
+
+    class Slow(Liking):
+        def score_pairs(self, images: Any, strings: Any) -> Any:
+            with pytest.raises(UserError, match="another run is writing it now") as caught:
+                evaluate(Liking(), items, images=tmp_path, out=tmp_path / "run", seed=7)
+            refused.append(caught)
+            return super().score_pairs(images, strings)
+
+    evaluate(Slow(), items, images=tmp_path, out=tmp_path / "run")
+    assert refused and read_result(tmp_path / "run").settings.seed == 0
+    evaluate(Slow(), items, images=tmp_path, out=tmp_path / "run")  # and the lock is free again
+
+
+def test_a_file_that_no_run_wrote_is_never_overwritten(items: list[Item], tmp_path: Path) -> None:
+    class Never:
+        def score_pairs(self, images: Any, strings: Any) -> Any:
+            raise AssertionError("scored before the folder was tried")
+
+    write_items(tmp_path / "items.jsonl", items)
+    before = (tmp_path / "items.jsonl").read_bytes()
+    with pytest.raises(UserError, match=r"holds no run of equipoise eval: items\.jsonl would be overwritten"):
+        evaluate(Never(), load_items(tmp_path / "items.jsonl"), images=tmp_path, out=tmp_path)
+    assert (tmp_path / "items.jsonl").read_bytes() == before
+
+
+def test_scores_without_a_result_are_this_programs_own(
+    items: list[Item], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed between the two files; and the next run may have other settings, as nothing of the first is kept."""
+    with monkeypatch.context() as patch:
+        patch.setattr("equipoise.evaluation.results.write_json", lambda *_: sys.exit(1))
+        with pytest.raises(SystemExit):
+            evaluate(Liking(), items, images=tmp_path, out=tmp_path / "run")
+    assert (tmp_path / "run" / "items.jsonl").exists() and not (tmp_path / "run" / "result.json").exists()
+    evaluate(Liking(), items, images=tmp_path, out=tmp_path / "run", seed=7)
+    assert read_result(tmp_path / "run").settings.seed == 7
+
+
+def test_what_differs_is_said(items: list[Item], tmp_path: Path) -> None:
+    evaluate(Liking(), items, images=tmp_path, out=tmp_path / "run")
+    with pytest.raises(UserError) as caught:
+        evaluate(Liking(), items[:2], images=tmp_path, out=tmp_path / "run", seed=7, allow_missing=True)
+    first, *told, last = str(caught.value).splitlines()
+    assert first == f"{tmp_path / 'run'} holds another run:"
+    assert told[0].startswith("  benchmark items sha256: there ") and len(told[0]) < 80
+    assert told[1:] == ["  settings seed: there 0, here 7", "  settings allow missing: there no, here yes"]
+    assert last == "Choose another --out, or delete this folder if it is not wanted any more."
+
+
+def test_a_benchmark_never_leaves_its_folder(
+    items: list[Item], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file called "...jsonl" has the name ".." before its ending."""
+    monkeypatch.chdir(tmp_path)
+    write_items("...jsonl", items)
+    out = tmp_path / "runs" / "deep" / "x"
+    list(evaluate_benchmarks(Liking(), ["./...jsonl"], data=tmp_path, out=out))
+    assert [path.parent for path in tmp_path.rglob("result.json")] == [out / "items"]
+    with monkeypatch.context() as patch, pytest.raises(UserError, match="outside"):
+        patch.setattr("equipoise.registry.load", lambda *_: (items, replace(BENCHMARK, name="../up")))
+        list(evaluate_benchmarks(Liking(), ["toy"], data=tmp_path, out=out))
+
+
+def test_a_run_that_finished_meanwhile_is_not_overwritten(
+    items: list[Item], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_folder, "fcntl", None)  # where there are no locks
+
     class Slow(Liking):
         def score_pairs(self, images: Any, strings: Any) -> Any:
             if not (tmp_path / "run" / "result.json").exists():
@@ -126,25 +206,7 @@ def test_a_run_that_finished_meanwhile_is_not_overwritten(items: list[Item], tmp
 
     with pytest.raises(UserError, match="holds another run"):
         evaluate(Slow(), items, images=tmp_path, out=tmp_path / "run")
-    assert read_result(tmp_path / "run")["n"]["items"] == 2
-
-
-@pytest.mark.parametrize("record", [{"schema": True}, {"schema": 1}, {"schema": 1, "benchmark": "x", "model": {}}])
-def test_half_a_result_is_no_result(record: dict[str, Any], tmp_path: Path) -> None:
-    write_json(tmp_path / "result.json", record)
-    with pytest.raises(UserError, match=r"not a .*result of equipoise"):
-        read_result(tmp_path)
-
-
-def test_a_schema_from_the_future_is_refused(tmp_path: Path) -> None:
-    write_json(tmp_path / "result.json", {"schema": 99})
-    with pytest.raises(UserError, match="schema 99, written by a newer equipoise"):
-        read_result(tmp_path)
-    write_json(tmp_path / "result.json", [1, 2])
-    with pytest.raises(UserError, match="not a result of equipoise"):
-        read_result(tmp_path)
-    with pytest.raises(UserError, match="no finished run"):
-        find_runs([tmp_path / "empty"])
+    assert read_result(tmp_path / "run").n.items == 2
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
@@ -162,7 +224,7 @@ def test_disk_full_leaves_no_half_result(items: list[Item], tmp_path: Path, monk
 
 @pytest.mark.parametrize(("constant", "name"), [(True, "constant"), (False, "random")])
 def test_constant_and_random_scorers_on_real_annotations(
-    constant: bool, name: str, shared_data: Path, tmp_path: Path
+    constant: bool, name: str, real_folders: Callable[[str], list[Path]], tmp_path: Path
 ) -> None:
     """The issue's check: nothing but ties for a constant scorer, chance within its interval for a random one."""
     from equipoise import registry
@@ -171,17 +233,18 @@ def test_constant_and_random_scorers_on_real_annotations(
         def score_pairs(self, images: Sequence[Image.Image], strings: Sequence[str]) -> Any:
             return np.zeros(len(strings)) if constant else rng.random(len(strings))
 
-    rng = np.random.default_rng(0)
-    items, benchmark = registry.load("sugarcrepe-pp", shared_data / "sugarcrepe_pp", ())
-    for path in {item.image.path for item in items if item.image}:
-        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-        Image.new("RGB", (1, 1)).save(tmp_path / path, "PNG")
-    numbers = evaluate(Scorer(), items, images=tmp_path, benchmark=benchmark).record["metrics"]["overall"]
-    if constant:
-        assert (numbers["original"], numbers["augmented"], numbers["brittleness"]) == (0, 0, 0)
-        assert numbers["ties"] == numbers["n"] == 4512
-    else:
-        for metric, chance in TRIPLE_CHANCE.items():
-            low, high = numbers["intervals"][metric]
-            assert low <= chance <= high
-        assert numbers["ties"] <= 2  # a hard positive may be spelt like the caption
+    for folder, count in zip(real_folders("sugarcrepe_pp"), (121, 4512), strict=False):
+        rng = np.random.default_rng(0)
+        items, benchmark = registry.load("sugarcrepe-pp", folder, ())
+        for path in {item.image.path for item in items if item.image}:
+            (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+            Image.new("RGB", (1, 1)).save(tmp_path / path, "PNG")
+        numbers = evaluate(Scorer(), items, images=tmp_path, benchmark=benchmark).record.metrics.overall
+        if constant:
+            assert (numbers["original"], numbers["augmented"], numbers["brittleness"]) == (0, 0, 0)
+            assert numbers.ties == numbers.n == count
+        else:
+            for metric, chance in TRIPLE_CHANCE.items():
+                low, high = numbers.intervals[metric]
+                assert low <= chance <= high
+            assert numbers.ties <= 2  # a hard positive may be spelt like the caption

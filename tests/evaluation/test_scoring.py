@@ -14,9 +14,9 @@ import pytest
 from PIL import Image
 
 from equipoise.errors import UserError
-from equipoise.evaluation.cache import EmbeddingCache
-from equipoise.evaluation.scoring import cosines, score_items
-from equipoise.images import ImageProblem, open_image
+from equipoise.evaluation.embedding.cache import EmbeddingCache
+from equipoise.evaluation.scoring import _refuse_repeated, cosines, score_items
+from equipoise.images.opening import ImageProblem, open_image
 from equipoise.items import ImageRef, Item, texts
 
 
@@ -221,6 +221,43 @@ def test_the_cache_answers_for_the_same_weights_only(photos: Path, tmp_path: Pat
     score_items(nameless, items, images=photos, cache=EmbeddingCache(folder))
     score_items(nameless, items, images=photos, cache=EmbeddingCache(folder))
     assert len(nameless.images) == 8
+
+
+def test_a_card_without_a_hash_of_weights_shares_no_cache(photos: Path, tmp_path: Path) -> None:
+    first, second = Carded(), Carded()
+    first.card = second.card = {"spec": "mine"}  # two models that say the same of themselves
+    for model in (first, second):
+        score_items(model, [item("1", "0.png")], images=photos, cache=EmbeddingCache(tmp_path / "cache"))
+    assert len(second.images) == 1 and len(second.strings) == 2
+
+
+def test_in_half_precision_another_batch_size_is_embedded_again(photos: Path, tmp_path: Path) -> None:
+    for dtype, expected in (("float32", 0), ("bfloat16", 1)):
+        again = Carded()
+        for model, size in ((Carded(), 2), (again, 3)):
+            model.card["dtype"] = dtype
+            score_items(
+                model, [item("1", "0.png")], images=photos, cache=EmbeddingCache(tmp_path / "cache"), batch_size=size
+            )
+        assert len(again.images) == expected
+
+
+def test_repeated_ids_are_found_in_linear_time() -> None:
+    """40,000 ids took 26 s: each was compared with all."""
+    asked = 0
+
+    class Id(str):
+        __hash__ = str.__hash__
+
+        def __eq__(self, other: object) -> bool:
+            nonlocal asked
+            asked += 1
+            return str.__eq__(self, other)  # type: ignore[arg-type]
+
+    ids = [Id(min(index, 1998)) for index in range(2000)]
+    with pytest.raises(UserError, match="1 items share their id with another, for instance '1998'"):
+        _refuse_repeated(ids)
+    assert asked < 20_000
 
 
 def test_a_changed_photo_is_embedded_again(photos: Path, tmp_path: Path) -> None:

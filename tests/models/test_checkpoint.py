@@ -269,7 +269,7 @@ def test_lora_without_its_other_half_is_an_error(state: State) -> None:
 
 def test_prefixes_are_stripped_from_the_front_only() -> None:
     state = {"module._orig_mod.a.module.b": torch.zeros(1), "epoch": 3}
-    assert list(unprefixed(state)) == ["a.module.b"]
+    assert list(unprefixed(state, "test")) == ["a.module.b"]
 
 
 # ---- papers

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from equipoise.evaluation.cache import EmbeddingCache
+from equipoise.evaluation.embedding.cache import EmbeddingCache
 from equipoise.evaluation.metrics import judge
 from equipoise.evaluation.scores import ItemScores
 from equipoise.evaluation.scoring import score_items

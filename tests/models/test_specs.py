@@ -15,7 +15,7 @@ import torch
 from PIL import Image
 
 from equipoise.errors import UserError
-from equipoise.models import Embedder, PairScorer, load_model
+from equipoise.models import Embedder, PairScorer, TokenEmbedder, kind_of, load_model
 from equipoise.models.clip import ClipModel
 from equipoise.models.openclip import OpenClipModel
 
@@ -145,3 +145,17 @@ def test_the_open_clip_adapter_embeds_in_batches(photos: list[Image.Image]) -> N
 def test_importing_the_package_loads_no_torch() -> None:
     code = "import sys, equipoise.models; sys.exit('torch' in sys.modules or 'transformers' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_what_a_model_is_asked_for(tiny_clip: ClipModel, tiny_siglip: ClipModel) -> None:
+    both = type("Both", (), {"embed_images": lambda self, images: 0, "embed_texts": lambda self, texts: 0})
+    pairs = type("Pairs", (both,), {"score_pairs": lambda self, images, texts: 0})
+    pieces = type("Pieces", (both,), {"encode_images": lambda self, pixels: 0, "preprocess": lambda self, image: 0})
+    assert isinstance(tiny_clip, TokenEmbedder) and not isinstance(both(), TokenEmbedder)
+    assert [kind_of(model) for model in (tiny_clip, tiny_siglip, both(), pairs())] == ["tokens"] * 2 + [
+        "embeds",
+        "pairs",
+    ]
+    assert kind_of(pieces()) == "embeds"  # some of the pieces are not enough
+    with pytest.raises(UserError, match="int is no model: it has neither embed_images and embed_texts nor score_pairs"):
+        kind_of(3)

@@ -7,17 +7,23 @@ from pathlib import Path
 
 import pytest
 
+from equipoise.evaluation.record import Interval, Numbers
 from equipoise.report.page import Example, Page, Row, verdict, write_page
 
-NUMBERS = {
-    "n": 100,
-    "ties": 1,
-    "original": 0.8,
-    "augmented": 0.5,
-    "brittleness": 0.3,
-    "drop": 0.3,
-    "intervals": {"original": [0.7, 0.9], "augmented": [0.4, 0.6], "brittleness": [0.2, 0.4], "drop": [0.2, 0.4]},
-}
+NUMBERS = Numbers(
+    n=100,
+    ties=1,
+    original=0.8,
+    augmented=0.5,
+    brittleness=0.3,
+    drop=0.3,
+    intervals={
+        "original": Interval(0.7, 0.9),
+        "augmented": Interval(0.4, 0.6),
+        "brittleness": Interval(0.2, 0.4),
+        "drop": Interval(0.2, 0.4),
+    },
+)
 
 
 @pytest.mark.parametrize(

@@ -5,39 +5,74 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from equipoise.report.tables import percent, render, render_differences, result_rows
+from equipoise.evaluation.record import (
+    Change,
+    Comparison,
+    Interval,
+    ItemCounts,
+    ItemNumbers,
+    MacroNumbers,
+    MeanScores,
+    Metrics,
+    RunRecord,
+)
+from equipoise.report.tables import Line, percent, render, render_differences, result_rows
 
-NUMBERS = {
+MEASURED: dict[str, Any] = {
     "n": 1234,
     "ties": 5,
     "original": 0.616,
     "augmented": 0.468,
     "brittleness": 0.232,
     "drop": 0.148,
-    "intervals": {"original": [0.6, 0.63], "augmented": [0.45, 0.48], "brittleness": [0.22, 0.24], "drop": [0.1, 0.2]},
-}
-PLAIN = {"n": 10, "ties": 0, "original": 0.5, "augmented": None, "brittleness": None, "drop": None, "intervals": {}}
-RECORD = {
-    "benchmark": {"name": "replace", "chance": {"original": 0.5}},
-    "model": {"spec": "hf:x"},
-    "n": {"items": 1244, "scored": 1241, "skipped": 3},
-    "metrics": {
-        "overall": {**NUMBERS, "original": 0.9, "wilson": {"original": [0.89, 0.91]}},
-        "paper": {"tot": {"tot": 0.5}},
-        "macro": {"over": ["split"], "groups": 2, **NUMBERS},
-        "by": {"split": {"attributes": NUMBERS, "relations": PLAIN}},
+    "intervals": {
+        "original": Interval(0.6, 0.63),
+        "augmented": Interval(0.45, 0.48),
+        "brittleness": Interval(0.22, 0.24),
+        "drop": Interval(0.1, 0.2),
     },
 }
+UNKNOWN: dict[str, Any] = {"augmented": None, "brittleness": None, "drop": None, "intervals": {}}
+OF_ITEMS: dict[str, Any] = {
+    "n_positives": 0,
+    "images": 1,
+    "wilson": {"original": Interval(0.89, 0.91)},
+    "mean_scores": MeanScores(caption=None, positive=None, negative=None),
+}
+NUMBERS = ItemNumbers(**MEASURED, **OF_ITEMS)
+PLAIN = ItemNumbers(n=10, ties=0, original=0.5, **UNKNOWN, **OF_ITEMS)
 
 
-def test_the_headline_is_the_papers_average() -> None:
-    rows = result_rows(RECORD)
-    assert [row["label"] for row in rows] == ["replace", "  attributes", "  relations"]
-    assert rows[0]["original"] == 0.616 and rows[0]["average"] == "mean of 2 split groups"
-    assert "wilson" not in rows[0], "that of the plain mean, which is not shown"
+@pytest.fixture
+def record(make_record: Callable[..., RunRecord]) -> RunRecord:
+    metrics = Metrics(
+        overall=NUMBERS.model_copy(update={"original": 0.9}),
+        by={"split": {"attributes": NUMBERS, "relations": PLAIN}},
+        macro=MacroNumbers(over=["split"], least=1, groups=2, left_out=0, **MEASURED),
+        paper={"tot": {"tot": 0.5}},
+    )
+    n = ItemCounts(items=1244, scored=1241, skipped=3)
+    return make_record("replace", metrics=metrics, n=n)
+
+
+def change(difference: float, low: float, high: float, clear: bool) -> Change:
+    return Change(difference=difference, interval=Interval(low, high), clear=clear, by_run=[difference])
+
+
+def compared(benchmark: str = "x", after: str = "b", **changes: Change) -> Comparison:
+    return Comparison(benchmark=benchmark, before="a", after=after, n=10, runs=(1, 1), **changes)
+
+
+def test_the_headline_is_the_papers_average(record: RunRecord) -> None:
+    rows = result_rows(record)
+    assert [row.label for row in rows] == ["replace", "  attributes", "  relations"]
+    assert rows[0].numbers.original == 0.616 and rows[0].average == "mean of 2 split groups"
+    assert "wilson" not in rows[0].to_json(), "that of the plain mean, which is not shown"
 
 
 def test_percent() -> None:
@@ -45,58 +80,55 @@ def test_percent() -> None:
     assert percent(PLAIN, "original") == "50.0" and percent(PLAIN, "augmented") == "-"
 
 
-def test_text_and_markdown() -> None:
-    text = render(result_rows(RECORD), "text", "a note")
+def test_text_and_markdown(record: RunRecord) -> None:
+    text = render(result_rows(record), "text", "a note")
     assert "46.8 [45.0, 48.0] (-14.8)" in text and "a note" in text and "1,234" in text
-    lines = render(result_rows(RECORD), "md").splitlines()
+    lines = render(result_rows(record), "md").splitlines()
     assert lines[1] == "| --- | --- | --- | --- | --- | --- |"
     assert lines[3].startswith("| attributes | 1,234 | 61.6 [60.0, 63.0] |")
     assert lines[4] == "| relations | 10 | 50.0 | - | - | 0 |"
 
 
 def test_latex_escapes() -> None:
-    text = render([{"label": "swap_att & more", **PLAIN}], "latex", "note")
+    text = render([Line("swap_att & more", PLAIN)], "latex", "note")
     assert r"swap\_att \& more & 10 & 50.0" in text and text.startswith("% note")
 
 
-def test_csv_and_json_hold_the_numbers() -> None:
-    rows = list(csv.DictReader(io.StringIO(render(result_rows(RECORD), "csv"))))
+def test_csv_and_json_hold_the_numbers(record: RunRecord) -> None:
+    rows = list(csv.DictReader(io.StringIO(render(result_rows(record), "csv"))))
     assert rows[0]["original_low"] == "0.6" and rows[2]["augmented"] == ""
     assert [row["benchmark"] for row in rows] == ["replace"] * 3 and [row["skipped"] for row in rows] == ["3", "", ""]
-    headline, split, _ = json.loads(render(result_rows(RECORD), "json"))
+    headline, split, _ = json.loads(render(result_rows(record), "json"))
     assert split["ties"] == 5 and split["label"] == "attributes" and split["benchmark"] == "replace"
-    assert (headline["model"], headline["skipped"], headline["paper"]) == ("hf:x", 3, {"tot": {"tot": 0.5}})
-    assert headline["chance"] == {"original": 0.5}
-    assert render([{"label": "overall", **PLAIN}], "csv").startswith("label,n,ties,original")
+    assert (headline["model"], headline["skipped"], headline["paper"]) == ("world", 3, {"tot": {"tot": 0.5}})
+    assert headline["chance"]["original"] == 0.5
+    assert render([Line("overall", PLAIN)], "csv").startswith("label,n,ties,original")
 
 
 def test_differences_mark_what_is_not_clear() -> None:
-    clear = {"difference": 0.05, "interval": [0.01, 0.09], "clear": True}
-    vague = {"difference": 0.01, "interval": [-0.01, 0.03], "clear": False}
-    row = {"benchmark": "swap", "before": "a", "after": "b", "n": 10, "original": clear, "brittleness": vague}
-    text = render_differences([row])
+    found = compared(original=change(0.05, 0.01, 0.09, True), brittleness=change(0.01, -0.01, 0.03, False))
+    text = render_differences([found])
     assert "+5.0 [+1.0, +9.0] " in text and "+1.0 [-1.0, +3.0]~" in text
 
 
 @pytest.mark.parametrize("label", ["[/red]", "[bold]x", ":smile:", "a[link=x]b"])
 def test_labels_are_no_markup(label: str) -> None:
-    assert label in render([{"label": label, **PLAIN}], "text", f"note {label}").splitlines()[3]
-    assert f"note {label}" in render([{"label": "x", **PLAIN}], "text", f"note {label}")
-    assert label in render_differences([{"benchmark": label, "before": "a", "after": "b", "n": 1}])
-    assert label in render_differences([{"benchmark": "x", "before": "a", "after": label, "n": 1}])
+    assert label in render([Line(label, PLAIN)], "text", f"note {label}").splitlines()[3]
+    assert f"note {label}" in render([Line("x", PLAIN)], "text", f"note {label}")
+    assert label in render_differences([compared(benchmark=label)])
+    assert label in render_differences([compared(after=label)])
 
 
 @pytest.mark.parametrize("drop", [0.0, -0.0, 0.0004, -0.0004])
 def test_no_drop_has_no_minus(drop: float) -> None:
-    row = {"label": "x", **NUMBERS, "drop": drop}
+    row = Line("x", NUMBERS.model_copy(update={"drop": drop}))
     assert "(+0.0)" in render([row], "md")
-    none = {"difference": -drop, "interval": [-drop, drop], "clear": False}
-    row = {"benchmark": "x", "before": "a", "after": "b", "n": 1, "original": none}
-    assert "+0.0 [+0.0, +0.0]~" in render_differences([row])
+    none = compared(original=change(-drop, -drop, drop, False))
+    assert "+0.0 [+0.0, +0.0]~" in render_differences([none])
 
 
 def test_every_special_character_is_escaped() -> None:
-    row = {"label": r"a\b~c^d{e}|f", **PLAIN}
+    row = Line(r"a\b~c^d{e}|f", PLAIN)
     assert r"a\textbackslash{}b\textasciitilde{}c\textasciicircum{}d\{e\}|f & 10" in render([row], "latex")
     assert r"| a\b~c^d{e}\|f | 10 |" in render([row], "md")
-    assert "| two lines | 10 |" in render([{"label": "two\nlines", **PLAIN}], "md")
+    assert "| two lines | 10 |" in render([Line("two\nlines", PLAIN)], "md")

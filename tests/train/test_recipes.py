@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import torch
 from torch import Tensor
 
 from equipoise.errors import UserError
+from equipoise.files import sha256_file
 from equipoise.items import Edit
 from equipoise.train.features import Features
-from equipoise.train.losses import Cmr, Imc, clip_loss, itc_hn, svlc_analogy, svlc_negative
-from equipoise.train.recipes import RECIPES, Lora, Needs, Recipe, get_recipe, options_of
+from equipoise.train.losses.clip import clip_loss
+from equipoise.train.losses.cmr import Cmr
+from equipoise.train.losses.imc import Imc
+from equipoise.train.losses.itc_hn import itc_hn
+from equipoise.train.losses.svlc import svlc_analogy, svlc_negative
+from equipoise.train.recipes import RECIPES, SETTINGS, Lora, Needs, Recipe, get_recipe, options_of
+from equipoise.train.recipes.about import about
 
 
 def batch_for(needs: Needs, samples: int = 4) -> Features:
@@ -254,3 +263,119 @@ def test_all_wrong_options_are_told_at_once() -> None:
 def test_everything_switched_off_is_refused() -> None:
     with pytest.raises(UserError, match="every loss is switched off"):
         get_recipe("ce_clip_zhang_2024", itc="off", imc_weight=0, cmr_weight=0)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "idle"),
+    [
+        ("ce_clip_zhang_2024", {"imc_weight": 0, "imc_form": "paper"}, "imc_form: paper changes nothing"),
+        ("ce_clip_zhang_2024", {"cmr_weight": 0, "fixed_threshold": "5"}, "fixed_threshold: 5.0 changes nothing"),
+        ("ce_clip_zhang_2024", {"fixed_threshold": 5, "upper_threshold": 3}, "upper_threshold bounds"),
+        (
+            "svlc_doveh_2023",
+            {"negative_weight": 0, "negatives_in_contrastive": "no"},
+            "contrastive: false changes",
+        ),
+        ("fsc_clip_oh_2024", {"global_weight": 0, "local_weight": 0, "gamma": 1}, "gamma: 1.0 changes nothing"),
+    ],
+)
+def test_an_option_that_would_change_nothing_is_refused(name: str, options: dict[str, object], idle: str) -> None:
+    with pytest.raises(UserError, match=idle):
+        get_recipe(name, **options)
+
+
+def test_an_option_at_its_default_may_always_be_given() -> None:
+    recipe = get_recipe(
+        "ce_clip_zhang_2024", imc_weight=0, imc_form="all", upper_threshold="10", fixed_threshold="none"
+    )
+    assert recipe.describe() == get_recipe("ce_clip_zhang_2024", imc_weight=0).describe()
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf"])
+def test_no_setting_takes_what_is_no_number(value: str) -> None:
+    for setting in SETTINGS:
+        with pytest.raises(UserError, match=setting):
+            get_recipe("control", **{setting: f"{value},1" if setting == "crop" else value})
+
+
+def test_crop_is_two_shares_in_order() -> None:
+    assert get_recipe("control", crop="0.9, 1").crop == (0.9, 1.0)
+    assert get_recipe("control", crop="none").crop is None
+    for wrong in ("0.9", "0,1", "0.9,1.1", "1,0.9", "a,b", "0.5,0.7,0.9"):
+        with pytest.raises(UserError, match="crop: "):
+            get_recipe("control", crop=wrong)
+
+
+def test_what_is_told_of_a_recipe() -> None:
+    told = about("ce_clip_zhang_2024")
+    options = {option["name"]: (option["type"], option["default"]) for option in told["options"]}
+    assert set(options) == set(options_of("ce_clip_zhang_2024"))
+    assert options["itc"] == ("hn | plain | off", "hn")
+    assert options["fixed_threshold"] == ("number >= 0 or none", None)
+    assert options["types"] == (
+        "some of relation, attribute, object, action",
+        ["relation", "attribute", "object", "action"],
+    )
+    assert options["seed"] == ("whole number >= 0", 42) and options["distinct_images"] == ("true | false", False)
+    assert options["wise_ft"][0] == "number >= 0 and <= 1 or none"
+    assert told["needs"] == ["hard negatives (relation, attribute, object, action)"] and "CVPR" in told["citation"]
+    assert about("control")["needs"] == [] and json.dumps(told)
+
+
+# ---------------------------------------------------------------- a recipe of one's own
+
+OWN = """
+from equipoise.train.losses.clip import clip_loss
+from equipoise.train.recipe import Needs, Recipe, Slot
+
+def gentle(*, weight: float = 0.5, steps=7, loud=False):
+    if loud:
+        raise RuntimeError("too loud")
+    return Recipe(citation="me", terms={"clip": (weight, clip_loss)}, needs=Needs(negatives=(Slot(),)), max_steps=steps)
+
+def asks(*, weight: float):
+    return Recipe(terms={"clip": (weight, clip_loss)})
+
+def other():
+    return 7
+
+ready = Recipe(terms={"clip": (2.0, clip_loss)}, lr=1e-3)
+"""
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "own_recipes.py").write_text(OWN)
+    yield tmp_path / "own_recipes.py"
+    sys.modules.pop("own_recipes", None)
+
+
+def test_a_recipe_of_ones_own(own: Path) -> None:
+    recipe = get_recipe("py:own_recipes:gentle", weight="0.25", steps="9", batch_size=16)
+    assert (recipe.name, recipe.batch_size, recipe.max_steps) == ("py:own_recipes:gentle", 16, 9)
+    assert recipe.options == {"weight": 0.25, "steps": 9, "loud": False}
+    assert recipe.describe()["source"] == sha256_file(own)
+    features = batch_for(recipe.needs)
+    assert total(recipe, features) == pytest.approx(float(0.25 * clip_loss(features)))
+    assert get_recipe("py:own_recipes:gentle", quick=True).max_steps == 200
+    assert get_recipe("py:own_recipes:ready").lr == 1e-3
+    assert "source" not in get_recipe("control").describe()
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "said"),
+    [
+        ("gentle", {"wieght": 1}, "Did you mean weight"),
+        ("gentle", {"steps": "many"}, "steps: input should be a valid integer"),
+        ("gentle", {"loud": "yes"}, r"your recipe failed \(RuntimeError: too loud\)(.|\n)*own_recipes.py, line"),
+        ("gentle", {"weight": 0}, "every loss is switched off"),
+        ("asks", {}, "weight: must be given"),
+        ("other", {}, "returned int"),
+        ("gental", {}, "Did you mean gentle"),
+    ],
+)
+def test_what_is_wrong_with_ones_own_recipe(own: Path, name: str, options: dict[str, object], said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        get_recipe(f"py:own_recipes:{name}", **options)

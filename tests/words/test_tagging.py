@@ -4,6 +4,7 @@ import itertools
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -67,17 +68,18 @@ def test_places_hold_every_character_that_is_not_space(text: str) -> None:
     assert all(one.end <= two.start for one, two in itertools.pairwise(tokens))
 
 
-def test_neither_nltk_nor_torch_is_loaded() -> None:
+def test_neither_spacy_nor_torch_is_loaded() -> None:
     code = (
-        "import sys; from equipoise.words.tagging import tag; tag('a dog'); print({'nltk','torch'} & set(sys.modules))"
+        "import sys; from equipoise.words.tagging import tag; tag('a dog'); print({'spacy','torch'} & set(sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"
 
 
-def test_verbs_and_nouns_that_valse_names(shared_data: Path) -> None:
+def test_verbs_and_nouns_that_valse_names(real_folders: Callable[[str], list[Path]]) -> None:
     """VALSE says which word of a caption is the verb, or the noun; textblob's own tagger gets 305 of 779 verbs."""
-    for file, letters, least in (("action-replacement", "VB", 0.97), ("plurals", "NN", 0.985)):
-        records = json.loads((shared_data / "valse" / f"{file}.json").read_text()).values()
+    wanted = (("action-replacement", "VB", 0.97), ("plurals", "NN", 0.985))
+    for folder, (file, letters, least) in itertools.product(real_folders("valse"), wanted):
+        records = json.loads((folder / f"{file}.json").read_text()).values()
         right = [
             any(
                 token.pos.startswith(letters)
@@ -86,4 +88,4 @@ def test_verbs_and_nouns_that_valse_names(shared_data: Path) -> None:
             )
             for r in records
         ]
-        assert sum(right) / len(right) >= least, file
+        assert sum(right) >= min(least * len(right), len(right) - 1), file  # one miss is allowed in a sample of 20

@@ -3,6 +3,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,8 @@ from PIL import Image
 
 from equipoise.errors import UserError
 from equipoise.items import load_items
+from equipoise.run_folder import locked
+from equipoise.train.recipes import get_recipe
 from equipoise.world import benchmarks
 from equipoise.world.draw import PIXELS
 from equipoise.world.sheet import contact_sheet
@@ -35,6 +38,32 @@ def test_the_test_sets_are_frozen() -> None:
     items = [item.to_json() for item in world_items("test", 250, 0, (*TESTS, *UNSEEN))]
     digest = hashlib.sha256(json.dumps(items, sort_keys=True).encode()).hexdigest()
     assert digest == "3480c3dcdb47d5563ce40163e38c42e5196791508686b3f222893617f7af3016"
+
+
+def test_the_finetuning_set_is_frozen() -> None:
+    """The demo's numbers follow from it to the digit."""
+    items = [item.to_json() for item in world_items("finetune", 250, 0)]
+    digest = hashlib.sha256(json.dumps(items, sort_keys=True).encode()).hexdigest()
+    assert digest == "d51c6b2873ac0c031df9619ea9fa0056bb772b7d03da811ed9aca22be0f554cc"
+
+
+def test_object_negatives_have_a_split_of_their_own() -> None:
+    """CE-CLIP has a threshold for each type: three of its four can move here. The world has no verbs for the fourth."""
+    items = list(world_items("finetune-objects", 120))
+    slots = get_recipe("ce_clip_zhang_2024").needs.negatives
+    counts = {slot.name: sum(slot.accepts(item.negatives[0].edit) for item in items) for slot in slots}
+    assert counts == {"relation": 60, "attribute": 30, "object": 30, "action": 0}
+    objects = [item for item in items if item.tags["split"] == "replace-objects"]
+    assert {item.tags["synonym"] for item in objects} == {"seen"} and {item.tags["type"] for item in objects} == {
+        "kind"
+    }
+    assert len({item.negatives[0].text for item in objects}) == 30
+    cases = [case_at("finetune-objects", "replace-objects", 0, index) for index in range(60)]
+    assert all(case.right() for case in cases)
+    inside = sum(case.changed[2].value in {each.kind for each in case.scene.objects} for case in cases if case.changed)
+    assert 5 <= inside <= 45, "some negatives name a thing that is in the picture, some do not"
+    image = objects[0].image
+    assert image is not None and scene_of(image.path) == cases[0].scene
 
 
 def test_splits_share_no_scene() -> None:
@@ -75,6 +104,95 @@ def test_a_second_call_draws_nothing_and_other_items_are_drawn(tmp_path: Path) -
     file.write_text(file.read_text().replace("world/finetune", "world/other", 1))
     make_world(4, 0, tmp_path)
     assert first.read_bytes() != b"touched"
+
+
+def test_an_empty_or_missing_picture_is_drawn_again(tmp_path: Path) -> None:
+    """A power cut, or a kill of an older version, left such pictures in worlds that counted as finished."""
+    file = make_world(4, 0, tmp_path)
+    first, second, *rest = sorted(tmp_path.rglob("*.png"))
+    whole = first.read_bytes(), second.read_bytes()
+    stamps = [path.stat().st_mtime_ns for path in (file, *rest)]
+    first.write_bytes(b"")
+    second.unlink()
+    make_world(4, 0, tmp_path)
+    assert (first.read_bytes(), second.read_bytes()) == whole
+    assert [path.stat().st_mtime_ns for path in (file, *rest)] == stamps
+
+
+KILLED = """
+import os, signal, sys
+from equipoise.world import splits
+from pathlib import Path
+from PIL import Image
+
+drawn, save = [], Image.Image.save
+
+def half(image, target, *arguments, **options):  # killed while the third picture is written
+    drawn.append(1)
+    if len(drawn) == 3:
+        handle = target if hasattr(target, "write") else open(target, "wb")
+        handle.write(b"half")
+        handle.flush()
+        os.kill(os.getpid(), signal.SIGKILL)
+    save(image, target, *arguments, **options)
+
+Image.Image.save = half
+splits.make_world(6, 0, Path(sys.argv[1]))
+"""
+
+
+def test_a_kill_while_a_world_is_enlarged_leaves_no_broken_picture(tmp_path: Path) -> None:
+    make_world(4, 0, tmp_path)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*.png")}
+    killed = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], check=False)
+    assert killed.returncode == -9
+    assert {path: path.read_bytes() for path in before} == before
+    make_world(6, 0, tmp_path)
+    make_world(6, 0, tmp_path / "fresh")
+    for path in (tmp_path / "fresh").rglob("*.png"):
+        assert (tmp_path / path.relative_to(tmp_path / "fresh")).read_bytes() == path.read_bytes()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_names_the_file_and_leaves_none_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import tempfile
+
+    plain, made = tempfile.mkstemp, []
+
+    def fills_up(**options: str) -> tuple[int, str]:
+        made.append(1)
+        if len(made) < 4:  # the claim and two pictures
+            return plain(**options)
+        return os.open("/dev/full", os.O_WRONLY), str(tmp_path / "part")
+
+    monkeypatch.setattr(tempfile, "mkstemp", fills_up)
+    with pytest.raises(UserError, match=r"finetune/.*\.png: could not be written \(No space left on device\)"):
+        make_world(4, 0, tmp_path / "world")
+    pictures = [path for path in (tmp_path / "world").rglob("*") if path.is_file() and path.name[0] != "."]
+    assert len(pictures) == 2 and all(Image.open(path).load() for path in pictures)
+
+
+def test_files_that_the_world_did_not_draw_are_never_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "finetune-0.jsonl").write_text("mine\n")
+    with pytest.raises(UserError, match=r"no run of equipoise world make: finetune-0\.jsonl would be overwritten"):
+        make_world(4, 0, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["finetune-0.jsonl"]
+    photo = tmp_path / "photos" / "finetune" / "swap" / "0" / "000000.png"
+    photo.parent.mkdir(parents=True)
+    photo.write_bytes(b"mine")
+    with pytest.raises(UserError, match="would be overwritten"):
+        make_world(4, 0, tmp_path / "photos")
+    assert photo.read_bytes() == b"mine"
+    make_world(4, 0, tmp_path / "world")
+    make_world(4, 1, tmp_path / "world")  # another seed is another file of the same world
+
+
+def test_two_worlds_at_once(tmp_path: Path) -> None:
+    with locked(tmp_path), pytest.raises(UserError, match="another run is writing it now"):
+        make_world(4, 0, tmp_path)
+    make_world(4, 0, tmp_path)
+    with locked(tmp_path):
+        make_world(4, 0, tmp_path)  # finished: nothing to write
 
 
 def test_pretraining_items_have_captions_alone() -> None:
@@ -130,6 +248,18 @@ def test_contact_sheet(tmp_path: Path) -> None:
     with Image.open(contact_sheet(6, 0, tmp_path / "sheet.png")) as sheet:
         assert sheet.size == (1600, 660)
         assert len(sheet.getcolors(maxcolors=1 << 24)) > 1000
+
+
+def test_a_contact_sheet_replaces_only_a_contact_sheet(tmp_path: Path) -> None:
+    sheet = contact_sheet(1, 0, tmp_path / "sheet.png").read_bytes()
+    assert contact_sheet(1, 1, tmp_path / "sheet.png").read_bytes() != sheet
+    Image.new("RGB", (4, 4)).save(tmp_path / "photo.png")
+    (tmp_path / "text.png").write_text("mine")
+    for name in ("photo.png", "text.png"):
+        before = (tmp_path / name).read_bytes()
+        with pytest.raises(UserError, match="no contact sheet"):
+            contact_sheet(1, 0, tmp_path / name)
+        assert (tmp_path / name).read_bytes() == before
 
 
 def test_the_world_needs_no_torch() -> None:

@@ -15,7 +15,7 @@ from typing import Annotated
 from pydantic import Field
 
 from equipoise.benchmarks.base import PAIR_CHANCE, Benchmark
-from equipoise.benchmarks.reading import Raw, choose, read
+from equipoise.benchmarks.reading import Case, Raw, choose, read
 from equipoise.items import Edit, ImageRef, Item, texts
 
 log = logging.getLogger(__name__)
@@ -65,13 +65,13 @@ class Attribution(Record):
     attributes: Annotated[list[str], Field(min_length=2, max_length=2)]
 
 
-def _item(name: str, key: str, record: Record, edit: Edit, tags: dict[str, str]) -> Item:
-    return Item(
-        id=f"{name}-test/{key}",
+def _case(key: str, record: Record, edit: Edit, tags: dict[str, str]) -> Case:
+    return Case(
+        key,
         image=record.image(),
         caption=record.true_caption,
         negatives=texts(record.false_caption, edit=edit),
-        tags={"split": "test", **tags},
+        tags=tags,
     )
 
 
@@ -79,27 +79,27 @@ def load_relation(source: Path, splits: Sequence[str]) -> list[Item]:
     """The items of the 48 scored relations; those of the others are counted in the log and left out."""
     dropped: dict[str, int] = {}
 
-    def build(_: str, key: str, record: _Relation) -> Iterator[Item]:
+    def build(_: str, key: str, record: _Relation) -> Iterator[Case]:
         name = record.relation_name
         if name in KINDS:
             edit = Edit(op="swap", target="object", by="rule")
-            yield _item("aro-vg-r", key, record, edit, {"relation": name, "kind": KINDS[name]})
+            yield _case(key, record, edit, {"relation": name, "kind": KINDS[name]})
         else:
             dropped[name] = dropped.get(name, 0) + 1
 
     files = choose("aro-vg-r", source, {"test": "visual_genome_relation.json"}, splits)
-    items = read(files, _Relation, build)
+    items = read("aro-vg-r", files, _Relation, build)
     log.info("aro-vg-r: %d items; %d of %d other relations left out", len(items), sum(dropped.values()), len(dropped))
     return items
 
 
 def load_attribution(source: Path, splits: Sequence[str]) -> list[Item]:
-    def build(_: str, key: str, record: Attribution) -> Iterator[Item]:
+    def build(_: str, key: str, record: Attribution) -> Iterator[Case]:
         edit = Edit(op="swap", target="attribute", by="rule")
-        yield _item("aro-vg-a", key, record, edit, {"pair": "_".join(record.attributes)})
+        yield _case(key, record, edit, {"pair": "_".join(record.attributes)})
 
     files = choose("aro-vg-a", source, {"test": "visual_genome_attribution.json"}, splits)
-    return read(files, Attribution, build)
+    return read("aro-vg-a", files, Attribution, build)
 
 
 CITATION = (

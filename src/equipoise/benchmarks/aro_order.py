@@ -21,7 +21,7 @@ from pydantic import Field
 
 from equipoise.benchmarks.aro import CITATION, URL
 from equipoise.benchmarks.base import Benchmark
-from equipoise.benchmarks.reading import Raw, choose, read
+from equipoise.benchmarks.reading import Case, Raw, choose, read
 from equipoise.items import Edit, ImageRef, Item, Text
 from equipoise.words.tagging import Token, tag
 
@@ -123,22 +123,21 @@ class _Record(Raw):
 def load(name: str, file: str, source: Path, splits: Sequence[str]) -> list[Item]:
     short: dict[int, int] = {}
 
-    def build(split: str, _: str, record: _Record) -> Iterator[Item]:
+    def build(_split: str, _key: str, record: _Record) -> Iterator[Case]:
         for number, caption in enumerate(record.caption):
             key = f"{PurePosixPath(record.image).stem}#{number}"
             wrong = negatives(caption, f"{SEED}/{key}")
             if len(wrong) < len(SHUFFLES):
                 short[len(wrong)] = short.get(len(wrong), 0) + 1
             if wrong:
-                yield Item(
-                    id=f"{name}-{split}/{key}",
+                yield Case(
+                    key,
                     image=ImageRef(path=record.image),
                     caption=pre_caption(caption),
                     negatives=tuple(wrong),
-                    tags={"split": split},
                 )
 
-    items = read(choose(name, source, {"test": file}, splits), _Record, build)
+    items = read(name, choose(name, source, {"test": file}, splits), _Record, build)
     for count, captions in sorted(short.items()):
         log.info("%s: %d captions have only %d of 4 different shuffles", name, captions, count)
     return items

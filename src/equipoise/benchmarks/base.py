@@ -1,14 +1,24 @@
-"""What every benchmark states about itself."""
+"""What every benchmark states about itself, its addresses among it: a benchmark is one file.
+
+How the addresses were verified, without a network: sizes and hashes of annotation files are those of copies that were
+compared with the repositories (length and end of each file at the commit named). Where nothing could be compared, size
+and hash are None; the server is asked for the size, and the loader counts the records. `photos.py` has the photo sets.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from equipoise.items import Item
 
 PAIR_CHANCE = {"original": 1 / 2}  # caption against one negative
+PAPER_METRICS = {  # what a benchmark may ask for beside Original accuracy; evaluation/paper_metrics.py computes them
+    "ranks": "recall at 1, 3, 5 and 10, mean and median rank of the caption among its negatives (CREPE)",
+    "groups": "text, image and group score of two items that share the tag `pair` (Winoground)",
+    "tot": "ITT, and TOT, which asks the text tower alone whether the right captions are closest (SugarCrepe++)",
+}
 TRIPLE_CHANCE = {"original": 1 / 2, "augmented": 1 / 3, "brittleness": 1 / 3}
 
 
@@ -23,14 +33,36 @@ class Download:
     unpack: bool = False  # an archive, unpacked beside itself
 
 
+Row = tuple[str, int | None, str | None]  # path, bytes, sha256
+
+
+def github(repository: str, commit: str, folder: str, rows: Sequence[Row], below: str = "") -> tuple[Download, ...]:
+    """Files of a repository. A commit where one is known to hold these very bytes; else the branch, for the newest."""
+    base = f"https://raw.githubusercontent.com/{repository}/{commit}/{folder}"
+    return tuple(Download(base + path, below + path, size, sha256) for path, size, sha256 in rows)
+
+
+def in_words(count: int | None) -> str:
+    """A number of bytes for people."""
+    if count is None:
+        return "unknown size"
+    value = float(count)
+    for unit in ("bytes", "kB", "MB"):
+        if value < 1000:
+            return f"{count} bytes" if unit == "bytes" else f"{value:.1f} {unit}"
+        value /= 1000
+    return f"{value:.1f} GB"
+
+
 @dataclass(frozen=True)
 class Benchmark:
-    """One benchmark: facts for `bench list`, a loader, and how its paper averages.
+    """One benchmark: facts for `bench list` and `bench show`, a loader, and how its paper averages.
 
-    `load(source, splits)` turns the annotation files below `source` into Items; every item carries the
-    tag `split`. `splits` maps each split to the number of items that the published files hold (None
-    where nobody published one). `macro` names the tags whose groups are averaged without weights, outermost
-    first: ("split",) is the mean of the splits; () is the plain mean over items.
+    `load(source, splits)` turns the annotation files below `source` into Items; every item carries the tag `split` and
+    an id NAME-SPLIT/KEY (`reading.read` makes both), by which a file of the items is known again. `splits` maps each
+    split to the number of items that the published files hold (None where nobody published one). `macro` names the
+    tags whose groups are averaged without weights, outermost first: ("split",) is the mean of the splits; () is the
+    plain mean over items.
     """
 
     name: str
@@ -45,7 +77,8 @@ class Benchmark:
     load: Callable[[Path, Sequence[str]], list[Item]]
     macro: tuple[str, ...] = ()
     least: int = 1  # groups of the innermost macro tag with fewer items are left out (ARO: 25)
-    metrics: tuple[str, ...] = ()  # the paper's metrics beside Original: "tot", "groups", "ranks"
-    downloads: tuple[Download, ...] = field(default=())
+    metrics: tuple[str, ...] = ()  # the paper's metrics beside Original, of PAPER_METRICS
+    downloads: tuple[Download, ...] = ()  # what `bench fetch` gets; nothing where there is no stable public address
+    by_hand: str = ""  # what the downloads still lack, for people
     drawn: bool = False  # load() draws the images below `source` itself: no files are needed
     notes: str = ""

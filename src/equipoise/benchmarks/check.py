@@ -14,8 +14,8 @@ from pathlib import Path
 
 from equipoise.benchmarks.base import Benchmark
 from equipoise.errors import UserError
-from equipoise.image_sources import absent, open_source
-from equipoise.images import use_image
+from equipoise.images.opening import use_image
+from equipoise.images.sources import absent, open_source
 from equipoise.items import ImageRef, Item
 
 SHOWN = 5

@@ -83,7 +83,7 @@ def benchmark(path: Path, items: Sequence[Item]) -> Benchmark:
         above = 1 / math.comb(right + wrong, wrong)
         chance |= {"augmented": above, "brittleness": 1 - above - wrong / (right + wrong)}
     return Benchmark(
-        name=path.stem,
+        name=path.stem if path.stem.strip(".") else "items",  # "...jsonl" would be ".."
         title=f"items of {path.name}",
         splits=dict.fromkeys(item.tags.get("split", "all") for item in items),
         chance=chance,

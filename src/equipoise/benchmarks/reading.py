@@ -9,13 +9,13 @@ import json
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from equipoise.errors import Problems, UserError, did_you_mean
 from equipoise.files import read_json, read_text
-from equipoise.items import Item
+from equipoise.items import ImageRef, Item, Text
 from equipoise.records import explain, jsonl_lines, short
 
 log = logging.getLogger(__name__)
@@ -86,12 +86,39 @@ def _some(names: Sequence[str], shown: int = 8) -> str:
 # ---------------------------------------------------------------------------- what is in them
 
 
+class Case(NamedTuple):
+    """What a benchmark's reader makes of a record: an Item without its id and its tag `split`, which `read` adds."""
+
+    key: str  # names the case within its split
+    image: ImageRef | None
+    caption: str
+    negatives: tuple[Text, ...]
+    positives: tuple[Text, ...] = ()
+    tags: Mapping[str, str] = {}  # never written to
+
+    def item(self, benchmark: str, split: str) -> Item:
+        return Item(
+            id=item_id(benchmark, split, self.key),
+            image=self.image,
+            caption=self.caption,
+            positives=self.positives,
+            negatives=self.negatives,
+            tags={"split": split, **self.tags},
+        )
+
+
+def item_id(benchmark: str, split: str, key: object) -> str:
+    """Made here and nowhere else: a built file of items is known, and averaged as its paper does, by its ids."""
+    return f"{benchmark}-{split}/{key}"
+
+
 def read(
+    benchmark: str,
     files: Mapping[str, Path],
     kind: type[Record],
-    build: Callable[[str, str, Record], Iterable[Item]],
+    build: Callable[[str, str, Record], Iterable[Case]],
 ) -> list[Item]:
-    """The items that `build(split, key, record)` makes of every record of every file.
+    """The items of the cases that `build(split, key, record)` makes of every record of every file.
 
     Problems of all files are raised together, each with its file, the key or line of the record, and the field.
     """
@@ -100,7 +127,7 @@ def read(
     for split, path in files.items():
         for where, key, value in entries(path, kind, problems):
             try:
-                items.extend(build(split, key, kind.model_validate(value)))
+                items.extend(case.item(benchmark, split) for case in build(split, key, kind.model_validate(value)))
             except ValidationError as error:
                 explain(error, f"{path.name}, {where}", problems)
     problems.raise_if_any("Get the file again, or mend these records.")

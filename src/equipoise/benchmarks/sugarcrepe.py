@@ -10,8 +10,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import cast
 
-from equipoise.benchmarks.base import PAIR_CHANCE, Benchmark
-from equipoise.benchmarks.reading import Raw, choose, read
+from equipoise.benchmarks.base import PAIR_CHANCE, Benchmark, github
+from equipoise.benchmarks.photos import COCO_VAL2017
+from equipoise.benchmarks.reading import Case, Raw, choose, read
 from equipoise.items import Edit, ImageRef, Item, Operation, Target, texts
 
 SPLITS: dict[str, int | None] = {
@@ -38,19 +39,35 @@ def edit_of(split: str) -> Edit:
     return Edit(op=cast(Operation, operation), target=_TARGETS[target], by="ChatGPT")
 
 
-def _items(split: str, key: str, record: _Record) -> Iterator[Item]:
-    yield Item(
-        id=f"sugarcrepe-{split}/{key}",
+def _items(split: str, key: str, record: _Record) -> Iterator[Case]:
+    yield Case(
+        key,
         image=ImageRef(path=record.filename),
         caption=record.caption,
         negatives=texts(record.negative_caption, edit=edit_of(split)),
-        tags={"split": split, "group": split.split("_")[0]},
+        tags={"group": split.split("_")[0]},
     )
 
 
 def load(source: Path, splits: Sequence[str]) -> list[Item]:
-    return read(choose("sugarcrepe", source, {s: f"{s}.json" for s in SPLITS}, splits), _Record, _items)
+    files = choose("sugarcrepe", source, {s: f"{s}.json" for s in SPLITS}, splits)
+    return read("sugarcrepe", files, _Record, _items)
 
+
+_FILES = github(
+    "RAIVNLab/sugar-crepe",
+    "main",
+    "data/",
+    [
+        ("add_att.json", 158_863, "012d88d729693d193760e6f3393b06a1cf874380a9db0062e937201199fe044d"),
+        ("add_obj.json", 484_593, "1b9d76b93139a937b8dc1ada92a4f05ecc821bb3c291d752428bafadd4bb0682"),
+        ("replace_att.json", 176_843, "9fe55fd4c0a9ad1f85d486d9f6d0215b41f867eb025026e7f7b5ce44352545ee"),
+        ("replace_obj.json", 361_126, "9d299600639947e9d15281a9ded1382b376cf4ea088a8d08a1314bfe76e81898"),
+        ("replace_rel.json", 312_629, "356bcc2fc4c6aed3f4d9fd50acc58489bb1fe70c28791f9368d4cbf9ea39cdc9"),
+        ("swap_att.json", 154_665, "7a7ce04e5c4c80412b48c6f0c1347fb1a2f5d54c0be6aa429b64d390e442f8d0"),
+        ("swap_obj.json", None, None),
+    ],
+)
 
 BENCHMARK = Benchmark(
     name="sugarcrepe",
@@ -63,6 +80,7 @@ BENCHMARK = Benchmark(
     url="https://github.com/RAIVNLab/sugar-crepe",
     get="Clone the repository (the files are in data/); images: COCO val2017, --data is the folder val2017.",
     load=load,
+    downloads=(*_FILES, COCO_VAL2017),
     macro=("group",),
     notes="The headline is the mean over replace, swap and add of their plain accuracies, as later tables have it "
     "(vl_compo); the paper itself prints the seven splits. swap_obj holds 245 pairs; some tables still divide by 246.",

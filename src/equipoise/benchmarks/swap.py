@@ -110,29 +110,29 @@ def read(source: Path, splits: Sequence[str] = ()) -> tuple[list[Item], list[Mis
     misfits: list[Misfit] = []
     numbers = itertools.count()
 
-    def build(split: str, _: str, record: _Record) -> Iterator[Item]:
+    def build(_split: str, _key: str, record: _Record) -> Iterator[reading.Case]:
         index, parts = next(numbers), take_apart(record)
         if isinstance(parts, str):
             misfits.append(Misfit(index, record.true_caption, parts))
         else:
-            yield _item(split, index, record, parts)
+            yield _case(index, record, parts)
 
     files = reading.choose("swap", source, {"swap": "visual_genome_attribution.json"}, splits)
     try:
-        return reading.read(files, _Record, build), misfits
+        return reading.read("swap", files, _Record, build), misfits
     except UserError as error:
         raise UserError(f"{error}\n{_summary(misfits)}" if misfits else str(error)) from None
 
 
-def _item(split: str, index: int, record: _Record, parts: Conjuncts) -> Item:
+def _case(index: int, record: _Record, parts: Conjuncts) -> reading.Case:
     (attribute1, _), (attribute2, _) = parts.first, parts.second
     moved = Edit(op="swap", target="order", source=" ".join(parts.first), to=" ".join(parts.second), by="rule")
     exchanged = Edit(op="swap", target="attribute", source=attribute1, to=attribute2, by="rule")
-    tags = {"split": split, "pair": f"{attribute1}_{attribute2}"}
+    tags = {"pair": f"{attribute1}_{attribute2}"}
     if record.image_id is not None:
         tags["image_id"] = str(record.image_id)
-    return Item(
-        id=f"swap-{split}/{index + 1:05}",
+    return reading.Case(
+        f"{index + 1:05}",
         image=record.image(),
         caption=record.true_caption,
         positives=texts(parts.positive, edit=moved),

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from equipoise.benchmarks.base import PAIR_CHANCE, Benchmark
-from equipoise.benchmarks.reading import Raw, choose, read
+from equipoise.benchmarks.base import PAIR_CHANCE, Benchmark, github
+from equipoise.benchmarks.photos import COCO_TRAIN2014, COCO_VAL2014, COCO_VAL2017, SWIG, SWIG_LINK
+from equipoise.benchmarks.reading import Case, Raw, choose, read
 from equipoise.items import ImageRef, Item, texts
 
 SPLITS: dict[str, int | None] = {
@@ -62,20 +63,39 @@ def image_path(record: _Record) -> str:
     return f"images_512/{name}" if record.dataset.lower() == "swig" else f"val2017/{name}"
 
 
-def _items(split: str, key: str, record: _Record) -> Iterator[Item]:
+def _items(split: str, key: str, record: _Record) -> Iterator[Case]:
     if record.mturk.caption >= VALID:
-        yield Item(
-            id=f"valse-{split}/{key}",
+        yield Case(
+            key,
             image=ImageRef(path=image_path(record)),
             caption=record.caption,
             negatives=texts(record.foil),
-            tags={"split": split, "phenomenon": phenomenon(split)},
+            tags={"phenomenon": phenomenon(split)},
         )
 
 
 def load(source: Path, splits: Sequence[str]) -> list[Item]:
-    return read(choose("valse", source, {s: f"{s}.json" for s in SPLITS}, splits), _Record, _items)
+    return read("valse", choose("valse", source, {s: f"{s}.json" for s in SPLITS}, splits), _Record, _items)
 
+
+_FILES = github(
+    "Heidelberg-NLP/VALSE",
+    "main",
+    "data/",
+    [
+        ("actant-swap.json", 503_017, "915294ac3ade7c4c067b1c6841d0db93b60cb8a61ac8e2fb6b125c2a1c0ca93a"),
+        ("action-replacement.json", 664_129, "336ba134f29a3475d0508809067218909a6bd30f079c59309d19244eccb7917f"),
+        ("coreference-hard.json", None, None),
+        ("coreference-standard.json", 592_329, "dae1d9eb018acb54e29a1c4983f3563f86ec3b6beb4037a261564270b0473e95"),
+        ("counting-adversarial.json", None, None),
+        ("counting-hard.json", 537_197, "2cc83615653675fb50914ce2d8ab4041cce1278eed7ac0abf6f319dbce5c967a"),
+        ("counting-small-quant.json", 534_996, "ca0645885b05738f6c6df2dffec70c669aaff64114017f33425821faab4bc374"),
+        ("existence.json", 420_403, "b20fca52eba86c544083d423345a2e28e60e601ef61c56c9ac1c73a95a3a6d18"),
+        ("foil-it.json", 538_911, "6f6f0d7494271ed28f6e6f075c3ba36ba1bc45d00ecf7403920f060915130460"),
+        ("plurals.json", 1_097_122, "43760db7fc8c6f2a21d3536d52f81539cb101f3370e8d2effb09de43d91486a3"),
+        ("relations.json", 664_587, "061fc557459c318ccd6734d07c21cfa5bf5ae87aa6b1110b8f5ec3d6b2911043"),
+    ],
+)
 
 BENCHMARK = Benchmark(
     name="valse",
@@ -90,6 +110,11 @@ BENCHMARK = Benchmark(
     get="Clone the repository (the files are in data/); images: one folder (--data) with visual7w/ (v7w_*.jpg), "
     "val2017/, train2014/ and val2014/ (COCO), images_512/ (SWiG) and VisualDialog_val2018/.",
     load=load,
+    downloads=(*_FILES, COCO_VAL2017, COCO_VAL2014, COCO_TRAIN2014, SWIG),
+    by_hand="Photos of Visual7W (existence, counting) as images/visual7w/: "
+    "http://vision.stanford.edu/yukezhu/visual7w_images.zip (plain http, so not fetched here)\n"
+    "Photos of VisDial's validation set (coreference-hard) as images/VisualDialog_val2018/: "
+    f"https://visualdialog.org/data\n{SWIG_LINK}",
     macro=("phenomenon", "split"),
     notes="The pairwise accuracy acc_r. The headline is the mean over seven phenomena, each the mean of its splits; "
     "that is what vl_compo's table of 202 models uses (recomputed to 1e-8).",

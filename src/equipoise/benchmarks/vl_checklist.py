@@ -13,8 +13,9 @@ from typing import Annotated
 
 from pydantic import Field, RootModel
 
-from equipoise.benchmarks.base import PAIR_CHANCE, Benchmark
-from equipoise.benchmarks.reading import Raw, choose, read
+from equipoise.benchmarks.base import PAIR_CHANCE, Benchmark, github
+from equipoise.benchmarks.photos import SWIG, SWIG_LINK, VISUAL_GENOME, below
+from equipoise.benchmarks.reading import Case, Raw, choose, read
 from equipoise.items import ImageRef, Item, texts
 
 _COUNTS = {
@@ -79,24 +80,64 @@ def tags_of(split: str) -> dict[str, str]:
     kind, value = path.parts[0], path.name.split("_")[-1]
     where = path.name if "_" in path.name else path.parts[1]
     test = "_".join((*path.parts[: 2 if kind == "Object" else 1], value))
-    return {"split": split, "type": kind, "test": test, "source": where.split("_")[0], "file": path.name}
+    return {"type": kind, "test": test, "source": where.split("_")[0], "file": path.name}
 
 
-def _items(split: str, key: str, record: _Record) -> Iterator[Item]:
+def _items(split: str, key: str, record: _Record) -> Iterator[Case]:
     name, captions = record.root
     tags = tags_of(split)
-    yield Item(
-        id=f"vl-checklist-{split}/{key}",
+    yield Case(
+        key,
         image=ImageRef(path=f"{_FOLDERS[tags['source']]}/{name}"),
         caption=captions.POS[0],  # SWiG's object files have three of each; the original, too, uses the first
         negatives=texts(captions.NEG[0]),
-        tags=dict(tags),
+        tags=tags,
     )
 
 
 def load(source: Path, splits: Sequence[str]) -> list[Item]:
-    return read(choose("vl-checklist", source, {s: f"{s}.json" for s in SPLITS}, splits), _Record, _items)
+    files = choose("vl-checklist", source, {s: f"{s}.json" for s in SPLITS}, splits)
+    return read("vl-checklist", files, _Record, _items)
 
+
+# The attribute files were corrected once: those of ae487f14 have other captions and give another REPLACE.
+VISUAL_GENOME_FILES = (
+    github(
+        "om-ai-lab/VL-CheckList",
+        "ae487f14d8c95699cc014181db13ebd6274ce547",
+        "data/",
+        [
+            ("Relation/vg/action.json", 1_216_888, "2722201353c885670315f935d53cb4e08f462e629c3f88c73da9a286ea66d7a1"),
+            ("Relation/vg/spatial.json", 2_753_305, "2582095a4b8515048ba2e33d37d2bffc109e6734924b47bf977236b7f9b72303"),
+        ],
+    )
+    + github(
+        "om-ai-lab/VL-CheckList",
+        "e42e1d6be38af8981e6c97744f725685748c88b9",
+        "data/",
+        [
+            ("Attribute/vg/action.json", 175_956, "a20b1ee682ab2fb62978cca3a95fc27aa6b35f9238ca7c8847f74671c40db7ba"),
+            ("Attribute/vg/color.json", 1_040_049, "93e5d316cfc964c7b4bce2182c9916533ec3aa6e006830859af7c0d2de9f76c7"),
+            ("Attribute/vg/size.json", 239_074, "0a2a929d9dce990cfd4b05299e2d2a7fe59b5c679a3e7f52419a5375ea42f24b"),
+        ],
+    )
+    + github(
+        "om-ai-lab/VL-CheckList",
+        "0f7906839a27ebf58bdc66927523945f7680420e",
+        "data/",
+        [
+            ("Attribute/vg/material.json", 226_906, "b2c1e312cba0a8efdc5113dd451e21f7fd9d0e96a222a5406ffa8dd67b30d094"),
+            ("Attribute/vg/state.json", 84_899, "d13bc1292de364cd787fc651f4abc0ffaafe9fbf09ec8ce25af76bb349415a2e"),
+        ],
+    )
+)
+_KNOWN = {part.to for part in VISUAL_GENOME_FILES}
+_OTHER_FILES = github(
+    "om-ai-lab/VL-CheckList",
+    "main",
+    "data/",
+    [(path, None, None) for split in SPLITS if (path := f"{split}.json") not in _KNOWN],
+)
 
 BENCHMARK = Benchmark(
     name="vl-checklist",
@@ -111,6 +152,8 @@ BENCHMARK = Benchmark(
     get="Clone the repository (the files are in data/); images: one folder (--data) with vg/VG_100K/, vg/VG_100K_2/, "
     "swig/ (images_512 renamed) and hake/, as its DATASETS.md says. Several of HAKE's image links are dead.",
     load=load,
+    downloads=(*VISUAL_GENOME_FILES, *_OTHER_FILES, *below("vg", *VISUAL_GENOME), SWIG),
+    by_hand="Photos of HAKE as images/hake/: https://github.com/DirtyHarryLYL/HAKE/tree/master/Images\n" + SWIG_LINK,
     macro=("type", "test", "source", "file"),
     notes="The mean of Object, Attribute and Relation, each the mean of its tests, over their sources, over their "
     "files. All records are scored; the original's cap of the first 1,000 records of a file is not applied.",

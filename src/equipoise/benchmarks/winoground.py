@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from equipoise.benchmarks.base import Benchmark
-from equipoise.benchmarks.reading import Raw, check_splits, choose, read
+from equipoise.benchmarks.reading import Case, Raw, check_splits, choose, read
 from equipoise.items import ImageRef, Item, texts
 
 
@@ -24,13 +24,13 @@ class _Record(Raw):
     collapsed_tag: str | None = None
 
 
-def _items(split: str, _: str, record: _Record) -> Iterator[Item]:
+def _items(_split: str, _key: str, record: _Record) -> Iterator[Case]:
     captions, names = (record.caption_0, record.caption_1), (record.image_0, record.image_1)
     for this, other in ((0, 1), (1, 0)):
         name = names[this] or f"ex_{record.id}_img_{this}"
-        tags = {"split": split, "pair": str(record.id), "tag": record.tag, "collapsed_tag": record.collapsed_tag}
-        yield Item(
-            id=f"winoground-{split}/{record.id}-{this}",
+        tags = {"pair": str(record.id), "tag": record.tag, "collapsed_tag": record.collapsed_tag}
+        yield Case(
+            f"{record.id}-{this}",
             image=ImageRef(path=name if "." in name else f"{name}.png"),
             caption=captions[this],
             negatives=texts(captions[other]),
@@ -43,8 +43,9 @@ def load(source: Path, splits: Sequence[str]) -> list[Item]:
     check_splits("winoground", splits, ["test"])
     parquet = sorted(source.rglob("*.parquet")) if source.is_dir() else []
     if len(parquet) == 1 and not (source / "examples.jsonl").exists():
-        return read({"test": parquet[0]}, _Record, _items)
-    return read(choose("winoground", source, {"test": "examples.jsonl"}, splits), _Record, _items)
+        return read("winoground", {"test": parquet[0]}, _Record, _items)
+    files = choose("winoground", source, {"test": "examples.jsonl"}, splits)
+    return read("winoground", files, _Record, _items)
 
 
 BENCHMARK = Benchmark(

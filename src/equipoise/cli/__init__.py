@@ -9,7 +9,7 @@ import logging
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 import typer.core
@@ -19,10 +19,13 @@ from equipoise import __version__
 from equipoise.cli.bench import app as bench_commands
 from equipoise.cli.options import form_name, split_names
 from equipoise.cli.perturb import perturb
-from equipoise.cli.train import train
+from equipoise.cli.train import app as train_commands
 from equipoise.cli.world import app as world_commands
 from equipoise.errors import UserError
-from equipoise.report.tables import FORMATS, metrics_rows, render, result_rows
+from equipoise.report import FORMATS
+
+if TYPE_CHECKING:
+    from equipoise.evaluation.record import RunRecord
 
 
 class _Stopped(Exception):
@@ -44,13 +47,15 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Does a vision-language model know when a change of words changes the meaning?",
 )
-ModelSpec = Annotated[str, typer.Argument(help="hf:NAME-or-folder, paper:negclip@FILE, checkpoint:FILE?act=..., world")]
+ModelSpec = Annotated[
+    str, typer.Argument(help="hf:NAME-or-folder, paper:negclip@FILE, checkpoint:FILE?act=..., py:module:factory, world")
+]
 Seed = Annotated[int, typer.Option(min=0, help="of the bootstrap")]
 FormatOption = Annotated[str, typer.Option("--format", help=f"one of {', '.join(FORMATS)}")]
 app.add_typer(bench_commands, name="bench")
 app.add_typer(world_commands, name="world")
 app.command()(perturb)
-app.command()(train)
+app.add_typer(train_commands, name="train")
 
 
 def main() -> None:
@@ -101,31 +106,37 @@ def root(version: Annotated[bool, typer.Option("--version", help="print the vers
 @app.command("eval")
 def evaluate(
     model: ModelSpec,
-    bench: Annotated[str, typer.Option(help="benchmarks or items files, separated by commas")],
+    bench: Annotated[str, typer.Option(help="benchmarks, items files or py:module:name, separated by commas")],
     source: Annotated[Path | None, typer.Option(help="folder of the benchmark's annotation files")] = None,
     data: Annotated[Path | None, typer.Option(help="the images: a folder, tar or Parquet shards")] = None,
     splits: Annotated[str, typer.Option(help="only these splits, separated by commas")] = "",
     out: Annotated[Path | None, typer.Option(help="where the run is kept: OUT/BENCHMARK/result.json")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="only the first N items, for a first look")] = None,
-    allow_missing: Annotated[bool, typer.Option(help="score the rest when images are missing or corrupt")] = False,
+    allow_missing: Annotated[
+        bool, typer.Option("--allow-missing", help="score the rest when images are missing or corrupt")
+    ] = False,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, mps")] = "auto",
     dtype: Annotated[str, typer.Option(help="float32, tf32, bfloat16, float16")] = "float32",
     batch_size: Annotated[int | None, typer.Option(min=1, help="default: 16, on a GPU 256")] = None,
     workers: Annotated[int | None, typer.Option(min=1, help="that decode images; default: one per core")] = None,
     cache: Annotated[Path | None, typer.Option(help="folder of the embedding cache")] = None,
-    no_cache: Annotated[bool, typer.Option(help="embed everything anew and keep nothing")] = False,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="embed everything anew and keep nothing")] = False,
     seed: Seed = 0,
     form: FormatOption = "text",
 ) -> None:
     """Score and judge a model. A killed run goes on where it stopped."""
     shown = form_name(form)
-    passed = {name: str(value) for name, value in locals().items() if name != "shown"}
+    passed = {name: str(value) if isinstance(value, Path) else value for name, value in locals().items()}
+    del passed["shown"]
     names = split_names(bench)
     if not names:
         raise UserError(f"--bench {bench!r}: names no benchmark; `equipoise bench list` shows all")
-    from equipoise.evaluation.cache import EmbeddingCache, default_cache
+    if no_cache and cache is not None:
+        raise UserError("--cache and --no-cache exclude each other; give one of them")
+    from equipoise.evaluation.embedding.cache import EmbeddingCache, default_cache
     from equipoise.evaluation.run import evaluate_benchmarks
     from equipoise.models import load_model
+    from equipoise.report.tables import render, result_rows
 
     results = evaluate_benchmarks(
         load_model(model, device=device, dtype=dtype),
@@ -143,9 +154,12 @@ def evaluate(
         arguments=passed,
     )
     rows = []
-    for record in results:
+    for result in results:
+        record = result.record
+        if result.read_from is not None:
+            typer.echo(f"{record.benchmark.name}: read from {result.read_from}, not computed", err=True)
         for caveat in _caveats(record):
-            typer.echo(f"warning: {record['benchmark']['name']}: {caveat}", err=True)
+            typer.echo(f"warning: {record.benchmark.name}: {caveat}", err=True)
         if shown in {"text", "md"}:
             typer.echo(render(result_rows(record), shown, _result_caption(record)))
         else:
@@ -154,21 +168,21 @@ def evaluate(
         typer.echo(render(rows, shown))
 
 
-def _result_caption(record: dict) -> str:  # type: ignore[type-arg]
-    lines = [f"{record['model'].get('spec')}: percent [95% interval, images resampled]; a tie is never a win"]
-    for numbers in record["metrics"]["paper"].values():
+def _result_caption(record: RunRecord) -> str:
+    lines = [f"{record.model.spec}: percent [95% interval, images resampled]; a tie is never a win"]
+    for numbers in record.metrics.paper.values():
         shown = {name: value for name, value in numbers.items() if isinstance(value, float)}
         lines.append("the paper's own: " + ", ".join(_paper_number(*pair) for pair in shown.items()))
     return "\n".join(lines + _caveats(record))
 
 
-def _caveats(record: dict) -> list[str]:  # type: ignore[type-arg]
+def _caveats(record: RunRecord) -> list[str]:
     """What a reader of the numbers must know, whatever the format."""
     lines = []
-    if record["n"]["skipped"]:
-        lines.append(f"{record['n']['skipped']:,} of {record['n']['items']:,} items were NOT scored (see result.json)")
-    if record["counts"].get("texts_cut"):
-        lines.append(f"{record['counts']['texts_cut']:,} texts are longer than the model reads and were cut")
+    if record.n.skipped:
+        lines.append(f"{record.n.skipped:,} of {record.n.items:,} items were NOT scored (see result.json)")
+    if cut := record.counts.get("texts_cut"):
+        lines.append(f"{cut:,} texts are longer than the model reads and were cut")
     return lines
 
 
@@ -185,15 +199,14 @@ def metrics(
     form: FormatOption = "text",
 ) -> None:
     """Judge scores that were made elsewhere."""
-    import json
-
     from equipoise.evaluation.metrics import judge, summarise
     from equipoise.evaluation.scores import read_scores
+    from equipoise.report.tables import metrics_rows, render
 
     shown = form_name(form)
     summary = summarise(judge(read_scores(scores)), seed)
     if as_json:
-        typer.echo(json.dumps(summary, indent=2, allow_nan=False))
+        typer.echo(summary.model_dump_json(indent=2))
     else:
         typer.echo(render(metrics_rows(summary), shown))
 
@@ -205,6 +218,7 @@ def demo(
 ) -> None:
     """The whole story on the built-in world: evaluate, finetune, compare, report. No GPU, no download."""
     from equipoise.demo import run_demo, table_rows
+    from equipoise.report.tables import render
 
     page = run_demo(out, range(seeds))
     typer.echo(render(table_rows(page), "text", "percent [95% interval, images resampled]"))
@@ -216,7 +230,7 @@ def demo(
 @app.command()
 def doctor() -> None:
     """What this machine can do, and what is missing."""
-    from equipoise.doctor import report
+    from equipoise.cli.machine import report
 
     rows = report()
     for name, found, fine in rows:
@@ -242,8 +256,7 @@ def compare(
     if len(runs) < 2:
         raise UserError("compare needs two runs or more: equipoise compare BEFORE AFTER")
     found = compare_folders(runs[0], runs[1:], seed)
-    typer.echo(json.dumps(found, indent=2) if as_json else render_differences(found))
-
-
-if __name__ == "__main__":
-    main()
+    if as_json:
+        typer.echo(json.dumps([one.model_dump(mode="json", exclude_none=True) for one in found], indent=2))
+    else:
+        typer.echo(render_differences(found))

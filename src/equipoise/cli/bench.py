@@ -1,9 +1,11 @@
-"""equipoise bench: which benchmarks there are; build, check and fetch them."""
+"""equipoise bench: which benchmarks there are; show, build, check and fetch them."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -13,9 +15,12 @@ from equipoise.cli.options import split_names
 from equipoise.errors import UserError
 from equipoise.progress import progress
 
-app = typer.Typer(no_args_is_help=True, help="Benchmarks: list, build, check, fetch.")
+if TYPE_CHECKING:
+    from equipoise.items import Item
 
-Name = Annotated[str, typer.Argument(help="a benchmark of `bench list`, or an items file")]
+app = typer.Typer(no_args_is_help=True, help="Benchmarks: list, show, build, check, fetch.")
+
+Name = Annotated[str, typer.Argument(help="a benchmark of `bench list`, an items file, or py:module:name")]
 Source = Annotated[Path | None, typer.Option(help="folder of the annotation files")]
 Splits = Annotated[str, typer.Option(help="only these splits, separated by commas")]
 
@@ -36,7 +41,23 @@ def list_benchmarks() -> None:
         typer.echo(f"{name}  {benchmark.title}: {size}; chance: {chance}")
         typer.echo(f"    splits   {splits}\n    licence  {benchmark.licence}\n    files    {benchmark.url}")
         typer.echo("" if counts and benchmark.chance else f"    note     {benchmark.notes}\n")
-    typer.echo("How to get the files of one: equipoise bench fetch NAME --out DIR")
+    typer.echo("All about one: equipoise bench show NAME. To get its files: equipoise bench fetch NAME --out DIR")
+
+
+@app.command()
+def show(
+    name: Name,
+    as_json: Annotated[bool, typer.Option("--json", help="print the facts as JSON")] = False,
+) -> None:
+    """All about one benchmark: splits, chance, ties, averages, licence, citation, and how to get it."""
+    from equipoise import registry
+    from equipoise.benchmarks.facts import describe, facts
+
+    benchmark = registry.show(name)
+    if as_json:
+        typer.echo(json.dumps(facts(benchmark), indent=2, ensure_ascii=False, allow_nan=False))
+    else:
+        typer.echo(describe(benchmark))
 
 
 @app.command()
@@ -51,7 +72,6 @@ def build(
     from equipoise import registry
     from equipoise.benchmarks.replace import build as replace
     from equipoise.benchmarks.replace import clean as replace_clean
-    from equipoise.items import write_items
 
     if layout == "published":
         if name != "replace" or source is None:
@@ -65,14 +85,29 @@ def build(
         raise UserError(f"--out {out}: items are written as .jsonl or .parquet")
     if name == "replace-clean":
         cleaned = replace_clean.clean(registry.load("replace", source, split_names(splits))[0])
-        typer.echo(f"wrote {write_items(out, cleaned.kept):,} items of {name} to {out}")
+        typer.echo(_write(out, cleaned.kept, name))
         table = Table("reason", "dropped", "repaired")
         for reason, dropped, repaired in cleaned.reasons_table():
             table.add_row(reason, f"{dropped:,}", f"{repaired:,}")
         Console().print(table)
         return
     items, benchmark = registry.load(name, source, split_names(splits))
-    typer.echo(f"wrote {write_items(out, items):,} items of {benchmark.name} to {out}")
+    typer.echo(_write(out, items, benchmark.name))
+    if kept := registry.keep_facts(out, items, benchmark):
+        typer.echo(f"wrote {kept}: how it is averaged; keep it beside the items")
+
+
+def _write(out: Path, items: Sequence[Item], name: str) -> str:
+    """Write the items, and say so; a file that holds others is not ours to replace."""
+    from equipoise import run_folder
+    from equipoise.files import plain_target
+    from equipoise.items import holds_items, write_items
+
+    if plain_target(out).exists():
+        if not holds_items(out, items):
+            run_folder.refuse_file(out)
+        return f"{out} already holds these {len(items):,} items of {name}"
+    return f"wrote {write_items(out, items):,} items of {name} to {out}"
 
 
 @app.command()
@@ -97,10 +132,10 @@ def check(
 
 @app.command()
 def fetch(
-    name: Annotated[str, typer.Argument(help="a benchmark of `bench list`")],
+    name: Annotated[str, typer.Argument(help="a benchmark of `bench list`, or py:module:name")],
     out: Annotated[Path, typer.Option(help="folder for the files")],
     images: Annotated[bool, typer.Option(help="photos too, where they have a stable address")] = True,
-    dry_run: Annotated[bool, typer.Option(help="only say what would be downloaded")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="only say what would be downloaded")] = False,
 ) -> None:
     """Download a benchmark's files from their official addresses, or say the steps where there are none."""
     from equipoise import registry

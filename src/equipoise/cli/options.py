@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 from equipoise.errors import UserError
-from equipoise.report.tables import FORMATS, Format
+from equipoise.report import FORMATS, Format
 
 
 def form_name(name: str) -> Format:

@@ -5,32 +5,48 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from equipoise.errors import UserError
+from equipoise.plugins import is_named
+
+if TYPE_CHECKING:
+    from equipoise.perturb.llm.client import LlmSettings
 
 
 def perturb(
     captions: Annotated[
         Path | None,
-        typer.Argument(help="txt, csv, tsv, json, jsonl, parquet or webdataset tar; COCO annotations; or a folder"),
+        typer.Argument(
+            help="txt, csv, tsv, json, jsonl, parquet or webdataset tar; COCO annotations; an items file, which is "
+            "added to; or a folder"
+        ),
     ] = None,
     recipe: Annotated[
-        str, typer.Option(help="a recipe; `equipoise perturb --list` shows all")
+        str,
+        typer.Option(help="one of `perturb --list`, or several joined by commas; py:module:name is your own"),
     ] = "hard_positives_rules",
     out: Annotated[Path | None, typer.Option(help="the items file to write, .jsonl")] = None,
     workers: Annotated[int, typer.Option(min=1, help="processes")] = os.cpu_count() or 1,
     engine: Annotated[str, typer.Option(help="local, or ray (the extra: scale)")] = "local",
     seed: Annotated[int, typer.Option(min=0, help="of every draw; the same seed gives the same bytes")] = 0,
     limit: Annotated[int | None, typer.Option(min=1, help="only the first N captions, for a first look")] = None,
+    keep_all: Annotated[
+        bool, typer.Option("--keep-all", help="also write the captions that no edit applies to")
+    ] = False,
     refine: Annotated[
         str, typer.Option(help="balance edits against two blind judges: words, length, frequency, lm:FOLDER")
     ] = "",
     llm: Annotated[str, typer.Option(help="an OpenAI-compatible server, e.g. http://127.0.0.1:8000/v1")] = "",
     llm_model: Annotated[str, typer.Option(help="the model's name on that server")] = "",
     llm_key: Annotated[str, typer.Option(help="environment variable that holds the server's key")] = "OPENAI_API_KEY",
+    llm_max_tokens: Annotated[
+        int | None,
+        typer.Option(min=1, help="tokens of an answer; the paper's 30 for replace, 20 for swap if not given"),
+    ] = None,
+    llm_temperature: Annotated[float, typer.Option(min=0.0, help="0 decodes the likeliest answer")] = 0.0,
     llm_concurrency: Annotated[int, typer.Option(min=1, help="requests at a time")] = 16,
     masked_lm: Annotated[Path | None, typer.Option(help="folder of a masked language model as a word source")] = None,
     tagger: Annotated[str, typer.Option(help="parts of speech: brill, or spacy:MODEL (the extra: spacy)")] = "brill",
@@ -45,27 +61,41 @@ def perturb(
     if list_recipes:
         for name, about in recipe_names().items():
             typer.echo(f"{name}\n    {about}")
+        typer.echo("py:module:name\n    A recipe of your own (equipoise.perturb.Recipe), here or installed.")
         return
     if captions is None or out is None:
         raise UserError(f"perturb needs captions and --out: equipoise perturb CAPTIONS --recipe {recipe} --out F.jsonl")
     from equipoise.perturb.llm.recipes import LLM_RECIPES
     from equipoise.perturb.run.engine import perturb_file, report_path
 
-    asking = recipe in LLM_RECIPES
-    if (llm or llm_model) and not asking and recipe in recipe_names():
+    names = [name.strip() for name in recipe.split(",")]
+    asking = [name for name in names if name in LLM_RECIPES]
+    if (llm or llm_model) and not asking and all(name in recipe_names() or is_named(name) for name in names):
         raise UserError(f"--llm: recipe {recipe} asks no language model; {', '.join(LLM_RECIPES)} do")
-    if masked_lm is not None and asking:
+    if masked_lm is not None and len(asking) == len(names):
         raise UserError(f"--masked-lm: recipe {recipe} takes its words from --llm alone")
     setup = Setup(
         recipe,
         seed,
-        llm=_llm(llm, llm_model, llm_key, llm_concurrency, cache, seed) if llm or llm_model else None,
+        llm=_llm(
+            llm,
+            llm_model,
+            cache,
+            key_variable=llm_key,
+            concurrency=llm_concurrency,
+            seed=seed,
+            max_tokens=llm_max_tokens,
+            temperature=llm_temperature,
+        )
+        if llm or llm_model
+        else None,
         masked_lm=None if masked_lm is None else str(masked_lm),
         tagger=tagger,
         checks=tuple(name for part in checks.split(",") if (name := part.strip())),
+        keep_all=keep_all,
     )
     if asking and setup.llm is not None:
-        typer.echo(f"asking {llm_model} at {llm} for every caption that is not in the cache", err=True)
+        typer.echo(f"asking {llm_model} at {setup.llm.shown} for every caption that is not in the cache", err=True)
     report = perturb_file(
         captions,
         out,
@@ -80,12 +110,11 @@ def perturb(
         typer.echo(f"\n{out} and {report_path(out)} are written")
 
 
-def _llm(url: str, model: str, key: str, concurrency: int, cache: Path | None, seed: int) -> Any:
-    from equipoise.evaluation.cache import default_cache
+def _llm(url: str, model: str, cache: Path | None, **settings: Any) -> LlmSettings:
+    from equipoise.evaluation.embedding.cache import default_cache
     from equipoise.perturb.llm.client import LlmSettings
 
-    folder = str(cache or default_cache())
-    return LlmSettings(url, model, key_variable=key, concurrency=concurrency, cache=folder, seed=seed)
+    return LlmSettings(url, model, cache=str(cache or default_cache()), **settings)
 
 
 def _two(names: str) -> tuple[str, str] | None:
@@ -106,10 +135,13 @@ def describe(report: dict[str, Any]) -> str:
     lines = [
         f"{report['recipe']}: {report['items']:,} items from {captions:,} captions "
         f"({report['seconds']:,.1f} s, {rate:,.0f} captions/s)",
-        *_table("texts", report["edits"]),
+        *report["notes"],
+        *_table("texts (share of the captions)", report["edits"], captions),
+        *_table("items with (share of the items)", report["having"], report["items"]),
     ]
     if report["nothing"]:
-        lines.append(f"\n{report['nothing']:,} captions gave nothing: no edit of this recipe applies")
+        kept = " (all kept: --keep-all)" if report["setup"].get("keep_all") else ""
+        lines.append(f"\n{report['nothing']:,} captions gave nothing: no edit of this recipe applies{kept}")
     lines += _table("captions left out", report["refused"])
     lines += [f"    {where}: {reason}" for where, reason in report["refused_at"][:5]]
     lines += _table("candidates dropped", report["dropped"])
@@ -122,8 +154,9 @@ def describe(report: dict[str, Any]) -> str:
     return "\n".join([*lines, *_separability(report["separability"])])
 
 
-def _table(title: str, rows: dict[str, int]) -> list[str]:
-    return [f"\n{title}", *(f"  {count:>9,}  {name}" for name, count in rows.items())] if rows else []
+def _table(title: str, rows: dict[str, int], whole: int = 0) -> list[str]:
+    share = {name: f" {100 * count / whole:5.1f} %" if whole else "" for name, count in rows.items()}
+    return [f"\n{title}", *(f"  {count:>9,}{share[name]}  {name}" for name, count in rows.items())] if rows else []
 
 
 def _separability(found: dict[str, Any]) -> list[str]:

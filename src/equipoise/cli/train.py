@@ -1,22 +1,94 @@
-"""equipoise train: finetune a model on Items with a recipe of the papers."""
+"""equipoise train: finetune a model on Items with a recipe of the papers, or of one's own."""
 
 from __future__ import annotations
 
+import copy
+import inspect
+import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+import typer.core
 
 from equipoise.errors import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
+    from equipoise.models.clip import ClipModel
     from equipoise.train.data.batches import Part
+    from equipoise.train.run.options import Evaluation
 
 
+class _Recipes(typer.core.TyperGroup):
+    """`train list` is a command. Any other word after `train` is a recipe, and goes to the one command that trains,
+    under the recipe's name: recipes are looked up when they are asked for, because that loads torch."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, args if args[:1] in (["list"], ["--help"], []) else ["RECIPE", *args])
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name, command, rest = super().resolve_command(ctx, args)
+        if name != "RECIPE" or command is None:
+            return name, command, rest
+        place = _first_word(command, rest)
+        if place is None:
+            if "--help" in rest:
+                return name, command, ["--help"]
+            raise UserError("train needs a recipe: equipoise train RECIPE ...; `equipoise train list` shows all")
+        recipe = rest.pop(place)
+        if "--help" in rest:
+            command = copy.copy(command)
+            command.help = _help(recipe)
+        return recipe, command, rest
+
+
+def _first_word(command: Any, args: list[str]) -> int | None:
+    """Where the recipe stands: it may come after options, so their values are stepped over."""
+    flags = {name for param in command.params if getattr(param, "is_flag", False) for name in param.opts} | {"--help"}
+    place = 0
+    while place < len(args):
+        if not args[place].startswith("-"):
+            return place
+        place += 1 if args[place] in flags or "=" in args[place] else 2
+    return None
+
+
+app = typer.Typer(
+    cls=_Recipes,
+    no_args_is_help=True,
+    help="Finetune a model: `equipoise train RECIPE --items F --images DIR --model M --out DIR`.\n\n"
+    "`train list` shows the recipes, `train RECIPE --help` everything about one. A recipe of your own is "
+    "`train py:module:function`, a function that returns equipoise.train.recipe.Recipe.",
+)
+
+
+@app.command("list")
+def list_recipes(as_json: Annotated[bool, typer.Option("--json", help="print a list of objects")] = False) -> None:
+    """All recipes: citation, what they need of the items, every option with its type and default."""
+    from equipoise.train.recipes import RECIPES, SETTINGS
+    from equipoise.train.recipes.about import about
+    from equipoise.train.recipes.options import type_in_words, written
+
+    found = [about(name) for name in RECIPES]
+    if as_json:
+        typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
+        return
+    for one in found:
+        typer.echo(f"{one['name']}\n    {one['about']}")
+        for line in _facts(one):
+            typer.echo(f"    {line}")
+        shared = [f"{o['name']}={written(o['default'])}" for o in one["options"] if o["shared"]]
+        typer.echo(f"    settings  {' '.join(shared)}\n")
+    typer.echo("settings of every recipe")
+    for name, hint in SETTINGS.items():
+        typer.echo(f"    {name:<24} {type_in_words(hint)}")
+    typer.echo("\nAny of them is changed with --set NAME=VALUE. More about one recipe: equipoise train RECIPE --help")
+
+
+@app.command("RECIPE")
 def train(
-    recipe: Annotated[str, typer.Argument(help="a recipe; `equipoise train list` shows all with their options")],
+    context: typer.Context,
     items: Annotated[list[Path] | None, typer.Option(help="items file; several are mixed (see --weight)")] = None,
     images: Annotated[
         list[str] | None, typer.Option(help="folder, tar or Parquet shards of the images; one for each --items")
@@ -26,8 +98,11 @@ def train(
     options: Annotated[
         list[str] | None, typer.Option("--set", help="an option of the recipe, e.g. --set hn_weight=0.5")
     ] = None,
-    quick: Annotated[bool, typer.Option(help="the recipe's form for small models and two cores")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="the recipe's form for small models and two cores")] = False,
     weight: Annotated[list[float] | None, typer.Option(help="share of each --items in the mixture")] = None,
+    crop: Annotated[
+        str | None, typer.Option(metavar="LOW,HIGH", help="random crops of such shares of the image, e.g. 0.9,1")
+    ] = None,
     chunk: Annotated[
         int | None, typer.Option(min=1, help="samples at once (GradCache): less memory, same gradients")
     ] = None,
@@ -35,49 +110,79 @@ def train(
     workers: Annotated[int | None, typer.Option(min=0, help="processes that decode images")] = None,
     checkpoint_every: Annotated[int | None, typer.Option(min=1, help="steps between checkpoints")] = None,
     watch: Annotated[
-        Path | None, typer.Option(help="items file to evaluate on at every epoch; the best is kept")
+        Path | None, typer.Option(help="items file to evaluate on at every epoch; the best checkpoint is kept")
     ] = None,
     watch_images: Annotated[Path | None, typer.Option(help="folder of its images")] = None,
+    watch_metric: Annotated[
+        str | None, typer.Option(help="what makes a checkpoint the best: augmented (the default) or original")
+    ] = None,
     openclip: Annotated[Path | None, typer.Option(help="also write open_clip's keys to this .safetensors file")] = None,
 ) -> None:
-    """Finetune. The same command goes on with a run that was stopped."""
-    if recipe == "list":
-        _list_recipes()
-        return
-    from equipoise.models import load_model
-    from equipoise.models.clip import ClipModel
+    """Finetune with a recipe. The same command goes on with a run that was stopped."""
     from equipoise.train.recipes import get_recipe
     from equipoise.train.run.loop import train as run
+    from equipoise.train.run.options import Hardware, Saving
 
-    chosen = get_recipe(recipe, quick=quick, **_settings(options or []))
-    missing = [
-        name
-        for name, given in {"--items": items, "--images": images, "--model": model, "--out": out}.items()
-        if not given
-    ]
+    recipe = context.info_name or ""
+    settings = _settings(options or []) | ({} if crop is None else {"crop": crop})
+    chosen = get_recipe(recipe, quick=quick, **settings)
+    needed = {"--items": items, "--images": images, "--model": model, "--out": out}
+    missing = [name for name, given in needed.items() if not given]
     if missing or out is None:
         raise UserError(
             f"train needs {', '.join(missing)}: equipoise train {recipe} --items F --images DIR --model M --out DIR"
         )
     parts = _parts(items or [], images or [], weight)
-    loaded = load_model(model, device=device)
-    if not isinstance(loaded, ClipModel):
-        raise UserError(f"{model}: only CLIP- and SigLIP-style models of transformers can be finetuned")
+    evaluation = _evaluation(watch, watch_images, watch_metric)
+    loaded = _model(model, device)
+    _check_openclip(openclip, loaded)
     finished = run(
         chosen,
         parts,
         loaded,
         out,
-        chunk=chunk,
-        device=device,
-        workers=workers,
-        checkpoint_every=checkpoint_every,
-        evaluate=None if watch is None else _judge(watch, watch_images),
-        best=None if watch is None else "original",
+        evaluation=evaluation,
+        saving=Saving(every=checkpoint_every),
+        hardware=Hardware(device, workers, chunk),
     )
+    if os.environ.get("RANK", "0") != "0":  # of the processes of a torchrun one speaks
+        return
     if openclip is not None:
         _write_openclip(finished, openclip)
     typer.echo(f"the model is {finished}; judge it with: equipoise eval hf:{finished} --bench ...")
+
+
+# ---------------------------------------------------------------------------- what recipes say of themselves
+
+
+def _help(recipe: str) -> str:
+    """A recipe's own explanation and options, above the options of the command."""
+    from equipoise.train.recipes import named
+    from equipoise.train.recipes.about import about
+
+    explained = inspect.getdoc(named(recipe)) or "Finetune with a recipe of your own."
+    facts = about(recipe)
+    lines = [*_facts(facts), "settings  (of every recipe; the defaults are this one's)", *_rows(facts, shared=True)]
+    return "\n".join([explained, "", "\b", *lines]).replace("[", r"\[")
+
+
+def _facts(one: dict[str, Any]) -> list[str]:
+    rows = _rows(one, shared=False)
+    return [
+        f"paper     {one['citation']}",
+        f"needs     {'; '.join(one['needs']) or 'nothing but images and captions'}",
+        *(["options", *rows] if rows else []),
+    ]
+
+
+def _rows(one: dict[str, Any], shared: bool) -> list[str]:
+    from equipoise.train.recipes.options import written
+
+    chosen = [option for option in one["options"] if option["shared"] == shared]
+    return [f"  {o['name']:<24} {written(o['default']):<34} {o['type']}" for o in chosen]
+
+
+# ---------------------------------------------------------------------------- everything is checked before the work
 
 
 def _settings(options: list[str]) -> dict[str, str]:
@@ -88,7 +193,7 @@ def _settings(options: list[str]) -> dict[str, str]:
 
 
 def _parts(items: list[Path], images: list[str], weights: list[float] | None) -> list[Part]:
-    from equipoise.image_sources import open_source
+    from equipoise.images.sources import open_source
     from equipoise.items import load_items
     from equipoise.train.data.batches import Part
 
@@ -96,24 +201,76 @@ def _parts(items: list[Path], images: list[str], weights: list[float] | None) ->
         raise UserError(f"{len(items)} --items and {len(images)} --images: give one --images, or one for each --items")
     if weights and len(weights) != len(items):
         raise UserError(f"{len(items)} --items and {len(weights)} --weight: give one for each --items")
+    if weights and len(weights) == 1:
+        raise UserError("--weight: there is nothing to weigh one --items against; leave it out")
+    if wrong := [weight for weight in weights or [] if not 0 < weight < float("inf")]:
+        raise UserError(f"--weight {wrong[0]}: expected a finite number above 0")
     sources = [open_source(place) for place in images] * (len(items) if len(images) == 1 else 1)
     loaded = [load_items(path) for path in items]
     return [Part(*part) for part in zip(loaded, sources, weights or [1.0] * len(items), strict=True)]
 
 
-def _judge(items: Path, images: Path | None) -> Callable[[Any], Mapping[str, float]]:
-    from equipoise.evaluation.run import evaluate
-    from equipoise.items import load_items
+def _model(spec: str, device: str) -> ClipModel:
+    from equipoise.models import load_model
+    from equipoise.models.clip import ClipModel
 
-    judged = load_items(items)
-    names = ("original", "augmented", "brittleness")
+    loaded = load_model(spec, device=device)
+    if not isinstance(loaded, ClipModel):
+        raise UserError(f"{spec}: only CLIP- and SigLIP-style models of transformers can be finetuned")
+    return loaded
+
+
+def _evaluation(watch: Path | None, images: Path | None, metric: str | None) -> Evaluation | None:
+    """What --watch asks for, refused now where it would fail after the first epoch.
+
+    The best checkpoint is that of the highest Augmented accuracy: a model that learnt to call every change wrong has
+    a high Original accuracy, and is what this package exists to avoid.
+    """
+    if watch is None:
+        if images is not None or metric is not None:
+            raise UserError(f"--watch-{'metric' if images is None else 'images'}: name the items too, with --watch F")
+        return None
+    from equipoise.evaluation.record import SHARES
+    from equipoise.evaluation.run import evaluate
+    from equipoise.images.sources import absent, open_source
+    from equipoise.items import load_items
+    from equipoise.train.run.options import Evaluation
+
+    best = "augmented" if metric is None else metric
+    if best not in ("augmented", "original"):
+        why = "; a model that is always wrong is never brittle" if best == "brittleness" else ""
+        raise UserError(f"--watch-metric {best}: expected augmented or original{why}")
+    judged = load_items(watch)
+    scored = [item for item in judged if item.image is not None and item.negatives]
+    if not scored:
+        raise UserError(f"--watch {watch}: no item has an image and a hard negative, so none can be scored")
+    if best == "augmented" and not any(item.positives for item in scored):
+        raise UserError(f"--watch {watch}: no item has a hard positive; choose --watch-metric original")
+    if images is None or not images.exists():
+        what = "needs the folder of its images" if images is None else f"{images} is no folder of images"
+        raise UserError(f"--watch {watch}: {what}: --watch-images DIR")
+    source = open_source(images)
+    if missing := absent(source, dict.fromkeys(item.image.path for item in scored if item.image is not None)):
+        raise UserError(f"--watch {watch}: {len(missing):,} images are missing {source}, the first {missing[0]}")
 
     def judge(model: Any) -> dict[str, float]:
         # The weights change between calls and the card does not, so nothing may come from the cache.
-        numbers = evaluate(model, judged, images=images).numbers
-        return {name: numbers[name] for name in names if numbers[name] is not None}
+        numbers = evaluate(model, judged, images=source).numbers
+        return {name: value for name in SHARES if (value := numbers[name]) is not None}
 
-    return judge
+    return Evaluation(judge, best=best)
+
+
+def _check_openclip(path: Path | None, model: ClipModel) -> None:
+    """A night of training must not end in a file that cannot be written."""
+    if path is None:
+        return
+    from equipoise.models.convert import to_open_clip
+
+    if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK | os.X_OK):
+        why = "it is a folder" if path.is_dir() else f"{path.parent} is no folder that can be written to"
+        raise UserError(f"--openclip {path}: expected a file to write, but {why}")
+    to_open_clip(model.network)  # refuses models that open_clip has no keys for
 
 
 def _write_openclip(folder: Path, path: Path) -> None:
@@ -123,11 +280,3 @@ def _write_openclip(folder: Path, path: Path) -> None:
     from equipoise.models.hf import load_folder
 
     save_file(to_open_clip(load_folder(folder, spec=f"hf:{folder}", device="cpu", dtype="float32").network), path)
-
-
-def _list_recipes() -> None:
-    from equipoise.train.recipes import RECIPES, options_of
-
-    for name, recipe in RECIPES.items():
-        about = (recipe.__doc__ or "").strip().splitlines()[0]
-        typer.echo(f"{name}\n    {about}\n    options: {', '.join(options_of(name))}\n")

@@ -1,5 +1,4 @@
-"""Items and a model -> scores -> outcomes -> a run on disk; two runs -> a difference. Reads no annotation files."""
+"""Items and a model -> scores -> outcomes -> a run on disk; two runs -> a difference. Reads no annotation files.
 
-from equipoise.evaluation.run import Result, evaluate, evaluate_benchmarks
-
-__all__ = ["Result", "evaluate", "evaluate_benchmarks"]
+This file imports nothing: whoever wants the types of a result (`record`) need not load what makes one (`run`).
+"""

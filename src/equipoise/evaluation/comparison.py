@@ -10,52 +10,61 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from equipoise import stats
 from equipoise.errors import UserError
-from equipoise.evaluation.metrics import METRICS, Leaves, Outcomes, judge, leaves, weighted_mean
-from equipoise.evaluation.results import find_runs, read_result
-from equipoise.evaluation.scores import ItemScores, read_scores
+from equipoise.evaluation.metrics import Leaves, Outcomes, judge, leaves, weighted_mean
+from equipoise.evaluation.record import METRICS, Change, Comparison, Difference, Interval, Metric, Numbers, RunRecord
+from equipoise.evaluation.results import find_runs, read_run
+from equipoise.evaluation.scores import ItemScores
 
 
 @dataclass(frozen=True)
 class Run:
-    """One finished run, read back."""
+    """One finished run, read back; or several benchmarks of one model, `joined`."""
 
     folder: Path
-    record: dict[str, Any]
+    records: tuple[RunRecord, ...]  # one, or that of each benchmark
     rows: list[ItemScores]
     outcomes: Outcomes
+
+    @property
+    def name(self) -> str:
+        return "+".join(record.benchmark.name for record in self.records)
+
+    @property
+    def items(self) -> list[str]:
+        """Hashes of the items that were to be scored."""
+        return [record.benchmark.items_sha256 for record in self.records]
+
+    @property
+    def images(self) -> list[str | None]:
+        """Digests of the photos; None where an older version did not record them."""
+        return [record.images.sha256 if record.images else None for record in self.records]
 
     def where(self, tag: str, value: str) -> Run:
         """The items that carry a tag's value."""
         rows = [row for row in self.rows if row.tags.get(tag) == value]
-        return Run(self.folder, self.record, rows, judge(rows))
+        return Run(self.folder, self.records, rows, judge(rows))
 
 
 def load_run(folder: str | Path) -> Run:
     """A run folder's result and scores; judged again, so that nobody's edited outcome is believed."""
     folder = Path(folder)
-    record = read_result(folder)
-    rows = read_scores(folder / "items.jsonl")
-    return Run(folder, record, rows, judge(rows))
+    record, rows = read_run(folder)
+    return Run(folder, (record,), rows, judge(rows))
 
 
 def joined(runs: Sequence[Run]) -> Run:
     """Several benchmarks of one model as one run, each item tagged with its `benchmark`: REPLACE is such a pair."""
     rows = [
-        row.model_copy(update={"id": f"{name}/{row.id}", "tags": {**row.tags, "benchmark": name}})
+        row.model_copy(update={"id": f"{run.name}/{row.id}", "tags": {**row.tags, "benchmark": run.name}})
         for run in runs
-        for name in [run.record["benchmark"]["name"]]
         for row in run.rows
     ]
-    names = "+".join(run.record["benchmark"]["name"] for run in runs)
-    hashes = "+".join(run.record["benchmark"]["items_sha256"] for run in runs)
-    record = {"benchmark": {"name": names, "items_sha256": hashes}, "model": runs[0].record["model"]}
-    return Run(runs[0].folder.parent, record, rows, judge(rows))
+    return Run(runs[0].folder.parent, tuple(record for run in runs for record in run.records), rows, judge(rows))
 
 
 def difference(
@@ -65,7 +74,7 @@ def difference(
     resamples: int = stats.RESAMPLES,
     path: Sequence[str] = (),
     least: int = 1,
-) -> dict[str, Any]:
+) -> Difference:
     """second - first for every metric: value, 95% interval, whether the interval leaves zero out, and by seed.
 
     `path` and `least` average over groups as `metrics.macro` does (REPLACE: ("split",)), so that the difference is
@@ -81,20 +90,22 @@ def difference(
         _grouped(there - here, outcomes, groups, seed, 0)[0]
         for here, there in zip(values[: len(first)], values[len(first) :], strict=False)
     ]
-    found: dict[str, Any] = {"n": int(groups.kept.sum()), "runs": [len(first), len(second)]}
+    single = len(first) == len(second) == 1 and not path
+    changes: dict[Metric, Change] = {}
     for index, name in enumerate(METRICS):
         if np.isnan(measured[index]):
             continue
         low, high = stats.percentile_interval(spread[:, index])
-        found[name] = {
-            "difference": float(measured[index]),
-            "interval": [low, high],
-            "clear": bool(low > 0 or high < 0),
-            "by_run": [float(one[index]) for one in seeds],
-        }
-    if len(first) == len(second) == 1 and not path:
-        found["original"]["mcnemar"] = stats.mcnemar(*_discordant(first[0].outcomes, second[0].outcomes))
-    return found
+        changes[name] = Change(
+            difference=float(measured[index]),
+            interval=Interval(low, high),
+            clear=bool(low > 0 or high < 0),
+            by_run=[float(one[index]) for one in seeds],
+            mcnemar=stats.mcnemar(*_discordant(outcomes, second[0].outcomes))
+            if single and name == "original"
+            else None,
+        )
+    return Difference(n=int(groups.kept.sum()), runs=(len(first), len(second)), **changes)
 
 
 def average(
@@ -103,40 +114,53 @@ def average(
     least: int = 1,
     seed: int = 0,
     resamples: int = stats.RESAMPLES,
-) -> dict[str, Any]:
-    """The numbers of one model over its runs (seeds), in the shape of `summarise`: an item's outcome is their mean."""
+) -> Numbers:
+    """The numbers of one model over its runs (seeds): an item's outcome is their mean."""
     _same_items(runs)
     values = [_per_item(run.outcomes) for run in runs]
     outcomes = runs[0].outcomes
     groups = _leaves(runs[0], path, least)
     measured, spread = _grouped(np.mean(values, axis=0), outcomes, groups, seed, resamples)
-    numbers: dict[str, Any] = {
-        "n": int(groups.kept.sum()),
-        "ties": round(float(np.mean([(run.outcomes.tie & groups.kept).sum() for run in runs])), 1),
-        "intervals": {},
-    }
-    for index, name in enumerate(METRICS):
-        known = not np.isnan(measured[index])
-        numbers[name] = float(measured[index]) if known else None
-        if known:
-            numbers["intervals"][name] = list(stats.percentile_interval(spread[:, index]))
-    return numbers
+    known = {name: index for index, name in enumerate(METRICS) if not np.isnan(measured[index])}
+    return Numbers(
+        n=int(groups.kept.sum()),
+        ties=round(float(np.mean([(run.outcomes.tie & groups.kept).sum() for run in runs])), 1),
+        **{name: float(measured[known[name]]) if name in known else None for name in METRICS},
+        intervals={name: Interval(*stats.percentile_interval(spread[:, index])) for name, index in known.items()},
+    )
 
 
-def compare_folders(first: Path, others: Sequence[Path], seed: int = 0) -> list[dict[str, Any]]:
+def compare_folders(first: Path, others: Sequence[Path], seed: int = 0) -> list[Comparison]:
     """`first` against each of `others`, benchmark by benchmark where both have it."""
-    before = {record["benchmark"]["name"]: folder for folder, record in find_runs([first])}
+    before = _by_benchmark(first)
     found = []
     for other in others:
-        after = {record["benchmark"]["name"]: folder for folder, record in find_runs([other])}
+        after = _by_benchmark(other)
         shared = [name for name in before if name in after]
         if not shared:
             raise UserError(f"{first} ({', '.join(before)}) and {other} ({', '.join(after)}) share no benchmark")
         for name in shared:
             here, there = load_run(before[name]), load_run(after[name])
-            macro = here.record["metrics"].get("macro") or {}
-            numbers = difference([here], [there], seed, path=macro.get("over", ()), least=macro.get("least", 1))
-            found.append({"benchmark": name, "before": str(first), "after": str(other), **numbers})
+            average = here.records[0].metrics.macro
+            path, least = (average.over, average.least) if average else ([], 1)
+            numbers = difference([here], [there], seed, path=path, least=least)
+            unknown = [run.folder for run in (here, there) if None in run.images]
+            notes = [f"{folder}: photos not recorded: made by an older version" for folder in unknown]
+            found.append(Comparison(benchmark=name, before=str(first), after=str(other), notes=notes, **dict(numbers)))
+    return found
+
+
+def _by_benchmark(folder: Path) -> dict[str, Path]:
+    """The run of each benchmark below a folder; two of one are refused, as nobody said which is meant."""
+    found: dict[str, Path] = {}
+    for place, record in find_runs([folder]):
+        name = record.benchmark.name
+        if name in found:
+            raise UserError(
+                f"{folder}: holds more than one run of {name}, for instance {found[name]} and {place}. "
+                "Name the folder that holds the one you mean."
+            )
+        found[name] = place
     return found
 
 
@@ -177,15 +201,17 @@ def _grouped(
 
 
 def _same_items(runs: Sequence[Run]) -> None:
-    """Paired means the same items, in the same order, with the same texts."""
+    """Paired means the same items, in the same order, with the same texts and the same photos."""
     reference = runs[0]
     for run in runs[1:]:
-        here, there = (one.record["benchmark"] for one in (reference, run))
-        if here["items_sha256"] != there["items_sha256"] or [row.id for row in reference.rows] != [
-            row.id for row in run.rows
-        ]:
+        if reference.items != run.items or [row.id for row in reference.rows] != [row.id for row in run.rows]:
             raise UserError(
-                f"{reference.folder} ({here['name']}, {len(reference.rows):,} items scored) and {run.folder} "
-                f"({there['name']}, {len(run.rows):,}) were not scored on the same items, so they cannot be paired. "
+                f"{reference.folder} ({reference.name}, {len(reference.rows):,} items scored) and {run.folder} "
+                f"({run.name}, {len(run.rows):,}) were not scored on the same items, so they cannot be paired. "
                 "Evaluate both with the same --bench, --splits and --limit."
+            )
+        if any(None not in pair and len(set(pair)) > 1 for pair in zip(reference.images, run.images, strict=True)):
+            raise UserError(
+                f"{reference.folder} and {run.folder} ({run.name}) were scored on different photos, so they cannot be "
+                "paired: the paths are the same, the files are not. Evaluate both with the same --data."
             )

@@ -18,17 +18,16 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from equipoise import stats
+from equipoise.evaluation.record import METRICS, Interval, ItemNumbers, MacroNumbers, MeanScores, Metric, Summary
 from equipoise.evaluation.scores import ItemScores
 
 MOST_GROUPS = 100  # a tag with more values (an image id) is no breakdown
 _SCALE = 2.0**40  # scores are summed this much smaller, which is exact: some people's are near 1e308
-METRICS = ("original", "augmented", "brittleness", "drop")
 
 Bools = NDArray[np.bool_]
 
@@ -93,17 +92,19 @@ def _mean(values: Sequence[float]) -> float:
 # ---------------------------------------------------------------------------- numbers
 
 
-def summarise(outcomes: Outcomes, seed: int = 0, resamples: int = stats.RESAMPLES) -> dict[str, Any]:
-    """{"overall": numbers, "by": {tag: {value: numbers}}}, fractions between 0 and 1, with intervals."""
+def summarise(outcomes: Outcomes, seed: int = 0, resamples: int = stats.RESAMPLES) -> Summary:
+    """The numbers of all items and of each value of each tag: fractions between 0 and 1, with intervals."""
     groups: dict[tuple[str, str], Bools] = {("", ""): np.ones(len(outcomes), dtype=bool)}
     for tag in _breakdowns(outcomes.tags):
-        values = np.array([tags.get(tag, "") for tags in outcomes.tags])
-        groups |= {(tag, str(value)): values == value for value in np.unique(values) if value != ""}
+        # Numbers in place of the words: an array of strings gives every row the width of the longest.
+        number = {value: index for index, value in enumerate(sorted({tags.get(tag, "") for tags in outcomes.tags}))}
+        values = np.array([number[tags.get(tag, "")] for tags in outcomes.tags])
+        groups |= {(tag, value): values == index for value, index in number.items() if value != ""}
     numbers = _numbers(outcomes, list(groups.values()), seed, resamples)
-    result: dict[str, Any] = {"overall": numbers[0], "by": {}}
+    by: dict[str, dict[str, ItemNumbers]] = {}
     for (tag, value), group in zip(list(groups)[1:], numbers[1:], strict=True):
-        result["by"].setdefault(tag, {})[value] = group
-    return result
+        by.setdefault(tag, {})[value] = group
+    return Summary(overall=numbers[0], by=by)
 
 
 def _breakdowns(tags: Sequence[Mapping[str, str]]) -> list[str]:
@@ -123,46 +124,48 @@ def _columns(outcomes: Outcomes) -> tuple[stats.Floats, stats.Floats]:
     return np.stack(wins, axis=1).astype(np.float64), np.stack(counts, axis=1).astype(np.float64)
 
 
-def _numbers(outcomes: Outcomes, groups: Sequence[Bools], seed: int, resamples: int) -> list[dict[str, Any]]:
+def _numbers(outcomes: Outcomes, groups: Sequence[Bools], seed: int, resamples: int) -> list[ItemNumbers]:
     measured, ratios = stats.grouped_ratios(*_columns(outcomes), outcomes.cluster, groups, seed, resamples)
     found = []
     for index, mask in enumerate(groups):
         n, n_positive = int(mask.sum()), int((mask & outcomes.has_positive).sum())
         clusters = len(np.unique(outcomes.cluster[mask]))
+        values, intervals = _named(measured[index], ratios[:, index], clusters)
         found.append(
-            {
-                "n": n,
-                "n_positives": n_positive,
-                "images": clusters,
-                "ties": int((mask & outcomes.tie).sum()),
-                **named(measured[index], ratios[:, index], clusters),
-                "wilson": {"original": list(stats.wilson(int((mask & outcomes.original).sum()), n))},
-                "mean_scores": {
-                    "caption": _mean_score(outcomes.caption[mask]),
-                    "positive": _mean_score(outcomes.positive[mask & outcomes.has_positive]),
-                    "negative": _mean_score(outcomes.negative[mask]),
-                },
-            }
+            ItemNumbers(
+                n=n,
+                n_positives=n_positive,
+                images=clusters,
+                ties=int((mask & outcomes.tie).sum()),
+                **values,
+                intervals=intervals,
+                wilson={"original": Interval(*stats.wilson(int((mask & outcomes.original).sum()), n))},
+                mean_scores=MeanScores(
+                    caption=_mean_score(outcomes.caption[mask]),
+                    positive=_mean_score(outcomes.positive[mask & outcomes.has_positive]),
+                    negative=_mean_score(outcomes.negative[mask]),
+                ),
+            )
         )
     return found
 
 
-def named(measured: stats.Floats, ratios: stats.Floats, clusters: int) -> dict[str, Any]:
-    """Four columns (see _columns) as the numbers people read, with their intervals."""
+def _named(
+    measured: stats.Floats, ratios: stats.Floats, clusters: int
+) -> tuple[dict[Metric, float | None], dict[Metric, Interval]]:
+    """Four columns (see _columns) as the metrics people read, and their intervals where there is a value."""
     values = dict(zip(METRICS, [*measured[:3], measured[3] - measured[1]], strict=True))
     spread = dict(zip(METRICS, [*ratios[:, :3].T, ratios[:, 3] - ratios[:, 1]], strict=True))
-    numbers: dict[str, Any] = {name: _finite(value) for name, value in values.items()}
-    numbers["intervals"] = {
-        name: _interval(values[name], spread[name], clusters) for name in METRICS if numbers[name] is not None
-    }
-    return numbers
+    finite = {name: _finite(value) for name, value in values.items()}
+    known = [name for name in METRICS if finite[name] is not None]
+    return finite, {name: _interval(values[name], spread[name], clusters) for name in known}
 
 
-def _interval(value: float, spread: stats.Floats, clusters: int) -> list[float]:
+def _interval(value: float, spread: stats.Floats, clusters: int) -> Interval:
     """Bootstrap percentiles. Where every item agrees they would claim certainty, so Wilson's over images stands in."""
     if value in (0.0, 1.0) and np.all(spread[~np.isnan(spread)] == value):
-        return list(stats.wilson(round(value * clusters), clusters))
-    return list(stats.percentile_interval(spread))
+        return Interval(*stats.wilson(round(value * clusters), clusters))
+    return Interval(*stats.percentile_interval(spread))
 
 
 def _mean_score(values: stats.Floats) -> float | None:
@@ -182,7 +185,7 @@ def macro(
     least: int = 1,
     seed: int = 0,
     resamples: int = stats.RESAMPLES,
-) -> dict[str, Any] | None:
+) -> MacroNumbers | None:
     """Unweighted means over groups, nested along the tags of `path`, outermost first.
 
     REPLACE is the mean of attributes and relations; VL-CheckList a mean over tests of means over sources of means
@@ -194,15 +197,18 @@ def macro(
         return None
     measured, ratios = stats.grouped_ratios(*_columns(outcomes), outcomes.cluster, found.masks, seed, resamples)
     clusters = len(np.unique(outcomes.cluster[found.kept]))
-    return {
-        "over": list(path),
-        "least": least,
-        "groups": len(found.masks),
-        "left_out": found.left_out,
-        "n": int(found.kept.sum()),
-        "ties": int((outcomes.tie & found.kept).sum()),
-        **named(weighted_mean(measured[None], found.weights)[0], weighted_mean(ratios, found.weights), clusters),
-    }
+    measured_mean, ratios_mean = (weighted_mean(part, found.weights) for part in (measured[None], ratios))
+    values, intervals = _named(measured_mean[0], ratios_mean, clusters)
+    return MacroNumbers(
+        over=list(path),
+        least=least,
+        groups=len(found.masks),
+        left_out=found.left_out,
+        n=int(found.kept.sum()),
+        ties=int((outcomes.tie & found.kept).sum()),
+        **values,
+        intervals=intervals,
+    )
 
 
 @dataclass(frozen=True)

@@ -6,30 +6,32 @@ numbers. Comparisons are strict here as everywhere; where a paper's code lets a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
 from equipoise import stats
+from equipoise.errors import UserError
+from equipoise.evaluation.record import Interval, PaperNumbers
 from equipoise.evaluation.scores import ItemScores
+from equipoise.items import Item
 
 
-def ranks(scores: Sequence[ItemScores]) -> dict[str, Any]:
+def ranks(scores: Sequence[ItemScores]) -> PaperNumbers:
     """CREPE: the caption's rank among itself and its negatives.
 
     A negative with the caption's score counts as above it; CREPE's argsort leaves that order undefined.
     """
     rank = np.array([1 + sum(value >= score.caption for value in score.negatives) for score in scores])
-    found: dict[str, Any] = {"n": len(rank)}
+    found: PaperNumbers = {"n": len(rank)}
     for k in (1, 3, 5, 10):
         wins = int((rank <= k).sum())
         found[f"recall_at_{k}"] = wins / len(rank)
-        found[f"recall_at_{k}_interval"] = list(stats.wilson(wins, len(rank)))
+        found[f"recall_at_{k}_interval"] = Interval(*stats.wilson(wins, len(rank)))
     return found | {"mean_rank": float(rank.mean()), "median_rank": float(np.median(rank))}
 
 
-def groups(scores: Sequence[ItemScores]) -> dict[str, Any]:
+def groups(scores: Sequence[ItemScores]) -> PaperNumbers:
     """Winoground: text, image and group score of pairs of items that share the tag `pair`.
 
     Each item is one image with its own caption against the other's, so the two rows hold all four scores.
@@ -42,14 +44,14 @@ def groups(scores: Sequence[ItemScores]) -> dict[str, Any]:
     text = [all(item.caption > item.negatives[0] for item in pair) for pair in whole]
     image = [a.caption > b.negatives[0] and b.caption > a.negatives[0] for a, b in whole]
     both = [one and other for one, other in zip(text, image, strict=True)]
-    found: dict[str, Any] = {"n": len(whole), "incomplete": len(pairs) - len(whole)}
+    found: PaperNumbers = {"n": len(whole), "incomplete": len(pairs) - len(whole)}
     for name, wins in {"text": text, "image": image, "group": both}.items():
         found[name] = sum(wins) / len(whole) if whole else None
-        found[f"{name}_interval"] = list(stats.wilson(sum(wins), len(whole)))
+        found[f"{name}_interval"] = Interval(*stats.wilson(sum(wins), len(whole)))
     return found
 
 
-def tot(scores: Sequence[ItemScores]) -> dict[str, Any]:
+def tot(scores: Sequence[ItemScores]) -> PaperNumbers:
     """SugarCrepe++: ITT (our Augmented accuracy) and TOT, which asks the text tower alone.
 
     TOT holds when the caption is closer to every positive than it or any positive is to any negative. SugarCrepe++
@@ -57,7 +59,7 @@ def tot(scores: Sequence[ItemScores]) -> dict[str, Any]:
     `TextScores` does not hold them.
     """
     itt = [min([s.caption, *s.positives]) > max(s.negatives) for s in scores if s.positives]
-    found: dict[str, Any] = {"n": len(itt), "itt": sum(itt) / len(itt) if itt else None}
+    found: PaperNumbers = {"n": len(itt), "itt": sum(itt) / len(itt) if itt else None}
     asked = [score.text for score in scores if score.text is not None and score.positives]
     if asked:
         wins = [
@@ -65,12 +67,26 @@ def tot(scores: Sequence[ItemScores]) -> dict[str, Any]:
             > max([*text.caption_negatives, *(v for row in text.positives_negatives for v in row)])
             for text in asked
         ]
-        found |= {"tot": sum(wins) / len(wins), "tot_interval": list(stats.wilson(sum(wins), len(wins)))}
+        found |= {"tot": sum(wins) / len(wins), "tot_interval": Interval(*stats.wilson(sum(wins), len(wins)))}
     return found
 
 
-PAPER_METRICS: dict[str, Callable[[Sequence[ItemScores]], dict[str, Any]]] = {
+PAPER_METRICS: dict[str, Callable[[Sequence[ItemScores]], PaperNumbers]] = {
     "ranks": ranks,
     "groups": groups,
     "tot": tot,
 }
+NEEDED_TAGS = {"groups": "pair"}
+
+
+def require_tags(metrics: Iterable[str], items: Sequence[Item]) -> None:
+    """Refuse items that lack what a paper's metric reads, before a model has scored them for an hour."""
+    for metric in metrics:
+        tag = NEEDED_TAGS.get(metric)
+        without = [item.id for item in items if tag is not None and tag not in item.tags]
+        if without:
+            raise UserError(
+                f"{len(without):,} of {len(items):,} items lack the tag {tag!r}, by which the metric {metric!r} finds "
+                f"the items that belong together, for instance {without[0]!r}. Add the tag (two items per {tag}), or "
+                "give the items ids that are not the benchmark's."
+            )

@@ -1,71 +1,93 @@
 """A run on disk: result.json (the record one can trust in a year) and items.jsonl (scores and outcomes).
 
-Both are written atomically and result.json last, so a folder that has it is whole.
+Both are written atomically and result.json last, so a folder that has it is whole. It holds the hash of items.jsonl.
 """
 
 from __future__ import annotations
 
-import importlib.metadata
 import json
-import platform
-import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+
+from pydantic import ValidationError
 
 import equipoise
-from equipoise.errors import UserError
+from equipoise.errors import Problems, UserError
+from equipoise.evaluation import schema_1
 from equipoise.evaluation.metrics import Outcomes
-from equipoise.evaluation.scores import ItemScores
-from equipoise.files import atomic_write, read_json, write_json
+from equipoise.evaluation.record import SCHEMA, RunRecord
+from equipoise.evaluation.scores import ItemScores, read_scores
+from equipoise.files import atomic_write, read_json, sha256_file, write_json
 from equipoise.items import Item
-
-SCHEMA = 1
+from equipoise.records import explain
 
 
 def write_run(
     folder: Path,
-    result: Mapping[str, Any],
+    record: RunRecord,
     rows: Sequence[ItemScores],
     outcomes: Outcomes,
     items: Mapping[str, Item],
-) -> None:
-    """Write a finished run; nothing of it is visible as finished before everything is on disk.
+) -> RunRecord:
+    """Write a finished run, and return its record as it was written.
 
-    The texts go beside their scores, so that a run can be read, and its failures looked at, without the benchmark.
+    Nothing of it is visible as finished before everything is on disk. The texts go beside their scores, so that a run
+    can be read, and its failures looked at, without the benchmark.
     """
     with atomic_write(folder / "items.jsonl") as handle:
         for index, row in enumerate(rows):
-            record = row.model_dump(exclude_none=True) | {"outcome": outcomes.of(index)}
+            line = row.model_dump(exclude_none=True) | {"outcome": outcomes.of(index)}
             if item := items.get(row.id):
-                record["texts"] = {
+                line["texts"] = {
                     "caption": item.caption,
                     "positives": [text.text for text in item.positives],
                     "negatives": [text.text for text in item.negatives],
                 }
-            handle.write(json.dumps(record, ensure_ascii=False) + "\n")
-    write_json(folder / "result.json", {"schema": SCHEMA, **result})
+            handle.write(json.dumps(line, ensure_ascii=False) + "\n")
+    record = record.model_copy(update={"scores_sha256": sha256_file(folder / "items.jsonl")})
+    write_json(folder / "result.json", record.model_dump(mode="json", by_alias=True))
+    return record
 
 
-def read_result(folder: Path) -> dict[str, Any]:
+def read_run(folder: Path) -> tuple[RunRecord, list[ItemScores]]:
+    """A finished run; scores that are not the ones its result was made from are refused."""
+    record = read_result(folder)
+    path = (folder if folder.is_dir() else folder.parent) / "items.jsonl"
+    if record.scores_sha256 is not None and path.exists() and sha256_file(path) != record.scores_sha256:
+        raise UserError(
+            f"{path}: changed after the run (its sha256 is not the one in result.json), so its scores are not used. "
+            "Evaluate again into another folder (--out)."
+        )
+    return record, read_scores(path)
+
+
+def read_result(folder: Path) -> RunRecord:
     """The result of a run folder (or of a result.json named itself); a schema from the future is refused."""
     path = folder / "result.json" if folder.is_dir() else folder
     if not path.exists():
         raise UserError(f"{folder}: no finished run here (result.json is missing); make one with `equipoise eval`")
-    result = read_json(path)
-    if not isinstance(result, dict) or type(result.get("schema")) is not int:
+    value = read_json(path)
+    if not isinstance(value, dict) or type(schema := value.get("schema")) is not int:
         raise UserError(f"{path}: not a result of equipoise (the field 'schema' is missing)")
-    if result["schema"] > SCHEMA:
+    if schema > SCHEMA:
         raise UserError(
-            f"{path}: schema {result['schema']}, written by a newer equipoise; this one "
+            f"{path}: schema {schema}, written by a newer equipoise; this one "
             f"({equipoise.__version__}) reads up to {SCHEMA}. Upgrade: pip install --upgrade equipoise"
         )
-    if wrong := [part for part in ("benchmark", "model", "metrics") if not isinstance(result.get(part), dict)]:
-        raise UserError(f"{path}: not a whole result of equipoise ({', '.join(wrong)} missing)")
-    return result
+    if schema == 1:
+        value = schema_1.converted(value)
+    problems = Problems(f"{path}: not a whole result of equipoise")
+    try:
+        return RunRecord.model_validate_json(json.dumps(value))
+    except ValidationError as error:
+        explain(error, "", problems)
+    except RecursionError:
+        problems.add("", "JSON nested too deeply")
+    problems.raise_if_any("The file was changed or damaged after the run. Evaluate again into another folder (--out).")
+    raise AssertionError("a result that does not validate has problems")
 
 
-def find_runs(folders: Sequence[Path]) -> list[tuple[Path, dict[str, Any]]]:
+def find_runs(folders: Sequence[Path]) -> list[tuple[Path, RunRecord]]:
     """Every finished run in or below the folders, in order."""
     found = []
     for folder in folders:
@@ -74,39 +96,3 @@ def find_runs(folders: Sequence[Path]) -> list[tuple[Path, dict[str, Any]]]:
             raise UserError(f"{folder}: no finished run in it (no result.json); make one with `equipoise eval`")
         found += [(place, read_result(place)) for place in places]
     return found
-
-
-# ---------------------------------------------------------------------------- provenance
-
-
-def environment() -> dict[str, Any]:
-    """What the numbers may depend on besides model and data."""
-    return {
-        "equipoise": equipoise.__version__,
-        "code": code_revision(),
-        "python": platform.python_version(),
-        "platform": f"{platform.system()} {platform.machine()}",
-        "packages": {name: _version(name) for name in ("torch", "transformers", "tokenizers", "numpy", "pillow")},
-    }
-
-
-def _version(package: str) -> str | None:
-    try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        return None
-
-
-def code_revision() -> dict[str, Any] | None:
-    """Commit and dirty flag where the package runs from a checkout, else None (the version says it then)."""
-    here = Path(__file__).parent
-
-    def git(*arguments: str) -> str:
-        command = ["git", "-C", str(here), *arguments]
-        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
-
-    try:
-        git("ls-files", "--error-unmatch", "__init__.py")
-        return {"revision": git("rev-parse", "HEAD"), "dirty": bool(git("status", "--porcelain", "--", str(here)))}
-    except (OSError, subprocess.SubprocessError):
-        return None

@@ -2,50 +2,74 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec
 
-from equipoise import registry
+from pydantic import JsonValue
+
+from equipoise import registry, run_folder
 from equipoise.benchmarks.base import Benchmark
 from equipoise.errors import UserError
-from equipoise.evaluation.cache import EmbeddingCache, default_cache
+from equipoise.evaluation.embedding.cache import EmbeddingCache, default_cache
+from equipoise.evaluation.identity import Identity, benchmark_id, images_id, model_card, settings_of
 from equipoise.evaluation.metrics import Outcomes, judge, macro, summarise
-from equipoise.evaluation.paper_metrics import PAPER_METRICS
-from equipoise.evaluation.results import environment, read_result, write_run
+from equipoise.evaluation.paper_metrics import PAPER_METRICS, require_tags
+from equipoise.evaluation.record import (
+    METRICS,
+    Arguments,
+    FullArguments,
+    ItemCounts,
+    Metrics,
+    Numbers,
+    RunRecord,
+    Seconds,
+)
+from equipoise.evaluation.results import read_result, read_run, write_run
 from equipoise.evaluation.scores import ItemScores
-from equipoise.evaluation.scoring import default_batch, default_workers, score_items
-from equipoise.files import make_folder, sha256_json
-from equipoise.image_sources import ImageSource
+from equipoise.evaluation.scoring import default_batch, default_workers, photo_digests, score_items
+from equipoise.files import stays_inside
+from equipoise.images.sources import ImageSource
 from equipoise.items import Item
+from equipoise.provenance import environment
+
+_Arguments = ParamSpec("_Arguments")
 
 
 @dataclass(frozen=True)
 class Result:
     """What an evaluation found. `record` is result.json; `numbers` is what most people want of it."""
 
-    record: dict[str, Any]
+    record: RunRecord
     rows: list[ItemScores]
     outcomes: Outcomes
+    read_from: Path | None = None  # the folder of a finished run that this is, where nothing was computed
 
     @property
-    def numbers(self) -> dict[str, Any]:
+    def numbers(self) -> Numbers:
         """n, ties, Original, Augmented, Brittleness, with intervals, averaged as the benchmark's paper does."""
-        return headline(self.record)
+        return self.record.metrics.headline
 
 
-def headline(record: Mapping[str, Any]) -> dict[str, Any]:
-    """The numbers of a result's first line: the macro average where the benchmark has one, else the plain mean."""
-    metrics = record["metrics"]
-    return dict(metrics.get("macro") or metrics["overall"])
+def _alone(run: Callable[_Arguments, Result]) -> Callable[_Arguments, Result]:
+    """Only one run at a time may write its `out`."""
+
+    @functools.wraps(run)
+    def locked(*arguments: _Arguments.args, **options: _Arguments.kwargs) -> Result:
+        out = options.get("out")
+        with contextlib.nullcontext() if out is None else run_folder.locked(str(out)):
+            return run(*arguments, **options)
+
+    return locked
 
 
-def items_hash(items: Sequence[Item]) -> str:
-    return sha256_json([item.to_json() for item in items])
-
-
+@_alone
 def evaluate(
     model: Any,
     items: Sequence[Item],
@@ -59,29 +83,31 @@ def evaluate(
     workers: int | None = None,
     allow_missing: bool = False,
     seed: int = 0,
-    arguments: Mapping[str, Any] | None = None,
+    limit: int | None = None,
+    arguments: Mapping[str, JsonValue] | None = None,
 ) -> Result:
     """Judge `model` on `items` whose images lie in `images`: a folder, tar shards or Parquet files.
 
     `model` comes from `load_model`, or is any object with `embed_images` and `embed_texts` (lists of PIL images and
-    of strings in, one row each out), or with `score_pairs`. With `out`, the run is written there; a folder that
-    holds another run is refused before anything is computed.
+    of strings in, one row each out), or with `score_pairs`. With `out`, the run is written there. A folder that
+    holds this very run (same items, photos, model and settings) is read instead, and one that holds another is refused
+    before anything is computed. With `limit`, only the first so many items count.
     """
     started = time.monotonic()
-    in_full = {
-        "images": None if images is None else str(images),
-        "out": None if out is None else str(out),
-        "cache": None if cache is None else str(cache.path),
-        "batch_size": batch_size or default_batch(model),
-        "workers": workers or default_workers(),
-        "allow_missing": allow_missing,
-        "seed": seed,
-    }
-    batch_size = batch_size or default_batch(model)
-    identity = _identity(model, items, benchmark, name, seed, allow_missing)
-    if out is not None:
-        make_folder(out)
-        _refuse_other_run(Path(out), identity)
+    items = items[:limit]
+    batch_size, workers = batch_size or default_batch(model), workers or default_workers()
+    folder = None if out is None else Path(out)
+    require_tags(benchmark.metrics if benchmark else (), items)
+    identity = Identity(
+        benchmark_id(items, benchmark, name, limit),
+        model_card(model, probe=folder is not None),
+        settings_of(model, seed, allow_missing, batch_size),
+    )
+    if folder is not None:
+        _claim(folder, identity)  # what costs nothing to know, before every photo is read
+    if folder is not None and _is_finished(folder):  # only then are the photos read for their hashes alone
+        photos = photo_digests(items, images, workers, allow_missing)
+        return _finished(folder, replace(identity, images=images_id(photos)), benchmark)
     scoring = score_items(
         model,
         items,
@@ -92,31 +118,43 @@ def evaluate(
         allow_missing=allow_missing,
         text_scores=benchmark is not None and "tot" in benchmark.metrics,
     )
+    identity = replace(identity, images=images_id(scoring.digests))
     scored = time.monotonic()
     outcomes = judge(scoring.rows)
     metrics = _metrics(scoring.rows, outcomes, benchmark, seed)
     judged = time.monotonic()
-    record = {
-        "status": "success",
-        **identity,
-        "metrics": metrics,
-        "n": {"items": len(items), "scored": len(scoring.rows), "skipped": len(scoring.skipped)},
-        "ties": metrics["overall"]["ties"],
-        "skipped": dict(list(scoring.skipped.items())[:100]),
-        "counts": scoring.counts,
-        "arguments": {"passed": dict(arguments or {}), "in_full": in_full},
-        "environment": environment(),
-        "seconds": {
-            "score": round(scored - started, 3),
-            "judge": round(judged - scored, 3),
-            **{part: round(seconds, 3) for part, seconds in scoring.seconds.items()},
-        },
-    }
-    result = Result(record, scoring.rows, outcomes)
-    if out is not None:
-        _refuse_other_run(Path(out), identity)  # another process may have finished one meanwhile
-        write_run(Path(out), record, scoring.rows, outcomes, {item.id: item for item in items})
-    return result
+    record = RunRecord(
+        date=datetime.now(UTC).replace(microsecond=0),
+        benchmark=identity.benchmark,
+        images=identity.images,
+        model=identity.model,
+        settings=identity.settings,
+        metrics=metrics,
+        n=ItemCounts(items=len(items), scored=len(scoring.rows), skipped=len(scoring.skipped)),
+        skipped=dict(list(scoring.skipped.items())[:100]),
+        counts=scoring.counts,
+        arguments=Arguments(
+            passed=dict(arguments or {}),
+            in_full=FullArguments(
+                images=None if images is None else str(images),
+                out=None if out is None else str(out),
+                cache=None if cache is None or cache.path is None else str(cache.path),
+                batch_size=batch_size,
+                workers=workers,
+            ),
+        ),
+        environment=environment(),
+        seconds=Seconds(
+            score=round(scored - started, 3),
+            judge=round(judged - scored, 3),
+            parts={part: round(seconds, 3) for part, seconds in scoring.seconds.items()},
+        ),
+        scores_sha256=None,
+    )
+    if folder is not None:
+        _refuse_other_run(folder, identity)  # where there are no locks, another may have finished meanwhile
+        record = write_run(folder, record, scoring.rows, outcomes, {item.id: item for item in items})
+    return Result(record, scoring.rows, outcomes)
 
 
 def evaluate_benchmarks(
@@ -129,11 +167,11 @@ def evaluate_benchmarks(
     out: Path | None = None,
     limit: int | None = None,
     **options: Any,
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[Result]:
     """Evaluate on benchmarks or items files by name, one after the other; each is on disk before the next begins.
 
     `source` holds annotation files and `data` images; where only one is named it stands for both. A benchmark that
-    is already finished in `out` for the same model and items is read, not computed.
+    is already finished in `out` is read, not computed (`Result.read_from`).
     """
     loaded = []  # every benchmark is read before the first is scored: a typing error must not cost hours
     for name in [one for wanted in names for one in registry.expand(wanted)]:
@@ -141,75 +179,72 @@ def evaluate_benchmarks(
         if folder is None and name in registry.names() and registry.get(name).drawn:
             folder = default_cache() / "world"
         items, benchmark = registry.load(name, folder, splits)
-        loaded.append((benchmark, items[:limit], data or folder))
+        require_tags(benchmark.metrics, items)
+        loaded.append((benchmark, items, data or folder))
     labels = [benchmark.name for benchmark, _, _ in loaded]
     if out is not None and len(set(labels)) < len(labels):
         raise UserError(f"two of {', '.join(labels)} would be kept in one folder of {out}; evaluate them one by one")
-    arguments = options.pop("arguments", None)
+    if out is not None and (leaving := [label for label in labels if not stays_inside(label)]):
+        raise UserError(f"the benchmark {leaving[0]!r} cannot be kept in {out}: its name would be a folder outside")
     for benchmark, items, images in loaded:
-        folder = None if out is None else out / benchmark.name
-        what = {
-            "benchmark": benchmark,
-            "seed": options.get("seed", 0),
-            "allow_missing": options.get("allow_missing", False),
-        }
-        record = None if folder is None else finished(folder, model, items, **what)
-        if record is None:
-            record = evaluate(
-                model, items, images=images, benchmark=benchmark, out=folder, arguments=arguments, **options
-            ).record
-        yield record
+        place = None if out is None else out / benchmark.name
+        yield evaluate(model, items, images=images, benchmark=benchmark, out=place, limit=limit, **options)
 
 
-def finished(out: str | Path, model: Any, items: Sequence[Item], **what: Any) -> dict[str, Any] | None:
-    """The record of a run in `out` that was made with the same model, items and settings, else None."""
-    folder = Path(out)
-    if not ((folder / "result.json").exists() and (folder / "items.jsonl").exists()):
-        return None
-    record = read_result(folder)
-    return record if _same(record, _identity(model, items, **what)) else None
+def _claim(folder: Path, identity: Identity) -> None:
+    """Take the folder for this run; an unfinished one leaves nothing to keep, its embeddings are in the cache."""
+    _refuse_other_run(folder, identity)
+    if not (folder / "result.json").exists():
+        run_folder.take(folder, "eval", identity.to_json(), writes=("items.jsonl", "result.json"), resumes=False)
 
 
-def _identity(
-    model: Any,
-    items: Sequence[Item],
-    benchmark: Benchmark | None = None,
-    name: str | None = None,
-    seed: int = 0,
-    allow_missing: bool = False,
-) -> dict[str, Any]:
-    """What makes two runs the same run."""
-    card = getattr(model, "card", None) or {"spec": f"object of {type(model).__module__}.{type(model).__qualname__}"}
-    return {
-        "benchmark": {
-            "name": name or (benchmark.name if benchmark else "items"),
-            "items_sha256": items_hash(items),
-            "chance": dict(benchmark.chance) if benchmark else {},
-        },
-        "model": {**card, "device": str(getattr(model, "device", "cpu"))},
-        "seed": seed,
-        "allow_missing": allow_missing,
-    }
+def _refuse_other_run(folder: Path, identity: Identity) -> None:
+    if (folder / "result.json").exists():
+        identity.refuse_other(folder, read_result(folder))
 
 
-def _same(record: Mapping[str, Any], identity: Mapping[str, Any]) -> bool:
-    return all(sha256_json(record.get(part)) == sha256_json(value) for part, value in identity.items())
+def _is_finished(folder: Path) -> bool:
+    return (folder / "result.json").exists() and (folder / "items.jsonl").exists()
 
 
-def _refuse_other_run(out: Path, identity: Mapping[str, Any]) -> None:
-    if (out / "result.json").exists() and not _same(read_result(out), identity):
+def _finished(folder: Path, identity: Identity, benchmark: Benchmark | None) -> Result:
+    """The run in `folder`, which is this one or refused.
+
+    It is judged again, so that a number that somebody wrote into result.json is never printed as measured.
+    """
+    _refuse_other_run(folder, identity)
+    record, rows = read_run(folder)
+    outcomes = judge(rows)
+    metrics = _metrics(rows, outcomes, benchmark, record.settings.seed)
+    if wrong := _differing(record.metrics, metrics):
         raise UserError(
-            f"{out}: holds another run (other model, items or settings); results are never mixed. "
-            "Name another folder with --out, or delete this one."
+            f"{folder / 'result.json'}: changed after the run: items.jsonl gives other numbers for "
+            f"{', '.join(wrong[:5])}. Evaluate again into another folder (--out)."
         )
+    return Result(record.model_copy(update={"metrics": metrics}), rows, outcomes, read_from=folder)
 
 
-def _metrics(rows: Sequence[ItemScores], outcomes: Outcomes, benchmark: Benchmark | None, seed: int) -> dict[str, Any]:
-    metrics: dict[str, Any] = summarise(outcomes, seed)
-    metrics["macro"] = None
-    metrics["paper"] = {}
-    if benchmark is not None:
-        if benchmark.macro:
-            metrics["macro"] = macro(outcomes, benchmark.macro, benchmark.least, seed)
-        metrics["paper"] = {wanted: PAPER_METRICS[wanted](rows) for wanted in benchmark.metrics}
-    return metrics
+def _differing(stored: Metrics, fresh: Metrics) -> list[str]:
+    """The names of the numbers that differ; intervals may, in the last digits, between versions of numpy."""
+
+    def named(metrics: Metrics) -> dict[str, Numbers]:
+        parts = {f"by.{tag}.{value}": one for tag, values in metrics.by.items() for value, one in values.items()}
+        return {"overall": metrics.overall, **parts} | ({"macro": metrics.macro} if metrics.macro else {})
+
+    there, here = named(stored), named(fresh)
+    wrong = list(here.keys() ^ there.keys())
+    for part in here.keys() & there.keys():
+        wrong += [f"{part}.{name}" for name in METRICS if not _equal(there[part][name], here[part][name])]
+        wrong += [f"{part}.n"] if there[part].n != here[part].n else []
+    return sorted(wrong)
+
+
+def _equal(first: float | None, second: float | None) -> bool:
+    return first == second or (first is not None and second is not None and math.isclose(first, second, abs_tol=1e-9))
+
+
+def _metrics(rows: Sequence[ItemScores], outcomes: Outcomes, benchmark: Benchmark | None, seed: int) -> Metrics:
+    summary = summarise(outcomes, seed)
+    average = macro(outcomes, benchmark.macro, benchmark.least, seed) if benchmark and benchmark.macro else None
+    paper = {wanted: PAPER_METRICS[wanted](rows) for wanted in (benchmark.metrics if benchmark else ())}
+    return Metrics(overall=summary.overall, by=summary.by, macro=average, paper=paper)

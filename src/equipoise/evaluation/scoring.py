@@ -6,10 +6,12 @@ and two texts that share an embedding tie exactly.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import chain, islice, repeat
 from pathlib import Path
@@ -19,12 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.errors import UserError
-from equipoise.evaluation.cache import EmbeddingCache, Vector
-from equipoise.evaluation.embedding import Embedded, batched, embed, embedding_identity
+from equipoise.evaluation.embedding.cache import EmbeddingCache, Vector
+from equipoise.evaluation.embedding.embed import Embedded, batched, embed, embedding_identity
 from equipoise.evaluation.scores import ItemScores, TextScores, require_finite
-from equipoise.image_sources import ImageSource, absent, open_source
-from equipoise.images import ImageProblem, decode_image
+from equipoise.images.opening import ImageProblem, decode_image
+from equipoise.images.sources import ImageSource, absent, open_source
 from equipoise.items import ImageRef, Item
+from equipoise.models.base import kind_of
 from equipoise.progress import progress
 
 PAIRS = 4096  # cosines at a time: their vectors stay in the processor's cache
@@ -36,6 +39,7 @@ class Scoring:
 
     rows: list[ItemScores]
     skipped: dict[str, str] = field(default_factory=dict)  # item id -> why
+    digests: dict[str, bytes] = field(default_factory=dict)  # path of each photo that was read -> its SHA-256
     counts: dict[str, int] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
 
@@ -55,7 +59,7 @@ def score_items(
 
     `model` is anything from `load_model`, or any object with `embed_images(list of PIL images)` and
     `embed_texts(list of str)`, or with `score_pairs(images, texts)`. `images` is where the items' images lie: a
-    folder, tar shards or Parquet files (see `image_sources`). As many `workers` decode as there are processors.
+    folder, tar shards or Parquet files (see `images.sources`). As many `workers` decode as there are processors.
     """
     if not items:
         raise UserError("no items to score")
@@ -68,17 +72,14 @@ def score_items(
     source = _image_source(usable, images)
     usable, unseen = _present(usable, source, allow_missing)
     skipped |= unseen
-    if not hasattr(model, "score_pairs") and not (hasattr(model, "embed_images") and hasattr(model, "embed_texts")):
-        raise UserError(
-            f"{type(model).__name__} is no model: it has neither embed_images and embed_texts nor score_pairs"
-        )
-    if hasattr(model, "score_pairs"):
-        pairs, bad, counts = _pair_scores(model, usable, source, batch_size)
-        seconds: dict[str, float] = {}
+    by_pairs = kind_of(model) == "pairs"
+    seconds: dict[str, float] = {}
+    if by_pairs:
+        pairs, bad, digests, counts = _pair_scores(model, usable, source, batch_size)
     else:
-        store = cache if cache is not None and embedding_identity(model) else EmbeddingCache(None)
+        store = cache if cache is not None and embedding_identity(model, batch_size) else EmbeddingCache(None)
         embedded = embed(model, usable, source, store, batch_size, workers)
-        bad, counts, seconds = embedded.bad, embedded.counts, embedded.seconds
+        bad, digests, counts, seconds = embedded.bad, embedded.digests, embedded.counts, embedded.seconds
     if bad:
         _refuse_bad(bad, source, allow_missing)
         skipped |= {item.id: bad[item.image] for item in usable if item.image in bad}
@@ -87,14 +88,14 @@ def score_items(
         raise UserError(
             f"none of {len(items):,} items could be scored; the first because: {next(iter(skipped.values()))}"
         )
-    if hasattr(model, "score_pairs"):
+    if by_pairs:
         rows = [_row(item, [pairs[item.image][text] for text in item.texts()]) for item in usable if item.image]
     else:
         started = time.monotonic()
         rows = _cosine_rows(usable, embedded, text_scores)
         seconds["cosines"] = time.monotonic() - started
     require_finite(rows, "the model's scores")
-    return Scoring(rows, skipped, counts | {"items": len(rows)}, seconds)
+    return Scoring(rows, skipped, digests, counts | {"items": len(rows)}, seconds)
 
 
 def default_batch(model: Any) -> int:
@@ -108,6 +109,26 @@ def default_workers() -> int:
 
 
 # ---------------------------------------------------------------------------- what can be scored
+
+
+def photo_digests(
+    items: Sequence[Item], images: str | Path | ImageSource | None, workers: int, allow_missing: bool
+) -> dict[str, bytes]:
+    """The SHA-256 of each photo that scoring these items would read, without a model: is a finished run still true?"""
+    usable, _ = _usable(items)
+    source = _image_source(usable, images)
+    usable, _ = _present(usable, source, allow_missing)
+
+    def digest(path: str) -> bytes | None:
+        try:
+            return hashlib.sha256(source.read(path)).digest()
+        except ImageProblem:
+            return None
+
+    paths = list(dict.fromkeys(item.image.path for item in usable if item.image is not None))
+    with ThreadPoolExecutor(workers) as pool:
+        found = zip(paths, pool.map(digest, paths), strict=True)
+        return {path: value for path, value in found if value is not None}
 
 
 def _usable(items: Sequence[Item]) -> tuple[list[Item], dict[str, str]]:
@@ -228,18 +249,21 @@ def _text_scores(items: Sequence[Item], texts: Sequence[Sequence[int]], vectors:
 
 def _pair_scores(
     model: Any, items: Sequence[Item], source: ImageSource, batch_size: int
-) -> tuple[dict[ImageRef, dict[str, float]], dict[ImageRef, str], dict[str, int]]:
+) -> tuple[dict[ImageRef, dict[str, float]], dict[ImageRef, str], dict[str, bytes], dict[str, int]]:
     """Models with a matching head see each distinct (image, text) pair once."""
     pairs: dict[ImageRef, dict[str, float]] = {}
     for item in items:
         if item.image is not None:
             pairs.setdefault(item.image, {}).update(dict.fromkeys(item.texts(), np.nan))
     bad: dict[ImageRef, str] = {}
+    digests: dict[str, bytes] = {}
     total = sum(len(texts) for texts in pairs.values())
     with progress(total, "pairs ", "pairs") as advance:
         for ref, texts in pairs.items():
             try:
-                image = decode_image(source.read(ref.path), ref)
+                data = source.read(ref.path)
+                digests[ref.path] = hashlib.sha256(data).digest()
+                image = decode_image(data, ref)
             except ImageProblem as problem:
                 bad[ref] = str(problem)
                 continue
@@ -250,4 +274,4 @@ def _pair_scores(
                 texts.update(zip(batch, values.tolist(), strict=True))
                 advance(len(batch))
 
-    return pairs, bad, {"pairs_scored": total}
+    return pairs, bad, digests, {"pairs_scored": total}

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from equipoise.errors import UserError, did_you_mean
-from equipoise.models.base import Embedder, Model, PairScorer
+from equipoise.models.base import Embedder, Model, PairScorer, TokenEmbedder, kind_of
 
-__all__ = ["Embedder", "Model", "PairScorer", "load_model"]
+__all__ = ["Embedder", "Model", "PairScorer", "TokenEmbedder", "kind_of", "load_model"]
 
 FORMS = {
     "world": "world",

@@ -1,17 +1,20 @@
 """What a model must be able to do, and nothing else.
 
-A notebook's own object needs two methods (`Embedder`) or one (`PairScorer`). Neither has to inherit
-from anything here: these are protocols.
+A notebook's own object needs two methods (`Embedder`) or one (`PairScorer`). A model that hands out its pieces
+(`TokenEmbedder`) is scored faster and to the bit, whatever its neighbours. None of them has to inherit from anything
+here: these are protocols, and `kind_of` is the one place that asks which one a model follows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
+
+from equipoise.errors import UserError
 
 Floats: TypeAlias = NDArray[np.float32]
 
@@ -32,4 +35,35 @@ class PairScorer(Protocol):
     def score_pairs(self, images: Sequence[Image.Image], texts: Sequence[str]) -> NDArray[Any]: ...
 
 
+@runtime_checkable
+class TokenEmbedder(Protocol):
+    """A dual encoder by its pieces: images are decoded while it works, equal token sequences are embedded once, and
+    batches are padded so that no embedding depends on its neighbours."""
+
+    card: dict[str, Any]  # what it is; embeddings are cached by it
+    device: Any
+    context_length: int  # tokens
+    causal_text: bool  # nothing after a text's end can change its embedding, so padding may be short
+
+    def preprocess(self, image: Image.Image, /) -> Floats: ...
+
+    def encode_images(self, pixels: NDArray[Any]) -> NDArray[Any]: ...
+
+    def tokenize(self, texts: Sequence[str]) -> list[list[int]]: ...
+
+    def truncate(self, ids: Sequence[int]) -> list[int]: ...
+
+    def encode_texts(self, ids: Sequence[Sequence[int]], pad_to: int | None = None) -> NDArray[Any]: ...
+
+
 Model: TypeAlias = Embedder | PairScorer
+Kind = Literal["pairs", "tokens", "embeds"]
+
+
+def kind_of(model: object) -> Kind:
+    """How a model is asked for its scores; a model with a matching head is asked for pairs, whatever else it can do."""
+    if isinstance(model, PairScorer):
+        return "pairs"
+    if isinstance(model, Embedder):
+        return "tokens" if isinstance(model, TokenEmbedder) else "embeds"
+    raise UserError(f"{type(model).__name__} is no model: it has neither embed_images and embed_texts nor score_pairs")

@@ -59,7 +59,7 @@ def load_file(
     notes: dict[str, Any] | None = None,
 ) -> ClipModel:
     """A checkpoint file with its activation known."""
-    state, merged = merge_lora(unprefixed(read_state(path)), str(path))
+    state, merged = merge_lora(unprefixed(read_state(path), str(path)), str(path))
     if context is not None:
         state = cut_context(state, context, str(path))
     network = to_transformers(state, activation=activation, arch=arch, where=str(path))
@@ -71,8 +71,11 @@ def load_file(
 def split_options(rest: str, spec: str) -> tuple[Path, dict[str, str]]:
     """FILE?name=value&... -> the path and its options, each checked."""
     name, _, query = rest.partition("?")
-    options = dict(parse_qsl(query, keep_blank_values=True))
+    given = parse_qsl(query, keep_blank_values=True)
+    options = dict(given)
     for key in options:
+        if [name for name, _ in given].count(key) > 1:
+            raise UserError(f"{spec}: {key} is given more than once; which one is meant?")
         if key not in OPTIONS:
             raise UserError(f"{spec}: no option {key!r} ({', '.join(OPTIONS)}).{did_you_mean(key, OPTIONS)}")
     if "act" in options and options["act"] not in ACTIVATIONS:
@@ -150,11 +153,17 @@ def _is_torchscript(path: Path) -> bool:
         return any(name.endswith("/constants.pkl") for name in archive.namelist())
 
 
-def unprefixed(state: dict[str, Any]) -> State:
+def unprefixed(state: dict[str, Any], where: str) -> State:
     """Without what DataParallel and torch.compile put before every name, however often; tensors only."""
     tensors: State = {
         name: value for name, value in state.items() if isinstance(name, str) and isinstance(value, torch.Tensor)
     }
+    for name, value in tensors.items():
+        if value.layout != torch.strided or value.is_meta or value.is_quantized or value.is_complex():
+            raise UserError(
+                f"{where}: {name} is no plain tensor of numbers ({value.layout}, {value.dtype}, on {value.device}); "
+                "save the checkpoint again as dense float tensors"
+            )
     while (prefix := next((p for p in PREFIXES if any(name.startswith(p) for name in tensors)), None)) is not None:
         tensors = {name.removeprefix(prefix): value for name, value in tensors.items()}
     return tensors
@@ -167,23 +176,29 @@ def merge_lora(state: State, where: str) -> tuple[State, int]:
     is the rows of A; of a convolution, whose A is (r*k, 3*k), the rows divided by k. Returns how many.
     """
     downs = [name for name in state if name.endswith("lora_A")]
+    lonely = [name for name in state if name.endswith("lora_B") and name.removesuffix("B") + "A" not in state]
+    if lonely:
+        raise UserError(f"{where}: {lonely[0]} has no {lonely[0].removesuffix('B')}A beside it ({len(lonely)} such)")
     merged = {name: tensor for name, tensor in state.items() if not name.endswith(("lora_A", "lora_B"))}
     for name in downs:
         target = name.removesuffix("_lora_A") if name.endswith("_lora_A") else name.removesuffix("lora_A") + "weight"
         up = name.removesuffix("A") + "B"
         if up not in state or target not in merged:
             raise UserError(f"{where}: {name} has no {up if up not in state else target} beside it")
-        weight = merged[target].float()
-        down = state[name].float()
-        rank = len(down) // (weight.shape[2] if weight.dim() == 4 else 1)
-        try:
-            merged[target] = weight + (state[up].float() @ down).reshape(weight.shape) / rank
-        except RuntimeError:
-            raise UserError(
-                f"{where}: {up} {tuple(state[up].shape)} @ {name} {tuple(down.shape)} "
-                f"does not fit {target} {tuple(weight.shape)}"
-            ) from None
+        merged[target] = _with_adapter(merged[target].float(), state[name].float(), state[up].float(), f"{where}: {up}")
     return merged, len(downs)
+
+
+def _with_adapter(weight: torch.Tensor, down: torch.Tensor, up: torch.Tensor, where: str) -> torch.Tensor:
+    """W + (B @ A) / r, by exact shapes: a transposed pair has as many numbers, and would merge into nonsense."""
+    kernel = weight.shape[2] if weight.dim() == 4 else 1
+    rows, columns = weight.shape[0] * kernel, (weight.shape[1] * kernel if weight.dim() > 1 else 0)
+    rank = len(down) // kernel if down.dim() == 2 else 0
+    if rank < 1 or tuple(down.shape) != (rank * kernel, columns) or tuple(up.shape) != (rows, rank * kernel):
+        raise UserError(
+            f"{where} {tuple(up.shape)} @ its A {tuple(down.shape)} does not fit the weight {tuple(weight.shape)}"
+        )
+    return weight + (up @ down).reshape(weight.shape) / rank
 
 
 def cut_context(state: State, context: int, where: str) -> State:

@@ -1,4 +1,4 @@
-"""One class for every torch model of ours: CLIP, SigLIP, and checkpoints converted into transformers' CLIP."""
+"""One class for every torch model of ours: the families of transformers, and checkpoints converted into its CLIP."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from PIL import Image
 from equipoise.errors import UserError
 from equipoise.files import write_json
 from equipoise.models.base import Floats
+from equipoise.models.families import family_of
 from equipoise.models.preprocess import Preprocess
 from equipoise.models.tokens import CLEANERS, check_tokenizer, cleaning_for, token_ids, tokenizer_sha256
 
@@ -35,7 +36,7 @@ class ClipModel:
     def __init__(
         self,
         spec: str,
-        network: Any,  # transformers' CLIPModel or SiglipModel, in float32
+        network: Any,  # of one of families.FAMILIES, in float32
         tokenizer: Any,
         preprocess: Preprocess,
         *,
@@ -45,7 +46,8 @@ class ClipModel:
     ) -> None:
         config = network.config
         self.spec = spec
-        self.causal_text = config.model_type == "clip"
+        self.family = family_of(network)
+        self.causal_text = self.family.causal_text
         self.context_length = int(config.text_config.max_position_embeddings)
         check_tokenizer(tokenizer, config.text_config.vocab_size, causal=self.causal_text, where=spec)
         if self.causal_text:
@@ -58,7 +60,7 @@ class ClipModel:
             )
         self.tokenizer = tokenizer
         self.preprocess = preprocess
-        self.cleaning = cleaning_for(tokenizer)
+        self.cleaning = self.family.cleaning or cleaning_for(tokenizer)
         self.device = torch.device(pick_device(device))
         self.dtype = pick_dtype(dtype)
         self.tf32 = dtype == "tf32"
@@ -198,8 +200,7 @@ class ClipModel:
         with quiet_transformers():
             self.network.save_pretrained(folder)
         self.tokenizer.save_pretrained(folder)
-        kind = "CLIPImageProcessor" if self.causal_text else "SiglipImageProcessor"
-        write_json(folder / "preprocessor_config.json", self.preprocess.to_config(kind))
+        write_json(folder / "preprocessor_config.json", self.preprocess.to_config(self.family.image_processor))
 
 
 @contextlib.contextmanager
@@ -232,9 +233,10 @@ def pick_device(device: str) -> str:
     if device.startswith("cuda") and not torch.cuda.is_available():
         raise UserError(f"device {device!r}: torch sees no CUDA device here; use --device cpu")
     try:
-        torch.device(device)
-    except RuntimeError:
-        raise UserError(f"device {device!r} is not one torch knows; use auto, cpu or cuda") from None
+        torch.zeros(1, device=device).cpu()  # "meta" holds no numbers, "mps" and "xla" are known everywhere
+    except Exception as error:  # each backend has its own
+        what = str(error).splitlines()[0][:120]
+        raise UserError(f"device {device!r} cannot be used here ({what}); use auto, cpu or cuda") from None
     return device
 
 
@@ -272,6 +274,7 @@ def _card(model: ClipModel, network: Any, dtype: str) -> dict[str, Any]:
             "text": _tower(text) | {"vocabulary": text.vocab_size},
         },
         "activation": {"vision": vision.hidden_act, "text": text.hidden_act},
+        "attention": network.config._attn_implementation,
         "preprocessing": model.preprocess.to_config("") | {"image_processor_type": "equipoise, Pillow"},
         "tokenizer": {
             "name": type(tokenizer).__name__,
@@ -279,7 +282,7 @@ def _card(model: ClipModel, network: Any, dtype: str) -> dict[str, Any]:
             "cleaning": model.cleaning,
         },
         "context_length": model.context_length,
-        "embed_dim": int(network.config.projection_dim if model.causal_text else text.projection_size),
+        "embed_dim": model.family.embed_dim(network.config),
         "image_size": list(model.preprocess.image_size),
         "dtype": dtype,
         "parameters": sum(parameter.numel() for parameter in network.parameters()),

@@ -9,6 +9,7 @@ import torch
 
 from equipoise.errors import Problems, UserError
 from equipoise.models.clip import quiet_transformers
+from equipoise.models.families import family_of
 from equipoise.models.tokens import CLIP_VOCABULARY
 
 State = dict[str, torch.Tensor]
@@ -85,7 +86,7 @@ def to_transformers(state: State, *, activation: str, arch: str | None = None, w
 
 def to_open_clip(network: Any) -> State:
     """The weights of a transformers CLIPModel under open_clip's names, for other people's scripts."""
-    if getattr(network.config, "model_type", None) != "clip":
+    if not family_of(network).open_clip_names:
         raise UserError("only CLIP models have open_clip's key format; SigLIP's towers are built differently")
     own = {name: tensor.detach() for name, tensor in network.state_dict().items()}
     state = {theirs: own[ours] for ours, theirs in _VISION + _TEXT}

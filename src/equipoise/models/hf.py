@@ -1,4 +1,4 @@
-"""`hf:NAME-or-folder`: CLIP and SigLIP models in transformers' format, from a folder or the hub.
+"""`hf:NAME-or-folder`: models of a known family (families.py) in transformers' format, from a folder or the hub.
 
 Nothing a folder holds is executed: safetensors, or .bin files read with weights_only; no remote code.
 """
@@ -14,11 +14,11 @@ from typing import Any
 from equipoise.errors import Problems, UserError
 from equipoise.files import read_json
 from equipoise.models.clip import ClipModel, quiet_transformers
+from equipoise.models.families import family_named
 from equipoise.models.preprocess import Preprocess, from_config
 
 TOKENIZER_FILES = ("tokenizer.json", "vocab.json", "spiece.model", "tokenizer.model")
 SMALL_FILES = ["*.json", "*.txt", "*.model"]
-FAMILIES = {"clip": "CLIPModel", "siglip": "SiglipModel"}
 
 
 def load_hf(name: str, *, spec: str, device: str = "auto", dtype: str = "float32") -> ClipModel:
@@ -38,16 +38,50 @@ def load_folder(
     if not (folder / "config.json").is_file():
         raise UserError(f"{folder}: no config.json; a folder as transformers' save_pretrained writes it was expected")
     config = read_json(folder / "config.json")
-    family = config.get("model_type") if isinstance(config, dict) else None
-    if family not in FAMILIES:
-        raise UserError(
-            f"{folder / 'config.json'}: model_type {family!r} is not supported by hf: ({', '.join(FAMILIES)} are); "
-            "wrap another model in two methods and name it py:module:factory"
-        )
+    named = config.get("model_type") if isinstance(config, dict) else None
+    family = family_named(named, str(folder / "config.json"))
+    _check_folder(folder, config)
     preprocess = _preprocess(folder)
     tokenizer = _tokenizer(folder)
-    network = _network(folder, FAMILIES[family])
+    network = _network(folder, family.network)
     return ClipModel(spec, network, tokenizer, preprocess, device=device, dtype=dtype, notes=notes)
+
+
+def _check_folder(folder: Path, config: dict[str, Any]) -> None:
+    """What must not reach transformers: adapters it would merge or not by what is installed, files outside the folder,
+    and sizes that would fill the memory before anything is known to be wrong."""
+    problems = Problems(str(folder))
+    if (folder / "adapter_config.json").exists():
+        problems.add(
+            "adapter_config.json",
+            "adapters are loaded only where peft is installed, so the same folder would be two models; merge them "
+            "(peft's merge_and_unload), save the model, and name that folder",
+        )
+    for index in sorted(folder.glob("*.index.json")):
+        found = read_json(index)
+        shards = found.get("weight_map") if isinstance(found, dict) else None
+        names = set(shards.values()) if isinstance(shards, dict) else {None}
+        for name in sorted(map(str, names)):
+            if Path(name).name != name or not (folder / name).is_file():
+                problems.add(index.name, f"expected the name of a file in this folder, found {name!r}")
+    for tower in ("text_config", "vision_config"):
+        part = config.get(tower)
+        for name, value in part.items() if isinstance(part, dict) else ():
+            highest = _HIGHEST.get(name)
+            if highest is not None and isinstance(value, int) and value > highest:
+                problems.add("config.json", f"{tower}.{name} is {value:,}; at most {highest:,} is accepted")
+    problems.raise_if_any()
+
+
+_HIGHEST = {  # far above any CLIP: what is larger is a mistake or an attack, and would take minutes or all memory
+    "num_hidden_layers": 256,
+    "hidden_size": 32_768,
+    "intermediate_size": 262_144,
+    "vocab_size": 10_000_000,
+    "max_position_embeddings": 131_072,
+    "image_size": 8_192,
+    "projection_dim": 65_536,
+}
 
 
 def _preprocess(folder: Path) -> Preprocess:
@@ -75,7 +109,7 @@ def _tokenizer(folder: Path) -> Any:
 
     try:
         return AutoTokenizer.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
-    except (OSError, ValueError, ImportError, KeyError, TypeError, AttributeError) as error:
+    except Exception as error:  # a damaged tokenizer.json fails in Rust, with errors of its own
         hint = "; pip install sentencepiece protobuf" if "sentencepiece" in str(error).lower() else ""
         raise UserError(f"{folder}: the tokenizer could not be loaded ({_short(error)}){hint}") from error
 
@@ -95,6 +129,7 @@ def _network(folder: Path, class_name: str) -> Any:
                 use_safetensors=safe,
                 weights_only=True,
                 dtype=torch.float32,
+                attn_implementation="sdpa",  # stated: a config may name a kernel of the hub, which is a program
                 output_loading_info=True,
                 ignore_mismatched_sizes=True,  # so that they come back in `info`, with all the others
             )

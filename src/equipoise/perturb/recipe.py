@@ -10,6 +10,7 @@ import hashlib
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from equipoise.perturb.candidate import Candidate
 from equipoise.perturb.english.caption import Caption, unusable
@@ -26,6 +27,7 @@ class Slot:
     name: str
     ops: tuple[Op, ...]
     unless: str | None = None  # a kind: the slot is only for captions that have none of it yet
+    drawn: bool = False  # the operations in an order drawn for each caption, so that each has its share
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,12 @@ class Recipe:
     sources: tuple[Source, ...] = ()
     checks: tuple[Check, ...] = ()
     pick: int | None = None  # at most so many of the filled slots, drawn at random
+    masked_lm: Literal["none", "checked", "fourth guess"] = "checked"  # how one would be used, if there are sources
+    without_masked_lm: str = ""  # what the report says where none is given
+
+    @property
+    def takes_masked_lm(self) -> bool:
+        return bool(self.sources) and self.masked_lm != "none"
 
 
 @dataclass
@@ -75,7 +83,8 @@ def _first_kept(
     recipe: Recipe, slot: Slot, caption: Caption, rng: random.Random, seen: set[str], result: Perturbed
 ) -> Candidate | None:
     tries = 0
-    for op in slot.ops:
+    for op in rng.sample(slot.ops, len(slot.ops)) if slot.drawn else slot.ops:
+        tries = 0 if slot.drawn else tries
         for candidate in op(caption, recipe.sources, rng):
             if candidate.text in seen:
                 continue
@@ -85,7 +94,9 @@ def _first_kept(
             result.dropped.append((candidate, reason))
             tries += 1
             if tries >= _TRIES:
-                return None
+                if not slot.drawn:
+                    return None
+                break
     return None
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
+from typing import cast
 
 from equipoise.errors import UserError, did_you_mean
 from equipoise.perturb import checks
 from equipoise.perturb.english.word_lists import SECTIONS, Section
 from equipoise.perturb.operations.add import add_attribute, add_object
+from equipoise.perturb.operations.ce_clip import fill_any, swap_any_nouns
 from equipoise.perturb.operations.negate import negate
 from equipoise.perturb.operations.replace import replace_any_positive, replace_negative, replace_positive
 from equipoise.perturb.operations.shuffle import (
@@ -16,11 +18,19 @@ from equipoise.perturb.operations.shuffle import (
     shuffle_trigrams,
     shuffle_within_trigrams,
 )
-from equipoise.perturb.operations.swap_negative import swap_alike, swap_attributes, swap_nouns, swap_phrases, swap_spans
+from equipoise.perturb.operations.swap_negative import (
+    swap_across,
+    swap_alike,
+    swap_attributes,
+    swap_nouns,
+    swap_phrases,
+    swap_spans,
+)
 from equipoise.perturb.operations.swap_positive import swap_positive
-from equipoise.perturb.recipe import Check, Recipe, Slot
+from equipoise.perturb.recipe import Check, Op, Recipe, Slot
 from equipoise.perturb.sources.lexicon import Lexicon
 from equipoise.perturb.sources.wordnet import WordNetSource
+from equipoise.plugins import is_named, load_named
 
 CHECKS: tuple[Check, ...] = (
     checks.changed,
@@ -40,12 +50,20 @@ def _matched_positive(target: Section) -> Slot:
     return Slot(f"positive {target}", (functools.partial(replace_positive, target=target, strict=True),))
 
 
+def _replace_negative(target: Section) -> Op:
+    return functools.partial(replace_negative, target=target)
+
+
 def _negative(target: Section) -> Slot:
-    return Slot(f"negative {target}", (functools.partial(replace_negative, target=target),))
+    return Slot(f"negative {target}", (_replace_negative(target),))
 
 
 _SWAP_POSITIVE = Slot("positive swap", (swap_positive,))
 _LEXICON, _WORDNET = Lexicon(), WordNetSource()
+_NO_GUESSES = (
+    "no masked language model was used (the paper's is RoBERTa; --masked-lm FOLDER): words come from our lists and "
+    "WordNet"
+)
 
 RECIPES: dict[str, Recipe] = {
     recipe.name: recipe
@@ -56,6 +74,7 @@ RECIPES: dict[str, Recipe] = {
             (Slot("positive replace", (replace_any_positive,)), _SWAP_POSITIVE),
             (_LEXICON,),
             CHECKS,
+            masked_lm="none",  # its guesses are fillers, not synonyms
         ),
         Recipe(
             "balanced",
@@ -70,10 +89,22 @@ RECIPES: dict[str, Recipe] = {
             CHECKS,
         ),
         Recipe(
-            "crepe_ma_2023",
-            "CREPE's productivity negatives: replace (antonyms, co-hyponyms), swap, negate.",
+            "swap_pairs",
+            'A swap positive around "and" and a swap negative, for training on swaps alone; offline.',
             (
-                Slot("replace", tuple(functools.partial(replace_negative, target=target) for target in SECTIONS)),
+                _SWAP_POSITIVE,
+                Slot("negative swap", (swap_attributes, swap_alike, swap_phrases, swap_nouns, swap_across)),
+            ),
+            (),
+            (*CHECKS, checks.not_a_positive),
+        ),
+        Recipe(
+            "crepe_ma_2023",
+            "CREPE's productivity negatives: replace (antonyms, co-hyponyms) of any type, swap, negate.",
+            (
+                # Of the types that apply, one is drawn: nearly every caption has an object to replace, and taken in
+                # turn there were 3,765 objects, 72 attributes, 31 actions and 9 relations in 4,000 captions.
+                Slot("replace", tuple(map(_replace_negative, SECTIONS)), drawn=True),
                 Slot("swap", (swap_attributes, swap_phrases, swap_nouns)),
                 Slot("negate", (negate,)),
             ),
@@ -82,7 +113,7 @@ RECIPES: dict[str, Recipe] = {
         ),
         Recipe(
             "ce_clip_zhang_2024",
-            "CE-CLIP's four types: relation (two nouns swapped), attribute, action, object.",
+            "CE-CLIP's four types: relation (two nouns swapped), attribute, action, object; all checked.",
             (
                 Slot("relation", (swap_nouns,)),
                 _negative("attribute"),
@@ -91,6 +122,21 @@ RECIPES: dict[str, Recipe] = {
             ),
             (_LEXICON, _WORDNET),
             CHECKS,
+            without_masked_lm=_NO_GUESSES,
+        ),
+        Recipe(
+            "ce_clip_zhang_2024_faithful",
+            "CE-CLIP's four types by the paper's rule: any two nouns, any adjective, verb, noun; unchecked.",
+            (
+                Slot("relation", (swap_any_nouns,)),
+                Slot("attribute", (functools.partial(fill_any, target="attribute"),)),
+                Slot("action", (functools.partial(fill_any, target="action"),)),
+                Slot("object", (functools.partial(fill_any, target="object"),)),
+            ),
+            (_LEXICON, _WORDNET),
+            (checks.changed,),
+            masked_lm="fourth guess",
+            without_masked_lm=_NO_GUESSES,
         ),
         Recipe(
             "negclip_yuksekgonul_2023",
@@ -98,6 +144,13 @@ RECIPES: dict[str, Recipe] = {
             (Slot("swap", (swap_spans,)),),
             (),
             (checks.changed, checks.really_swapped),
+        ),
+        Recipe(
+            "negclip_yuksekgonul_2023_checked",
+            "NegCLIP's swaps without those that say the same as before, or no English.",
+            (Slot("swap", (swap_spans,)),),
+            (),
+            (*CHECKS, checks.not_a_positive),
         ),
         Recipe(
             "svlc_doveh_2023",
@@ -130,7 +183,11 @@ RECIPES: dict[str, Recipe] = {
 }
 
 
-def get_recipe(name: str) -> Recipe:
+def get_recipe(name: str, folder: str | None = None) -> Recipe:
+    """The recipe of that name, or the user's own that `py:module:name` names (looked for in `folder`)."""
+    if is_named(name):
+        what = "a recipe (equipoise.perturb.Recipe)"
+        return cast(Recipe, load_named(name, what, lambda value: isinstance(value, Recipe), folder))
     if name not in RECIPES:
         raise UserError(f"no recipe {name!r}; there are {', '.join(RECIPES)}.{did_you_mean(name, RECIPES)}")
     return RECIPES[name]

@@ -9,14 +9,12 @@ import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from equipoise.evaluation.record import METRICS, SHARES, Metric, Numbers
 from equipoise.files import atomic_write
 from equipoise.report.tables import percent
-
-METRICS = {"original": "Original accuracy", "augmented": "Augmented accuracy", "brittleness": "Brittleness"}
 
 
 @dataclass(frozen=True)
@@ -25,7 +23,7 @@ class Row:
 
     label: str
     about: str
-    numbers: Mapping[str, Mapping[str, Any]]
+    numbers: Mapping[str, Numbers]
 
 
 @dataclass(frozen=True)
@@ -59,7 +57,7 @@ def write_page(path: str | Path, page: Page) -> None:
     environment.filters |= {"data_uri": _data_uri, "points": _points}
     environment.globals |= {
         "percent": percent,
-        "metrics": METRICS,
+        "metrics": {name: METRICS[name] for name in SHARES},
         "verdict": verdict,
         "share": _share,
         "spread": _spread,
@@ -78,11 +76,11 @@ def verdict(scores: tuple[float, float, float]) -> str:
     return "right" if all(above) else "brittle" if any(above) else "wrong"
 
 
-def _share(numbers: Mapping[str, Any], name: str) -> str:
+def _share(numbers: Numbers, name: Metric) -> str:
     return percent(numbers, name).partition(" ")[0]
 
 
-def _spread(numbers: Mapping[str, Any], name: str) -> str:
+def _spread(numbers: Numbers, name: Metric) -> str:
     return percent(numbers, name).partition(" ")[2]
 
 

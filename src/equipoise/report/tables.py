@@ -6,60 +6,79 @@ import csv
 import io
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, get_args
+from dataclasses import dataclass
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-Format = Literal["text", "md", "latex", "csv", "json"]
-FORMATS: tuple[str, ...] = get_args(Format)
+from equipoise.evaluation.record import METRICS, Change, Comparison, Metric, Numbers, PaperNumbers, RunRecord, Summary
+from equipoise.report import Format
+
 HEADER = ("", "n", "Orig.", "Aug. (drop)", "Brittleness", "ties")
 
 
-def result_rows(record: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The rows of one result: its headline (averaged as its paper does), then each split."""
-    metrics, name = record["metrics"], record["benchmark"]["name"]
-    average = metrics.get("macro")
-    how = f"mean of {average['groups']} {'/'.join(average['over'])} groups" if average else "mean over items"
-    whose = {"benchmark": name, "model": record["model"].get("spec")}
-    rows = [
-        {
-            "label": name,
-            **whose,
-            "average": how,
-            "chance": record["benchmark"]["chance"],
-            "skipped": record["n"]["skipped"],
-            **(average or metrics["overall"]),  # never a mixture of the two
-            "paper": metrics["paper"],
-        }
+@dataclass(frozen=True)
+class Line:
+    """One line of a table: what it is called, its numbers, and for programs what they belong to."""
+
+    label: str
+    numbers: Numbers
+    benchmark: str | None = None
+    model: str | None = None
+    average: str | None = None
+    chance: Mapping[str, float] | None = None
+    skipped: int | None = None
+    paper: Mapping[str, PaperNumbers] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything that is known; metrics that were not measured are null."""
+        about = {name: value for name, value in vars(self).items() if name != "numbers" and value is not None}
+        return about | {"label": self.label.strip()} | self.numbers.model_dump(mode="json")
+
+
+def result_rows(record: RunRecord) -> list[Line]:
+    """The lines of one result: its headline (averaged as its paper does), then each split."""
+    metrics, name, spec = record.metrics, record.benchmark.name, record.model.spec
+    average = metrics.macro
+    lines = [
+        Line(
+            label=name,
+            numbers=metrics.headline,  # of one average alone, never a mixture of two
+            benchmark=name,
+            model=spec,
+            average=f"mean of {average.groups} {'/'.join(average.over)} groups" if average else "mean over items",
+            chance=record.benchmark.chance,
+            skipped=record.n.skipped,
+            paper=metrics.paper,
+        )
     ]
-    parts = metrics["by"].get("split", {})
+    parts = metrics.by.get("split", {})
     if len(parts) > 1:
-        rows += [{"label": f"  {part}", **whose, "average": "mean over items", **parts[part]} for part in parts]
-    return rows
+        lines += [Line(f"  {part}", parts[part], name, spec, "mean over items") for part in parts]
+    return lines
 
 
-def metrics_rows(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The rows of `equipoise metrics`: overall, then every tag and value."""
-    rows = [{"label": "overall", **summary["overall"]}]
-    for tag, values in summary["by"].items():
-        rows += [{"label": f"{tag}={value}", **numbers} for value, numbers in values.items()]
-    return rows
+def metrics_rows(summary: Summary) -> list[Line]:
+    """The lines of `equipoise metrics`: overall, then every tag and value."""
+    lines = [Line("overall", summary.overall)]
+    for tag, values in summary.by.items():
+        lines += [Line(f"{tag}={value}", numbers) for value, numbers in values.items()]
+    return lines
 
 
-def render(rows: Sequence[Mapping[str, Any]], form: Format = "text", caption: str = "") -> str:
-    """The rows in one of FORMATS. Percentages with 95% intervals; a dash where nothing was measured."""
+def render(lines: Sequence[Line], form: Format = "text", caption: str = "") -> str:
+    """The lines in one of FORMATS. Percentages with 95% intervals; a dash where nothing was measured."""
     if form == "json":
-        named = [{**row, "label": str(row["label"]).strip()} for row in rows]
-        return json.dumps(named, indent=2, ensure_ascii=False)
+        return json.dumps([line.to_json() for line in lines], indent=2, ensure_ascii=False)
     if form == "csv":
-        return _csv(rows)
-    cells = [_cells(row) for row in rows]
+        return _csv(lines)
+    cells = [_cells(line) for line in lines]
     if form == "md":
-        lines = ["| " + " | ".join(HEADER) + " |", "|" + " --- |" * len(HEADER)]
-        lines += ["| " + " | ".join(_markdown(cell) for cell in row) + " |" for row in cells]
-        return "\n".join(lines + ([f"\n{caption}"] if caption else []))
+        written = ["| " + " | ".join(HEADER) + " |", "|" + " --- |" * len(HEADER)]
+        written += ["| " + " | ".join(_markdown(cell) for cell in row) + " |" for row in cells]
+        return "\n".join(written + ([f"\n{caption}"] if caption else []))
     if form == "latex":
         return _latex(cells, caption)
     table = Table(caption=Text(caption) if caption else None, caption_justify="left")
@@ -70,27 +89,27 @@ def render(rows: Sequence[Mapping[str, Any]], form: Format = "text", caption: st
     return _plain(table)
 
 
-def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
-    augmented = percent(row, "augmented")
-    if row.get("drop") is not None:
-        augmented += f" ({_signed(-row['drop'])})"
+def _cells(line: Line) -> tuple[str, ...]:
+    numbers = line.numbers
+    augmented = percent(numbers, "augmented")
+    if numbers.drop is not None:
+        augmented += f" ({_signed(-numbers.drop)})"
     return (
-        str(row["label"]),
-        f"{row['n']:,}",
-        percent(row, "original"),
+        line.label,
+        f"{numbers.n:,}",
+        percent(numbers, "original"),
         augmented,
-        percent(row, "brittleness"),
-        f"{row['ties']:,g}",
+        percent(numbers, "brittleness"),
+        f"{numbers.ties:,g}",
     )
 
 
-def percent(row: Mapping[str, Any], name: str) -> str:
+def percent(numbers: Numbers, name: Metric) -> str:
     """'61.6 [60.9, 62.3]' of a fraction and its interval."""
-    value = row.get(name)
+    value, interval = numbers[name], numbers.intervals.get(name)
     if value is None:
         return "-"
-    interval = (row.get("intervals") or {}).get(name)
-    return f"{100 * value:.1f}" + (f" [{100 * interval[0]:.1f}, {100 * interval[1]:.1f}]" if interval else "")
+    return f"{100 * value:.1f}" + (f" [{100 * interval.low:.1f}, {100 * interval.high:.1f}]" if interval else "")
 
 
 def _signed(fraction: float) -> str:
@@ -98,19 +117,17 @@ def _signed(fraction: float) -> str:
     return f"{round(100 * fraction, 1) + 0.0:+.1f}"
 
 
-def _csv(rows: Sequence[Mapping[str, Any]]) -> str:
-    names = ("original", "augmented", "brittleness", "drop")
+def _csv(lines: Sequence[Line]) -> str:
+    rows = [line.to_json() for line in lines]
     fields = [name for name in ("benchmark", "label", "n", "skipped", "ties") if any(name in row for row in rows)]
-    fields += [f"{name}{part}" for name in names for part in ("", "_low", "_high")]
+    fields += [f"{name}{part}" for name in METRICS for part in ("", "_low", "_high")]
     output = io.StringIO()
     writer = csv.DictWriter(output, fields, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
-    for row in rows:
-        record = {**row, "label": str(row["label"]).strip()}
-        for name in names:
-            low, high = (row.get("intervals") or {}).get(name, (None, None))
-            record |= {f"{name}_low": low, f"{name}_high": high}
-        writer.writerow(record)
+    for line, row in zip(lines, rows, strict=True):
+        for name, interval in line.numbers.intervals.items():
+            row |= {f"{name}_low": interval.low, f"{name}_high": interval.high}
+        writer.writerow(row)
     return output.getvalue().rstrip("\n")
 
 
@@ -133,24 +150,25 @@ def _latex(cells: Sequence[Sequence[str]], caption: str) -> str:
     return "\n".join(([f"% {caption}"] if caption else []) + lines)
 
 
-def render_differences(found: Sequence[Mapping[str, Any]]) -> str:
+def render_differences(found: Sequence[Comparison]) -> str:
     """Paired differences for the terminal: points, interval, and whether the interval leaves zero out."""
     table = Table(
         caption="after minus before, in points [95% interval, paired over images]; ~ the interval holds zero",
         caption_justify="left",
     )
-    for index, name in enumerate(("benchmark", "before", "after", "n", "Orig.", "Aug.", "drop", "Brittleness")):
+    shown: dict[Metric, str] = {"original": "Orig.", "augmented": "Aug.", "drop": "drop", "brittleness": "Brittleness"}
+    for index, name in enumerate(("benchmark", "before", "after", "n", *shown.values())):
         table.add_column(name, justify="left" if index < 3 else "right", overflow="fold")
-    for row in found:
-        names = ("original", "augmented", "drop", "brittleness")
-        cells = [_points(row[name]) if name in row else "-" for name in names]
-        table.add_row(*map(Text, (row["benchmark"], row["before"], row["after"], f"{row['n']:,}", *cells)))
-    return _plain(table)
+    for one in found:
+        cells = [_points(change) if (change := one[metric]) else "-" for metric in shown]
+        table.add_row(*map(Text, (one.benchmark, one.before, one.after, f"{one.n:,}", *cells)))
+    notes = dict.fromkeys(f"note: {note}" for one in found for note in one.notes)
+    return "\n".join([_plain(table), *notes])
 
 
-def _points(number: Mapping[str, Any]) -> str:
-    low, high = map(_signed, number["interval"])
-    return f"{_signed(number['difference'])} [{low}, {high}]{' ' if number['clear'] else '~'}"
+def _points(change: Change) -> str:
+    low, high = map(_signed, change.interval)
+    return f"{_signed(change.difference)} [{low}, {high}]{' ' if change.clear else '~'}"
 
 
 def _plain(table: Table) -> str:

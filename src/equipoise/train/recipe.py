@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import copy
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from equipoise.items import Edit, Operation, Target
 from equipoise.train.features import StatefulLoss
+from equipoise.train.losses.sum import Sum, Term
 
 
 @dataclass(frozen=True)
@@ -49,35 +51,47 @@ class Lora:
     alpha: float = 1.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """A complete way to finetune. The defaults are what nearly all of the papers share (open_clip's)."""
+    """A complete way to finetune. The defaults are what nearly all of the papers share (open_clip's).
 
-    name: str
-    citation: str
-    loss: Callable[[], StatefulLoss]
+    A recipe function gives what is special to its paper: citation, terms, needs and its numbers. Name, options and
+    source are filled in by `get_recipe`.
+    """
+
+    name: str = "unnamed"
+    citation: str = ""
+    terms: Mapping[str, tuple[float, Term]]  # name -> (weight, loss); the loss of a batch is their weighted sum
     needs: Needs = Needs()
     options: Mapping[str, Any] = field(default_factory=dict)  # the recipe's own options, in full
+    source: str | None = None  # sha256 of the file of a user's own recipe (py:module:name)
 
     batch_size: int = 256  # of all processes together
     epochs: int = 5
     max_steps: int | None = None  # ends earlier, and the cosine with it
     lr: float = 5e-6
-    warmup_steps: int = 50
+    warmup_steps: int = 50  # a run uses at most a tenth of its steps for it, and says so
     weight_decay: float = 0.1  # none on biases, norms, other 1-d parameters and the logit scale
     betas: tuple[float, float] = (0.9, 0.98)
     eps: float = 1e-6
     grad_clip: float | None = None  # largest gradient norm
     max_scale: float = 100.0  # exp(logit_scale) is held between 1 and this
     lora: Lora | None = None  # None: every parameter is trained
+    crop: tuple[float, float] | None = None  # random crops of this share of the image's area, e.g. (0.9, 1.0)
     wise_ft: float | None = None  # after training: weights = (1 - a) base + a finetuned
     seed: int = 0
 
+    def loss(self) -> StatefulLoss:
+        """The loss of one run. Terms that remember something (CMR's thresholds) are copied, so that every run has
+        its own memory and the recipe's stays as it was written."""
+        return Sum(copy.deepcopy(dict(self.terms)))
+
     def describe(self) -> dict[str, Any]:
-        """Everything but the loss itself, as JSON: for a run's record, and to see whether a resumed run is the same."""
-        plain = {name: value for name, value in vars(self).items() if name not in {"loss", "needs", "lora"}}
+        """Everything but the terms, as JSON: for a run's record, and to see whether a resumed run is the same."""
+        plain = {name: value for name, value in vars(self).items() if name not in {"terms", "needs", "lora", "source"}}
         return plain | {
             "needs": asdict(self.needs),
             "lora": self.lora and asdict(self.lora),
             "options": {**self.options},
+            **({"source": self.source} if self.source else {}),
         }

@@ -1,22 +1,17 @@
 """Parts of speech of a caption, offline and fast: Brill's tagger with rules for captions on top.
 
-The lexicon and the rules are those of Brill's tagger (MIT), which textblob carries as text files. The files
-are read directly: textblob's own tagger never applies its contextual rules (its lazy list of them stays
-empty), so that "to blow" stays a noun, and importing it costs most of a second for nltk, which we do not
-need. Brill was trained on newspapers; the rules at the end of this file mend what that gets wrong in
-captions. Nothing is downloaded.
+Brill was trained on newspapers; the rules at the end of this file fix what that gets wrong in captions. Nothing is
+downloaded.
 """
 
 from __future__ import annotations
 
 import functools
-import importlib.util
 import re
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable
 from typing import NamedTuple
 
-from equipoise.errors import UserError
+from equipoise.words.brill import CAPTION_WORDS, VERBS, apply_context, first_tags, third_person
 
 
 class Token(NamedTuple):
@@ -35,24 +30,6 @@ _TOKEN = re.compile(
     rf"{_CLITIC}|\d+(?:[.,:]\d+)+|(?:(?!{_CLITIC})\w)+(?:(?!{_CLITIC})[-/&'’](?:(?!{_CLITIC})\w)+)*|\.\.\.|[^\w\s]",
     re.IGNORECASE,
 )
-_SENTENCE_END = frozenset(".!?")
-_FIXED = {
-    **dict.fromkeys([".", "!", "?"], "."),
-    **dict.fromkeys([":", ";", "...", "-", "–", "—"], ":"),
-    **dict.fromkeys(["'s", "’s"], "POS"),
-    **dict.fromkeys(["n't", "n’t"], "RB"),
-    **dict.fromkeys(["'m", "’m", "'re", "’re", "'ve", "’ve"], "VBP"),
-    **dict.fromkeys(["'ll", "’ll", "'d", "’d"], "MD"),
-    "&": "CC",
-    "%": "NN",
-    "$": "$",
-    "#": "#",
-    ",": ",",
-    "(": "(",
-    ")": ")",
-}
-
-
 Tagger = Callable[[str], list[Token]]
 
 
@@ -68,202 +45,11 @@ def tag(text: str) -> list[Token]:
         return []
     pad = ["STAART"] * 3  # Brill's rules look up to three places to either side; the spelling is theirs
     words = [*pad, *(word.lower() for word, _, _ in found), *pad]
-    tags = [*pad, *_first_tags([word for word, _, _ in found]), *pad]
+    tags = [*pad, *first_tags([word for word, _, _ in found]), *pad]
     places = range(3, 3 + len(found))
-    _apply_context(words, tags, places)
+    apply_context(words, tags, places)
     _mend(words, tags, places)
     return [Token(*token, tags[place]) for place, token in zip(places, found, strict=True)]
-
-
-# ---------------------------------------------------------------------------- lexicon and word shapes
-
-
-def _data(name: str) -> list[str]:
-    """The lines of one of textblob's files. `find_spec` finds the folder without importing the package."""
-    spec = importlib.util.find_spec("textblob")
-    path = Path(spec.origin).parent / "en" / name if spec and spec.origin else None
-    if path is None or not path.is_file():
-        raise UserError(f"the tagger needs textblob's {name}, which is not installed: pip install 'textblob>=0.18'")
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return [line for line in lines if line.strip() and not line.startswith(";;;")]
-
-
-@functools.cache
-def _lexicon() -> dict[str, str]:
-    pairs = (line.split() for line in _data("en-lexicon.txt"))
-    lexicon = {pair[0]: pair[1].split("|")[0] for pair in pairs if len(pair) > 1}
-    # What the lexicon lacks or takes from newspapers alone; captions need the other reading first.
-    for pos, listed in _CAPTION_WORDS.items():
-        lexicon.update(dict.fromkeys(listed.split(), pos))
-    return lexicon
-
-
-_CAPTION_WORDS = {
-    "NN": "moped skateboard snowboard surfboard frisbee kite laptop smartphone cellphone microwave giraffe zebra teddy "
-    "cat dog horse sheep fruit plate tie fire living dining stop back top front side middle tennis baseball "
-    "racket racquet bat ball tv wii lot bunch group pair couple close-up closeup hydrant bed seed speed shed sled "
-    "building ceiling clothing railing evening morning wedding string king ring wing spring awning frosting icing "
-    "topping stuffing bedding lighting siding paneling crossing landing parking kid guy lady polka wetsuit sink "
-    "monitor flip net flooring fencing pepperoni zucchini",
-    "NNS": "skis people children men women mountains pajamas jeans goggles waters tracks bears leaves "
-    "sinks lights signs flowers trees steps stairs",
-    "VBG": "skiing surfing skateboarding snowboarding biking grazing playing cutting cooking eating drinking swimming "
-    "flying sailing boating bathing leaning posing texting jumping smiling",
-    "VBZ": "rides inhales surfs grazes skateboards snowboards kneels leaps poses chases fetches catches watches",
-    "JJ": "orange purple pink gold silver beige tan turquoise teal maroon navy fluffy furry shaggy plaid stuffed "
-    "striped wooden brick paved colorful multi-colored snowy grassy sandy rocky",
-    "IN": "atop underneath amidst onto aboard like near behind beside besides under over through along among around "
-    "against between inside outside above below beneath towards toward across past by",
-    "CD": "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen twenty",
-    "DT": "another each some all both any no every",
-}
-
-
-@functools.cache
-def _word_tag(word: str, first: bool) -> str:
-    """The tag of a word out of context; a capital counts as a name only where a sentence does not begin."""
-    if fixed := _FIXED.get(word.lower()):
-        return fixed
-    lexicon = _lexicon()
-    lower = word.lower()
-    known = lexicon.get(lower)
-    if known and not known.startswith("NNP"):
-        capital = lexicon.get(word, known)
-        return known if first or word == lower or not capital.startswith("NNP") or lower in _common() else capital
-    if word in lexicon and (word != lower or known):
-        return lexicon[word]
-    if word[0].isdigit():
-        return "CD" if re.fullmatch(r"[\d.,:/-]+", word) else "JJ"
-    if not word[0].isalpha():
-        return "SYM"
-    if word[0].isupper() and not first:
-        return "NNP"
-    return known or _shape_tag(lower)
-
-
-# Words of Title Case Captions that Brill's newspapers only know as names when written with a capital.
-@functools.cache
-def _common() -> frozenset[str]:
-    listed = "white brown black green red blue yellow man woman street park train bus house city day new big young old"
-    return frozenset(" ".join([listed, *_CAPTION_WORDS.values()]).split())
-
-
-_MORPHOLOGY = {"char", "haspref", "hassuf", "addpref", "addsuf", "deletepref", "deletesuf"}
-
-
-@functools.cache
-def _shape_rules() -> list[tuple[str, str, str, str]]:
-    """(from tag or "", affix, kind, new tag); the rules that look at neighbours are left to the context."""
-    rules = []
-    for line in _data("en-morphology.txt"):
-        parts = line.split()
-        if parts[1] in _MORPHOLOGY:
-            rules.append(("", parts[0], parts[1], parts[-2]))
-        elif parts[2].removeprefix("f") in _MORPHOLOGY:
-            rules.append((parts[0], parts[1], parts[2].removeprefix("f"), parts[-2]))
-    return rules
-
-
-def _shape_tag(word: str) -> str:
-    """The tag that beginnings and endings suggest for a word that the lexicon lacks."""
-    lexicon, pos = _lexicon(), "NN"
-    if "-" in word.strip("-"):  # black-and-white, three-legged, t-shirt: as its last part, adjectives mostly
-        last = _word_tag(word.rsplit("-", 1)[-1] or word.strip("-"), True)
-        return last if last in {"NN", "NNS", "VBG"} else "JJ"
-    for before, affix, kind, after in _shape_rules():
-        if before and before != pos:
-            continue
-        if (
-            (kind == "char" and affix in word)
-            or (kind == "haspref" and word.startswith(affix))
-            or (kind == "hassuf" and word.endswith(affix))
-            or (kind == "addpref" and affix + word in lexicon)
-            or (kind == "addsuf" and word + affix in lexicon)
-            or (kind == "deletepref" and word.startswith(affix) and word[len(affix) :] in lexicon)
-            or (kind == "deletesuf" and word.endswith(affix) and word[: -len(affix)] in lexicon)
-        ):
-            pos = after
-    return "NN" if pos == "JJR" else pos  # a waterskier is nobody's comparative
-
-
-def _first_tags(words: Sequence[str]) -> list[str]:
-    tags, first = [], True
-    for word in words:
-        tags.append(_word_tag(word, first))
-        first = word in _SENTENCE_END or (first and not word[0].isalnum())
-    return tags
-
-
-# ---------------------------------------------------------------------------- Brill's contextual rules
-
-_Kind = Callable[[list[str], list[str], int, str, str], bool]
-
-_KINDS: dict[str, _Kind] = {  # w words, t tags, i the place; x and y are the rule's arguments
-    "PREVTAG": lambda w, t, i, x, y: t[i - 1] == x,
-    "NEXTTAG": lambda w, t, i, x, y: t[i + 1] == x,
-    "PREV2TAG": lambda w, t, i, x, y: t[i - 2] == x,
-    "NEXT2TAG": lambda w, t, i, x, y: t[i + 2] == x,
-    "PREV1OR2TAG": lambda w, t, i, x, y: x in (t[i - 1], t[i - 2]),
-    "NEXT1OR2TAG": lambda w, t, i, x, y: x in (t[i + 1], t[i + 2]),
-    "PREV1OR2OR3TAG": lambda w, t, i, x, y: x in t[i - 3 : i],
-    "NEXT1OR2OR3TAG": lambda w, t, i, x, y: x in t[i + 1 : i + 4],
-    "SURROUNDTAG": lambda w, t, i, x, y: t[i - 1] == x and t[i + 1] == y,
-    "PREVBIGRAM": lambda w, t, i, x, y: t[i - 2] == x and t[i - 1] == y,
-    "NEXTBIGRAM": lambda w, t, i, x, y: t[i + 1] == x and t[i + 2] == y,
-    "CURWD": lambda w, t, i, x, y: w[i] == x,
-    "PREVWD": lambda w, t, i, x, y: w[i - 1] == x,
-    "NEXTWD": lambda w, t, i, x, y: w[i + 1] == x,
-    "PREV1OR2WD": lambda w, t, i, x, y: x in (w[i - 1], w[i - 2]),
-    "LBIGRAM": lambda w, t, i, x, y: w[i - 1] == x and w[i] == y,
-    "RBIGRAM": lambda w, t, i, x, y: w[i] == x and w[i + 1] == y,
-    "WDPREVTAG": lambda w, t, i, x, y: t[i - 1] == x and w[i] == y,
-    "WDNEXTTAG": lambda w, t, i, x, y: w[i] == x and t[i + 1] == y,
-    "WDAND2AFT": lambda w, t, i, x, y: w[i] == x and w[i + 2] == y,
-    "WDAND2TAGBFR": lambda w, t, i, x, y: t[i - 2] == x and w[i] == y,
-    "WDAND2TAGAFT": lambda w, t, i, x, y: w[i] == x and t[i + 2] == y,
-}
-
-
-@functools.cache
-def _context_rules() -> dict[str, list[tuple[str, _Kind, str, str]]]:
-    """Tag -> the rules that may change it, in Brill's order; names (capitals) are not his to decide here."""
-    rules: dict[str, list[tuple[str, _Kind, str, str]]] = {}
-    for line in _data("en-context.txt"):
-        before, after, kind, x, *rest = line.split()
-        if kind in _KINDS and "NNP" not in (before, after):
-            by_word = "WD" in kind or kind in {"LBIGRAM", "RBIGRAM"}
-            x, y = (x.lower(), rest[0] if rest else "") if by_word and kind != "WDPREVTAG" else (x, (rest or [""])[0])
-            rules.setdefault(before, []).append((after, _KINDS[kind], x, y))
-    return rules
-
-
-def _apply_context(words: list[str], tags: list[str], places: range) -> None:
-    rules = _context_rules()
-    for place in places:
-        was = tags[place]
-        for after, holds, x, y in rules.get(was, ()):
-            if holds(words, tags, place, x, y) and _may_be(words[place], was, after):
-                tags[place] = after
-                break
-
-
-@functools.cache
-def _may_be(word: str, was: str, pos: str) -> bool:
-    """Guards Brill's guesses: his rules make verbs of any plural, which captions are full of."""
-    lexicon = _lexicon()
-    if word in {"a", "an", "the"} or (was == "NN" and pos == "JJ") or (pos == "PRP" and was != "PRP$"):
-        return False
-    if pos == "WDT":
-        return word == "that"
-    if pos == "NN":
-        return was not in {"IN", "JJ"}
-    if pos == "VBG":
-        return word.endswith("ing")
-    if pos in {"VBD", "VBN"}:
-        return was in {"VBD", "VBN"} or lexicon.get(word) in {"VBD", "VBN"}
-    if pos.startswith("VB") and not was.startswith("VB"):
-        return _third_person(word) if pos == "VBZ" else word in _VERBS or lexicon.get(word, "").startswith("VB")
-    return True
 
 
 # ---------------------------------------------------------------------------- rules for captions
@@ -276,16 +62,6 @@ _BE = frozenset("is are was were be being been 's 're".split())
 _AUXILIARIES = _BE | {"has", "does"}
 _PEOPLE = frozenset("people men women children boys girls kids players guys adults persons they".split())
 # Verbs of captions whose forms Brill knows as nouns: base form and, with -s, the third person.
-_VERBS = frozenset(
-    "ride walk stand look play jump run rest sit hold wear eat drink fly catch throw hit swing kick pose smile wait "
-    "watch carry pull push hang lie lay lean perch drive swim climb race surf ski skate skateboard snowboard "
-    "graze feed sleep talk read cut prepare cook show hug kiss pet chase fetch leap splash dance sing laugh point "
-    "reach stare gaze work move travel pass cross take make give get go come help use touch bite lick chew roll "
-    "slide fall turn wave bend kneel crouch squat gather face contain display fill cover surround line hover float "
-    "rise approach exit enter leave land dive dig drag lift paint draw write type shop sell buy serve dry wash "
-    "brush comb shave bathe nap snuggle cuddle flip blow attempt try begin start stop park sail paddle row fish hike "
-    "camp march parade practice compete celebrate cheer listen speak call text ".split()
-)
 _MOSTLY_NOUNS = frozenset(  # never made verbs after a noun: "traffic lights on", "street signs and", "a hill face"
     "lines faces parks shops stops paints turns lands boats rows covers displays waves shows races covers fish "
     "face line park shop stop paint turn land row cover display wave show race ski camp drink cut work text "
@@ -308,7 +84,7 @@ def _mend(words: list[str], tags: list[str], places: range) -> None:
         word, pos, before, after = words[i], tags[i], tags[i - 1], tags[i + 1]
         if pos == "POS" and (before == "PRP" or words[i - 1] in {"there", "that", "it", "he", "she", "what"}):
             tags[i] = "VBZ"  # it's
-        elif before == "TO" and pos in {"NN", "JJ", "VBP", "VBD"} and word in _VERBS:
+        elif before == "TO" and pos in {"NN", "JJ", "VBP", "VBD"} and word in VERBS:
             tags[i] = "VB"  # ready to blow out
         elif before == "CC" and pos in {"NN", "VB", "NNS"} and _joins_verb(words, tags, i):
             tags[i] = "VBZ" if word.endswith("s") else "VBP"  # two people pose and smile; a man sits and waits
@@ -339,7 +115,7 @@ def _mend(words: list[str], tags: list[str], places: range) -> None:
             tags[i] = "JJ" if of_noun or word not in {"orange", "gold", "silver"} else "NN"  # an orange cat; an orange
         elif pos in {"RB", "RP"} and word in _PREPOSITIONS and after in {"DT", "PRP$", "NN", "NNS", "JJ", "CD"}:
             tags[i] = "IN"  # walking down a road
-        elif word in {"female", "male"} and before in {"DT", "CD"} and words[i + 1] in _VERBS and tags[i + 2] != "NN":
+        elif word in {"female", "male"} and before in {"DT", "CD"} and words[i + 1] in VERBS and tags[i + 2] != "NN":
             tags[i] = "NN"  # one female stand near a rail
         elif word == "nearby" and before in _NOUNS and after in _NOUNS | {"DT"}:
             tags[i] = "IN"  # water nearby rocks
@@ -358,24 +134,24 @@ def _mend(words: list[str], tags: list[str], places: range) -> None:
 def _is_verb_here(words: list[str], tags: list[str], i: int) -> bool:
     """A subject just before, a base or third-person form that agrees with it, and no noun where it would end."""
     word, before, after = words[i], tags[i - 1], tags[i + 1]
-    if word in _VERBS | {"ski", "cross", "race"} and words[i - 1] in _ONE and tags[i] != "JJ" and word != "park":
+    if word in VERBS | {"ski", "cross", "race"} and words[i - 1] in _ONE and tags[i] != "JJ" and word != "park":
         joined = "and" in words[i - 4 : i - 1]  # a man and a woman ride bikes
         return joined and words[i - 2] != "of" and not any(pos.startswith("VB") for pos in tags[:i])
-    if word in _VERBS and before == "NN" and word not in _MOSTLY_NOUNS:
+    if word in VERBS and before == "NN" and word not in _MOSTLY_NOUNS:
         goes_on = after in _AFTER_VERB or words[i + 1 : i + 3] == ["side", "by"]
         joined = "and" in words[i - 4 : i - 1] and goes_on  # a man and a girl walk past
         return joined and not any(pos.startswith("VB") for pos in tags[:i])
-    if word in _VERBS or (words[i - 1] in _PEOPLE and not word.endswith(("s", "ing")) and tags[i] != "JJ"):
+    if word in VERBS or (words[i - 1] in _PEOPLE and not word.endswith(("s", "ing")) and tags[i] != "JJ"):
         return before in {"NNS", "PRP"} and (after in _AFTER_VERB or after in _NOUNS)
     if not word.endswith("s") or word.endswith("ss") or after not in _AFTER_VERB | {"NN", "NNS"}:
         return False
     if words[i - 1] in {"who", "that", "it", "he", "she"} or before == "NNP":
-        return _third_person(word)
-    if words[i - 1] in _WORN and _third_person(word) and word not in _MOSTLY_NOUNS:
+        return third_person(word)
+    if words[i - 1] in _WORN and third_person(word) and word not in _MOSTLY_NOUNS:
         return after in _AFTER_VERB  # a man in black shorts jumps
     if before != "NN" or tags[i] != "NNS":
         return False
-    if after not in {"NN", "NNS"} and _third_person(word) and word not in _MOSTLY_NOUNS:
+    if after not in {"NN", "NNS"} and third_person(word) and word not in _MOSTLY_NOUNS:
         return True
     start = i - 1  # "a street signs" cannot be a plural: the article tells that the -s belongs to a verb
     while tags[start] in {"NN", "JJ", "VBG", "VBN", "RB"}:
@@ -389,7 +165,7 @@ def _joins_verb(words: list[str], tags: list[str], i: int) -> bool:
         return False
     if words[i] in _NEVER_PLURAL or (words[i] in _SELDOM_NOUNS and "VBP" in tags[:i]):
         return True  # a woman holds a drink and smiles; people stand by a wall and smile
-    return _third_person(words[i]) if tags[i - 2] == "VBZ" else tags[i - 2] == "VBP" and words[i] in _VERBS
+    return third_person(words[i]) if tags[i - 2] == "VBZ" else tags[i - 2] == "VBP" and words[i] in VERBS
 
 
 def _is_plural_here(words: list[str], tags: list[str], i: int) -> bool:
@@ -402,13 +178,7 @@ def _is_plural_here(words: list[str], tags: list[str], i: int) -> bool:
 
 
 @functools.cache
-def _third_person(word: str) -> bool:
-    base = f"{word[:-3]}y" if word.endswith("ies") else word[:-1]
-    return base in _VERBS or (word.endswith("es") and word[:-2] in _VERBS)
-
-
-@functools.cache
 def _lexicon_ing_nouns() -> frozenset[str]:
     """Nouns in -ing that are things, not doings; all other words in -ing may be verbs."""
-    listed = set(_CAPTION_WORDS["NN"].split()) | {"thing", "something", "nothing", "anything", "everything", "ping"}
+    listed = set(CAPTION_WORDS["NN"].split()) | {"thing", "something", "nothing", "anything", "everything", "ping"}
     return frozenset(word for word in listed if word.endswith("ing")) | {"sling", "swing", "dressing", "stocking"}

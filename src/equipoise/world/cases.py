@@ -2,7 +2,8 @@
 
 `replace` changes one word: the positive puts a synonym in its place, the negative another value. `swap` trades
 an attribute between two things in the negative, and in the positive the things trade places in the sentence.
-`count` and `without` are the types that finetuning never sees.
+`count` and `without` are the types that finetuning never sees. `replace-objects` is for CE-CLIP's object negatives; the
+world has no verbs, so there is nothing for its action negatives to change.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class Case:
     caption: Sentence
     positive: Sentence
     negative: Sentence
-    test: str  # replace-attributes, replace-relations, swap, count or without
+    test: str  # replace-attributes, replace-relations, replace-objects, swap, count or without
     family: str  # what was changed
     synonym: str  # seen, unseen, or none where the positive replaces no word
     changed: tuple[Word, Word, Word] | None  # the word of the caption, of the positive, of the negative
@@ -91,6 +92,21 @@ def replace_relations(scene: Scene, rng: Random, synonym: str) -> Case | None:
     )
 
 
+def replace_objects(scene: Scene, rng: Random, synonym: str) -> Case | None:
+    """Another kind, half of the time that of another thing in the picture, which then has other attributes."""
+    said = rng.sample(scene.objects, k=min(len(scene.objects), rng.choice((1, 2))))
+    things = tuple(_thing(each, rng, None) for each in said)
+    old = things[0].kind
+    present = sorted({each.kind for each in scene.objects} - {old.value})
+    value = rng.choice(
+        present if present and rng.random() < CONFUSABLE else sorted(set(FAMILIES["kind"]) - {old.value})
+    )
+    caption = Sentence("things", things, template=rng.randrange(12))
+    to, wrong = _synonym(old, rng, synonym), _any_word("kind", value, rng)
+    positive, negative = (caption.with_thing(0, replace(things[0], kind=word)) for word in (to, wrong))
+    return _checked(Case(scene, caption, positive, negative, "replace-objects", "kind", synonym, (old, to, wrong)))
+
+
 def swap(scene: Scene, rng: Random, synonym: str) -> Case | None:
     family = rng.choices(list(FAMILY_WEIGHTS), list(FAMILY_WEIGHTS.values()))[0]
     if len(scene.objects) < 2:
@@ -129,6 +145,7 @@ def without(scene: Scene, rng: Random, synonym: str) -> Case | None:
 MAKERS: dict[str, Maker] = {
     "replace-attributes": replace_attributes,
     "replace-relations": replace_relations,
+    "replace-objects": replace_objects,
     "swap": swap,
     "count": count,
     "without": without,

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image, ImageDraw, ImageFont, PngImagePlugin
 
-from equipoise.files import atomic_write
+from equipoise import run_folder
+from equipoise.files import atomic_write, plain_target
 from equipoise.items import Item
 from equipoise.world.splits import TESTS, UNSEEN, picture, world_items
 
 COLUMNS = 4
+_MARK = "equipoise world show"
 SIDE = 220  # pixels of a scene
 SMALL = 96  # pixels at which the model's own picture is shown beside it
 WIDTH, HEIGHT = 400, 330  # of a cell
@@ -20,14 +22,27 @@ INKS = {"caption": (30, 30, 34), "positive": (20, 110, 50), "negative": (170, 30
 def contact_sheet(n: int, seed: int, path: str | Path, split: str = "validation") -> Path:
     """Write a PNG with `n` items of all kinds; the picture the model sees is shown small beside the large one."""
     path = Path(path)
-    items = list(world_items(split, n, seed, () if split == "finetune" else (*TESTS, *UNSEEN)))
+    if plain_target(path).exists() and not _is_sheet(path):
+        run_folder.refuse_file(path, "already there, and no contact sheet of `equipoise world show`")
+    items = list(world_items(split, n, seed, () if split.startswith("finetune") else (*TESTS, *UNSEEN)))
     rows = -(-len(items) // COLUMNS)
     sheet = Image.new("RGB", (min(n, COLUMNS) * WIDTH, rows * HEIGHT), "white")
     for number, item in enumerate(items):
         sheet.paste(_cell(item), (number % COLUMNS * WIDTH, number // COLUMNS * HEIGHT))
+    mark = PngImagePlugin.PngInfo()
+    mark.add_text("Software", _MARK)
     with atomic_write(path, "wb") as handle:
-        sheet.save(handle, "PNG")
+        sheet.save(handle, "PNG", pnginfo=mark)
     return path
+
+
+def _is_sheet(path: Path) -> bool:
+    """Whether this program drew it: an earlier sheet may be replaced, somebody's photo may not."""
+    try:
+        with Image.open(path, formats=("PNG",)) as image:
+            return bool(image.info.get("Software") == _MARK)
+    except (OSError, ValueError, SyntaxError):
+        return False
 
 
 def _cell(item: Item) -> Image.Image:

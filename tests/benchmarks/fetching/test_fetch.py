@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import re
 import tarfile
 import threading
+import time
 import urllib.request
 import zipfile
 from collections.abc import Callable, Iterator
@@ -21,7 +23,6 @@ from rich.console import Console
 from equipoise import registry
 from equipoise.benchmarks.base import PAIR_CHANCE, Benchmark, Download
 from equipoise.benchmarks.fetching import fetch as module
-from equipoise.benchmarks.fetching.addresses import ADDRESSES, BY_HAND
 from equipoise.benchmarks.fetching.download import Refused, _SafeRedirects, wrong
 from equipoise.benchmarks.fetching.fetch import Plan, fetch, plan
 from equipoise.errors import UserError
@@ -41,6 +42,7 @@ class Server:
     break_after: list[int] = field(default_factory=list)  # bytes sent by the next tries before hanging up
     statuses: list[int] = field(default_factory=list)  # answered first, one a try
     say_length: bool = True
+    drip: float = 0.0  # seconds between single bytes
     redirect: str = ""
     after: Callable[[Server], None] | None = None  # runs after each GET
     asked: list[tuple[str, str | None, str | None]] = field(default_factory=list)
@@ -85,7 +87,11 @@ def handler(server: Server) -> type[BaseHTTPRequestHandler]:
             for name, value in headers.items():
                 self.send_header(name, value)
             self.end_headers()
-            if with_body:
+            if with_body and server.drip:
+                for place in range(len(body)):
+                    self.wfile.write(body[place : place + 1])
+                    time.sleep(server.drip)
+            elif with_body:
                 self.wfile.write(body[: server.break_after.pop(0)] if server.break_after else body)
             self.close_connection = True
 
@@ -183,6 +189,23 @@ def test_resumes_in_another_run(server: Server, tmp_path: Path) -> None:
     run(again)
     assert (tmp_path / "sub/file.bin").read_bytes() == BODY
     assert server.gets()[-1] == ("bytes=300000-", '"one"')
+
+
+def test_a_server_that_drips_is_given_up(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("equipoise.benchmarks.fetching.download.WINDOW", 0.3)
+    server.drip = 0.05
+    assert "are too slow" in failure(plan(benchmark(file(server)), tmp_path))
+
+
+def test_a_file_of_untold_size_may_not_fill_the_disk(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("equipoise.benchmarks.fetching.download.MOST_UNTOLD", 1_000_000)
+    server.say_length = False
+    assert "more than 1,000,000 bytes of a file whose size nobody told" in failure(
+        plan(benchmark(file(server)), tmp_path)
+    )
+    assert left(tmp_path) == []
 
 
 def test_a_server_without_ranges(server: Server, tmp_path: Path) -> None:
@@ -403,18 +426,24 @@ def test_without_address_the_steps_are_printed(server: Server, tmp_path: Path) -
     assert "  1. Ask its authors.\n  2. Wait." in run(todo) and server.asked == []
 
 
-def test_addresses_are_sound(shared_data: Path) -> None:
-    """Where the real files are at hand, the table's sizes and hashes are theirs."""
+ADDRESSES = {name: found for name in registry.names() if (found := registry.get(name).downloads)}
+
+
+def test_addresses_are_sound(whole_data: Path | None) -> None:
+    """Hashes are well formed; where the real files are at hand, the table's sizes and hashes are theirs."""
     folders = {"sugarcrepe": "sugarcrepe", "sugarcrepe-pp": "sugarcrepe_pp", "valse": "valse", "negclip": "negclip"}
     folders |= {"vl-checklist": "vl_checklist", "replace": "vl_checklist"}
-    compared = 0
+    pinned = compared = 0
     for name, downloads in ADDRESSES.items():
         for download in downloads:
-            path = shared_data / folders.get(name, "-") / download.to
+            assert download.sha256 is None or re.fullmatch("[0-9a-f]{64}", download.sha256), (name, download.to)
+            pinned += name in folders and download.sha256 is not None
+            path = (whole_data or Path("-")) / folders.get(name, "-") / download.to
             if path.is_file():
                 assert wrong(path, module._remote(download)) == "" and download.sha256, (name, download.to)
                 compared += 1
-    assert compared >= 6 + 4 + 9 + 1 + 7
+    assert pinned >= 6 + 4 + 9 + 1 + 7
+    assert whole_data is None or compared >= 6 + 4 + 9 + 1 + 7
 
 
 @pytest.mark.parametrize("name", ADDRESSES)
@@ -423,7 +452,7 @@ def test_addresses_are_what_the_loader_reads(tmp_path: Path, monkeypatch: pytest
     bench = registry.get(name)
     todo = plan(bench, tmp_path)
     assert len({step.path for step in todo.steps}) == len(ADDRESSES[name])
-    assert todo.get == BY_HAND.get(name, "")
+    assert todo.get == bench.by_hand
     annotations = {step.download.to.rpartition(".")[0] for step in todo.steps if not step.download.unpack}
     if name == "negclip":
         assert annotations == {"valid_neg_clip"}

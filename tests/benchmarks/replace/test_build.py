@@ -35,7 +35,7 @@ def test_both_sources_give_the_same_items(shared_data: Path, published: Path) ->
     items = replace.load(published)
     assert items == replace.load(shared_data / "vl_checklist")
     assert Counter(item.tags["split"] for item in items) == replace.BENCHMARK.splits
-    # Counts of methods.md, section B: found from the texts alone, for all of the records.
+    # Counted apart from this code, from the texts of the published files alone, for all of the records.
     assert Counter(item.tags["type"] for item in items if item.tags["split"] == "attributes") == {
         "action": 402,
         "color": 8_557,
@@ -271,3 +271,15 @@ def test_nothing_is_written_when_the_source_is_broken(tmp_path: Path) -> None:
     with pytest.raises(UserError):
         replace.write_published(source, tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_published_files_replace_only_themselves(tmp_path: Path) -> None:
+    source, out = checklist(tmp_path / "in"), tmp_path / "out"
+    *_, last = replace.write_published(source, out)
+    assert replace.write_published(source, out)[-1] == last
+    last.write_text("mine")
+    others = [path for path in out.rglob("*.json") if path != last]
+    stamps = [path.stat().st_mtime_ns for path in others]
+    with pytest.raises(UserError, match="nothing is overwritten"):
+        replace.write_published(source, out)
+    assert last.read_text() == "mine" and [path.stat().st_mtime_ns for path in others] == stamps

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import runpy
+import shutil
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -174,7 +175,42 @@ def test_learning_makes_what_comes_in_go_out(learner: dict[str, Any]) -> None:
     assert learned < 30
 
 
-def test_learned_and_measured_images_never_meet(learner: dict[str, Any], shared_data: Path) -> None:
+@pytest.fixture
+def made_data(tmp_path: Path, samples: Path) -> Path:
+    """The files that the tables are learned from, made up: 2,000 COCO images, two of Flickr8k; NegCLIP's sample."""
+    (tmp_path / "coco").mkdir()
+    records = [
+        {"image": f"val2014/COCO_val2014_{number:012d}.jpg", "caption": [f"dog {number} on a mat", f"a mat {number}"]}
+        for number in range(2_000)
+    ]
+    (tmp_path / "coco" / "karpathy_test_first_half.json").write_text(json.dumps(records))
+    (tmp_path / "flickr8k").mkdir()
+    (tmp_path / "flickr8k" / "Flickr_8k.testImages.txt").write_text("2.jpg\n")
+    (tmp_path / "flickr8k" / "captions.tsv").write_text("1.jpg#0\ta boy runs\n2.jpg#0\ta girl runs\n")
+    shutil.copytree(samples / "negclip", tmp_path / "negclip")
+    return tmp_path
+
+
+def test_what_the_tables_learn_from(made_data: Path) -> None:
+    sys.path.insert(0, str(RUNS))
+    try:
+        halves = runpy.run_path(str(RUNS / "caption_halves.py"))
+    finally:
+        sys.path.remove(str(RUNS))
+    learned = list(halves["learning"](made_data))
+    assert ("flickr8k", ["a boy runs"]) in learned and ("flickr8k", ["a girl runs"]) not in learned
+    assert ("coco", ["A child holding a flowered umbrella and petting a yak."]) in learned
+
+
+def test_learned_and_measured_images_never_meet(
+    learner: dict[str, Any], made_data: Path, whole_data: Path | None
+) -> None:
+    for root in (made_data, whole_data):
+        if root is not None:
+            never_meet(root)
+
+
+def never_meet(shared_data: Path) -> None:
     sys.path.insert(0, str(RUNS))
     try:
         halves = runpy.run_path(str(RUNS / "caption_halves.py"))

@@ -81,3 +81,12 @@ def test_positives_must_share_a_sense() -> None:
 def test_a_swap_that_another_caption_says_is_dropped() -> None:
     caption = Caption("A dog chasing a cat", ("a cat chasing a dog!",))
     assert checks.really_swapped(caption, candidate("A cat chasing a dog", op="swap"))
+
+
+def test_a_swap_negative_is_not_a_swap_positive() -> None:
+    caption = Caption("There are a toilet, a sink, and a shower in a bathroom.")
+    same = candidate("There are a toilet, a shower, and a sink in a bathroom.", op="swap")
+    assert checks.not_a_positive(caption, same) == "the same as a swap positive"
+    assert checks.not_a_positive(caption, same._replace(kind="positive")) is None
+    other = candidate("There are a bathroom, a sink, and a shower in a toilet.", op="swap")
+    assert checks.not_a_positive(caption, other) is None

@@ -272,7 +272,9 @@ def test_a_refused_caption_is_a_reason_but_wrong_settings_are_an_error(server: S
             llm.ask(f"prompt {number}")
 
 
-@pytest.mark.parametrize(("url", "model"), [("file:///etc/passwd", "m"), ("127.0.0.1:8000", "m"), ("http://x/v1", "")])
+@pytest.mark.parametrize(
+    ("url", "model"), [("file:///etc/passwd", "m"), ("127.0.0.1:8000", "m"), ("http://x/v1", ""), ("http://[::1", "m")]
+)
 def test_wrong_settings(url: str, model: str) -> None:
     with pytest.raises(UserError):
         LlmSettings(url, model)
@@ -352,6 +354,12 @@ def test_a_caption_is_not_taken_for_a_preamble(text: str) -> None:
         (Answer(CAPTION[:-1] + " " + "and more of it " * 10, "stop"), "the answer is too long"),
         (Answer("Synonym used: bicycle, a man riding a bicycle down the street", "stop"), "a preamble in the answer"),
         (Answer("A man riding a bicycle\x07 down the street.", "stop"), "the answer: control characters"),
+        (Answer("A man riding a bike down the street. (No change needed)", "stop"), "a remark in brackets"),
+        (Answer("A man riding a bicycle [bike] down the street.", "stop"), "a remark in brackets"),
+        (Answer("A man riding a <script>bike</script> down the street.", "stop"), "markup in the answer"),
+        (Answer("A man riding a <img src=x onerror=alert(1) bike down the street.", "stop"), "markup in the answer"),
+        (Answer("A guy riding a bicycle down the street.", "stop"), "more than one word changed"),
+        (Answer("A man riding a two wheeled pedal driven vehicle down the street.", "stop"), "more than one word"),
     ],
 )
 def test_what_cannot_be_used_is_refused_with_a_reason(answer: Answer, reason: str) -> None:
@@ -359,6 +367,90 @@ def test_what_cannot_be_used_is_refused_with_a_reason(answer: Answer, reason: st
     text = tidy(answer, CAPTION)
     found = valid(caption, Candidate(text, "positive", edit_between(caption, text, "replace", "llm:tiny")))
     assert found is not None and found.startswith(reason)
+
+
+@pytest.mark.parametrize(
+    ("caption", "text"),
+    [
+        ("an apple near a lamp", "a fruit near a lamp"),  # the article follows
+        ("a woman wearing a coat", "a woman clothed in a coat"),
+        ("a man talking to a boy", "a man conversing with a boy"),
+        ("a cat in front of a tv", "a cat before a tv"),
+        ("a dog (left) on a mat", "a hound (left) on a mat"),
+        ("a dog < 3 years old", "a hound < 3 years old"),
+    ],
+)
+def test_one_word_may_take_its_small_words_along(caption: str, text: str) -> None:
+    found = Caption(caption)
+    assert valid(found, Candidate(text, "positive", edit_between(found, text, "replace", "x"))) is None
+
+
+@pytest.mark.parametrize("spoilt", ["", "A man (same) on a bike", "a <b>man</b> on a bike", "a guy on a bicycle"])
+def test_what_is_refused_for_its_form_is_not_kept_as_an_answer(server: Server, tmp_path: Path, spoilt: str) -> None:
+    """The next run asks again; but what the model left unchanged is its answer."""
+    recipe = llm_recipe("hard_positives_kamath_2024", Llm(settings(server, cache=str(tmp_path))))
+    for said, asked in ((spoilt, 1), (spoilt, 2), ("a man on a bike", 3), ("never asked for", 3)):
+        server.reply = lambda prompt, before, said=said: chat(said)  # type: ignore[misc]
+        assert not perturb_caption(recipe, Caption("a man on a bike")).positives
+        assert len(server.asked) == asked
+
+
+def test_tokens_are_the_papers_unless_the_user_says(server: Server) -> None:
+    server.reply = helpful
+    for given, wanted in ((None, {30, 20}), (7, {7})):
+        server.asked.clear()
+        llm = Llm(settings(server, max_tokens=given, temperature=0.5))
+        perturb_caption(llm_recipe("hard_positives_kamath_2024", llm), Caption("a dog and a cat"))
+        assert {ask["max_tokens"] for ask in server.asked} == wanted
+        assert {ask["temperature"] for ask in server.asked} == {0.5}
+    assert (PROMPTS["REPLACE"].max_tokens, PROMPTS["SWAP"].max_tokens) == (30, 20)
+    identities = [Setup("hard_positives_kamath_2024", llm=settings(server, max_tokens=n)).identity() for n in (None, 7)]
+    assert identities[0] != identities[1]
+
+
+@pytest.mark.parametrize("date", ["Mon, 32 Jan 2026 25:61:61 GMT", "Mon, 01 Jan 99999 00:00:00 GMT", "nan", "1e400"])
+def test_a_malformed_date_costs_no_caption(server: Server, tmp_path: Path, date: str) -> None:
+    server.reply = lambda prompt, before: (
+        (429, b"", {"Retry-After": date}) if before == 0 and date != "1e400" else helpful(prompt, before)
+    )
+    _retry_after(date)
+    (tmp_path / "c.txt").write_text("\n".join(f"a dog on mat {number}" for number in range(8)))
+    setup = Setup("hard_positives_kamath_2024", llm=settings(server))
+    report = perturb_file(tmp_path / "c.txt", tmp_path / "items.jsonl", setup)
+    assert report["items"] == 8 and not report["refused"]
+
+
+def test_neither_password_nor_key_nor_escape_codes_reach_the_terminal(
+    server: Server, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    url = server.url.replace("://", "://user:pa55word@")
+    login = LlmSettings(url, "tiny", tries=1)
+    assert login.shown == server.url
+    server.reply = lambda prompt, before: chat("fine")
+    assert Llm(login).ask("hello").text == "fine"
+    assert server.headers[-1]["Authorization"] == "Basic dXNlcjpwYTU1d29yZA=="
+
+    def echo(prompt: str, before: int) -> Reply:
+        return code, f"\x1b[31mred\x1b[0m \x1b]0;title\x07 {server.headers[-1]['Authorization']}".encode(), {}
+
+    server.reply = echo
+    told = []
+    for settings_, code in ((login, 400), (login, 401), (login, 500)):
+        try:
+            Llm(settings_).ask(f"hello {code}")
+        except UserError as error:
+            told.append(str(error))
+    monkeypatch.setenv("MY_KEY", "sk-12345678")
+    with pytest.raises(UserError) as raised:
+        Llm(settings(server, key_variable="MY_KEY", tries=1)).ask("with a key")
+    shown = "\n".join([*told, str(raised.value), caplog.text])
+    assert "red" in shown and "(secret)" in shown and server.url in shown
+    for hidden in ("pa55word", "dXNlcjpwYTU1d29yZA", "sk-12345678", "\x1b", "\x07"):
+        assert hidden not in shown
+    with pytest.raises(UserError) as wrong:
+        LlmSettings("ftp://user:pa55word@host/v1", "tiny")
+    assert "pa55word" not in str(wrong.value)
 
 
 def test_a_swap_must_keep_the_words() -> None:
@@ -405,7 +497,10 @@ def helpful(prompt: str, before: int) -> Reply:
     if prompt.startswith("Swap"):
         first, second = caption.split(" and ", 1)
         return chat(f"{second} and {first}")
-    words = [SYNONYMS.get(word, word) for word in caption.split()]
+    words = caption.split()
+    known = next((place for place, word in enumerate(words) if word in SYNONYMS), None)
+    if known is not None:  # one word, as the prompt asks
+        words[known] = SYNONYMS[words[known]]
     return chat("Sure! Here is the changed sentence:\n" + " ".join(words))
 
 
@@ -423,9 +518,9 @@ def test_recipe_replaces_everywhere_and_swaps_where_the_paper_does(server: Serve
     recipe = llm_recipe("hard_positives_kamath_2024", Llm(settings(server)))
     found = [perturb_caption(recipe, Caption(text), 0) for text in CAPTIONS]
     assert [[positive.text for positive in one.positives] for one in found] == [
-        ["a lad on a bicycle"],
+        ["a lad on a bike"],
         ["a hound and a cat", "a cat and a dog"],
-        ["a hound on a large sofa"],
+        ["a hound on a big couch"],
         [],
         ["a road and a tree" + " x" * 12],
     ]
@@ -477,3 +572,19 @@ def test_a_run_goes_on_after_the_server_died(server: Server, tmp_path: Path) -> 
     assert len(load_items(out)) == 18
     asked_again = [ask["messages"][0]["content"] for ask in server.asked[died:]]
     assert len(asked_again) < 40
+
+
+def test_the_papers_training_set_in_one_command(server: Server, tmp_path: Path) -> None:
+    """Positives from the model, negatives from CREPE's rules, every caption kept."""
+    server.reply = helpful
+    (tmp_path / "c.txt").write_text("a dog on a big couch\na boy on a bike and a cat\nabc\n")
+    setup = Setup("hard_positives_kamath_2024,crepe_ma_2023", llm=settings(server), keep_all=True)
+    report = perturb_file(tmp_path / "c.txt", tmp_path / "items.jsonl", setup)
+    items = load_items(tmp_path / "items.jsonl")
+    assert [item.caption for item in items] == ["a dog on a big couch", "a boy on a bike and a cat", "abc"]
+    for item in items[:2]:
+        assert {text.edit.by for text in item.positives if text.edit} == {"llm:tiny"}
+        assert {text.edit.by for text in item.negatives if text.edit} <= {"lexicon", "wordnet", "rules"}
+        assert item.positives and item.negatives
+    assert report["having"]["both"] == 2 and report["having"]["neither"] == 1
+    assert report["setup"]["recipe"] == "hard_positives_kamath_2024,crepe_ma_2023" and "llm" in report["setup"]

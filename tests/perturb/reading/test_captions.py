@@ -6,6 +6,7 @@ import io
 import json
 import tarfile
 from pathlib import Path
+from typing import Any
 
 import pyarrow
 import pyarrow.parquet
@@ -14,9 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from equipoise.errors import UserError
+from equipoise.items import load_items
 from equipoise.perturb.reading import captions as readers
 from equipoise.perturb.reading.captions import LONGEST, MOST_TOGETHER, Group, clean, read_captions
 from equipoise.perturb.reading.json_stream import json_array
+from equipoise.perturb.run.engine import perturb_file
+from equipoise.perturb.run.setup import Setup
 
 ROWS = [("a.jpg", "a cat on a mat"), ("a.jpg", "one black cat"), ("b.jpg", 'a "big" dog, asleep')]
 
@@ -279,8 +283,64 @@ def test_clean_never_fails(text: str) -> None:
     assert clean(cleaned)[0] == cleaned or reason
 
 
-def test_real_coco_captions_are_all_read(shared_data: Path) -> None:
-    groups = list(read_captions(shared_data / "coco" / "karpathy_test_first_half.json"))
-    assert len(groups) == 2_500
-    assert sum(len(group.records) for group in groups) == 12_504
+def test_real_captions_are_all_read(
+    human_captions: list[dict[str, Any]], whole_data: Path | None, tmp_path: Path
+) -> None:
+    sample = tmp_path / "captions.json"
+    sample.write_text(json.dumps(human_captions))
+    groups = list(read_captions(sample))
+    assert [[record.text for record in group.records] for group in groups] == [
+        [clean(text)[0] for text in record["caption"]] for record in human_captions
+    ]
+    if whole_data is not None:
+        groups = list(read_captions(whole_data / "coco" / "karpathy_test_first_half.json"))
+        assert len(groups) == 2_500
+        assert sum(len(group.records) for group in groups) == 12_504
     assert readers.LONGEST > 400
+
+
+def test_visual_genomes_regions_bring_their_boxes(tmp_path: Path) -> None:
+    def region(number: int, phrase: str, **more: object) -> dict[str, object]:
+        return {
+            "region_id": number,
+            "width": 82,
+            "height": 139,
+            "image_id": 1,
+            "phrase": phrase,
+            "y": 57,
+            "x": 421,
+        } | more
+
+    images = [
+        {
+            "regions": [
+                region(1382, "the clock is green in colour"),
+                region(1383, "a man", width=0),
+                region(1384, "a", x=1e999),
+            ],
+            "id": 1,
+        },
+        {"regions": [region(9, "shade is along the street", image_id=2), 3], "id": 2},
+    ]
+    (tmp_path / "VG_100K_2").mkdir()
+    (tmp_path / "VG_100K_2" / "2.jpg").touch()
+    (tmp_path / "region_descriptions.json").write_text(json.dumps(images))
+    first, second = read_captions(tmp_path / "region_descriptions.json")
+    assert (first.image, second.image) == ("1.jpg", "VG_100K_2/2.jpg")
+    (record,) = first.records
+    assert (record.text, record.source_id, record.box) == ("the clock is green in colour", "1382", (421, 57, 82, 139))
+    assert first.refused == tuple((f"image 1, region {place}", "a region without an area") for place in (2, 3))
+    assert [record.text for record in second.records] == ["shade is along the street"] and len(second.refused) == 1
+    perturb_file(tmp_path / "region_descriptions.json", tmp_path / "out" / "items.jsonl", Setup("balanced"))
+    items = load_items(tmp_path / "out" / "items.jsonl")
+    assert [item.image.box for item in items if item.image] == [(421.0, 57.0, 82.0, 139.0)] * len(items) and items
+
+
+def test_cc3ms_table_has_no_header(tmp_path: Path) -> None:
+    lines = ['a very typical "bus station', "sierra looked stunning in this top", "no address here"]
+    rows = [f"{lines[0]}\thttp://lh6.ggpht.com/a.jpg", f"{lines[1]}\thttps://x.org/b?c=1", lines[2]]
+    (tmp_path / "Train_GCC-training.tsv").write_text("\n".join(rows) + "\n")
+    groups = list(read_captions(tmp_path / "Train_GCC-training.tsv"))
+    assert texts(groups[:2]) == [(None, [lines[0]]), (None, [lines[1]])]
+    assert [group.records[0].source_id for group in groups[:2]] == [row.split("\t")[1] for row in rows[:2]]
+    assert groups[2].records[0].text == lines[2] and groups[2].records[0].source_id is None

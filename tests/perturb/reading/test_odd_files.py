@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import tarfile
 from pathlib import Path
 
@@ -196,3 +197,10 @@ def test_a_folder_says_of_which_file_it_speaks_and_leaves_hidden_files_alone(tmp
 def test_a_pipe_is_no_missing_file() -> None:
     with pytest.raises(UserError, match="not a plain file"):
         list(read_captions("/dev/null"))
+
+
+def test_a_pipe_among_the_captions_is_refused_not_waited_for(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("a cat\n")
+    os.mkfifo(tmp_path / "b.txt")
+    with pytest.raises(UserError, match=r"b\.txt: not a plain file"):
+        list(read_captions(tmp_path))

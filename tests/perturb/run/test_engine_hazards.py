@@ -15,7 +15,7 @@ import pytest
 from equipoise.errors import UserError
 from equipoise.perturb.run import engine
 from equipoise.perturb.run.engine import perturb_file, report_path
-from equipoise.perturb.run.parts import Parts
+from equipoise.perturb.run.parts import Parts, _meaning, code_hash
 from equipoise.perturb.run.setup import Setup
 
 SETUP = Setup("hard_positives_rules")
@@ -51,6 +51,60 @@ def test_a_device_is_not_replaced_by_a_file(captions: Path, tmp_path: Path) -> N
     assert (tmp_path / "pipe").is_fifo()
 
 
+def test_a_file_that_is_not_ours_is_never_overwritten(
+    captions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "items.jsonl"
+    out.write_text("a thesis\n")
+    with monkeypatch.context() as patch, pytest.raises(UserError, match=r"already there, and no report(.|\n)*--out"):
+        patch.setattr(engine, "read_captions", lambda *_: pytest.fail("the work was begun"))
+        perturb_file(captions, out, SETUP)
+    assert out.read_text() == "a thesis\n"
+    out.unlink()
+    report_path(out).write_text('{"mine": 1}')
+    with pytest.raises(UserError, match="no report of `equipoise perturb`"):
+        perturb_file(captions, out, SETUP)
+    assert [path.name for path in tmp_path.iterdir() if path.is_file()] == [report_path(out).name]
+
+
+def test_the_output_of_another_run_is_refused_with_what_differs(captions: Path, tmp_path: Path) -> None:
+    out = tmp_path / "items.jsonl"
+    perturb_file(captions, out, SETUP)
+    before = out.read_bytes()
+    with pytest.raises(UserError, match=r"holds another run:\n  limit: there nothing, here 3\n(.|\n)*delete this file"):
+        perturb_file(captions, out, SETUP, limit=3)
+    assert out.read_bytes() == before and not Parts(out).folder.exists()
+    out.unlink()  # the way out
+    perturb_file(captions, out, SETUP, limit=3)
+
+
+def test_an_output_that_was_edited_is_refused(captions: Path, tmp_path: Path) -> None:
+    out = tmp_path / "items.jsonl"
+    perturb_file(captions, out, SETUP)
+    out.write_text(out.read_text() + "mine\n")
+    with pytest.raises(UserError, match="changed after `equipoise perturb` wrote it"):
+        perturb_file(captions, out, SETUP)
+    report_path(out).write_text("{")  # nobody knows any more what was written
+    with pytest.raises(UserError, match="nothing is overwritten"):
+        perturb_file(captions, out, SETUP)
+    assert out.read_text().endswith("mine\n")
+
+
+def test_a_file_that_appears_meanwhile_is_not_overwritten(
+    captions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, join = tmp_path / "items.jsonl", Parts.join
+
+    def joined(self: Parts, count: int) -> Path:
+        out.write_text("somebody was quicker\n")
+        return join(self, count)
+
+    monkeypatch.setattr(Parts, "join", joined)
+    with pytest.raises(UserError, match="nothing is overwritten"):
+        perturb_file(captions, out, SETUP)
+    assert out.read_text() == "somebody was quicker\n" and not report_path(out).exists()
+
+
 def test_through_a_link_the_parts_lie_beside_its_target(captions: Path, tmp_path: Path) -> None:
     """A link to another disk: only within a disk is renaming one step."""
     (tmp_path / "far").mkdir()
@@ -84,6 +138,19 @@ def test_two_runs_at_once(captions: Path, tmp_path: Path) -> None:
         perturb_file(captions, out, SETUP)
     perturb_file(captions, out, SETUP)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "items.jsonl", "items.jsonl.report.json"]
+
+
+def test_a_comment_does_not_refuse_a_half_done_run(tmp_path: Path) -> None:
+    rules = tmp_path / "rules.py"
+    rules.write_text('"""Why."""\nN = 3\n\ndef rule(x):\n    """How."""\n    return x + N\n')
+    before = _meaning(rules)
+    rules.write_text('"""Why, better."""\n# a comment\nN = 3\ndef rule(x):\n    return (x + N)  # plus\n')
+    assert _meaning(rules) == before
+    rules.write_text("N = 4\ndef rule(x):\n    return x + N\n")
+    assert _meaning(rules) != before
+    (tmp_path / "words.txt").write_text("# cat\n")
+    assert _meaning(tmp_path / "words.txt") == b"# cat\n"
+    assert len(code_hash()) == 16
 
 
 def test_a_finished_run_needs_no_lock(captions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from equipoise.cli.perturb import describe
 from equipoise.errors import UserError
 from equipoise.items import Item
 from equipoise.perturb.bias.fluency import CausalLM
@@ -140,6 +141,33 @@ def test_ce_clip_with_a_masked_lm(tmp_path: Path) -> None:
     (tmp_path / "c.txt").write_text("a red dog on the mat\nan elephant sits\n")
     report = perturb_file(tmp_path / "c.txt", tmp_path / "items.jsonl", setup)
     assert report["setup"]["masked_lm"] == folder_hash(str(folder))
+
+
+def test_the_papers_rule_takes_the_fourth_guess(tmp_path: Path) -> None:
+    setup = Setup("ce_clip_zhang_2024_faithful", masked_lm=str(save_bert(tmp_path, ["cat", "mat", "runs", "hound"])))
+    found = perturb_caption(setup.recipe(), Caption("the dog sits"), 0).negatives
+    assert [(n.text, n.edit.by) for n in found] == [("the dog hound", "masked_lm"), ("the hound sits", "masked_lm")]
+    other = Setup("ce_clip_zhang_2024_faithful", masked_lm=str(save_bert(tmp_path / "o", ["cat", "mat", "red", "dog"])))
+    assert "the dog" not in [n.text for n in perturb_caption(other.recipe(), Caption("the dog"), 0).negatives]
+
+
+@pytest.mark.parametrize("recipe", ["hard_positives_rules", "negclip_yuksekgonul_2023", "aro_order_yuksekgonul_2023"])
+def test_a_recipe_that_cannot_use_a_masked_lm_says_so(tmp_path: Path, recipe: str) -> None:
+    with pytest.raises(UserError, match=f"--masked-lm: {recipe} asks none for words; .*ce_clip_zhang_2024"):
+        Setup(recipe, masked_lm=str(tmp_path)).recipes()
+    folder = save_bert(tmp_path, ["cat", "elephant"])
+    first, second = Setup(f"{recipe},crepe_ma_2023", masked_lm=str(folder)).recipes()
+    assert first == get_recipe(recipe) and len(second.sources) == 3
+
+
+def test_the_report_says_that_no_masked_lm_was_used(tmp_path: Path) -> None:
+    (tmp_path / "c.txt").write_text("a red dog on the mat\n")
+    for name in ("ce_clip_zhang_2024", "ce_clip_zhang_2024_faithful"):
+        told = describe(perturb_file(tmp_path / "c.txt", tmp_path / f"{name}.jsonl", Setup(name)))
+        assert f"{name}: no masked language model was used" in told
+        assert "100.0 %  negative replace object" in told, "the coverage of each type"
+    with_one = Setup("ce_clip_zhang_2024", masked_lm=str(save_bert(tmp_path / "model", ["cat"])))
+    assert with_one.notes() == [] == Setup("balanced").notes()
 
 
 @pytest.mark.parametrize("content", [None, "{}", "not json"])

@@ -11,21 +11,22 @@ import torch
 from PIL import Image
 
 from equipoise.errors import UserError
-from equipoise.image_sources import FolderImages
+from equipoise.images.sources import FolderImages
 from equipoise.items import Edit, ImageRef, Item, texts
 from equipoise.train.data.batches import MISSING, Batch, Part, TextChunks, TrainingData
 from equipoise.train.data.draws import Draw
 from equipoise.train.data.texts import PackedTexts
-from equipoise.train.recipe import Needs, Slot
+from equipoise.train.recipe import Needs, Recipe, Slot
 from equipoise.train.step.towers import Towers
 
 NEEDS = Needs(positive=Slot(), negatives=(Slot("a", (("replace", None),)), Slot("o", ((None, "object"),))))
 
 
 def _data(items, model, folder: Path, **options) -> TrainingData:
-    settings = {"seed": 0, "batch": 8, "epochs": 2, **options}
-    needs = settings.pop("needs", NEEDS)
-    return TrainingData([Part(items, FolderImages(folder))], needs, model.preprocess, TextChunks(model), **settings)
+    names = {"batch": "batch_size", "steps": "max_steps", "epochs": "epochs", "needs": "needs", "crop": "crop"}
+    asked = {names[name]: options.pop(name) for name in list(options) if name in names}
+    recipe = Recipe(terms={}, **{"needs": NEEDS, "batch_size": 8, "epochs": 2, **asked})
+    return TrainingData([Part(items, FolderImages(folder))], recipe, model.preprocess, TextChunks(model), **options)
 
 
 def _texts(batch: Batch) -> list[tuple[int, ...]]:
@@ -270,3 +271,16 @@ def test_whether_all_images_fit_is_judged_by_what_is_kept(tiny_model, tmp_path, 
     for room, fits in ((8 * size, True), (8 * size - 1, False), (1, False)):
         monkeypatch.setattr("equipoise.train.data.batches.CACHE_BYTES", room)
         assert _data(items, tiny_model(), tmp_path, needs=Needs(), crop=crop).fits_in_memory() == fits
+
+
+def test_a_full_memory_of_tokens_is_used_and_not_copied(tiny_model, monkeypatch):
+    monkeypatch.setattr("equipoise.train.data.batches.KEPT_TEXTS", 2)
+    model, batches = tiny_model(), (["a cat", "a dog", "a car"], ["a cup", "a cat", "a cup"], ["a tree", "a dog"])
+    texts, asked = TextChunks(model), []
+    wanted = [[model.tokenize([text])[0] for text in batch] for batch in batches]
+    plain = model.tokenize
+    monkeypatch.setattr(model, "tokenize", lambda new: asked.append(list(new)) or plain(new))
+    memory = texts._known
+    assert [texts._ids(batch) for batch in batches] == wanted
+    assert asked == [["a cat", "a dog", "a car"], ["a cup", "a cup"], ["a tree"]]
+    assert texts._known is memory and set(memory) == {"a cat", "a dog", "a car"}

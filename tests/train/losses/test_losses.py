@@ -15,21 +15,16 @@ from torch import Tensor
 
 from equipoise.errors import UserError
 from equipoise.train.features import Features
-from equipoise.train.losses import (
-    Cmr,
-    FscGlobal,
-    FscLocal,
-    Imc,
-    Sum,
-    clip_loss,
-    dac_mil,
-    dac_negative,
-    itc_hn,
-    negclip_loss,
-    siglip_loss,
-    svlc_analogy,
-    svlc_negative,
-)
+from equipoise.train.losses.clip import clip_loss
+from equipoise.train.losses.cmr import Cmr
+from equipoise.train.losses.dac import dac_mil, dac_negative
+from equipoise.train.losses.fsc import FscGlobal, FscLocal
+from equipoise.train.losses.imc import Imc
+from equipoise.train.losses.itc_hn import itc_hn
+from equipoise.train.losses.negclip import negclip_loss
+from equipoise.train.losses.siglip import siglip_loss
+from equipoise.train.losses.sum import Sum
+from equipoise.train.losses.svlc import svlc_analogy, svlc_negative
 
 torch.set_num_threads(1)
 Term = Callable[[Features], Tensor]

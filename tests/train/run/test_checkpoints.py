@@ -62,6 +62,57 @@ def test_a_failure_while_writing_leaves_the_old_checkpoint(tmp_path):
     assert checkpoints.pointed("latest").name == "step-00000001"
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("size", [3, 300_000])
+def test_a_full_disk_inside_torch_save_names_the_folder(tmp_path, size):
+    """torch says "iostream error" or "unexpected pos", never that the disk is full."""
+    checkpoints = Checkpoints(tmp_path)
+    _save(checkpoints, 1)
+
+    def full(folder: Path) -> None:
+        (folder / STATE).symlink_to("/dev/full")
+
+    with pytest.raises(UserError, match=r"step-00000002: could not be written \(.*disk is full\); earlier checkpoints"):
+        checkpoints.save(2, full, {"tensor": torch.zeros(size)}, False)
+    assert _names(checkpoints) == ["step-00000001"] and checkpoints.pointed("latest").name == "step-00000001"
+
+
+def test_any_failure_of_the_disk_is_the_users_to_know(tmp_path):
+    def broken(folder: Path) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    with pytest.raises(UserError, match=r"step-00000001: could not be written \(.*Read-only file system\)"):
+        Checkpoints(tmp_path).save(1, broken, {}, False)
+
+
+@pytest.mark.parametrize("harm", ["cut", "empty", "gone", "nonsense"])
+def test_a_damaged_checkpoint_is_passed_over_and_later_replaced(tmp_path, capsys, harm):
+    checkpoints = Checkpoints(tmp_path)
+    for step in (1, 2):
+        _save(checkpoints, step)
+    state = checkpoints.folder / "step-00000002" / STATE
+    whole = state.read_bytes()
+    if harm == "gone":
+        state.unlink()
+    else:
+        state.write_bytes({"cut": whole[:-50], "empty": b"", "nonsense": b"x" * 500}[harm])
+    again = Checkpoints(tmp_path)
+    folder, found = again.load_latest(again.state)
+    assert folder.name == "step-00000001" and found["step"] == 1
+    assert "step-00000002: cannot be read" in capsys.readouterr().err
+    _save(again, 2)
+    assert state.read_bytes() == whole
+    assert Checkpoints(tmp_path).load_latest(again.state)[1]["step"] == 2
+
+
+def test_without_any_checkpoint_that_can_be_read_it_begins_anew(tmp_path, capsys):
+    checkpoints = Checkpoints(tmp_path)
+    assert checkpoints.load_latest(checkpoints.state) is None
+    (_save(checkpoints, 1) / STATE).write_bytes(b"")
+    assert checkpoints.load_latest(checkpoints.state) is None
+    assert "begins anew" in capsys.readouterr().err
+
+
 def test_what_a_kill_left_half_written_is_swept_away(tmp_path):
     checkpoints = Checkpoints(tmp_path)
     _save(checkpoints, 1)
@@ -95,6 +146,11 @@ def test_a_folder_with_other_things_is_refused(tmp_path):
     (tmp_path / "thesis.tex").write_text("x")
     with pytest.raises(UserError, match="not empty"):
         Checkpoints(tmp_path).claim({})
+
+
+def test_a_kill_while_the_claim_was_written_leaves_no_foreign_file(tmp_path):
+    (tmp_path / ".run.json.abc.part").write_text("{")
+    Checkpoints(tmp_path).claim({"seed": 0})
 
 
 def test_a_run_of_the_future_is_refused(tmp_path):

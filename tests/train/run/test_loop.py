@@ -9,25 +9,30 @@ from dataclasses import replace
 import pytest
 import torch
 from safetensors.torch import load_file
+from torch import Tensor
 
 from equipoise.errors import UserError
 from equipoise.files import read_json
-from equipoise.image_sources import FolderImages
+from equipoise.images.sources import FolderImages
 from equipoise.items import Item
 from equipoise.models.hf import load_folder
 from equipoise.train.data.batches import Part
-from equipoise.train.features import LossParts
-from equipoise.train.losses import Cmr, Sum, clip_loss, itc_hn
+from equipoise.train.features import Features
+from equipoise.train.losses.clip import clip_loss
+from equipoise.train.losses.cmr import Cmr
+from equipoise.train.losses.itc_hn import itc_hn
 from equipoise.train.recipe import Lora, Needs, Recipe, Slot
 from equipoise.train.run.log import read_log
 from equipoise.train.run.loop import train
+from equipoise.train.run.options import Evaluation, Hardware, Saving
 
 RECIPE = Recipe(
-    "test", "Somebody 2024", lambda: Sum({"clip": (1.0, clip_loss)}), batch_size=6, epochs=2, lr=3e-3, grad_clip=1.0
-)
+    name="test", citation="Somebody 2024", terms={"clip": (1.0, clip_loss)}, batch_size=6, epochs=2, lr=3e-3,
+    grad_clip=1.0,
+)  # fmt: skip
 NEGATIVES = replace(
     RECIPE,
-    loss=lambda: Sum({"itc": (1.0, itc_hn), "cmr": (0.2, Cmr(["any"]))}),
+    terms={"itc": (1.0, itc_hn), "cmr": (0.2, Cmr(["any"]))},
     needs=Needs(negatives=(Slot(),)),
 )
 
@@ -38,6 +43,8 @@ def run(tiny_model, tiny_items, tmp_path):
 
     def run(recipe: Recipe = RECIPE, out: str = "out", **options):
         options = {"items": items, "model": tiny_model(), "images": tmp_path / "images", "show": False, **options}
+        if "steps" in options:  # so many steps need at most as many epochs
+            recipe = replace(recipe, epochs=options["steps"], max_steps=options.pop("steps"))
         return train(recipe, options.pop("items"), options.pop("model"), tmp_path / out, **options)
 
     return run
@@ -54,7 +61,12 @@ def test_it_learns_and_leaves_a_folder_that_loads(run, tiny_model, tmp_path):
         seen.append(tuned.network.training)
         return {"score": next(scores)}
 
-    folder = run(epochs=4, model=model, evaluate=evaluate, best="score", keep=1)
+    folder = run(
+        replace(RECIPE, epochs=4),
+        model=model,
+        evaluation=Evaluation(evaluate, best="score"),
+        saving=Saving(keep=1),
+    )
     for name, value in model.network.state_dict().items():
         assert torch.equal(value, before[name])  # the caller's model stays
     records = [record for record in read_log(tmp_path / "out") if "loss" in record]
@@ -73,7 +85,8 @@ def test_it_learns_and_leaves_a_folder_that_loads(run, tiny_model, tmp_path):
     for fact in ("Somebody 2024", model.card["weight_sha256"], "step 16 of 16", "| score | 0.2000 |"):
         assert fact in card
     assert (tmp_path / "out" / "loss.csv").read_text().count("\n") == 17
-    assert "<svg" in (tmp_path / "out" / "loss.svg").read_text()
+    plot = (tmp_path / "out" / "loss.svg").read_text()
+    assert plot.startswith("<svg") and plot.count("<polyline") == 2 and ">clip</text>" in plot
 
 
 def test_a_finished_run_returns_at_once(run, monkeypatch):
@@ -85,7 +98,31 @@ def test_a_finished_run_returns_at_once(run, monkeypatch):
 def test_another_run_in_the_folder_is_refused(run):
     run(steps=1)
     with pytest.raises(UserError, match="holds another run:\n  seed: there 0, here 7"):
-        run(steps=1, seed=7)
+        run(replace(RECIPE, seed=7), steps=1)
+
+
+def test_a_run_that_could_not_begin_does_not_keep_the_folder(run):
+    with pytest.raises(UserError, match="make no batch of 600"):
+        run(replace(RECIPE, batch_size=600), steps=1)
+    assert run(replace(RECIPE, batch_size=6), steps=1).is_dir()
+
+
+def test_two_at_once_in_one_folder(run, tmp_path):
+    from equipoise.run_folder import locked
+
+    with locked(tmp_path / "out"), pytest.raises(UserError, match="out: another run is writing it now"):
+        run(steps=1)
+    assert not list((tmp_path / "out").iterdir())
+    refused = []
+
+    def evaluate(model) -> dict[str, float]:
+        with pytest.raises(UserError, match="another run is writing it now"):
+            run(steps=1)
+        refused.append(model)
+        return {"score": 1.0}
+
+    run(steps=1, evaluation=Evaluation(evaluate))
+    assert refused
 
 
 def test_several_sources_are_mixed(run, tiny_items, tmp_path):
@@ -99,7 +136,7 @@ def test_several_sources_are_mixed(run, tiny_items, tmp_path):
 
 def test_lora_trains_adapters_and_exports_plain_weights(run, tiny_model, tmp_path):
     model = tiny_model()
-    folder = run(replace(RECIPE, lora=Lora(rank=2, alpha=4.0)), evaluate=lambda m: _norm(m))
+    folder = run(replace(RECIPE, lora=Lora(rank=2, alpha=4.0)), evaluation=Evaluation(_norm))
     weights, base = load_file(folder / "model.safetensors"), model.network.state_dict()
     assert weights.keys() == load_file(run(out="full", steps=1) / "model.safetensors").keys()
     for name, value in weights.items():
@@ -153,6 +190,14 @@ def test_the_learning_rate_warms_up_and_ends_near_zero():
     assert max(learning_rate(replace(recipe, warmup_steps=10_000), s, 20) for s in range(20)) == 1.0
 
 
+@pytest.mark.parametrize(("asked", "used"), [(10_000, 2), (2, 2), (1, 1), (0, 0)])
+def test_the_warm_up_is_recorded_as_used_and_a_cut_is_said(run, tmp_path, capsys, asked, used):
+    run(replace(RECIPE, warmup_steps=asked), steps=20, show=True)
+    assert read_json(tmp_path / "out" / "run.json")["run"]["warmup_steps"] == used
+    said = f"the warm-up is cut from {asked:,} to {used:,} steps, because this run has only 20"
+    assert (said in capsys.readouterr().err) == (asked > used)
+
+
 # ---------------------------------------------------------------------------- what goes wrong
 
 
@@ -167,37 +212,41 @@ def test_items_that_do_not_fit_the_recipe(run, tiny_items):
         run(replace(RECIPE, needs=Needs(hard_images=True)), items=[*tiny_items(), Item(id="x", caption="a cat")])
 
 
+@pytest.mark.parametrize("weight", [0, -1, float("nan"), float("inf")])
+def test_a_weight_is_a_finite_number_above_0(run, tiny_items, tmp_path, weight):
+    source = FolderImages(tmp_path / "images")
+    with pytest.raises(UserError, match="weights: every part needs a finite weight above 0"):
+        run(items=[Part(tiny_items(), source), Part(tiny_items(), source, weight)], images=None)
+    assert not (tmp_path / "out").exists()
+
+
 def test_missing_arguments_are_named(run):
     with pytest.raises(UserError, match="--images"):
         run(images=None)
     with pytest.raises(UserError, match="no items"):
         run(items=[])
     with pytest.raises(UserError, match="batch size: expected at least 1, found 0"):
-        run(batch=0)
+        run(replace(RECIPE, batch_size=0))
     with pytest.raises(UserError, match="'nonsense' is not among the metrics of evaluate: score"):
-        run(steps=1, evaluate=lambda model: {"score": 1.0}, best="nonsense")
+        run(steps=1, evaluation=Evaluation(lambda model: {"score": 1.0}, best="nonsense"))
 
 
 class _Poisoned:
     """A loss that goes wrong at its nth call."""
 
     def __init__(self, at: int, factor: float) -> None:
-        self.inner, self.at, self.factor, self.calls = Sum({"clip": (1.0, clip_loss)}), at, factor, 0
+        self.at, self.factor, self.calls = at, factor, 0
 
-    def __call__(self, features) -> LossParts:
+    def __call__(self, features: Features) -> Tensor:
         self.calls += 1
-        parts = self.inner(features)
-        return LossParts(parts.total * self.factor, parts.parts) if self.calls >= self.at else parts
-
-    def __getattr__(self, name: str):
-        return getattr(self.inner, name)
+        return clip_loss(features) * (self.factor if self.calls >= self.at else 1)
 
 
 @pytest.mark.parametrize(("factor", "said"), [(float("nan"), "loss nan"), (1e4, "it diverges")])
 def test_a_lost_loss_stops_the_run(run, tmp_path, factor, said):
-    recipe = replace(RECIPE, loss=lambda: _Poisoned(23, factor))
+    recipe = replace(RECIPE, terms={"clip": (1.0, _Poisoned(23, factor))})
     with pytest.raises(UserError) as caught:
-        run(recipe, steps=30, checkpoint_every=10)
+        run(recipe, steps=30, saving=Saving(every=10))
     message = str(caught.value)
     assert "step 23: " in message and said in message and "item-" in message
     assert str(tmp_path / "out" / "checkpoints" / "step-00000020") in message
@@ -235,13 +284,13 @@ def test_out_of_memory_names_the_chunk_to_try(run, monkeypatch):
     with pytest.raises(UserError, match=r"out of GPU memory at step 1 with a batch of 6; try --chunk 3"):
         run()
     with pytest.raises(UserError, match=r"with --chunk 2; try --chunk 1"):
-        run(chunk=2)
+        run(hardware=Hardware(chunk=2))
 
 
 def test_a_full_disk_loses_nothing(run, tmp_path, monkeypatch):
     from equipoise.train.run import checkpoints
 
-    run(steps=4, checkpoint_every=2, out="other")
+    run(steps=4, saving=Saving(every=2), out="other")
     plain = checkpoints.torch.save
     calls = []
 
@@ -253,9 +302,9 @@ def test_a_full_disk_loses_nothing(run, tmp_path, monkeypatch):
 
     monkeypatch.setattr(checkpoints.torch, "save", full)
     with pytest.raises(UserError, match="disk is full"):
-        run(steps=4, checkpoint_every=2)
+        run(steps=4, saving=Saving(every=2))
     assert (tmp_path / "out" / "latest").read_text().strip() == "step-00000002"
-    assert (run(steps=4, checkpoint_every=2) / "model.safetensors").read_bytes() == (
+    assert (run(steps=4, saving=Saving(every=2)) / "model.safetensors").read_bytes() == (
         tmp_path / "other" / "model" / "model.safetensors"
     ).read_bytes()
 
@@ -269,7 +318,41 @@ def test_unreadable_images_are_counted_and_listed(run, tmp_path, capsys):
 
 
 def test_the_run_is_described(run, tmp_path):
-    run(NEGATIVES, steps=1, crop=(0.9, 1.0))
+    run(replace(NEGATIVES, crop=(0.9, 1.0)), steps=1)
     described = read_json(tmp_path / "out" / "run.json")["run"]
     assert described["recipe"] == "test" and described["items"]["count"] == 24 and described["crop"] == [0.9, 1.0]
     assert described["needs"]["negatives"] == [{"name": "any", "kinds": [[None, None]]}]
+
+
+def test_a_recipe_that_needs_both_refuses_items_with_one_of_the_two(run, tiny_items, capsys):
+    """Two files of which one has the positives and the other the negatives: no sample has both."""
+    both = replace(RECIPE, needs=Needs(positive=Slot(), negatives=(Slot(),)))
+    items = [item for item in tiny_items() if item.positives and item.negatives][:14]
+    halves = [
+        item.model_copy(update={"positives": ()} if number % 2 else {"negatives": ()})
+        for number, item in enumerate(items)
+    ]
+    with pytest.raises(UserError, match=f"none of {len(items)} items has a positive and a negative"):
+        run(both, items=halves)
+    run(both, items=[items[0], *halves[1:]], show=True)
+    told = capsys.readouterr().err
+    half = len(items) // 2
+    assert f"{len(items):,} samples; with a positive {half}" in told and "both 1 (" in told
+    assert f"warning: {len(items) - 1:,} samples lack a positive or a negative" in told
+
+
+def test_a_type_of_negative_that_no_item_has_is_told(run, tiny_items, capsys):
+    slots = (Slot("replace", (("replace", None),)), Slot("swap", (("swap", None),)))
+    one = replace(RECIPE, needs=Needs(negatives=slots))
+    items = [
+        item.model_copy(
+            update={"negatives": tuple(text for text in item.negatives if text.edit and text.edit.op == "replace")}
+        )
+        for item in tiny_items()
+    ]
+    assert any(item.negatives for item in items)
+    run(one, items=items, show=True)
+    told = capsys.readouterr().err
+    assert "warning: no sample has a negative of type swap" in told and "swap 0" in told
+    run(out="plain", show=True)
+    assert "samples; with" not in capsys.readouterr().err, "a recipe that needs no texts has nothing to tell"

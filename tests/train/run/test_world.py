@@ -14,6 +14,9 @@ from safetensors.torch import load_file
 
 from equipoise.train.run.log import read_log
 
+# Seven processes that each load torch and the model; test_resume.py and test_distributed.py ask the same of a tiny one.
+pytestmark = pytest.mark.slow
+
 SCRIPT = """
 import sys
 from dataclasses import replace
@@ -21,6 +24,7 @@ from pathlib import Path
 import torch
 from equipoise.models import load_model
 from equipoise.train.run.loop import train
+from equipoise.train.run.options import Hardware, Saving
 from equipoise.train.recipes import get_recipe
 from equipoise.world.splits import DrawnImages, finetuning_items
 
@@ -28,7 +32,7 @@ torch.set_num_threads(1)
 folder = Path(sys.argv[1])
 recipe = replace(get_recipe("hard_positives_kamath_2024", quick=True), max_steps=24, batch_size=12)
 train(recipe, finetuning_items(n=36), load_model("world", device="cpu"), folder / sys.argv[2], images=DrawnImages(),
-      device="cpu", checkpoint_every=4, show=False)
+      hardware=Hardware(device="cpu"), saving=Saving(every=4), show=False)
 """
 
 

@@ -5,56 +5,48 @@ from __future__ import annotations
 import pytest
 import torch
 
-from equipoise.image_sources import FolderImages
+from equipoise.images.sources import FolderImages
 from equipoise.train.data.batches import Part, TextChunks, TrainingData
-from equipoise.train.losses import (
-    Cmr,
-    FscLocal,
-    Sum,
-    clip_loss,
-    dac_mil,
-    itc_hn,
-    negclip_loss,
-    siglip_loss,
-    svlc_analogy,
-)
-from equipoise.train.recipe import Needs, Slot
+from equipoise.train.losses.clip import clip_loss
+from equipoise.train.losses.cmr import Cmr
+from equipoise.train.losses.dac import dac_mil
+from equipoise.train.losses.fsc import FscLocal
+from equipoise.train.losses.itc_hn import itc_hn
+from equipoise.train.losses.negclip import negclip_loss
+from equipoise.train.losses.siglip import siglip_loss
+from equipoise.train.losses.svlc import svlc_analogy
+from equipoise.train.recipe import Needs, Recipe, Slot
 from equipoise.train.step.backward import backward
 from equipoise.train.step.towers import Towers
 
 ANY = (Slot(), Slot())
 CASES = {
     "hard negatives and positives": (
-        lambda: Sum({"itc": (1.0, itc_hn), "analogy": (1.0, svlc_analogy), "cmr": (0.4, Cmr(["a", "b"]))}),
+        {"itc": (1.0, itc_hn), "analogy": (1.0, svlc_analogy), "cmr": (0.4, Cmr(["a", "b"]))},
         Needs(positive=Slot(), negatives=ANY),
     ),
-    "hard images": (lambda: Sum({"negclip": (1.0, negclip_loss)}), Needs(negatives=(Slot(),), hard_images=True)),
-    "tokens": (
-        lambda: Sum({"clip": (1.0, clip_loss), "local": (0.2, FscLocal())}),
-        Needs(negatives=ANY, tokens=True),
-    ),
-    "sigmoid": (lambda: Sum({"siglip": (1.0, siglip_loss)}), Needs()),
-    "dense": (lambda: Sum({"mil": (1.0, dac_mil)}), Needs(dense=3, dense_negatives=True)),
+    "hard images": ({"negclip": (1.0, negclip_loss)}, Needs(negatives=(Slot(),), hard_images=True)),
+    "tokens": ({"clip": (1.0, clip_loss), "local": (0.2, FscLocal())}, Needs(negatives=ANY, tokens=True)),
+    "sigmoid": ({"siglip": (1.0, siglip_loss)}, Needs()),
+    "dense": ({"mil": (1.0, dac_mil)}, Needs(dense=3, dense_negatives=True)),
 }
 
 
 def _gradients(model, items, folder, case, chunk):
-    make_loss, needs = CASES[case]
+    terms, needs = CASES[case]
+    recipe = Recipe(terms=terms, needs=needs, batch_size=11, epochs=1)
     network = model.network.double().train()
     data = TrainingData(
         [Part(items, FolderImages(folder))],
-        needs,
+        recipe,
         model.preprocess,
         TextChunks(model),
-        seed=0,
-        batch=11,
-        epochs=1,
         chunk=chunk,
     )
     batch = data[0]
     if chunk is not None:
         assert len(batch.pixels) > 1
-    parts = backward(Towers(network, model.preprocess, tokens=needs.tokens), make_loss(), batch)
+    parts = backward(Towers(network, model.preprocess, tokens=needs.tokens), recipe.loss(), batch)
     return parts, {name: parameter.grad for name, parameter in network.named_parameters()}
 
 

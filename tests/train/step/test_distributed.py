@@ -15,22 +15,26 @@ import torch
 import torch.distributed as dist
 from safetensors.torch import load_file
 
-from equipoise.image_sources import FolderImages
+from equipoise.images.sources import FolderImages
 from equipoise.train.data.batches import Part, TextChunks, TrainingData
-from equipoise.train.losses import Cmr, FscLocal, Sum, clip_loss, itc_hn
+from equipoise.train.losses.clip import clip_loss
+from equipoise.train.losses.cmr import Cmr
+from equipoise.train.losses.fsc import FscLocal
+from equipoise.train.losses.itc_hn import itc_hn
 from equipoise.train.recipe import Needs, Recipe, Slot
 from equipoise.train.run.loop import train
+from equipoise.train.run.options import Evaluation
 from equipoise.train.step import distributed
 from equipoise.train.step.backward import backward
 from equipoise.train.step.towers import Towers
 
 CASES = {
     "negatives": (
-        lambda: Sum({"itc": (1.0, itc_hn), "cmr": (0.4, Cmr(["a", "b"]))}),
+        {"itc": (1.0, itc_hn), "cmr": (0.4, Cmr(["a", "b"]))},
         Needs(positive=Slot(), negatives=(Slot(), Slot())),
     ),
     "tokens": (
-        lambda: Sum({"clip": (1.0, clip_loss), "local": (0.2, FscLocal())}),
+        {"clip": (1.0, clip_loss), "local": (0.2, FscLocal())},
         Needs(negatives=(Slot(),), tokens=True),
     ),
 }
@@ -69,22 +73,20 @@ def in_two(work: Callable[[], None], folder: Path, seconds: int = 60) -> None:
 
 
 def _gradients(model, items, folder: Path, case: str, chunk: int | None):
-    make_loss, needs = CASES[case]
+    terms, needs = CASES[case]
+    recipe = Recipe(terms=terms, needs=needs, batch_size=11, epochs=1)
     network = model.network.double().train()
     data = TrainingData(
         [Part(items, FolderImages(folder))],
-        needs,
+        recipe,
         model.preprocess,
         TextChunks(model),
-        seed=0,
-        batch=11,
-        epochs=1,
         chunk=chunk,
         rank=distributed.rank(),
         processes=distributed.processes(),
     )
     batch = data[0]
-    loss = make_loss()
+    loss = recipe.loss()
     parts = backward(Towers(network, model.preprocess, tokens=needs.tokens), loss, batch)
     distributed.sum_gradients(network.parameters())
     loss.step()
@@ -98,10 +100,9 @@ def test_two_processes_find_what_one_finds(tiny_model, tiny_items, tmp_path, mon
     monkeypatch.setattr(distributed, "BUCKET", 1000)  # several messages
     items = tiny_items(24)
     images = tmp_path / "images"
-    first = TrainingData(
-        [Part(items, FolderImages(images))], Needs(), tiny_model().preprocess, TextChunks(tiny_model()),
-        seed=0, batch=11, epochs=1,
-    )[0]  # fmt: skip
+    plain = Recipe(terms={"clip": (1.0, clip_loss)}, batch_size=11, epochs=1)
+    parts = [Part(items, FolderImages(images))]
+    first = TrainingData(parts, plain, tiny_model().preprocess, TextChunks(tiny_model()))[0]
     bad = next(item for item in items if item.id == first.ids[2])
     (images / bad.image.path).write_bytes(b"not an image")  # 11 samples are 6 and 5; now 5 and 5 of 10
     wanted, state, _ = _gradients(tiny_model(), items, images, case, None)
@@ -126,15 +127,14 @@ def test_two_processes_find_what_one_finds(tiny_model, tiny_items, tmp_path, mon
 
 def test_the_whole_loop_in_two_processes(tiny_model, tiny_items, tmp_path):
     items = tiny_items(24)
-    make_loss, needs = CASES["negatives"]
-    recipe = Recipe("test", "", make_loss, needs, batch_size=8, epochs=2, lr=1e-3, grad_clip=1.0)
+    terms, needs = CASES["negatives"]
+    recipe = Recipe(terms=terms, needs=needs, batch_size=8, epochs=2, lr=1e-3, grad_clip=1.0)
     alone = train(recipe, items, tiny_model(), tmp_path / "one", images=tmp_path / "images", show=False)
 
     def work() -> None:
-        evaluate = lambda model: {"score": 1.0}  # noqa: E731
         train(
             recipe, items, tiny_model(), tmp_path / "two", images=tmp_path / "images", show=False,
-            evaluate=evaluate, best="score",
+            evaluation=Evaluation(lambda model: {"score": 1.0}, best="score"),
         )  # fmt: skip
 
     in_two(work, tmp_path)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from equipoise.image_sources import FolderImages
+from equipoise.images.sources import FolderImages
 from equipoise.train.data.batches import Part, TextChunks, TrainingData
-from equipoise.train.losses import Sum, itc_hn
+from equipoise.train.losses.itc_hn import itc_hn
 from equipoise.train.recipe import Needs, Recipe, Slot
 from equipoise.train.step.backward import backward
 from equipoise.train.step.graphs import MOST, Graphed
@@ -55,7 +55,7 @@ def test_training_with_static_memory_is_training(tiny_model, tiny_items, tmp_pat
 
     monkeypatch.setattr(torch.cuda, "make_graphed_callables", recorded_like_torch)
     items = tiny_items(24)
-    recipe = Recipe("test", "", lambda: Sum({"itc": (1.0, itc_hn)}), Needs(negatives=(Slot(),)), lr=1e-2)
+    recipe = Recipe(terms={"itc": (1.0, itc_hn)}, needs=Needs(negatives=(Slot(),)), batch_size=11, epochs=3, lr=1e-2)
     ends = []
     for graphed in (False, True):
         model = tiny_model()
@@ -65,12 +65,9 @@ def test_training_with_static_memory_is_training(tiny_model, tiny_items, tmp_pat
             network.double()
         data = TrainingData(
             [Part(items, FolderImages(tmp_path / "images"))],
-            recipe.needs,
+            recipe,
             model.preprocess,
             TextChunks(model),
-            seed=0,
-            batch=11,
-            epochs=3,
         )
         towers, optimizer, loss = (
             Towers(network, model.preprocess, graphed=graphed),

@@ -27,6 +27,9 @@ TRIES = 5  # in a row without getting on
 TIMEOUT = 30.0  # seconds without a byte
 LONGEST_PAUSE = 60.0
 GETTING_ON = 2**20  # bytes: a broken try that brought more does not count against TRIES
+SLOWEST = 1_000  # bytes per second, over WINDOW: a server that drips keeps nobody waiting for days
+WINDOW = 60.0
+MOST_UNTOLD = 2**32  # bytes of a file whose size neither we nor the server know: more would fill the disk in silence
 _PIECE = 2**18
 _PASSING = {408, 425, 429, 500, 502, 503, 504}  # HTTP answers worth another try
 
@@ -118,11 +121,12 @@ def _one_try(remote: Remote, part: Path, show: Show, timeout: float) -> None:
 
 
 def _append(answer: Any, part: Path, have: int, total: int | None, show: Show) -> None:
+    since, before = time.monotonic(), have
     with part.open("ab") as handle:
         while True:
             show(have, total)
             try:
-                piece = answer.read(_PIECE)
+                piece = answer.read1(_PIECE)  # what is there; read() would wait for the whole piece
             except (OSError, http.client.HTTPException) as error:
                 raise Broken(f"the connection broke after {have:,} bytes ({_reason(error)})") from error
             if not piece:
@@ -131,7 +135,14 @@ def _append(answer: Any, part: Path, have: int, total: int | None, show: Show) -
             if total is not None and have > total:
                 _forget(part)
                 raise Refused(f"more came than the {total:,} bytes that were announced; it was not kept")
+            if total is None and have > MOST_UNTOLD:
+                _forget(part)
+                raise Refused(f"more than {MOST_UNTOLD:,} bytes of a file whose size nobody told; it was not kept")
             handle.write(piece)
+            if (waited := time.monotonic() - since) >= WINDOW:
+                if have - before < SLOWEST * waited:
+                    raise Broken(f"{have - before:,} bytes in {waited:.0f} s are too slow ({have:,} bytes so far)")
+                since, before = time.monotonic(), have
     if total is not None and have < total:
         raise Broken(f"the connection ended after {have:,} of {total:,} bytes")
 

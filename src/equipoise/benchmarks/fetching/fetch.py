@@ -24,8 +24,7 @@ from rich.progress import (
     TransferSpeedColumn,
 )
 
-from equipoise.benchmarks.base import Benchmark, Download
-from equipoise.benchmarks.fetching.addresses import ADDRESSES, BY_HAND
+from equipoise.benchmarks.base import Benchmark, Download, in_words
 from equipoise.benchmarks.fetching.archives import safe_unpack
 from equipoise.benchmarks.fetching.download import (
     TIMEOUT,
@@ -84,19 +83,19 @@ class Plan:
         """What is there, what will be downloaded and how large, and what is left to do by hand."""
         lines = [f"{self.name}: into {self.into}"]
         for step in self.steps:
-            where, size = step.path.relative_to(self.into.resolve()), _bytes(step.size)
+            where, size = step.path.relative_to(self.into.resolve()), in_words(step.size)
             if step.done:
                 lines.append(f"  {where}  there already")
             elif step.have == step.size:
                 lines.append(f"  {where}  there already, to be {'unpacked' if step.download.unpack else 'checked'}")
             else:
                 after = ", then unpacked" if step.download.unpack else ""
-                part = f", {_bytes(step.have)} of it there already" if step.have else ""
+                part = f", {in_words(step.have)} of it there already" if step.have else ""
                 lines.append(f"  {where}  {size}{part}{after}  from {step.download.url}")
         if missing := [step for step in self.todo if step.have != step.size]:
             unknown = sum(step.size is None for step in missing)
             more = f", {unknown} of them of unknown size" if unknown else ""
-            lines.append(f"To download: {_bytes(self.missing)} in {len(missing)} file(s){more}.")
+            lines.append(f"To download: {in_words(self.missing)} in {len(missing)} file(s){more}.")
         elif self.steps:
             lines.append("Nothing to download.")
         if self.get:
@@ -110,10 +109,9 @@ def plan(benchmark: Benchmark, into: str | Path, images: bool = True) -> Plan:
     `images=False` leaves the archives out, for people who have the photos already.
     """
     into = Path(into)
-    entries = benchmark.downloads or ADDRESSES.get(benchmark.name, ())
     problems = Problems(f"{benchmark.name}: files in {into} are not the published ones")
     steps: list[Step] = []
-    for entry in entries:
+    for entry in benchmark.downloads:
         if entry.unpack and not images:
             continue
         path = inside(into, entry.to)
@@ -130,7 +128,7 @@ def plan(benchmark: Benchmark, into: str | Path, images: bool = True) -> Plan:
             part = part_of(path)
             steps.append(Step(entry, path, entry.size, part.stat().st_size if part.exists() else 0, False))
     problems.raise_if_any("Move them away, or fetch into another folder: nothing of yours is overwritten.")
-    by_hand = BY_HAND.get(benchmark.name, "") if entries else benchmark.get
+    by_hand = benchmark.by_hand if benchmark.downloads else benchmark.get
     return Plan(benchmark.name, into, _with_sizes(steps), by_hand, images)
 
 
@@ -225,7 +223,7 @@ def _check_disk(plan: Plan) -> None:
     free = shutil.disk_usage(folder).free
     if needed > free:
         raise UserError(
-            f"{plan.name}: needs about {_bytes(needed)} with unpacking, but {folder} has {_bytes(free)} free; "
+            f"{plan.name}: needs about {in_words(needed)} with unpacking, but {folder} has {in_words(free)} free; "
             "nothing was downloaded. Make room, or choose another folder."
         )
 
@@ -249,14 +247,3 @@ def _unpacked(path: Path, entry: Download) -> bool:
 
 def _remote(entry: Download) -> Remote:
     return Remote(entry.url, entry.size, entry.sha256)
-
-
-def _bytes(count: int | None) -> str:
-    if count is None:
-        return "unknown size"
-    value = float(count)
-    for unit in ("bytes", "kB", "MB"):
-        if value < 1000:
-            return f"{count} bytes" if unit == "bytes" else f"{value:.1f} {unit}"
-        value /= 1000
-    return f"{value:.1f} GB"

@@ -16,10 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from equipoise.benchmarks.base import TRIPLE_CHANCE, Benchmark
-from equipoise.benchmarks.reading import check_splits
+from equipoise import run_folder
+from equipoise.benchmarks.base import TRIPLE_CHANCE, Benchmark, github
+from equipoise.benchmarks.photos import VISUAL_GENOME
+from equipoise.benchmarks.reading import check_splits, item_id
 from equipoise.errors import Problems, UserError
-from equipoise.files import atomic_write, read_json
+from equipoise.files import atomic_write, plain_target, read_json
 from equipoise.items import Edit, Item, Target, Text
 from equipoise.records import short
 
@@ -171,7 +173,7 @@ _MEND = "Write the files again: equipoise bench build replace --source VL_CHECKL
 
 def write_published(source: Path, out: Path) -> list[Path]:
     """Write the four files of the paper's repository below `out`; the bytes are those of the published ones."""
-    written = []
+    files: dict[Path, str] = {}
     for split, triples in [(split, read_triples(source, split)) for split in SPLITS]:
         for folder, captions in (
             ("data", [triple.caption for triple in triples]),
@@ -187,10 +189,14 @@ def write_published(source: Path, out: Path) -> list[Path]:
                 }
                 for triple, caption in zip(triples, captions, strict=True)
             ]
-            with atomic_write(path) as handle:
-                handle.write(json.dumps(records))
-            written.append(path)
-    return written
+            files[path] = json.dumps(records)
+    for path, text in files.items():
+        if plain_target(path).exists() and path.read_bytes() != text.encode():
+            run_folder.refuse_file(path)
+    for path, text in files.items():
+        with atomic_write(path) as handle:
+            handle.write(text)
+    return list(files)
 
 
 def _stem(path: str) -> str:
@@ -293,7 +299,7 @@ def _item(split: str, number: int, triple: Triple) -> Item:
     tags = {"split": split, "type": kind, "image_id": _stem(triple.image)}
     return Item.model_validate(
         {
-            "id": f"replace-{split}/{number:05}",
+            "id": item_id("replace", split, f"{number:05}"),
             "image": {"path": triple.image},
             "caption": triple.caption,
             "positives": (Text(text=triple.positive, edit=edit),),
@@ -333,6 +339,27 @@ def _comes_from(caption: str, positive: str, phrase: str, synonym: str, whole: b
     return re.fullmatch(f"(?:{phrase}|{synonym})".join(map(re.escape, parts)), positive) is not None
 
 
+# The paper's own four files, which the rebuild from VL-CheckList equals.
+_FILES = github(
+    "amitakamath/hard_positives",
+    "8397123a9fb0140c174765df38c08309fdd197ea",
+    "data/",
+    [
+        ("vl_checklist_attributes.json", 1_522_662, "4c7d262e77e1a1fd5a89ee0de43191fe697d4cf1c044e76c496761f07d824950"),
+        ("vl_checklist_relations.json", 2_484_434, "f4aee47194df09f73c4bdb13e2f24c17901d71fbb15ab629b40c8667a841d535"),
+    ],
+    below="data/",
+) + github(
+    "amitakamath/hard_positives",
+    "bab28ba0825c27680540db2fae36c5ec4d2be511",
+    "swapped_data/",
+    [
+        ("vl_checklist_attributes.json", 1_535_707, "7f6d2f2614ff8a037780ab4b6243c6e1165ceabc5e4db506ad70c63fd95f6441"),
+        ("vl_checklist_relations.json", 2_499_572, "25174b3f0286c124cd7c2c844c1e57bb85179e37cdee0d55fc2857387dede9b5"),
+    ],
+    below="swapped_data/",
+)
+
 BENCHMARK = Benchmark(
     name="replace",
     title="REPLACE: one word replaced by a synonym (hard positive) or by another word (hard negative)",
@@ -349,6 +376,7 @@ BENCHMARK = Benchmark(
         "as VG_100K/ and VG_100K_2/ in one folder; that folder is --data."
     ),
     load=load,
+    downloads=(*_FILES, *VISUAL_GENOME),
     macro=("split",),
     notes=(
         "Rebuilt byte for byte from VL-CheckList. One record in five is a duplicate or flawed; `replace-clean` is the "

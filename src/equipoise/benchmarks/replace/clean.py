@@ -15,7 +15,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from equipoise.benchmarks import vl_checklist
 from equipoise.benchmarks.base import TRIPLE_CHANCE, Benchmark
+from equipoise.benchmarks.photos import VISUAL_GENOME
 from equipoise.benchmarks.replace import build as replace
 from equipoise.benchmarks.replace.words import (
     ARTICLES,
@@ -364,6 +366,7 @@ BENCHMARK = Benchmark(
     url=replace.BENCHMARK.url,
     get=replace.BENCHMARK.get,
     load=load,
+    downloads=(*vl_checklist.VISUAL_GENOME_FILES, *VISUAL_GENOME),
     macro=("split",),
     notes=(
         "Numbers are not comparable with the paper's: use `replace` for those. The checks read texts, not photos; "

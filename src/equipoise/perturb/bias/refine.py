@@ -73,8 +73,10 @@ KINDS: tuple[Kind, ...] = ("positives", "negatives")
 Judges = dict[Kind, tuple[Judge, Judge]]
 
 
-def refine_items(read: Callable[[], Iterable[Item]], judges: Judges, seed: int = 0) -> Iterator[Item]:
-    """Items with the positives and negatives that survive; an item that keeps none of them goes too.
+def refine_items(
+    read: Callable[[], Iterable[Item]], judges: Judges, seed: int = 0, keep_all: bool = False
+) -> Iterator[Item]:
+    """Items with the positives and negatives that survive; an item that keeps none of them goes too, if not keep_all.
 
     Each edit makes a pair with its caption. `read` is called several times, so that a file need not fit into memory.
     """
@@ -87,7 +89,7 @@ def refine_items(read: Callable[[], Iterable[Item]], judges: Judges, seed: int =
             numbered = enumerate(texts, place[kind])
             left[kind] = tuple(text for number, text in numbered if kind not in kept or number in kept[kind])
             place[kind] += len(texts)
-        if any(left.values()):
+        if keep_all or any(left.values()):
             yield item.model_copy(update=left)
 
 
@@ -102,7 +104,9 @@ def _gaps(items: Iterable[Item], kind: Kind, judges: tuple[Judge, Judge]) -> tup
     return gaps
 
 
-def refine_file(path: Path, judges: Judges, seed: int = 0) -> tuple[dict[str, int], dict[str, int]]:
+def refine_file(
+    path: Path, judges: Judges, seed: int = 0, keep_all: bool = False
+) -> tuple[dict[str, int], dict[str, int]]:
     """Refine an items file in place, atomically; returns how many texts there were and are, and the edits that are."""
 
     def read() -> Iterator[Item]:
@@ -117,7 +121,7 @@ def refine_file(path: Path, judges: Judges, seed: int = 0) -> tuple[dict[str, in
         for kind in KINDS:
             counts[f"{kind}_before"] += len(getattr(item, kind))
     with atomic_write(path) as handle:
-        for item in refine_items(read, judges, seed):
+        for item in refine_items(read, judges, seed, keep_all):
             counts["items_after"] += 1
             for kind in KINDS:
                 texts: tuple[Text, ...] = getattr(item, kind)

@@ -3,6 +3,7 @@
 from equipoise.perturb.checks.form import changed, grammar, small_edit
 from equipoise.perturb.checks.meaning import (
     can_be_told,
+    not_a_positive,
     not_true_already,
     not_true_elsewhere,
     really_swapped,
@@ -14,6 +15,7 @@ __all__ = [
     "can_be_told",
     "changed",
     "grammar",
+    "not_a_positive",
     "not_there_too",
     "not_true_already",
     "not_true_elsewhere",

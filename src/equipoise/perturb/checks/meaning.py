@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import random
 import re
 
 from equipoise.perturb.candidate import Candidate
@@ -11,6 +12,7 @@ from equipoise.perturb.english.forms import lemma_of
 from equipoise.perturb.english.noun_classes import sets_of
 from equipoise.perturb.english.word_lists import exclusive, synonyms
 from equipoise.perturb.english.wordnet import Letter, WordNet
+from equipoise.perturb.operations.swap_positive import swap_positive
 
 _WORDNET = WordNet()
 _LETTERS: dict[str, Letter] = {"object": "n", "attribute": "a", "action": "v"}
@@ -107,6 +109,15 @@ def really_swapped(caption: Caption, candidate: Candidate) -> str | None:
     if any(new == _words(text) for text in caption.others):
         return "another caption of the image says the same"
     return None
+
+
+def not_a_positive(caption: Caption, candidate: Candidate) -> str | None:
+    """A swap negative may not be what our own swap positives say: the sides of an "and", members of a list."""
+    if candidate.kind != "negative" or candidate.edit.op != "swap":
+        return None
+    new = _words(candidate.text)
+    same = any(new == _words(positive.text) for positive in swap_positive(caption, (), random.Random(0)))
+    return "the same as a swap positive" if same else None
 
 
 def _words(text: str) -> list[str]:

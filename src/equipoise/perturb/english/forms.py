@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import functools
 import re
-import sys
-from typing import Any
 
+from equipoise.perturb.english.inflection import inflections, lemma
 from equipoise.words.articles import article_for
 
 _IRREGULAR_PLURAL = {"person": "people", "child": "children", "mitten": "mittens", "hoof": "hooves"}
@@ -22,27 +21,6 @@ _NOUN_LEMMAS = {
 }  # fmt: skip
 
 
-class _WithoutSpacy:
-    """Makes `import spacy` fail."""
-
-    @staticmethod
-    def find_spec(name: str, path: object = None, target: object = None) -> None:
-        if name == "spacy":
-            raise ImportError(name)
-
-
-@functools.cache
-def _dictionary() -> Any:
-    """lemminflect. Where spaCy is installed it imports that too, and with it torch, for a hook that is not used here:
-    300 MB and three seconds a worker."""
-    sys.meta_path.insert(0, _WithoutSpacy)
-    try:
-        import lemminflect
-    finally:
-        sys.meta_path.remove(_WithoutSpacy)
-    return lemminflect
-
-
 @functools.lru_cache(maxsize=1 << 16)
 def noun_lemma(word: str) -> str:
     if word in _NOUN_LEMMAS:
@@ -53,8 +31,7 @@ def noun_lemma(word: str) -> str:
         or word.endswith(("ss", "us", "is"))
     ):
         return word
-    found = _lemma(word, "NOUN")
-    return found or word
+    return lemma(word, "NOUN") or word
 
 
 @functools.lru_cache(maxsize=1 << 16)
@@ -65,7 +42,7 @@ def verb_lemma(word: str) -> str:
         return "lie"
     if word in {"seated", "parked"}:
         return word.removesuffix("ed") if word == "parked" else "seat"
-    return _lemma(word, "VERB") or word
+    return lemma(word, "VERB") or word
 
 
 @functools.lru_cache(maxsize=1 << 16)
@@ -79,11 +56,6 @@ def lemma_of(phrase: str, target: str | None) -> str:
         *rest, last = phrase.split()
         return " ".join([*rest, noun_lemma(last)])
     return phrase
-
-
-def _lemma(word: str, upos: str) -> str:
-    found: tuple[str, ...] = _dictionary().getLemma(word, upos=upos)
-    return found[0] if found else ""
 
 
 @functools.lru_cache(maxsize=1 << 16)
@@ -105,10 +77,10 @@ def plural(word: str) -> str:
         return word
     if "-" in word and word.split("-")[-1] in {"up"}:
         return word + "s"
-    found: tuple[str, ...] = _dictionary().getInflection(word, tag="NNS")
+    found = inflections(word, "NNS")
     regular = [form for form in found if form.endswith("s")]
     if word in {"man", "woman", "foot", "tooth", "mouse", "goose", "ox", "policeman", "fireman"} or not regular:
-        return found[0] if found else word + "s"
+        return found[0]
     return regular[0]
 
 
@@ -117,8 +89,7 @@ def _verb_form(word: str, pos: str) -> str:
         return {"VBG": "being", "VBZ": "is", "VBD": "was", "VBN": "been"}[pos]
     if word == "lie":
         return {"VBG": "lying", "VBZ": "lies", "VBD": "lay", "VBN": "lain"}[pos]
-    found: tuple[str, ...] = _dictionary().getInflection(word, tag=pos)
-    return found[0] if found else word
+    return inflections(word, pos)[0]
 
 
 def like(original: str, new: str) -> str:

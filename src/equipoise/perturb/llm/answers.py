@@ -6,6 +6,7 @@ must not betray it. `valid` is a check like the others: None to keep it, or the 
 
 from __future__ import annotations
 
+import difflib
 import functools
 import json
 import re
@@ -42,6 +43,9 @@ _QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "’", "«": "»", "`": "`"}
 _DECLINED = re.compile(
     r"^(?:i'?m sorry|i am sorry|sorry|i can(?:no|')t|i am unable|i'm unable|as an ai)\b", re.IGNORECASE
 )
+_SEVERAL = "more than one word changed"
+_MARKUP = re.compile(r"</?[a-z!?]|javascript:|&(?:#\d+|#x[0-9a-f]+|[a-z]+);", re.IGNORECASE)
+_BRACKETS = re.compile(r"[()\[\]{}]")
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _NEW_SENTENCE = re.compile(r"[.!?]+[\"')\]]*\s+(?=[^\W\d_])")
 
@@ -95,10 +99,10 @@ def _in_style(text: str, caption: str) -> str:
 def valid(caption: Caption, candidate: Candidate) -> str | None:
     """None for a usable answer, or what is wrong with it."""
     text = candidate.text
-    if not text.strip():
-        return "no answer"
     if text == REFUSED:
         return "the server refused the request"
+    if reason := _unfit(caption.text, text):
+        return reason
     if text.endswith(CUT) and not caption.text.endswith(CUT):
         return "the answer was cut off"
     if _DECLINED.match(text):
@@ -124,7 +128,41 @@ def valid(caption: Caption, candidate: Candidate) -> str | None:
         return "another language or a rewrite: less than half of the words are left"
     if candidate.edit.op == "swap" and _swappable(before) != _swappable(after):
         return "the swap changed the words"
+    return _SEVERAL if candidate.edit.op == "replace" and _replaced(caption, text) > 1 else None
+
+
+def spoiled(caption: Caption, candidate: Candidate) -> bool:
+    """Answers that are not kept: what a model says beside its task is asked for again by the next run."""
+    return candidate.text != REFUSED and (
+        _unfit(caption.text, candidate.text) is not None or valid(caption, candidate) == _SEVERAL
+    )
+
+
+def _unfit(caption: str, text: str) -> str | None:
+    """What is no caption, whatever was asked."""
+    if not text.strip():
+        return "no answer"
+    if _MARKUP.search(text) and not _MARKUP.search(caption):
+        return "markup in the answer"
+    if text[0] not in "{[" and len(_BRACKETS.findall(text)) > len(_BRACKETS.findall(caption)):
+        return "a remark in brackets"
     return None
+
+
+def _replaced(caption: Caption, text: str) -> int:
+    """How many words of the caption were exchanged. Articles follow, and a preposition may follow its verb ("talking
+    to", "conversing with"); a compound is one word. A word may become three ("wearing": "clothed in"), not more."""
+    words = list(_WORD.finditer(caption.text))
+    old, new = [match[0].lower() for match in words], _words(text)
+    exchanged, grown = set(), 0
+    for what, a, b, c, d in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if what != "equal":
+            places = [words[place].start() for place in range(a, b)]
+            exchanged.update(unit for unit in caption.units for place in places if unit.start <= place < unit.end)
+            grown = max(grown, (d - c) - (b - a))
+    kinds = {unit.kind for unit in exchanged}
+    beside = {"determiner"} | ({"preposition", "to"} if "verb" in kinds else set())
+    return sum(unit.kind not in beside for unit in exchanged) + (grown > 2)
 
 
 def contradicts(caption: Caption, candidate: Candidate) -> str | None:

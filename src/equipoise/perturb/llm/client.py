@@ -8,6 +8,7 @@ an output that depends on the server's mood could not be made again. Nothing is 
 
 from __future__ import annotations
 
+import base64
 import email.utils
 import functools
 import hashlib
@@ -16,12 +17,14 @@ import json
 import logging
 import os
 import random
+import re
 import sqlite3
 import threading
 import time
 import urllib.error
 import urllib.parse
 import urllib.request
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -36,12 +39,12 @@ _PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529
 
 @dataclass(frozen=True)
 class LlmSettings:
-    url: str  # the base, as in http://127.0.0.1:8000/v1
+    url: str  # the base, as in http://127.0.0.1:8000/v1; may hold user:password@, which is never shown
     model: str
     key_variable: str = "OPENAI_API_KEY"  # name of the environment variable; the key itself is never stored
     temperature: float = 0.0
     seed: int = 0
-    max_tokens: int = 60
+    max_tokens: int | None = None  # of every answer; None: as many as each prompt's paper had
     concurrency: int = 16
     timeout: float = 120.0
     tries: int = 6
@@ -49,13 +52,30 @@ class LlmSettings:
     cache: str | None = None  # folder of the answers; None keeps them in memory
 
     def __post_init__(self) -> None:
-        parts = urllib.parse.urlsplit(self.url)
-        if parts.scheme not in {"http", "https"} or not parts.hostname:
+        try:
+            parts = urllib.parse.urlsplit(self.url)
+            right = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+        except ValueError:  # http://[::1
+            right = False
+        if not right:
             raise UserError(
-                f"--llm {self.url!r}: expected the base address of a server, as in http://127.0.0.1:8000/v1"
+                f"--llm {self.shown!r}: expected the base address of a server, as in http://127.0.0.1:8000/v1"
             )
         if not self.model:
             raise UserError("--llm needs --llm-model, the name under which the server knows the model")
+
+    @property
+    def shown(self) -> str:
+        """The address without the password."""
+        return re.sub(r"//[^/?#]*@", "//", self.url)
+
+    def secrets(self) -> list[str]:
+        """What must never be shown: the key, and the password and how it is sent."""
+        found = [os.environ.get(self.key_variable, "").strip()]
+        if login := re.match(r"[a-z]+://([^/?#]*)@", self.url):
+            user, _, password = map(urllib.parse.unquote, login[1].partition(":"))
+            found += [base64.b64encode(f"{user}:{password}".encode()).decode(), password]
+        return found
 
     def identity(self) -> dict[str, Any]:
         """What decides the answers; where the server stands does not."""
@@ -81,57 +101,70 @@ class Llm:
         self._answered = False
         self._refused = 0
 
-    def ask(self, prompt: str) -> Answer:
-        settings = self.settings
-        name = json.dumps([settings.identity(), prompt], sort_keys=True)
+    def ask(
+        self, prompt: str, max_tokens: int = 60, keep: Callable[[Answer], bool] = lambda answer: bool(answer.text)
+    ) -> Answer:
+        """The answer, from the cache or the server; one that is not worth to `keep` is asked for again next time."""
+        most = self.settings.max_tokens or max_tokens
+        name = json.dumps([{**self.settings.identity(), "max_tokens": most}, prompt], sort_keys=True)
         found = self.answers.get(name)
         if found is None:
-            found = self._ask_server(prompt)
-            if found.finish != "refused":
+            found = self._ask_server(prompt, most)
+            if found.finish != "refused" and keep(found):
                 self.answers.put(name, found)
         return found
 
-    def _ask_server(self, prompt: str) -> Answer:
+    def _ask_server(self, prompt: str, max_tokens: int) -> Answer:
         settings, failure, pause = self.settings, "", 0.0
         for attempt in range(settings.tries):
             time.sleep(pause)
             # Jitter, so that threads that failed together do not come back together.
             pause = min(_LONGEST_PAUSE, settings.pause * 2**attempt * (0.75 + random.random() / 2))
             try:
-                answer = _read_body(self._post(prompt))
+                answer = _read_body(self._post(prompt, max_tokens))
             except urllib.error.HTTPError as error:
                 failure = f"{error.code} {error.reason}: {_message(error)}"
                 if place := error.headers.get("Location"):
                     failure += f"it points to {place}"
+                failure = self._safe(failure)
                 if error.code not in _PASSING:
                     return self._refusal(error.code, failure)
                 pause = _retry_after(error.headers.get("Retry-After")) or pause
             except (OSError, http.client.HTTPException, ValueError) as error:  # URLErrors and time-outs are OSErrors
-                failure = f"{type(error).__name__}: {error}"
+                failure = self._safe(f"{type(error).__name__}: {error}")
             else:
                 self._answered = True
                 return answer
         raise UserError(
-            f"{settings.url}: {settings.tries} tries failed (last: {failure}). What was answered is kept; the same "
+            f"{settings.shown}: {settings.tries} tries failed (last: {failure}). What was answered is kept; the same "
             "command goes on from there when the server is well again."
         )
 
-    def _post(self, prompt: str) -> bytes:
+    def _safe(self, text: str) -> str:
+        """What a server says, as it may be shown: no key that it sent back, nothing that a terminal would obey."""
+        for secret in self.settings.secrets():
+            text = text.replace(secret, "(secret)") if len(secret) > 3 else text
+        text = re.sub(r"\x1b\[[0-9;:?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?", "", text)
+        return "".join(mark if mark.isprintable() else " " for mark in text)
+
+    def _post(self, prompt: str, max_tokens: int) -> bytes:
         settings = self.settings
         body = {
             "model": settings.model,
             "messages": [{"role": "user", "content": prompt}],
             "temperature": settings.temperature,
             "seed": settings.seed,
-            "max_tokens": settings.max_tokens,
+            "max_tokens": max_tokens,
         }
         headers = {"Content-Type": "application/json"}
         if key := os.environ.get(settings.key_variable, "").strip():
             if not (key.isascii() and key.isprintable()):  # the HTTP library would show it in its own error
                 raise UserError(f"${settings.key_variable}: holds characters that no key has; is it pasted right?")
             headers["Authorization"] = f"Bearer {key}"
+        elif len(secrets := settings.secrets()) > 1:
+            headers["Authorization"] = f"Basic {secrets[1]}"
         request = urllib.request.Request(
-            settings.url.rstrip("/") + "/chat/completions", json.dumps(body).encode(), headers
+            settings.shown.rstrip("/") + "/chat/completions", json.dumps(body).encode(), headers
         )
         deadline = time.monotonic() + settings.timeout
         with _OPENER.open(request, timeout=settings.timeout) as response:
@@ -147,14 +180,14 @@ class Llm:
     def _refusal(self, code: int, failure: str) -> Answer:
         settings = self.settings
         if code in {401, 403}:
-            raise UserError(f"{settings.url}: {failure}. Put the server's key into ${settings.key_variable}.")
+            raise UserError(f"{settings.shown}: {failure}. Put the server's key into ${settings.key_variable}.")
         if code == 404 or 300 <= code < 400:
-            raise UserError(f"{settings.url}: {failure}. Is the address right (it often ends in /v1), and the model?")
+            raise UserError(f"{settings.shown}: {failure}. Is the address right (it often ends in /v1), and the model?")
         self._refused += 1
         if self._refused == 1:
-            logging.warning("%s refused a request: %s", settings.url, failure)
+            logging.warning("%s refused a request: %s", settings.shown, failure)
         if not self._answered and self._refused >= _REFUSALS:
-            raise UserError(f"{settings.url}: the first {_REFUSALS} requests were refused; {failure}")
+            raise UserError(f"{settings.shown}: the first {_REFUSALS} requests were refused; {failure}")
         return Answer("", "refused")
 
 
@@ -201,8 +234,10 @@ def _retry_after(value: str | None) -> float | None:
     try:
         seconds = float(value)
     except ValueError:
-        date = email.utils.parsedate_to_datetime(value) if email.utils.parsedate(value) else None
-        seconds = date.timestamp() - time.time() if date else 0.0
+        try:
+            seconds = email.utils.parsedate_to_datetime(value).timestamp() - time.time()
+        except (ValueError, TypeError, IndexError, OverflowError, OSError):  # no date, or a 32nd of January
+            return None
     return min(_LONGEST_PAUSE, seconds) if seconds > 0 else None
 
 

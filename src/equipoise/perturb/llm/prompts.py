@@ -2,7 +2,8 @@
 
 REPLACE and SWAP are the published texts, since they are the method. The two prompts for relations are only described
 there; ours follow the description, with one example each. The paper sampled without a seed and checked nothing; we
-decode deterministically and check every answer (`answers.py`).
+decode deterministically and check every answer (`answers.py`). The tokens an answer may have are the paper's (C.2): 20
+for SWAP, whose captions are short, and 30 for REPLACE; the public code has 20 for both.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ class Prompt(NamedTuple):
     name: PromptName
     op: Operation
     template: str
+    max_tokens: int = 30
 
     def about(self, caption: str) -> str:
         return self.template.replace("{example}", caption)
@@ -62,6 +64,7 @@ PROMPTS: dict[PromptName, Prompt] = {
                 "Only respond with the changed sentence.",
                 *_SHOTS,
             ),
+            max_tokens=20,
         ),
         Prompt(
             "REPLACE_VERB",

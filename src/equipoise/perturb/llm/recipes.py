@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from equipoise.perturb import checks
 from equipoise.perturb.candidate import Candidate
 from equipoise.perturb.english.caption import Caption
-from equipoise.perturb.llm.answers import contradicts, edit_between, tidy, valid
-from equipoise.perturb.llm.client import Llm
+from equipoise.perturb.llm.answers import contradicts, edit_between, spoiled, tidy, valid
+from equipoise.perturb.llm.client import Answer, Llm
 from equipoise.perturb.llm.prompts import PROMPTS, PromptName
 from equipoise.perturb.recipe import Op, Recipe, Slot
 from equipoise.perturb.sources.base import Source
@@ -50,9 +50,17 @@ def _asking(llm: Llm, name: PromptName) -> Op:
     prompt, applies = PROMPTS[name], _APPLIES.get(name, _any)
     by = f"llm:{llm.settings.model}"
 
+    def candidate(caption: Caption, answer: Answer) -> Candidate:
+        text = tidy(answer, caption.text)
+        return Candidate(text, "positive", edit_between(caption, text, prompt.op, by))
+
     def ask(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate]:
         if applies(caption):
-            text = tidy(llm.ask(prompt.about(caption.text)), caption.text)
-            yield Candidate(text, "positive", edit_between(caption, text, prompt.op, by))
+            answer = llm.ask(
+                prompt.about(caption.text),
+                prompt.max_tokens,
+                keep=lambda answer: not spoiled(caption, candidate(caption, answer)),
+            )
+            yield candidate(caption, answer)
 
     return ask

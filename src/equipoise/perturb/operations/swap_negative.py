@@ -109,7 +109,7 @@ def _in_order(
                 spans = (first.start, first.end), (second.start, second.end)
             else:
                 spans = (first.head, first.end), (second.head, second.end)
-            yield _swapped(caption, *spans, "relation" if not whole else "object")
+            yield swapped(caption, *spans, "relation" if not whole else "object")
 
 
 def _exchangeable(caption: Caption, first: NounPhrase, second: NounPhrase, whole: bool) -> bool:
@@ -224,7 +224,7 @@ def swap_attributes(caption: Caption, sources: Sequence[Source], rng: random.Ran
             continue
         if _is_shared(caption, second):
             continue
-        yield _swapped(caption, (one, one + 1), (other, other + 1), "attribute")
+        yield swapped(caption, (one, one + 1), (other, other + 1), "attribute")
 
 
 def _is_shared(caption: Caption, phrase: NounPhrase) -> bool:
@@ -273,8 +273,34 @@ def swap_spans(caption: Caption, sources: Sequence[Source], rng: random.Random) 
             between = units[first[1] : second[0]]
             if all(unit.word in _SYMMETRIC for unit in between):
                 continue
-            yield _swapped(caption, first, second, targets.get(name, "object"))
+            yield swapped(caption, first, second, targets.get(name, "object"))
             break
+
+
+def swap_across(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate]:
+    """Any two nouns with a verb or a preposition between them that is not the same both ways. Often absurd ("a stove
+    with a kitchen"), and the widest swap that still says something else: members of one list never change places."""
+    units = caption.units
+    phrases = [p for p in caption.phrases if units[p.head].lemma not in _NO_THING | COLLECTIVES]
+    pairs = list(itertools.combinations([p for p in phrases if not caption.is_name(p.head)], 2))
+    rng.shuffle(pairs)
+    for first, second in pairs:
+        counted = any(units[phrase.start].word in {"a", "an"} for phrase in (first, second))
+        if counted and caption.is_plural(first) != caption.is_plural(second):
+            continue  # a dogs
+        if units[first.head].lemma != units[second.head].lemma and _are_apart(caption, first, second):
+            yield swapped(caption, (first.head, first.end), (second.head, second.end), "object")
+
+
+def _are_apart(caption: Caption, first: NounPhrase, second: NounPhrase) -> bool:
+    between = [unit for unit in caption.units[first.end : second.head] if unit.kind in {"verb", "preposition"}]
+    same = _SYMMETRIC | {"of"}
+    if any(unit.word not in same and unit.lemma not in _STATES | _BOTH_WAYS for unit in between):
+        return True
+    if not any(unit.word == "with" for unit in between):
+        return False
+    one, other = caption.units[first.head].lemma, caption.units[second.head].lemma  # a bathroom with a toilet
+    return not same_sort(one, other) or ("room" in sets_of(one)) != ("room" in sets_of(other))
 
 
 def is_plausible_pair(caption: Caption, first: NounPhrase, second: NounPhrase) -> bool:
@@ -283,7 +309,7 @@ def is_plausible_pair(caption: Caption, first: NounPhrase, second: NounPhrase) -
     return is_person(one) == is_person(other) and same_sort(one, other)
 
 
-def _swapped(caption: Caption, first: tuple[int, int], second: tuple[int, int], target: Target) -> Candidate:
+def swapped(caption: Caption, first: tuple[int, int], second: tuple[int, int], target: Target) -> Candidate:
     text, units = caption.text, caption.units
     a, b = units[first[0]].start, units[first[1] - 1].end
     c, d = units[second[0]].start, units[second[1] - 1].end

@@ -36,6 +36,8 @@ class Record(NamedTuple):
     number: int
     text: str
     source_id: str | None
+    box: tuple[float, float, float, float] | None = None
+    item: str | None = None  # as JSON, where the file holds items
 
 
 class Group(NamedTuple):
@@ -134,13 +136,16 @@ def _placed(numbered: Iterable[tuple[int, Raw]]) -> Iterator[Placed]:
     before: str | None = None
     for number, raw in numbered:
         text, reason = clean(raw.text) if not raw.problem else ("", raw.problem)
+        if reason and raw.item is not None:
+            text, reason = raw.text, ""  # an item stays, whatever its caption: the recipe refuses to edit it
         image, wrong = _image(raw.image)
         key = f"image {image}" if image else None if raw.together is None else f"together {raw.together}"
         if reason or wrong:
             yield key or before, None, (_printable(raw.where), reason or wrong)
         else:
             before = key
-            yield key, image, Record(number, text, None if raw.id is None else _printable(str(raw.id)[:200]))
+            given = None if raw.id is None else _printable(str(raw.id)[:200])
+            yield key, image, Record(number, text, given, raw.box, raw.item)
 
 
 def caption_files(path: str | Path) -> list[Path]:
@@ -150,6 +155,8 @@ def caption_files(path: str | Path) -> list[Path]:
         found = sorted(file for file in path.iterdir() if file.suffix.lower() in _READERS and file.name[0] != ".")
         if not found:
             raise UserError(f"{path}: no caption files; expected {_known()}")
+        if odd := [file.name for file in found if not file.is_file()]:  # a pipe would be waited for without end
+            raise UserError(f"{path}: {', '.join(odd[:3])}: not a plain file; move it out of the folder")
         return found
     if not path.exists():
         raise UserError(f"{path}: no such file")

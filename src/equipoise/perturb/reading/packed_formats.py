@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tarfile
 from collections.abc import Iterator
 from itertools import groupby
@@ -10,6 +11,7 @@ from typing import Any
 
 from equipoise import tars
 from equipoise.errors import UserError
+from equipoise.items import parquet_records
 from equipoise.perturb.reading.raw import (
     CAPTION_NAMES,
     ID_NAMES,
@@ -24,7 +26,7 @@ from equipoise.perturb.reading.raw import (
 
 
 def read_parquet(path: Path) -> Iterator[Raw]:
-    """Only the columns of caption, image path and ids are read, never the images themselves."""
+    """Items whole; of other files only the columns of caption, image path and ids, never the images themselves."""
     import pyarrow
     import pyarrow.parquet
 
@@ -32,6 +34,11 @@ def read_parquet(path: Path) -> Iterator[Raw]:
         file = pyarrow.parquet.ParquetFile(path)
     except (pyarrow.ArrowException, OSError) as error:
         raise UserError(f"{path}: not a Parquet file ({error})") from None
+    if {"positives", "negatives"} & set(file.schema_arrow.names):
+        file.close()
+        for where, record in parquet_records(path):
+            yield from json_record(where, json.loads(record))
+        return
     with file:
         columns = _columns(path, file.schema_arrow)
         number = 0

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
+
+from pydantic import ValidationError
+
+from equipoise.files import json_line
+from equipoise.items import Item
 
 LONGEST = 2_000  # characters of a caption; text encoders read a few hundred
 MOST_BYTES = 64 * LONGEST  # of one line: a caption with its ids and paths; what comes after is skipped, not stored
@@ -23,6 +29,8 @@ class Raw(NamedTuple):
     id: Any = None
     problem: str = ""
     together: Any = None  # the same for all captions of one image, where there is no path
+    box: tuple[float, float, float, float] | None = None  # the region that the caption is about
+    item: str | None = None  # the whole item as JSON, where the file holds items
 
 
 def first_of(wanted: Iterable[str], names: list[str]) -> int | None:
@@ -30,12 +38,15 @@ def first_of(wanted: Iterable[str], names: list[str]) -> int | None:
 
 
 def json_record(where: str, value: Any) -> Iterator[Raw]:
-    """A string, or an object with a caption or a list of captions."""
+    """A string, an object with a caption or a list of captions, or an item with its positives and negatives."""
     if isinstance(value, str):
         yield Raw(where, value)
         return
     if not isinstance(value, dict):
         yield Raw(where, None, problem="neither text nor an object")
+        return
+    if "positives" in value or "negatives" in value:
+        yield _item(where, value)
         return
     lower = {str(key).lower(): key for key in value}
     caption, image, name, together = (
@@ -50,3 +61,15 @@ def json_record(where: str, value: Any) -> Iterator[Raw]:
             )
     else:
         yield Raw(where, caption, image, name, together=together)
+
+
+def _item(where: str, value: dict[str, Any]) -> Raw:
+    """An item goes through the run whole, so that perturbing only adds to it; what is not one would lose its texts."""
+    try:
+        item = Item.model_validate_json(json.dumps(value))
+    except ValidationError as error:
+        field = next((str(part) for part in error.errors()[0]["loc"]), "")
+        return Raw(where, None, problem=f"not a valid item ({field})")
+    return Raw(
+        where, item.caption, None if item.image is None else item.image.path, item.id, item=json_line(item.to_json())
+    )

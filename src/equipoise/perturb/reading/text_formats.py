@@ -22,8 +22,10 @@ from equipoise.perturb.reading.raw import (
     first_of,
     json_record,
 )
+from equipoise.perturb.reading.visual_genome import regions
 
 _FLICKR = re.compile(r"(.+\.(?:jpe?g|png|webp|gif|bmp))(#\d+)?", re.IGNORECASE)
+_CC3M = re.compile(r"[^\t]*\thttps?://[^\t]*", re.IGNORECASE)
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -57,7 +59,8 @@ def read_txt(path: Path) -> Iterator[Raw]:
 
 
 def read_table(path: Path) -> Iterator[Raw]:
-    """CSV and TSV: with a header that names the caption, or Flickr's `photo.jpg#0<TAB>caption`, or one column."""
+    """CSV and TSV with a header that names the caption; or without one: a single column, Flickr's
+    `photo.jpg#0<TAB>caption`, or CC3M's `caption<TAB>address`, where the address is all there is of the photo."""
     rows = _rows(path)
     first = next(rows, None)
     if first is None:
@@ -72,6 +75,8 @@ def read_table(path: Path) -> Iterator[Raw]:
         caption = 0
     elif len(cells) == 2 and _FLICKR.fullmatch(cells[0]):
         caption, image = 1, 0
+    elif _CC3M.fullmatch("\t".join(cells)):
+        caption, name = 0, 1
     else:
         raise UserError(
             f"{path}, {where}: expected a column called {', '.join(CAPTION_NAMES[:4])}; "
@@ -104,9 +109,9 @@ def _with_first(first: Row, rows: Iterator[Row]) -> Iterator[Row]:
 
 
 def _rows(path: Path) -> Iterator[Row]:
-    """The rows of a table. In Flickr's, which has no header, quotes are only quotes."""
+    """The rows of a table. In Flickr's and CC3M's, which have no header, quotes are only quotes."""
     first = _first_line(path)
-    if _is_flickr(first):
+    if _is_flickr(first) or _CC3M.fullmatch(first):
         for number, line in _lines(path):
             yield f"line {number}", line.split("\t") if line else [], ""
         return
@@ -181,7 +186,10 @@ def read_json(path: Path) -> Iterator[Raw]:
         handle.seek(0)
         if opening == "[":
             for number, value in enumerate(json_array(handle, str(path)), 1):
-                yield from json_record(f"record {number}", value)
+                if isinstance(value, dict) and isinstance(value.get("regions"), list):
+                    yield from regions(f"image {number}", value, path)
+                else:
+                    yield from json_record(f"record {number}", value)
             return
         if not opening:
             return

@@ -16,14 +16,15 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Literal
 
-from equipoise import __version__
+from equipoise import __version__, run_folder
 from equipoise.errors import UserError
-from equipoise.files import read_json, sha256_file, write_json
+from equipoise.files import plain_target, read_json, sha256_file, write_json
 from equipoise.items import Item
 from equipoise.perturb.bias.judges import check_judge, judge_identity, judge_named
 from equipoise.perturb.bias.refine import KINDS, Judges, refine_file
 from equipoise.perturb.bias.separability import separability
 from equipoise.perturb.reading.captions import caption_files, read_captions
+from equipoise.perturb.run.joining import having
 from equipoise.perturb.run.parts import Parts, code_hash
 from equipoise.perturb.run.setup import Setup
 from equipoise.perturb.run.shards import SHARD, Shard, run_shard, shards_of, summed
@@ -56,15 +57,20 @@ def perturb_file(
 
         import_ray()
     _check_out(out, captions)
-    setup.recipe()  # a recipe or judge that cannot be made is known before the long reading
+    setup.recipes()  # a recipe or judge that cannot be made is known before the long reading
     for judge in refine or ():
         check_judge(judge)
-    total = sum(group.captions for group in read_captions(captions, limit))  # and a broken file before the long work
+    total, given = 0, False
+    for group in read_captions(captions, limit):  # and a broken file before the long work
+        total += group.captions
+        given = given or any(record.item is not None for record in group.records)
+    if refine is not None and given:
+        raise UserError(f"--refine: would drop texts that the items of {captions} have already; refine captions alone")
     identity = {
         "schema": 1,
         "equipoise": __version__,
         "code": code_hash(),
-        "input": [[file.name, sha256_file(file)] for file in caption_files(captions)],
+        "input": {file.name: sha256_file(file) for file in caption_files(captions)},
         "limit": limit,
         "shard": shard,
         "setup": setup.identity(),
@@ -81,6 +87,8 @@ def perturb_file(
         found = _run(captions, setup, parts, total, workers, engine, limit, shard)
         joined, report = _finish(parts, found, identity | judged, setup, refine)
         report["seconds"] = round(time.monotonic() - started, 3)
+        if out.exists() and sha256_file(out) != report["sha256"]:  # it appeared, or nobody knew whose it was
+            run_folder.refuse_file(out)
         write_json(report_path(out), report)
         parts.publish(joined)
     return report
@@ -90,15 +98,18 @@ def _check_out(out: Path, captions: str | Path) -> None:
     """The output must be a file of its own: not the captions, nor among them, nor a device."""
     if out.suffix in {".parquet", ".gz"}:
         raise UserError(f"--out {out}: items are written as plain JSONL; name a .jsonl file")
-    if out.is_dir():
-        raise UserError(f"--out {out}: a folder; name the file to write")
-    if out.exists() and not out.is_file():
-        raise UserError(f"--out {out}: not a plain file, and would be replaced by one; name a .jsonl file")
+    plain_target(out)
     source, target = Path(captions).resolve(), out.resolve()
     if target == source or report_path(target) == source:
         raise UserError(f"--out {out}: these are the captions, which would be lost; name another file")
     if source.is_dir() and target.parent == source:
         raise UserError(f"--out {out}: lies among the captions of {captions}; name a file in another folder")
+    beside = report_path(out)
+    if out.exists() and not beside.exists():
+        run_folder.refuse_file(out, "already there, and no report beside it says that `equipoise perturb` wrote it")
+    plain_target(beside)
+    if (report := _read_report(out)) is not None and "sha256" not in report:
+        run_folder.refuse_file(beside, "already there, and no report of `equipoise perturb`")
 
 
 def _run(
@@ -113,7 +124,7 @@ def _run(
 ) -> dict[int, dict[str, Any]]:
     """Every shard that is not there yet; returns the counts of all."""
     found: dict[int, dict[str, Any]] = {}
-    with progress(total, f"perturbing ({setup.name})", "captions") as advance:
+    with progress(total, f"perturbing ({setup.joined_name})", "captions") as advance:
         waiting = _unfinished(shards_of(read_captions(captions, limit), shard), parts, found, advance)
         if engine == "ray":
             from equipoise.perturb.run.ray_engine import run_ray
@@ -129,16 +140,25 @@ def _run(
 
 
 def _finished_before(out: Path, identity: dict[str, Any]) -> dict[str, Any] | None:
-    """The report of the same run, if it is finished and nobody touched its output since."""
-    beside = report_path(out)
-    if not out.is_file() or not beside.is_file():
+    """The report of the same run, if it is finished; the output of another run is refused."""
+    report = _read_report(out)
+    if report is None or not out.is_file():
+        return None
+    run_folder.refuse_other(out, {name: report.get(name) for name in identity}, identity, kind="file")
+    if report["sha256"] != sha256_file(out):
+        run_folder.refuse_file(out, "changed after `equipoise perturb` wrote it")
+    return report
+
+
+def _read_report(out: Path) -> dict[str, Any] | None:
+    """The report beside an output; None where there is none, or a damaged one: the work is done again then."""
+    if not report_path(out).exists():
         return None
     try:
-        found: dict[str, Any] = read_json(beside)
-    except UserError:  # damaged: the work is done again
+        found = read_json(report_path(out))
+    except UserError:
         return None
-    same = isinstance(found, dict) and all(found.get(name) == value for name, value in identity.items())
-    return found if same and found.get("sha256") == sha256_file(out) else None
+    return found if isinstance(found, dict) else {}
 
 
 def report_path(out: str | Path) -> Path:
@@ -244,7 +264,8 @@ def _finish(
     if not counts["items"]:
         parts.remove()
         raise UserError(
-            f"none of the {counts['captions']:,} captions gave an item with recipe {setup.name}; nothing was written"
+            f"none of the {counts['captions']:,} captions gave an item with recipe {setup.joined_name}; "
+            "nothing was written"
             + _reasons(". Captions left out", counts["refused"])
             + _reasons(". Candidates dropped", counts["dropped"])
         )
@@ -253,11 +274,13 @@ def _finish(
         sample = list(sample_items(joined, counts["items"], _TAUGHT))
         first, second = refine
         judges: Judges = {kind: (judge_named(first, sample, kind), judge_named(second, sample, kind)) for kind in KINDS}
-        refined, counts["edits"] = refine_file(joined, judges, setup.seed)
+        refined, counts["edits"] = refine_file(joined, judges, setup.seed, keep_all=setup.keep_all)
         counts["items"] = refined["items_after"]
+        counts["having"] = having(sample_items(joined, counts["items"], counts["items"]))
     return joined, {
         **identity,
-        "recipe": setup.name,
+        "recipe": setup.joined_name,
+        "notes": setup.notes(),
         **counts,
         "refined": refined,
         "separability": separability(list(sample_items(joined, counts["items"], _SAMPLE))),

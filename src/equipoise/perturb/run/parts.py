@@ -8,6 +8,7 @@ joined bytes do not depend on who wrote which part, or when.
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import functools
 import hashlib
@@ -17,13 +18,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from equipoise import run_folder
 from equipoise.errors import UserError
-from equipoise.files import atomic_write, make_folder, read_json, write_json
-
-try:
-    import fcntl
-except ImportError:  # no such locks on Windows
-    fcntl = None  # type: ignore[assignment]
+from equipoise.files import atomic_write, read_json, sha256_file, write_json
 
 
 class Parts:
@@ -39,42 +36,17 @@ class Parts:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Nobody else may write these parts meanwhile; the lock goes with the process, however that ends."""
-        make_folder(self.folder)
-        number = os.open(self.folder, os.O_RDONLY) if fcntl else -1
-        try:
-            if fcntl:
-                with contextlib.suppress(OSError):  # a file system without locks
-                    try:
-                        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    except BlockingIOError:
-                        raise UserError(
-                            f"{self.out}: another run is writing it now; wait for its end, or name another --out"
-                        ) from None
-            yield
-        finally:
-            if fcntl:
-                os.close(number)
-            with contextlib.suppress(OSError):
-                self.folder.rmdir()  # only where nothing was begun
+        """Nobody else may write these parts meanwhile; a folder in which nothing was begun goes again."""
+        with run_folder.locked(self.folder, name=self.out):
+            try:
+                yield
+            finally:
+                with contextlib.suppress(OSError):
+                    self.folder.rmdir()
 
     def open(self, identity: dict[str, Any]) -> None:
         """Begin, or go on with parts of the same run; parts of another run are never mixed in."""
-        if self.manifest.is_file():
-            found = read_json(self.manifest)
-            if found != identity:
-                theirs = found if isinstance(found, dict) else {}
-                names = sorted(
-                    name for name in identity.keys() | theirs.keys() if identity.get(name) != theirs.get(name)
-                )
-                raise UserError(
-                    f"{self.folder}: holds the parts of another run (other {', '.join(names)}). Give the same "
-                    f"arguments to finish it, delete the folder to begin anew, or name another --out."
-                )
-        elif self.folder.exists() and any(not _is_own(path) for path in self.folder.iterdir()):
-            raise UserError(f"{self.folder}: not empty and without a manifest; delete it or name another --out")
-        else:
-            write_json(self.manifest, identity)
+        run_folder.take(self.folder, "perturb", identity, claim=self.manifest.name)
 
     def _paths(self, number: int) -> tuple[Path, Path]:
         return self.folder / f"{number:06d}.jsonl", self.folder / f"{number:06d}.json"
@@ -88,8 +60,7 @@ class Parts:
             found: dict[str, Any] = read_json(counts)
         except UserError:  # damaged: the shard is done again
             return None
-        with items.open("rb") as handle:
-            whole = hashlib.file_digest(handle, "sha256").hexdigest() == found.get("sha256")
+        whole = isinstance(found, dict) and sha256_file(items) == found.get("sha256")
         return found if whole else None
 
     def write(self, number: int, lines: Iterable[str], counts: dict[str, Any]) -> dict[str, Any]:
@@ -125,13 +96,9 @@ class Parts:
 
     def remove_if_of(self, identity: dict[str, Any]) -> None:
         """What a kill during `publish` left behind."""
-        if self.manifest.is_file() and read_json(self.manifest) == identity:
+        there = run_folder.claim_of(self.manifest)
+        if there is not None and not run_folder.differences(there["run"], identity):
             self.remove()
-
-
-def _is_own(path: Path) -> bool:
-    """A manifest that was being written when the kill came."""
-    return path.name.startswith(".manifest.json.")
 
 
 @functools.cache
@@ -139,7 +106,7 @@ def code_hash() -> str:
     """Hash of the rules and word lists: parts written by other rules must not be joined with today's."""
     digest = hashlib.sha256()
     for path in _code_files():
-        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+        digest.update(path.name.encode() + b"\0" + _meaning(path))
     return digest.hexdigest()[:16]
 
 
@@ -147,3 +114,16 @@ def _code_files() -> Iterator[Path]:
     package = Path(__file__).resolve().parents[2]
     for folder in (package / "perturb", package / "words"):
         yield from sorted(path for path in folder.rglob("*") if path.suffix in {".py", ".txt", ".gz"})
+
+
+def _meaning(path: Path) -> bytes:
+    """What decides the output: the bytes of a data file; of code its syntax tree, without comments and docstrings."""
+    if path.suffix != ".py":
+        return path.read_bytes()
+    tree = ast.parse(path.read_bytes())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            first = node.body[0] if node.body else None
+            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and type(first.value.value) is str:
+                del node.body[0]
+    return ast.dump(tree).encode()

@@ -13,12 +13,14 @@ from typing import Any, NamedTuple
 
 from equipoise.errors import UserError
 from equipoise.files import json_line
-from equipoise.items import ImageRef, Item, Text
-from equipoise.perturb.candidate import Candidate, edit_class
+from equipoise.items import Item
+from equipoise.perturb.candidate import edit_class
 from equipoise.perturb.reading.captions import Group, Record
 from equipoise.perturb.recipe import Perturbed, Recipe, perturb_caption
+from equipoise.perturb.run.joining import HAVING, before_of, having, item_of, joined
 from equipoise.perturb.run.parts import Parts
 from equipoise.perturb.run.setup import Setup
+from equipoise.plugins import is_named, own_line
 
 SHARD = 2_000  # captions: a second or two of work, so that a kill loses little
 _SHOWN = 5  # places of refused captions that a shard keeps for the report
@@ -48,22 +50,24 @@ def shards_of(groups: Iterable[Group], size: int = SHARD) -> Iterator[Shard]:
 
 def run_shard(setup: Setup, parts: Parts, shard: Shard) -> dict[str, Any]:
     """Perturb a shard and write it; returns its counts."""
-    recipe = setup.recipe()
     jobs = [(group, record) for group in shard.groups for record in group.records]
     counts = Counts()
     for group in shard.groups:
         for where, reason in group.refused:
             counts.refuse(where, reason)
     lines = []
-    for (group, record), found in zip(jobs, _perturb_all(recipe, setup, jobs), strict=True):
-        if isinstance(found, str) or found.refused:
-            counts.refuse(f"caption {record.number + 1}", found if isinstance(found, str) else str(found.refused))
-            continue
-        counts.add(found)
-        if found.positives or found.negatives:
-            lines.append(json_line(_item(group, record, found, setup.name).to_json()))
+    for (group, record), outcome in zip(jobs, _perturb_all(setup.recipes(), setup, jobs), strict=True):
+        found = Perturbed(refused=outcome) if isinstance(outcome, str) else outcome
+        made = bool(found.positives or found.negatives)
+        if found.refused:
+            counts.refuse(f"caption {record.number + 1}", found.refused)
         else:
-            counts.nothing += 1
+            counts.add(found)
+            counts.nothing += not made
+        if made or setup.keep_all or record.item is not None:  # an items file is added to, never thinned
+            item = item_of(group, record, found, setup.joined_name)
+            counts.have(item)
+            lines.append(json_line(item.to_json()))
     return parts.write(shard.number, lines, {"items": len(lines), **counts.to_json(shard.captions)})
 
 
@@ -71,9 +75,9 @@ Job = tuple[Group, Record]
 Outcome = Perturbed | str  # text is why the caption was refused
 
 
-def _perturb_all(recipe: Recipe, setup: Setup, jobs: list[Job]) -> Iterable[Outcome]:
+def _perturb_all(recipes: tuple[Recipe, ...], setup: Setup, jobs: list[Job]) -> Iterable[Outcome]:
     """What became of each caption, in order. Threads only help where a server does the work."""
-    work: Callable[[Job], Outcome] = lambda job: _perturb(recipe, setup, *job)  # noqa: E731
+    work: Callable[[Job], Outcome] = lambda job: _perturb(recipes, setup, *job)  # noqa: E731
     return map(work, jobs) if setup.threads == 1 else _on_threads(work, jobs, setup.threads)
 
 
@@ -108,32 +112,20 @@ def _on_threads(work: Callable[[Job], Outcome], jobs: list[Job], count: int) -> 
     return [found[place] for place in range(len(jobs))]
 
 
-def _perturb(recipe: Recipe, setup: Setup, group: Group, record: Record) -> Outcome:
+def _perturb(recipes: tuple[Recipe, ...], setup: Setup, group: Group, record: Record) -> Outcome:
     others = tuple(other.text for other in group.records if other.number != record.number)
     try:
-        return perturb_caption(recipe, setup.caption(record.text, others), setup.seed)
+        caption = setup.caption(record.text, others)
+        found = [perturb_caption(recipe, caption, setup.seed) for recipe in recipes]
     except UserError:
         raise
     except Exception as error:  # one odd caption must not cost the other 600,000; the report shows it
         if os.environ.get("EQUIPOISE_TRACEBACK"):
             raise
+        if is_named(setup.name):  # the user's own, who wants to see the line
+            return f"a bug in the recipe ({type(error).__name__}: {error}; {own_line(error)})"
         return f"a bug in the recipe ({type(error).__name__})"
-
-
-def _item(group: Group, record: Record, found: Perturbed, recipe: str) -> Item:
-    tags = {"recipe": recipe} | ({} if record.source_id is None else {"source_id": record.source_id})
-    return Item(
-        id=f"{record.number:09d}",
-        image=None if group.image is None else ImageRef(path=group.image),
-        caption=record.text,
-        positives=_texts(found.positives),
-        negatives=_texts(found.negatives),
-        tags=tags,
-    )
-
-
-def _texts(candidates: list[Candidate]) -> tuple[Text, ...]:
-    return tuple(Text(text=candidate.text, edit=candidate.edit) for candidate in candidates)
+    return found[0] if len(found) == 1 and record.item is None else joined(found, before_of(record))
 
 
 # ---------------------------------------------------------------------------- counting
@@ -151,6 +143,7 @@ class Counts:
 
     def __init__(self) -> None:
         self.nothing = 0
+        self.having = dict.fromkeys(HAVING, 0)
         self.edits: Counter[str] = Counter()
         self.dropped: Counter[str] = Counter()
         self.refused: Counter[str] = Counter()
@@ -167,10 +160,15 @@ class Counts:
         for candidate, reason in found.dropped:
             self.dropped[f"{candidate.kind}: {reason_class(reason)}"] += 1
 
+    def have(self, item: Item) -> None:
+        for name, count in having([item]).items():
+            self.having[name] += count
+
     def to_json(self, captions: int) -> dict[str, Any]:
         return {
             "captions": captions,
             "nothing": self.nothing,
+            "having": self.having,
             "edits": dict(sorted(self.edits.items())),
             "dropped": dict(sorted(self.dropped.items())),
             "refused": dict(sorted(self.refused.items())),
@@ -182,8 +180,10 @@ def summed(parts: Iterable[dict[str, Any]], shown: int = 20) -> dict[str, Any]:
     """The counts of all shards together; reasons by how often they occur."""
     total: dict[str, Any] = {"captions": 0, "items": 0, "nothing": 0}
     counters: dict[str, Counter[str]] = {name: Counter() for name in ("edits", "dropped", "refused")}
+    kinds = dict.fromkeys(HAVING, 0)
     places: list[list[str]] = []
     for part in parts:
+        kinds = {name: count + part["having"][name] for name, count in kinds.items()}
         for name in total:
             total[name] += part[name]
         for name, counter in counters.items():
@@ -192,4 +192,4 @@ def summed(parts: Iterable[dict[str, Any]], shown: int = 20) -> dict[str, Any]:
     ordered = {
         name: dict(sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))) for name, found in counters.items()
     }
-    return {**total, **ordered, "refused_at": places}
+    return {**total, "having": kinds, **ordered, "refused_at": places}

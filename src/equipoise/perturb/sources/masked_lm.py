@@ -101,10 +101,22 @@ class MaskedLM:
         return bool(known) and tag(word)[0].pos[:2] in {"NN", "VB", "JJ"}
 
 
+class FourthGuess(MaskedLM):
+    """CE-CLIP's own rule: the fourth guess, whatever it is, if it is a whole word and another one; else the nearest."""
+
+    def contrasts(self, caption: Caption, target: Section) -> Iterator[Proposal]:
+        for unit in caption.units:
+            if unit.kind == _KINDS[target] and unit.word.isalpha():
+                guesses = self._guess(caption.text, unit)
+                ordered = (*guesses[3:], *reversed(guesses[:3]))
+                for word in [guess for guess in ordered if guess != unit.word][:1]:
+                    yield Proposal(unit.start, unit.end, word, target, self.name, 1.0)
+
+
 @functools.cache
-def masked_lm_for(folder: str) -> MaskedLM:
+def masked_lm_for(folder: str, kind: type[MaskedLM] = MaskedLM) -> MaskedLM:
     """One model a process. One thread, because sums in another order could rank two guesses the other way round."""
     import torch
 
     torch.set_num_threads(1)
-    return MaskedLM(folder)
+    return kind(folder)

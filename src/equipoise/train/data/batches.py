@@ -20,15 +20,15 @@ from PIL import Image
 from torch import Tensor
 
 from equipoise.errors import UserError
-from equipoise.image_sources import ImageSource
-from equipoise.images import ImageProblem, decode_image
+from equipoise.images.opening import ImageProblem, decode_image
+from equipoise.images.sources import ImageSource
 from equipoise.items import ImageRef, Item
 from equipoise.models.clip import ClipModel
 from equipoise.models.preprocess import Preprocess
 from equipoise.train.data.draws import Draw
 from equipoise.train.data.order import batches, epoch_order
 from equipoise.train.data.texts import PackedTexts, pack, row_length
-from equipoise.train.recipe import Needs
+from equipoise.train.recipe import Recipe
 
 CACHE_BYTES = 1 << 30  # images are kept ready in memory as long as all of them together fit
 KEPT_TEXTS = 200_000  # tokenized texts kept for the next epoch, by each worker
@@ -74,7 +74,7 @@ class Batch:
 
 
 class TextChunks:
-    """Texts as a model's tower wants them: packed where it is causal, else padded to its context."""
+    """Texts as a model's tower wants them: packed where its family allows it, else padded."""
 
     def __init__(self, model: ClipModel) -> None:
         self.model = model
@@ -86,15 +86,20 @@ class TextChunks:
         return [self._chunk(ids[start : start + size]) for start in range(0, len(ids), size)]
 
     def _ids(self, texts: Sequence[str]) -> list[list[int]]:
-        new = [text for text in texts if text not in self._known]
-        known = self._known if len(self._known) < KEPT_TEXTS else dict(self._known)
-        for text, ids in zip(new, self.model.tokenize(new), strict=True):
+        """Once full, the memory stays as it is: epochs come back to every text, so what is kept is found again,
+        while throwing out the oldest would always throw out what comes next."""
+        new: dict[str, list[int]] = {}
+        unknown = [text for text in texts if text not in self._known]
+        for text, ids in zip(unknown, self.model.tokenize(unknown), strict=True):
             ids = self.model.truncate(ids)
-            known[text] = ids[: ids.index(self.model.end_id) + 1] if self.model.causal_text else ids
-        return [known[text] for text in texts]
+            new[text] = ids[: ids.index(self.model.end_id) + 1] if self.model.causal_text else ids
+        found = [new[text] if text in new else self._known[text] for text in texts]
+        if len(self._known) < KEPT_TEXTS:
+            self._known.update(new)
+        return found
 
     def _chunk(self, ids: Sequence[Sequence[int]]) -> PackedTexts | Tensor:
-        if self.model.causal_text:
+        if self.model.family.by_pieces:
             return pack(ids, row_length(self.model.context_length))
         return self.model.pad(ids)[0]
 
@@ -105,31 +110,26 @@ class TrainingData(torch.utils.data.Dataset[Batch]):
     def __init__(
         self,
         parts: Sequence[Part],
-        needs: Needs,
+        recipe: Recipe,
         preprocess: Preprocess,
         texts: TextChunks,
         *,
-        seed: int,
-        batch: int,
-        epochs: int,
-        steps: int | None = None,
         chunk: int | None = None,
         rank: int = 0,
         processes: int = 1,
-        crop: tuple[float, float] | None = None,
     ) -> None:
-        self.parts, self.needs, self.preprocess, self.texts = parts, needs, preprocess, texts
-        self.seed, self.batch, self.chunk, self.crop = seed, batch, chunk, crop
+        self.parts, self.needs, self.preprocess, self.texts = parts, recipe.needs, preprocess, texts
+        self.seed, self.batch, self.chunk, self.crop = recipe.seed, recipe.batch_size, chunk, recipe.crop
         self.rank, self.processes = rank, processes
         self.items = [item for part in parts for item in part.items]
-        self.draw = Draw(self.items, needs, seed)
+        self.draw = Draw(self.items, recipe.needs, recipe.seed)
         self._offsets = [0, *accumulate(len(part.items) for part in parts)]
-        self._distinct = [_key(item) for item in self.items] if needs.distinct_images else None
+        self._distinct = [_key(item) for item in self.items] if recipe.needs.distinct_images else None
         self._epoch: tuple[int, list[NDArray[np.int64]]] | None = None
         self.keeps_images = True  # workers would each keep their own
         self._images: dict[Hashable, NDArray[Any]] = {}
         self._image_bytes = 0
-        self.first_steps = self._count_steps(epochs, steps)
+        self.first_steps = self._count_steps(recipe.epochs, recipe.max_steps)
 
     def _count_steps(self, epochs: int, steps: int | None) -> list[int]:
         """The first step of each epoch, and the number of all steps at the end."""

@@ -23,6 +23,7 @@ Where paper and code differ:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -33,14 +34,18 @@ from equipoise.train.features import Features, valid
 from equipoise.train.losses.masked import need
 
 
+@dataclass
 class Cmr:
     """The loss and its thresholds. `step()` makes those measured on the last batch the current ones."""
 
-    def __init__(self, types: Sequence[str], upper: float = 10.0, fixed: float | None = None) -> None:
-        self.types = tuple(types)
-        self.upper = upper
-        self.fixed = fixed
-        self.thresholds = torch.full((len(self.types),), fixed or 0.0, dtype=torch.float64)
+    types: Sequence[str]
+    upper: float = 10.0
+    fixed: float | None = None
+    thresholds: Tensor = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        self.types = tuple(self.types)
+        self.thresholds = torch.full((len(self.types),), self.fixed or 0.0, dtype=torch.float64)
         self._next = self.thresholds
 
     def __call__(self, features: Features) -> Tensor:

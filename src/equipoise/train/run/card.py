@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import equipoise
-from equipoise.evaluation.results import code_revision
+from equipoise.provenance import code_revision
 
 _revision = functools.cache(code_revision)  # a run is of one revision; asking git takes a moment each time
 
@@ -18,7 +18,7 @@ def model_card(
 ) -> str:
     """README.md of a model folder, with the front matter the hub reads."""
     code = _revision()
-    revision = "" if code is None else f" at {code['revision']}{' (with local changes)' if code['dirty'] else ''}"
+    revision = "" if code is None else f" at {code.revision}{' (with local changes)' if code.dirty else ''}"
     scores = ["| measured during training | |", "| --- | --- |"]
     scores += [f"| {name} | {value:.4f} |" for name, value in metrics.items()]
     measured = "\n".join(scores) if metrics else "Not evaluated during training."

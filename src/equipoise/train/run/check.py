@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,8 +15,8 @@ from equipoise.train.data.batches import Part
 from equipoise.train.recipe import Recipe, Slot
 
 
-def check_items(recipe: Recipe, parts: Sequence[Part], model: ClipModel) -> None:
-    """All that is wrong with the items for this recipe, at once."""
+def check_items(recipe: Recipe, parts: Sequence[Part], model: ClipModel) -> list[str]:
+    """All that is wrong with the items for this recipe, at once; returns how many samples have what it needs."""
     items = [item for part in parts for item in part.items]
     problems = Problems(f"{recipe.name} cannot train on these items")
     without = [item.id for item in items if item.image is None]
@@ -26,17 +27,54 @@ def check_items(recipe: Recipe, parts: Sequence[Part], model: ClipModel) -> None
         problems.add("positives", _none("positive", (needs.positive,), items))
     if needs.negatives and not any(_fits(slot, item.negatives) for item in items for slot in needs.negatives):
         problems.add("negatives", _none("negative", needs.negatives, items))
+    counts = _counts(recipe, items)
+    if counts.get("both") == 0 and counts["a positive"] and counts["a negative"]:
+        problems.add("pairs", f"none of {len(items)} items has a positive and a negative; {_PAIRS}")
     if needs.hard_images and not any("hard_images" in item.tags for item in items):
         problems.add("hard images", f'none of {len(items)} items names any in tags["hard_images"]')
-    if needs.tokens and not model.causal_text:
+    if needs.tokens and not model.family.by_pieces:
         problems.add("model", f"{model.spec} has no token features; this recipe's local loss needs a CLIP")
-    if any(part.weight <= 0 for part in parts):
-        problems.add("weights", "every part needs a weight above 0")
+    if wrong := [part.weight for part in parts if not 0 < part.weight < math.inf]:
+        problems.add("weights", f"every part needs a finite weight above 0, found {wrong[0]}")
     problems.raise_if_any("Write hard positives and negatives with `equipoise perturb`, or choose another recipe.")
     for name in ("batch_size", "epochs", "max_steps"):
         value = getattr(recipe, name)
         if value is not None and value < 1:
             raise UserError(f"{name.replace('_', ' ')}: expected at least 1, found {value}")
+    return _told(recipe, items, counts)
+
+
+_PAIRS = (
+    "two files of the same captions are not one: equipoise perturb CAPTIONS --recipe "
+    "hard_positives_rules,crepe_ma_2023 writes both, and perturbing an items file adds to it"
+)
+
+
+def _counts(recipe: Recipe, items: Sequence[Item]) -> dict[str, int]:
+    """How many samples have the texts that the recipe needs."""
+    needs = recipe.needs
+    right = [needs.positive is not None and _fits(needs.positive, item.positives) for item in items]
+    wrong = [any(_fits(slot, item.negatives) for slot in needs.negatives) for item in items]
+    found = {"a positive": sum(right)} if needs.positive else {}
+    found |= {"a negative": sum(wrong)} if needs.negatives else {}
+    both = sum(one and other for one, other in zip(right, wrong, strict=True))
+    return found | ({"both": both} if len(found) == 2 else {})
+
+
+def _told(recipe: Recipe, items: Sequence[Item], counts: dict[str, int]) -> list[str]:
+    """The counts for people: a loss never says that it had nothing to learn from."""
+    if not counts:
+        return []
+    shown = ", ".join(f"{name} {count:,} ({100 * count / len(items):.1f} %)" for name, count in counts.items())
+    lines = [f"{len(items):,} samples; with {shown}"]
+    if lacking := len(items) - counts.get("both", len(items)):
+        lines.append(f"warning: {lacking:,} samples lack a positive or a negative; what is missing teaches nothing")
+    if len(slots := recipe.needs.negatives) > 1:
+        filled = {slot.name: sum(_fits(slot, item.negatives) for item in items) for slot in slots}
+        lines.append("negatives: " + ", ".join(f"{name} {count:,}" for name, count in filled.items()))
+        empty = ", ".join(name for name, count in filled.items() if not count)
+        lines += [f"warning: no sample has a negative of type {empty}; that part of the loss stays 0"] if empty else []
+    return lines
 
 
 def _fits(slot: Slot, texts: Sequence[Text]) -> bool:
@@ -49,9 +87,7 @@ def _none(what: str, slots: Sequence[Slot], items: Sequence[Item]) -> str:
     return f"none of {len(items)} items has a {what} this recipe takes ({kinds}); {having} have a {what} at all"
 
 
-def run_identity(
-    recipe: Recipe, parts: Sequence[Part], model: ClipModel, crop: tuple[float, float] | None
-) -> dict[str, Any]:
+def run_identity(recipe: Recipe, parts: Sequence[Part], model: ClipModel) -> dict[str, Any]:
     """Everything that decides the trained weights, as JSON; a folder with another identity is another run's.
 
     Images count by their paths. Chunks, workers, device and number of processes change rounding at most.
@@ -60,7 +96,6 @@ def run_identity(
     found = {
         "recipe": settings.pop("name"),
         **{name: value for name, value in settings.items() if name != "citation"},
-        "crop": crop,
         "items": {
             "count": sum(len(part.items) for part in parts),
             "sha256": sha256_json([[sha256_json([i.to_json() for i in part.items]), part.weight] for part in parts]),

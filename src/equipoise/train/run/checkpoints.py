@@ -1,33 +1,39 @@
 """Checkpoints that survive a kill at any moment.
 
-    OUT/run.json                what is being trained: another run's folder is refused
+    OUT/run.json                what is being trained (see run_folder.py): another run's folder is refused
     OUT/checkpoints/step-N/     a standard transformers folder, and training_state.pt beside the weights
     OUT/latest, OUT/best        the name of a checkpoint folder, changed only once that folder is whole
     OUT/model/                  the finished model
 
 A folder is written under another name, flushed to the disk and renamed; then the pointer is changed;
-only then older folders go. A half-written folder is never pointed to.
+only then older folders go. A half-written folder is never pointed to; one that a disk damaged later
+is passed over for the one before it.
 """
 
 from __future__ import annotations
 
 import errno
 import os
+import pickle
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from safetensors import SafetensorError
 
+from equipoise import run_folder
 from equipoise.errors import UserError
-from equipoise.files import atomic_write, read_json, read_text, write_json
+from equipoise.files import atomic_write, read_text
 
 STATE = "training_state.pt"
-SCHEMA = 1
+CLAIM = "run.json"
+_DAMAGE = (OSError, EOFError, RuntimeError, ValueError, KeyError, pickle.UnpicklingError, SafetensorError)
+_Loaded = TypeVar("_Loaded")
 
 
 class Checkpoints:
@@ -36,25 +42,11 @@ class Checkpoints:
     def __init__(self, out: Path, keep: int = 2) -> None:
         self.out, self.keep = out, max(1, keep)
         self.folder = out / "checkpoints"
+        self.damaged: set[Path] = set()
 
     def claim(self, identity: dict[str, Any]) -> None:
         """Take the output folder for this run, or find that it already is this run's."""
-        path = self.out / "run.json"
-        if path.exists():
-            found = read_json(path)
-            if found.get("schema", 0) > SCHEMA:
-                raise UserError(f"{path}: written by a newer version of equipoise; update it to go on with this run")
-            other = _differences(found.get("run", {}), identity)
-            if other:
-                raise UserError(
-                    f"{self.out} holds another run:\n  "
-                    + "\n  ".join(other)
-                    + "\nChoose another --out, or delete that folder if its run is not wanted any more."
-                )
-            return
-        if self.out.is_dir() and any(self.out.iterdir()):
-            raise UserError(f"{self.out} is not empty and holds no run of equipoise train; choose another --out")
-        write_json(path, {"schema": SCHEMA, "run": identity})
+        run_folder.take(self.out, "train", identity, claim=CLAIM)
 
     @property
     def model(self) -> Path:
@@ -62,10 +54,11 @@ class Checkpoints:
 
     def save(self, step: int, write_model: Callable[[Path], None], state: dict[str, Any], best: bool) -> Path:
         target = self.folder / f"step-{step:08d}"
-        if not target.exists():
+        if not target.exists() or target in self.damaged:
             with whole_folder(target) as part:
                 write_model(part)
-                torch.save(state, part / STATE)
+                _save_state(state, part / STATE)
+            self.damaged.discard(target)
         for pointer in ("latest", "best") if best else ("latest",):
             with atomic_write(self.out / pointer) as handle:
                 handle.write(target.name + "\n")
@@ -74,11 +67,33 @@ class Checkpoints:
 
     def _clean(self) -> None:
         """Remove what is neither among the last nor the best, and what a kill left half-written."""
-        done = sorted(path for path in self.folder.iterdir() if path.name.startswith("step-"))
-        wanted = {*done[-self.keep :], self.pointed("latest"), self.pointed("best")}
+        done = [path for path in self._steps() if path not in self.damaged]
+        wanted = {*done[-self.keep :], self.pointed("latest"), self.pointed("best"), *self.damaged}
         for path in self.folder.iterdir():
             if path not in wanted:
                 shutil.rmtree(path, ignore_errors=True)
+
+    def _steps(self) -> list[Path]:
+        return sorted(path for path in self.folder.iterdir() if path.name.startswith("step-"))
+
+    def load_latest(self, load: Callable[[Path], _Loaded], tell: bool = True) -> tuple[Path, _Loaded] | None:
+        """The newest checkpoint that `load` can read, with what it read; None where there is none."""
+        latest = self.pointed("latest")
+        if latest is None:
+            return None
+        for folder in [path for path in reversed(self._steps()) if path <= latest]:
+            try:
+                return folder, load(folder)
+            except PermissionError:
+                raise
+            except _DAMAGE as error:
+                self.damaged.add(folder)
+                if tell:
+                    why = " ".join(str(error).split())[:100]
+                    print(f"{folder}: cannot be read ({why}); going back to the one before it", file=sys.stderr)
+        if tell:
+            print("no checkpoint can be read; the run begins anew", file=sys.stderr)
+        return None
 
     def pointed(self, pointer: str) -> Path | None:
         """The folder a pointer names, if it is there."""
@@ -108,13 +123,20 @@ def whole_folder(target: Path) -> Iterator[Path]:
         os.replace(part, target)
         _flush(target.parent)
     except (OSError, SafetensorError, RuntimeError) as error:
-        if (isinstance(error, OSError) and error.errno == errno.ENOSPC) or "No space left" in str(error):
-            raise UserError(
-                f"{target}: the disk is full, so it could not be written; earlier checkpoints are whole"
-            ) from error
+        full = "No space left" in str(error) or (isinstance(error, OSError) and error.errno == errno.ENOSPC)
+        if full or isinstance(error, OSError):
+            why = "the disk is full" if full else error
+            raise UserError(f"{target}: could not be written ({why}); earlier checkpoints are whole") from error
         raise
     finally:
         shutil.rmtree(part, ignore_errors=True)
+
+
+def _save_state(state: dict[str, Any], path: Path) -> None:
+    try:
+        torch.save(state, path)
+    except RuntimeError as error:  # torch says that its writer failed, never what the disk said
+        raise OSError("torch could not write all of it; most likely the disk is full") from error
 
 
 def _flush(path: Path) -> None:
@@ -123,11 +145,3 @@ def _flush(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def _differences(found: dict[str, Any], wanted: dict[str, Any]) -> list[str]:
-    return [
-        f"{name}: there {found.get(name)!r}, here {wanted.get(name)!r}"
-        for name in sorted({*found, *wanted})
-        if found.get(name) != wanted.get(name)
-    ]

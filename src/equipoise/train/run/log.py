@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from equipoise.files import atomic_write
+from equipoise.train.run.chart import line_chart
 
 LOG = "log.jsonl"
 
@@ -96,21 +97,8 @@ def write_summary(out: Path) -> None:
         for record in records:
             values = [record["parts"].get(part, "") for part in parts]
             writer.writerow([record["step"], record["epoch"], record["loss"], *values, record["lr"], record["scale"]])
-    _plot(out / "loss.svg", records, parts)
-
-
-def _plot(path: Path, records: list[dict[str, Any]], parts: list[str]) -> None:
-    import matplotlib
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
-    from matplotlib.figure import Figure
-
-    steps = [record["step"] for record in records]
-    figure = Figure(figsize=(8, 4.5), layout="constrained")
-    axes = figure.add_subplot(xlabel="step", ylabel="loss (parts unweighted)")
-    axes.plot(steps, [record["loss"] for record in records], label="loss", color="black", linewidth=1.5)
+    lines = {"loss": [(record["step"], record["loss"]) for record in records]}
     for part in parts:
-        axes.plot(steps, [record["parts"].get(part, float("nan")) for record in records], label=part, linewidth=1)
-    axes.legend(frameon=False)
-    axes.grid(alpha=0.3)
-    with matplotlib.rc_context({"svg.hashsalt": "equipoise"}), atomic_write(path, "wb") as handle:
-        FigureCanvasSVG(figure).print_svg(handle, metadata={"Date": None})  # type: ignore[no-untyped-call]
+        lines[part] = [(record["step"], record["parts"].get(part, float("nan"))) for record in records]
+    with atomic_write(out / "loss.svg") as handle:
+        handle.write(line_chart(lines, "step", "loss (parts unweighted)"))

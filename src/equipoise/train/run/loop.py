@@ -12,17 +12,18 @@ import copy
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from equipoise import run_folder
 from equipoise.errors import UserError
 from equipoise.files import atomic_write
-from equipoise.image_sources import ImageSource, open_source
+from equipoise.images.sources import ImageSource, open_source
 from equipoise.items import Item
 from equipoise.models.clip import ClipModel, pick_device
 from equipoise.train.data.batches import Batch, Part, TextChunks, TrainingData
@@ -33,15 +34,14 @@ from equipoise.train.run.check import check_items, run_identity
 from equipoise.train.run.checkpoints import Checkpoints, whole_folder
 from equipoise.train.run.interrupt import Interrupt
 from equipoise.train.run.log import RunLog, write_summary
+from equipoise.train.run.options import Evaluation, Hardware, Saving
 from equipoise.train.run.watch import Watch
 from equipoise.train.run.wise import interpolate
 from equipoise.train.step import distributed
 from equipoise.train.step.backward import backward
 from equipoise.train.step.lora import add_lora, merged, trained_weights
-from equipoise.train.step.optim import adamw, clamp_scale, learning_rate, set_learning_rate
+from equipoise.train.step.optim import adamw, clamp_scale, learning_rate, set_learning_rate, warmup_used
 from equipoise.train.step.towers import Towers
-
-Evaluate = Callable[[ClipModel], Mapping[str, float]]
 
 
 def train(
@@ -51,43 +51,30 @@ def train(
     out: str | Path,
     *,
     images: str | Path | ImageSource | None = None,
-    epochs: int | None = None,
-    steps: int | None = None,
-    batch: int | None = None,
-    chunk: int | None = None,
-    seed: int | None = None,
-    device: str = "auto",
-    workers: int | None = None,
-    crop: tuple[float, float] | None = None,
-    compiled: bool | None = None,
-    evaluate: Evaluate | None = None,
-    evaluate_every: int | None = None,
-    best: str | None = None,
-    checkpoint_every: int | None = None,
-    keep: int = 2,
+    evaluation: Evaluation | None = None,
+    saving: Saving = Saving(),
+    hardware: Hardware = Hardware(),
     show: bool = True,
 ) -> Path:
     """Finetune `model` (which stays as it is) and return the folder of the result, OUT/model.
 
     The same call goes on with a run that was stopped, and returns at once when it is finished.
 
-    images            folder, tar or Parquet shards of the items' images (`Part`s bring their own)
-    epochs, steps, batch, seed   in place of the recipe's; the batch is that of all processes together
-    chunk             samples a tower sees at once (GradCache): less memory, the same gradients
-    crop              train on random crops of this share of the image's area, e.g. (0.9, 1.0)
-    evaluate          called with the model every `evaluate_every` steps (an epoch) and at the end;
-                      the checkpoint with the highest metric `best` is kept
+    images        folder, tar or Parquet shards of the items' images (`Part`s bring their own)
+    evaluation    what is measured on the way, and by what the best checkpoint is kept
+    saving        how often, and how many checkpoints stay
+    hardware      device, workers, chunk (GradCache), compiled
+    show          the progress bar and the lines beside it
+
+    What is learnt and for how long (steps, batch, seed, crops) is the recipe's: `get_recipe(name, max_steps=100)`.
     """
-    where = distributed.local_device(torch.device(pick_device(device)))
+    where = distributed.local_device(torch.device(pick_device(hardware.device)))
     parts = _parts(items, images)
-    if epochs is not None or steps is not None:  # so many steps need at most as many epochs
-        recipe = replace(recipe, epochs=epochs or steps or 0, max_steps=steps)
-    changed: dict[str, Any] = {"batch_size": batch, "seed": seed}
-    recipe = replace(recipe, **{name: value for name, value in changed.items() if value is not None})
-    check_items(recipe, parts, model)
-    with distributed.started(where), _determinism():
-        run = _Run(recipe, parts, model, Path(out), where, chunk, workers, crop, compiled, keep, show)
-        return run.go(evaluate, evaluate_every, best, checkpoint_every)
+    told = check_items(recipe, parts, model)
+    if show and os.environ.get("RANK", "0") == "0":
+        print(*told, sep="\n", end="\n" if told else "", file=sys.stderr)
+    with distributed.started(where), _alone(out), _determinism():
+        return _Run(recipe, parts, model, Path(out), where, hardware, saving, show).go(evaluation)
 
 
 def _parts(items: Sequence[Item] | Sequence[Part], images: str | Path | ImageSource | None) -> list[Part]:
@@ -98,6 +85,11 @@ def _parts(items: Sequence[Item] | Sequence[Part], images: str | Path | ImageSou
     if images is None:
         raise UserError("expected the folder or the shards of the items' images (--images)")
     return [Part([item for item in items if isinstance(item, Item)], open_source(images))]
+
+
+def _alone(out: str | Path) -> AbstractContextManager[None]:
+    """One run at a time writes `out`: the first of its processes holds the lock for all."""
+    return run_folder.locked(out) if distributed.rank() == 0 else nullcontext()
 
 
 @contextmanager
@@ -127,23 +119,27 @@ class _Run:
         model: ClipModel,
         out: Path,
         device: torch.device,
-        chunk: int | None,
-        workers: int | None,
-        crop: tuple[float, float] | None,
-        compiled: bool | None,
-        keep: int,
+        hardware: Hardware,
+        saving: Saving,
         show: bool,
     ) -> None:
-        self.recipe, self.base, self.device = recipe, model, device
-        on_gpu = device.type == "cuda"
-        compiled = on_gpu if compiled is None else compiled
+        self.base, self.device, self.saving = model, device, saving
         self.main = distributed.rank() == 0
         self.show = show and self.main
-        self.identity = run_identity(recipe, parts, model, crop)
-        self.checkpoints = Checkpoints(out, keep)
-        if self.main:
-            self.checkpoints.claim(self.identity)
-        distributed.barrier()
+        self.data = TrainingData(
+            parts,
+            recipe,
+            model.preprocess,
+            TextChunks(model),
+            chunk=hardware.chunk,
+            rank=distributed.rank(),
+            processes=distributed.processes(),
+        )
+        self.steps = len(self.data)
+        self.warmup_asked = recipe.warmup_steps
+        self.recipe = recipe = replace(recipe, warmup_steps=warmup_used(recipe, self.steps))
+        self.identity = run_identity(recipe, parts, model)
+        self.checkpoints = Checkpoints(out, saving.keep)
         self.model = copy.copy(model)
         self.network = self.model.network = copy.deepcopy(model.network).to(device, torch.float32)
         self.model.device, self.model.dtype = device, torch.float32
@@ -151,30 +147,17 @@ class _Run:
             add_lora(self.network, recipe.lora, recipe.seed)
         self.loss = recipe.loss()
         self.optimizer = adamw(self.network, recipe)
+        on_gpu = device.type == "cuda"
+        compiled = on_gpu if hardware.compiled is None else hardware.compiled
         self.towers = Towers(
             self.network,
             model.preprocess,
             tokens=recipe.needs.tokens,
             compiled=compiled,
-            graphed=compiled and on_gpu and chunk is None,
+            graphed=compiled and on_gpu and hardware.chunk is None,
         )
-        self.data = TrainingData(
-            parts,
-            recipe.needs,
-            model.preprocess,
-            TextChunks(model),
-            seed=recipe.seed,
-            batch=recipe.batch_size,
-            epochs=recipe.epochs,
-            steps=recipe.max_steps,
-            chunk=chunk,
-            rank=distributed.rank(),
-            processes=distributed.processes(),
-            crop=crop,
-        )
-        self.workers = self._workers(workers)
+        self.workers = self._workers(hardware.workers)
         self.data.keeps_images = self.workers == 0
-        self.steps = len(self.data)
         self.step = 0
         self.metrics: dict[str, float] = {}
         self.best: float | None = None
@@ -189,15 +172,20 @@ class _Run:
 
     # ------------------------------------------------------------------ the loop
 
-    def go(
-        self, evaluate: Evaluate | None, evaluate_every: int | None, best: str | None, checkpoint_every: int | None
-    ) -> Path:
+    def go(self, evaluation: Evaluation | None) -> Path:
+        if self.main:  # not before everything was found to fit: what fails must not keep the folder
+            self.checkpoints.claim(self.identity)
+        distributed.barrier()
         if self.checkpoints.model.is_dir():
             return self.checkpoints.model
         self._resume()
+        if self.recipe.warmup_steps < self.warmup_asked:
+            self._say(
+                f"warning: the warm-up is cut from {self.warmup_asked:,} to {self.recipe.warmup_steps:,} steps, "
+                f"because this run has only {self.steps:,}"
+            )
         epoch_steps = self.data.first_steps[1]
-        evaluate_every = evaluate_every or epoch_steps
-        checkpoint_every = checkpoint_every or min(epoch_steps, 1000)
+        save_every = self.saving.every or min(epoch_steps, 1000)
         self.network.train()
         with (
             Interrupt() as interrupt,
@@ -211,12 +199,13 @@ class _Run:
                     raise UserError(self._out_of_memory()) from error
                 last = self.step == self.steps
                 stop = interrupt.asked()
-                judge = evaluate is not None and (last or self.step % evaluate_every == 0)
-                if judge or last or stop or self.step % checkpoint_every == 0:
+                due = evaluation is not None and (last or self.step % (evaluation.every or epoch_steps) == 0)
+                judged = evaluation if due else None
+                if judged or last or stop or self.step % save_every == 0:
                     watch.flush()
-                    if judge:
-                        self._evaluate(evaluate, log)
-                    self._save(best if judge else None)
+                    if judged:
+                        self._evaluate(judged, log)
+                    self._save(judged.best if judged else None)
                     log.pause()
                 if stop and not last:
                     raise KeyboardInterrupt(
@@ -258,11 +247,11 @@ class _Run:
         self.step += 1
         watch.step(self.step, self.data.place(self.step - 1)[0], batch, _watched(parts, scale, norm), rate)
 
-    def _evaluate(self, evaluate: Evaluate | None, log: RunLog) -> None:
-        if self.main and evaluate is not None:
+    def _evaluate(self, evaluation: Evaluation, log: RunLog) -> None:
+        if self.main:
             self.network.eval()
             with torch.no_grad():
-                self.metrics = dict(evaluate(self.model))
+                self.metrics = dict(evaluation.judge(self.model))
             self.network.train()
             log.evaluation(self.step, self.metrics)
         distributed.barrier()
@@ -280,21 +269,28 @@ class _Run:
     # ------------------------------------------------------------------ saving
 
     def _resume(self) -> None:
-        folder = self.checkpoints.pointed("latest")
-        if folder is None:
+        found = self.checkpoints.load_latest(self._read, tell=self.main)
+        if found is None:
             return
-        state = self.checkpoints.state(folder)
-        if self.recipe.lora is None:
-            from safetensors.torch import load_file
-
-            self.network.load_state_dict(load_file(folder / "model.safetensors"), strict=False)
-        else:
-            self.network.load_state_dict(state["adapters"], strict=False)
+        folder, (weights, state) = found
+        self.network.load_state_dict(weights, strict=False)
         self.optimizer.load_state_dict(state["optimizer"])
         self.loss.load_state_dict(state["loss"])
         self.step, self.metrics, self.best = state["step"], state["metrics"], state["best"]
+        self._say(f"going on after step {self.step} of {self.steps} ({folder})")
+
+    def _say(self, line: str) -> None:
         if self.show:
-            print(f"going on after step {self.step} of {self.steps} ({folder})", file=sys.stderr)
+            print(line, file=sys.stderr)
+
+    def _read(self, folder: Path) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
+        """A checkpoint's weights and state, both read before either is used."""
+        state = self.checkpoints.state(folder)
+        if self.recipe.lora is not None:
+            return state["adapters"], state
+        from safetensors.torch import load_file
+
+        return load_file(folder / "model.safetensors"), state
 
     def _save(self, best: str | None) -> None:
         is_best = False
@@ -338,8 +334,8 @@ class _Run:
             write_summary(self.checkpoints.out)
             with whole_folder(self.checkpoints.model) as folder:
                 self._write(model, folder)
-            if watch.skipped and self.show:
-                print(f"{len(watch.skipped)} images could not be read; see {watch.skipped_path}", file=sys.stderr)
+            if watch.skipped:
+                self._say(f"{len(watch.skipped)} images could not be read; see {watch.skipped_path}")
         distributed.barrier()
         return self.checkpoints.model
 

@@ -24,9 +24,15 @@ def adamw(network: torch.nn.Module, recipe: Recipe) -> torch.optim.AdamW:
     return torch.optim.AdamW(groups, lr=recipe.lr, betas=recipe.betas, eps=recipe.eps, fused=fused)
 
 
+def warmup_used(recipe: Recipe, steps: int) -> int:
+    """A run warms up for at most a tenth of its steps: SVLC's 10,000 would outlast a short run, which would then
+    never reach its rate."""
+    return min(recipe.warmup_steps, max(1, steps // 10))
+
+
 def learning_rate(recipe: Recipe, step: int, steps: int) -> float:
-    """Linear warm-up, then a half cosine to zero. A short run warms up for at most a tenth of it."""
-    warmup = min(recipe.warmup_steps, max(1, steps // 10))
+    """Linear warm-up, then a half cosine to zero."""
+    warmup = warmup_used(recipe, steps)
     if step < warmup:
         return recipe.lr * (step + 1) / warmup
     return recipe.lr * 0.5 * (1 + math.cos(math.pi * (step - warmup) / max(1, steps - warmup)))

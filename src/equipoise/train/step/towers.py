@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import linear, normalize
 
+from equipoise.models.families import family_of
 from equipoise.models.preprocess import Preprocess
 from equipoise.train.data.texts import PackedTexts, block_mask
 from equipoise.train.step import distributed
@@ -37,7 +38,7 @@ class Towers:
         graphed: bool = False,
     ) -> None:
         self.network, self.tokens, self.compiled = network, tokens, compiled
-        self.by_pieces = network.config.model_type == "clip"
+        self.by_pieces = family_of(network).by_pieces
         self.dtype = network.dtype  # of the weights; under autocast the towers' output is narrower
         self.mean, self.deviation = (
             torch.tensor(values, dtype=self.dtype, device=network.device)

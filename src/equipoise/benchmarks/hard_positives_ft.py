@@ -1,0 +1,136 @@
+"""The released training positives of Kamath et al. 2024: hard_positives_ft/replace_hp.jsonl and swap_hp.jsonl.
+
+Each line is a bare JSON string, what Llama-2 answered about the COCO caption of that line; "None" where the swap file
+has no answer because the caption has no "and". The captions themselves are COCO's, so its annotations must lie beside
+the files. Nothing says which line belongs to which caption but its number, so the counts must agree, and so must the
+words: an answer shares most of them with its caption, and a shifted file would teach nonsense in silence. Answers are
+kept as published, which was unchecked: some are cut off, some reworded (`equipoise perturb` checks what it asks for).
+
+Items have positives alone; CREPE's negatives are added with `equipoise perturb ITEMS --recipe crepe_ma_2023`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from equipoise.benchmarks.base import Benchmark
+from equipoise.benchmarks.reading import Raw, check_splits
+from equipoise.errors import Problems, UserError
+from equipoise.files import read_json
+from equipoise.items import Edit, ImageRef, Item, Operation, Text
+from equipoise.records import explain, jsonl_lines, short
+
+_FILES: dict[Operation, str] = {"replace": "replace_hp.jsonl", "swap": "swap_hp.jsonl"}
+_CAPTIONS = "captions_train2017.json"
+_BY = "llm:meta-llama/Llama-2-70b-chat-hf"
+_LOOKED_AT = 2_000  # lines, spread over a file, by which it is seen whether lines and captions belong together
+_SHARED = 0.5  # of the words of an answer that its caption has too; captions of other photos share about a fifth
+
+
+class _Annotation(Raw):
+    id: int
+    image_id: int
+    caption: str
+
+
+def load(source: Path, splits: Sequence[str]) -> list[Item]:
+    check_splits(BENCHMARK.name, splits, BENCHMARK.splits)
+    notes = _find(source, _CAPTIONS, "annotations")
+    found = {op: path for op, name in _FILES.items() if (path := _find(source, name, "hard_positives_ft"))}
+    if notes is None or not found:
+        lacking = _CAPTIONS if notes is None else " or ".join(_FILES.values())
+        raise UserError(f"{source}: expected {lacking} there. To get it: {BENCHMARK.get}")
+    captions = _captions(notes)
+    answers = {op: _answers(path, captions) for op, path in found.items()}
+    return [
+        Item(
+            id=f"{BENCHMARK.name}-train/{note.id}",
+            image=ImageRef(path=f"train2017/{note.image_id:012d}.jpg"),
+            caption=note.caption,
+            positives=tuple(
+                Text(text=text, edit=Edit(op=op, by=_BY)) for op, texts in answers.items() if (text := texts[place])
+            ),
+            tags={"split": "train"},
+        )
+        for place, note in enumerate(captions)
+    ]
+
+
+def _find(source: Path, name: str, folder: str) -> Path | None:
+    return next((path for path in (source / name, source / folder / name) if path.is_file()), None)
+
+
+def _captions(path: Path) -> list[_Annotation]:
+    value = read_json(path)
+    notes = value.get("annotations") if isinstance(value, dict) else None
+    if not isinstance(notes, list) or not notes:
+        raise UserError(f"{path}: expected COCO's object with annotations, found {short(value)}")
+    problems, found = Problems(str(path)), []
+    for place, note in enumerate(notes):
+        try:
+            found.append(_Annotation.model_validate(note))
+        except ValidationError as error:
+            explain(error, f"annotation {place}", problems)
+    problems.raise_if_any("Get the file again.")
+    return found
+
+
+def _answers(path: Path, captions: Sequence[_Annotation]) -> list[str]:
+    """The answer to each caption, empty where there is none."""
+    problems, answers = Problems(str(path)), []
+    for where, text in jsonl_lines(path, problems):
+        try:
+            value = json.loads(text)
+        except ValueError:
+            value = text
+            problems.add(where, "not JSON; expected a string a line")
+        if value is not None and not isinstance(value, str):
+            problems.add(where, f"expected a string, found {short(value)}")
+        answer = value.strip() if isinstance(value, str) else ""
+        answers.append("" if answer == "None" else answer)
+    problems.raise_if_any()
+    if len(answers) != len(captions):
+        raise UserError(
+            f"{path}: {len(answers):,} lines, but COCO's annotations hold {len(captions):,} captions; line k is the "
+            "answer to caption k, so both must be of the same files"
+        )
+    _check_order(path, answers, captions)
+    return answers
+
+
+def _check_order(path: Path, answers: Sequence[str], captions: Sequence[_Annotation]) -> None:
+    pairs = [(place, answer) for place, answer in enumerate(answers) if answer]
+    pairs = pairs[:: max(1, len(pairs) // _LOOKED_AT)]
+    shares = [_shared(answer, captions[place].caption) for place, answer in pairs]
+    if shares and sum(shares) / len(shares) < _SHARED:
+        raise UserError(
+            f"{path}: the lines do not belong to the captions of the same number (they share "
+            f"{100 * sum(shares) / len(shares):.0f} % of their words); is this another order, or another year, of COCO?"
+        )
+
+
+def _shared(answer: str, caption: str) -> float:
+    words, others = (re.findall(r"\w+", text.lower()) for text in (answer, caption))
+    return sum(word in others for word in words) / max(1, len(words))
+
+
+BENCHMARK = Benchmark(
+    name="hard-positives-ft",
+    title="hard_positives_ft: COCO captions with Llama-2's hard positives, for training",
+    splits={"train": 591_753},
+    chance={},
+    ties="no negatives: nothing to judge",
+    licence="none stated (positives); captions CC BY 4.0; COCO images under their Flickr licences",
+    citation="Kamath et al. 2024, The Hard Positive Truth about Vision-Language Compositionality, arXiv:2409.17958",
+    url="https://github.com/amitakamath/hard_positives",
+    get="hard_positives_ft/ of the repository, and COCO's annotations/captions_train2017.json in the same folder, "
+    "which is --source. Images: COCO train2017 as train2017/ below --data.",
+    load=load,
+    notes="For training: no negatives, so no chance and nothing to judge. Add CREPE's: equipoise perturb ITEMS.jsonl "
+    "--recipe crepe_ma_2023. The published files are 591,753 lines each, 119,071 of the swap file not None.",
+)

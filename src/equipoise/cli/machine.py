@@ -1,0 +1,182 @@
+"""What this machine can do, what is missing, and the command that gets it.
+
+Packages are looked up by their metadata, not imported: a broken one must not take the doctor down with it. Only torch
+is imported, because only it knows the devices.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+
+from packaging.requirements import Requirement
+
+from equipoise.evaluation.embedding.cache import default_cache
+from equipoise.perturb.checks import link_grammar
+
+Row = tuple[str, str, bool]  # subject; what was found, or how to get it; fine?
+
+LEAST_PYTHON = (3, 11)
+LEAST_FREE = 2 * 10**9  # bytes: the embeddings of all benchmarks for a handful of models
+EXTRAS = {  # extra -> its packages, and what it is for
+    "openclip": (("open_clip_torch",), "models named openclip:ARCH/PRETRAINED"),
+    "lora": (("peft",), "training with LoRA"),
+    "siglip": (("sentencepiece", "protobuf"), "SigLIP models, whose tokenizer needs it"),
+    "scale": (("ray",), "perturbing corpora that outgrow one process"),
+    "spacy": (("spacy",), "perturb --tagger spacy:MODEL"),
+}
+_TRY_TORCHVISION = 120.0  # seconds
+
+
+def report() -> list[Row]:
+    """One row a subject. False is something that does not work; extras that are only not installed count as well."""
+    return [
+        _python(),
+        _packages(),
+        _processor(),
+        *_devices(),
+        _torchvision(),
+        *(_extra(name) for name in EXTRAS),
+        _link_grammar(),
+        _hub(),
+        _folder("embedding cache", default_cache(), "EQUIPOISE_CACHE"),
+        _folder("model cache", hub_cache(), "HF_HOME"),
+    ]
+
+
+def _python() -> Row:
+    found = ".".join(map(str, sys.version_info[:3]))
+    if sys.version_info[:2] < LEAST_PYTHON:
+        return "python", f"{found}; 3.11 or newer is needed: install one and make the environment anew", False
+    return "python", f"{found} ({sys.executable})", True
+
+
+def _packages() -> Row:
+    """The packages equipoise itself asks for, each there and new enough."""
+    needed = [Requirement(text) for text in metadata.requires("equipoise") or []]
+    needed = [one for one in needed if one.marker is None or one.marker.evaluate({"extra": ""})]
+    lacking = [
+        f"{one} ({'not installed' if found is None else f'{found} is installed'})"
+        for one in needed
+        if not ((found := _version(one.name)) and one.specifier.contains(found, prereleases=True))
+    ]
+    if lacking:
+        names = " ".join(f"'{text.split(' (')[0]}'" for text in lacking)
+        return "packages", f"missing or too old: {', '.join(lacking)}; run: pip install {names}", False
+    return "packages", f"all {len(needed)} there, among them transformers {_version('transformers')}", True
+
+
+def _processor() -> Row:
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    text = f"{cores} core{'s' if cores > 1 else ''}"
+    if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
+        text += f", {_gigabytes(os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE'))} of memory"
+    return "cpu", text, True
+
+
+def _devices() -> list[Row]:
+    if _version("torch") is None:
+        return [("torch", "not installed; run: pip install torch (https://pytorch.org for the right build)", False)]
+    try:
+        import torch
+    except Exception as error:  # a broken build raises whatever it likes
+        why = f"installed, but cannot be imported ({type(error).__name__}: {error})"
+        return [("torch", f"{why}; run: pip install --force-reinstall torch", False)]
+    rows: list[Row] = [("torch", torch.__version__, True)]
+    for index in range(torch.cuda.device_count()):
+        device = torch.cuda.get_device_properties(index)
+        rows.append((f"cuda:{index}", f"{device.name}, {_gigabytes(device.total_memory)}", True))
+    if torch.backends.mps.is_available():
+        rows.append(("mps", "Apple GPU, sharing the machine's memory", True))
+    if len(rows) == 1:
+        rows.append(("gpu", "none that torch can use: everything works, on the CPU", True))
+        if shutil.which("nvidia-smi"):
+            fix = "this torch cannot use the NVIDIA GPU of this machine: get a CUDA build from https://pytorch.org"
+            rows[-1] = ("gpu", fix, False)
+    return rows
+
+
+def _torchvision() -> Row:
+    """Not needed; but one that does not fit its torch breaks transformers and open_clip, with a puzzling message."""
+    found = _version("torchvision")
+    if found is None:
+        return "torchvision", "not installed, and not needed", True
+    try:
+        run = [sys.executable, "-c", "import torchvision"]
+        tried = subprocess.run(run, capture_output=True, text=True, timeout=_TRY_TORCHVISION, check=False)
+        why = tried.stderr.strip().splitlines()[-1:] if tried.returncode else []
+        broken = bool(tried.returncode)
+    except subprocess.TimeoutExpired:
+        broken, why = True, ["no answer"]
+    if not broken:
+        return "torchvision", found, True
+    return (
+        "torchvision",
+        f"{found} does not fit this torch ({' '.join(why) or 'it crashes'}), and then transformers and open_clip "
+        "cannot be imported either. It is not needed; run: pip uninstall torchvision",
+        False,
+    )
+
+
+def _extra(name: str) -> Row:
+    packages, use = EXTRAS[name]
+    found = {package: _version(package) for package in packages}
+    if lacking := [package for package, version in found.items() if version is None]:
+        fix = f"only for {use}; run: pip install 'equipoise[{name}]'"
+        return f"extra {name}", f"{' and '.join(lacking)} not installed; {fix}", False
+    return f"extra {name}", ", ".join(f"{package} {version}" for package, version in found.items()), True
+
+
+def _link_grammar() -> Row:
+    if shutil.which("link-parser") is None:
+        return (
+            "link-grammar",
+            f"not installed; only for perturb --checks link-grammar; run: {link_grammar.INSTALL}",
+            False,
+        )
+    return "link-grammar", link_grammar.version(), True
+
+
+def _hub() -> Row:
+    names = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
+    flags = [name for name in names if os.environ.get(name, "").lower() in ("1", "true", "yes", "on")]
+    if flags:
+        text = f"{' and '.join(flags)} set: only models and files that are here already; unset to download"
+        return "hub", text, True
+    return "hub", "may be asked for models; HF_HUB_OFFLINE=1 forbids it", True
+
+
+def hub_cache() -> Path:
+    """Where the Hugging Face hub's files lie, by its own rules."""
+    if chosen := os.environ.get("HF_HUB_CACHE"):
+        return Path(chosen)
+    if home := os.environ.get("HF_HOME"):
+        return Path(home) / "hub"
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "huggingface" / "hub"
+
+
+def _folder(subject: str, folder: Path, variable: str) -> Row:
+    there = next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
+    elsewhere = f"name another folder: export {variable}=/path"
+    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+        return subject, f"{folder} cannot be written to; {elsewhere}", False
+    free = shutil.disk_usage(there).free
+    if free < LEAST_FREE:
+        return subject, f"{folder}, only {_gigabytes(free)} free; make room, or {elsewhere}", False
+    return subject, f"{folder}, {_gigabytes(free)} free", True
+
+
+def _version(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _gigabytes(count: int) -> str:
+    return f"{count / 1e9:.1f} GB"

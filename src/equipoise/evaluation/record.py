@@ -1,0 +1,243 @@
+"""The record of a run, as result.json holds it, and the difference of two runs: every field with its type.
+
+docs/result.schema.json is these classes as a JSON Schema (runs/write_schemas.py writes it). The names of the metrics
+are here and nowhere else. Nothing here computes, and nothing loads numpy.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal, NamedTuple
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, JsonValue
+
+from equipoise.provenance import Environment
+
+SCHEMA: Final = 2
+
+Metric = Literal["original", "augmented", "brittleness", "drop"]
+METRICS: dict[Metric, str] = {  # name: what people call it; in the order of every table
+    "original": "Original accuracy",
+    "augmented": "Augmented accuracy",
+    "brittleness": "Brittleness",
+    "drop": "drop",
+}
+SHARES: tuple[Metric, ...] = ("original", "augmented", "brittleness")  # those that are shares of items
+
+
+class Interval(NamedTuple):
+    """The middle 95%; a list of two numbers in JSON."""
+
+    low: float
+    high: float
+
+
+class _Part(BaseModel):
+    """Frozen, and refused with a word on every field that is missing, unknown or of the wrong type."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+
+# ---------------------------------------------------------------------------- numbers
+
+
+class Numbers(_Part):
+    """The metrics of some items; None where nothing was measured. `numbers["original"]` works as well."""
+
+    n: int
+    ties: int | float  # a mean where several runs are averaged
+    original: float | None
+    augmented: float | None
+    brittleness: float | None
+    drop: float | None
+    intervals: dict[Metric, Interval]
+
+    def __getitem__(self, metric: Metric) -> float | None:
+        if metric not in METRICS:
+            raise KeyError(metric)
+        value: float | None = getattr(self, metric)
+        return value
+
+
+class MeanScores(_Part):
+    caption: float | None
+    positive: float | None
+    negative: float | None
+
+
+class ItemNumbers(Numbers):
+    """A plain mean over items."""
+
+    n_positives: int
+    images: int
+    wilson: dict[Metric, Interval]  # for readers who do not bootstrap; it takes items for independent
+    mean_scores: MeanScores
+
+
+class MacroNumbers(Numbers):
+    """An unweighted mean over groups, as the benchmark's paper has it."""
+
+    over: list[str]  # tags, outermost first
+    least: int  # groups with fewer items are left out
+    groups: int
+    left_out: int
+
+
+class Summary(_Part):
+    """Numbers of all items, and of each value of each tag."""
+
+    overall: ItemNumbers
+    by: dict[str, dict[str, ItemNumbers]]
+
+
+PaperNumbers = dict[str, int | float | Interval | None]
+
+
+class Metrics(Summary):
+    """Everything a run measured."""
+
+    macro: MacroNumbers | None
+    paper: dict[str, PaperNumbers]  # metrics that single papers define; see paper_metrics
+
+    @property
+    def headline(self) -> Numbers:
+        """The numbers of a result's first line: the paper's average where it has one, else the plain mean."""
+        return self.macro or self.overall
+
+
+# ---------------------------------------------------------------------------- what was measured, with what
+
+
+class BenchmarkId(_Part):
+    """Which items, and what their benchmark says of itself."""
+
+    name: str
+    items_sha256: str
+    splits: list[str] | None  # those of the items; None: not recorded (schema 1), here and below
+    limit: int | None  # only the first so many items, None for all
+    chance: dict[str, float]
+    macro: list[str] | None  # the tags its headline is averaged over
+    least: int | None  # groups with fewer items are left out of that
+    metrics: list[str] | None  # of its paper
+    ties: str | None  # how the paper's own code counts a tie; ours is never a win
+    citation: str | None
+    notes: str | None
+
+
+class ModelCard(_Part):
+    """What the model says of itself. A model of somebody's own may say more, or only its name."""
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, JsonValue]
+    spec: str
+    device: str
+    weight_sha256: str | None = None
+    digest: str | None = None  # what tells it from another where there is no hash of weights
+    architecture: JsonValue = None
+    activation: JsonValue = None
+    attention: JsonValue = None
+    preprocessing: JsonValue = None
+    tokenizer: JsonValue = None
+    context_length: int | None = None
+    dtype: str | None = None
+
+
+class Settings(_Part):
+    """What the caller chose that numbers depend on, and the version of the code that embeds."""
+
+    seed: int
+    allow_missing: bool
+    batch_size: int | None  # None where it cannot be seen in a number
+    embedding_code: int | None
+
+
+class ImagesId(_Part):
+    """The photos of the items that could be read: sha256 of the JSON of their sorted [path, sha256 of the bytes]."""
+
+    sha256: str
+    count: int
+
+
+class ItemCounts(_Part):
+    items: int
+    scored: int
+    skipped: int
+
+
+class FullArguments(_Part):
+    """Every argument with its default filled in."""
+
+    images: str | None
+    out: str | None
+    cache: str | None
+    batch_size: int
+    workers: int
+
+
+class Arguments(_Part):
+    passed: dict[str, JsonValue]  # as the user gave them
+    in_full: FullArguments
+
+
+class Seconds(_Part):
+    score: float
+    judge: float
+    parts: dict[str, float] = Field(default_factory=dict)  # of scoring: tokenize, texts, images, ...
+
+
+class RunRecord(_Part):
+    """One finished run: result.json. A run that failed writes none, so there is no status."""
+
+    model_config = ConfigDict(populate_by_name=True)
+    schema_version: Literal[2] = Field(default=SCHEMA, alias="schema")
+    date: AwareDatetime | None  # when it was finished, UTC; None: not recorded (schema 1)
+    benchmark: BenchmarkId
+    images: ImagesId | None
+    model: ModelCard
+    settings: Settings
+    metrics: Metrics
+    n: ItemCounts
+    skipped: dict[str, str]  # item id -> why; the first hundred
+    counts: dict[str, int]
+    arguments: Arguments
+    environment: Environment
+    seconds: Seconds
+    scores_sha256: str | None  # of items.jsonl; None: none was written
+
+
+# ---------------------------------------------------------------------------- differences
+
+
+class Change(_Part):
+    """One metric of two runs: after minus before."""
+
+    difference: float
+    interval: Interval
+    clear: bool  # the interval leaves zero out
+    by_run: list[float]
+    mcnemar: float | None = None  # p-value; where items all weigh the same and each side is one run
+
+
+class Difference(_Part):
+    """What changed between two models on the same items; None where nothing was measured."""
+
+    n: int
+    runs: tuple[int, int]
+    original: Change | None = None
+    augmented: Change | None = None
+    brittleness: Change | None = None
+    drop: Change | None = None
+
+    def __getitem__(self, metric: Metric) -> Change | None:
+        if metric not in METRICS:
+            raise KeyError(metric)
+        value: Change | None = getattr(self, metric)
+        return value
+
+
+class Comparison(Difference):
+    """The difference of two run folders on one benchmark."""
+
+    benchmark: str
+    before: str
+    after: str
+    notes: list[str] = []

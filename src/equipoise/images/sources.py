@@ -1,0 +1,218 @@
+"""Where images lie: a folder, tar shards in webdataset's layout, or Parquet files.
+
+Each is something that turns the path written in an item into encoded bytes. Items name a member of
+a shard or a row of a Parquet file as they name a file: `000123.jpg`. Nothing is unpacked. Sources can be
+pickled, because processes that decode hold one each.
+"""
+
+from __future__ import annotations
+
+import os
+import tarfile
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from equipoise import tars
+from equipoise.errors import UserError
+from equipoise.images.opening import MAX_BYTES, ImageProblem, image_path, read_image_bytes
+
+
+class ImageSource(Protocol):
+    """Read one encoded image; raises ImageProblem where there is none."""
+
+    def read(self, path: str) -> bytes: ...
+
+
+class FolderImages:
+    def __init__(self, root: str | Path) -> None:
+        self.root = Path(root)
+        if not self.root.is_dir():
+            raise UserError(f"{root}: no such folder of images")
+
+    def __str__(self) -> str:
+        return f"below {self.root}"
+
+    def __contains__(self, path: str) -> bool:
+        return os.path.exists(image_path(self.root, path))  # noqa: PTH110, twice as fast
+
+    def read(self, path: str) -> bytes:
+        return read_image_bytes(self.root, path)
+
+
+class _Files:
+    """Open files, opened where they are first read: workers do not share positions (pread has none)."""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self.paths = list(paths)
+        self._handles: dict[int, int] = {}
+
+    def read_at(self, number: int, offset: int, size: int) -> bytes:
+        if number not in self._handles:
+            self._handles[number] = os.open(self.paths[number], os.O_RDONLY)
+        return os.pread(self._handles[number], size, offset)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"paths": self.paths, "_handles": {}}
+
+    def __del__(self) -> None:
+        for handle in self._handles.values():
+            os.close(handle)
+
+
+class TarImages:
+    """Members of tar shards by name; only headers are read before the first image is asked for."""
+
+    def __init__(self, shards: Sequence[str | Path]) -> None:
+        self._files = _Files([Path(shard) for shard in shards])
+        self.members: dict[str, tuple[int, int, int]] = {}  # name -> shard, offset, size
+        for number, shard in enumerate(self._files.paths):
+            try:
+                with tarfile.open(shard, "r:", tarinfo=tars.Member) as archive:
+                    for member in tars.members(archive):
+                        if not member.isfile():
+                            continue
+                        if member.name in self.members:
+                            first = self._files.paths[self.members[member.name][0]]
+                            raise UserError(f"{shard}: {member.name} is also in {first}; names must be unique")
+                        self.members[member.name] = (number, member.offset_data, member.size)
+            except (tarfile.TarError, ValueError) as error:
+                raise UserError(
+                    f"{shard}: not a plain tar file, or damaged ({error}); compressed shards are not read"
+                ) from None
+            except OSError as error:
+                raise UserError(f"{shard}: cannot be read ({error.strerror})") from None
+
+    def __str__(self) -> str:
+        return _named(self._files.paths, "tar shards")
+
+    def __contains__(self, path: str) -> bool:
+        return path in self.members
+
+    def in_order(self, paths: Iterable[str]) -> list[str]:
+        """As they lie on the disk."""
+        return sorted(paths, key=lambda path: self.members.get(path, (0, 0, 0)))
+
+    def read(self, path: str) -> bytes:
+        if path not in self.members:
+            raise ImageProblem(f"{path}: in none of the {len(self._files.paths)} shards")
+        shard, offset, size = self.members[path]
+        if size > MAX_BYTES:
+            raise ImageProblem(f"{path}: {size:,} bytes; images over {MAX_BYTES:,} bytes are refused")
+        return self._files.read_at(shard, offset, size)
+
+
+class ParquetImages:
+    """Rows of Parquet files with an image column as the hub writes them: {bytes, path} or plain bytes.
+
+    The name is the struct's `path`, or the column `path`. Parquet cannot read one row: each image costs
+    the reading of its row group (the hub writes 100 images to one), unless it follows one of the same
+    group. Tar shards are the faster choice for shuffled training.
+    """
+
+    def __init__(self, files: Sequence[str | Path]) -> None:
+        import pyarrow
+        import pyarrow.parquet
+
+        self.paths = [Path(file) for file in files]
+        self.rows: dict[str, tuple[int, int, int]] = {}  # name -> file, row group, row
+        self._group: tuple[tuple[int, int], Any] | None = None
+        for number, path in enumerate(self.paths):
+            try:
+                file = pyarrow.parquet.ParquetFile(path)
+            except (pyarrow.ArrowInvalid, OSError) as error:
+                raise UserError(f"{path}: not a Parquet file ({error})") from None
+            with file:
+                name_column = self._name_column(path, file.schema_arrow)
+                for group in range(file.num_row_groups):
+                    table = file.read_row_group(group, columns=[name_column])
+                    names = table.column(0).to_pylist()
+                    for row, name in enumerate(names):
+                        self._add(name["path"] if isinstance(name, dict) else name, (number, group, row))
+
+    def _add(self, name: str, place: tuple[int, int, int]) -> None:
+        if name in self.rows:
+            first = self.paths[self.rows[name][0]]
+            raise UserError(f"{self.paths[place[0]]}: {name} is also in {first}; names must be unique")
+        self.rows[name] = place
+
+    @staticmethod
+    def _name_column(path: Path, schema: Any) -> str:
+        import pyarrow
+
+        if "image" not in schema.names:
+            raise UserError(f"{path}: expected a column named image, found {', '.join(schema.names)}")
+        kind = schema.field("image").type
+        if pyarrow.types.is_struct(kind) and {"bytes", "path"} <= {field.name for field in kind}:
+            return "image.path"
+        if "path" in schema.names:
+            return "path"
+        raise UserError(f"{path}: images have no names; expected image: {{bytes, path}} or a column named path")
+
+    def __str__(self) -> str:
+        return _named(self.paths, "Parquet files")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_group": None}
+
+    def __contains__(self, path: str) -> bool:
+        return path in self.rows
+
+    def in_order(self, paths: Iterable[str]) -> list[str]:
+        """Those of one row group together, which is then read once."""
+        return sorted(paths, key=lambda path: self.rows.get(path, (0, 0, 0)))
+
+    def read(self, path: str) -> bytes:
+        import pyarrow.parquet
+
+        if path not in self.rows:
+            raise ImageProblem(f"{path}: in none of the {len(self.paths)} Parquet files")
+        number, group, row = self.rows[path]
+        held = self._group  # read once: another thread may replace it
+        if held is None or held[0] != (number, group):
+            with pyarrow.parquet.ParquetFile(self.paths[number]) as file:
+                self._group = held = ((number, group), file.read_row_group(group, columns=["image"]).column(0))
+        value = held[1][row].as_py()
+        data: bytes | None = value["bytes"] if isinstance(value, dict) else value
+        if data is None:
+            raise ImageProblem(f"{path}: the row holds no bytes")
+        return data
+
+
+def _named(paths: Sequence[Path], what: str) -> str:
+    return f"in {paths[0]}" if len(paths) == 1 else f"in {len(paths)} {what} of {paths[0].parent}"
+
+
+_BESIDE = {".json", ".jsonl", ".txt", ".md", ".csv", ".tsv", ".idx"}  # what people keep with their shards
+
+
+def open_source(where: str | Path | ImageSource) -> ImageSource:
+    """A folder, a .tar or .parquet file, or a folder that holds nothing but such shards (and notes on them)."""
+    if not isinstance(where, str | Path):
+        return where
+    path = Path(where)
+    kinds: dict[str, Callable[[Sequence[Path]], ImageSource]] = {".tar": TarImages, ".parquet": ParquetImages}
+    if path.suffix in kinds and not path.is_dir():
+        if not path.is_file():
+            raise UserError(f"{path}: no such file")
+        return kinds[path.suffix]([path])
+    if path.is_dir():
+        held = [entry for entry in path.iterdir() if not entry.name.startswith(".")]
+        for suffix, kind in kinds.items():
+            shards = sorted(entry for entry in held if entry.suffix == suffix)
+            if shards and all(entry.suffix in _BESIDE | {suffix} and entry.is_file() for entry in held):
+                return kind(shards)
+    return FolderImages(path)
+
+
+def absent(source: ImageSource, paths: Iterable[str]) -> list[str]:
+    """The paths that a source does not hold, as far as it can say without reading them."""
+    if not hasattr(source, "__contains__"):
+        return []
+    return [path for path in paths if path not in source]
+
+
+def in_order(source: ImageSource, paths: Iterable[str]) -> list[str]:
+    """The paths in the order in which the source reads them fastest."""
+    ordered: Callable[[Iterable[str]], list[str]] = getattr(source, "in_order", list)
+    return ordered(paths)

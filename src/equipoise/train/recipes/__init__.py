@@ -1,0 +1,121 @@
+"""The recipes, one file per paper: each a function that returns what is special to it, named after paper and year.
+
+A recipe says which losses, which texts it needs of the items, and how to optimise. It holds no model and no data, so
+that `equipoise train RECIPE --items F --model M --out DIR` is the whole of a run, and the same recipe serves a laptop
+(`quick=True`, sized for the built-in world) and eight GPUs.
+
+A new recipe is one function in a file of this folder and its row in RECIPES. A recipe of your own needs neither:
+`equipoise train py:module:function` takes any function that returns a `Recipe`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from equipoise import plugins
+from equipoise.errors import Problems, UserError, did_you_mean
+from equipoise.train.recipe import Lora, Needs, Recipe, Slot
+from equipoise.train.recipes import ce_clip, dac, fsc_clip, kamath, negclip, siglip, svlc
+from equipoise.train.recipes.options import SETTINGS, hints_of, own_options, read_options, with_settings, written
+
+__all__ = ["RECIPES", "SETTINGS", "Lora", "Needs", "Recipe", "Slot", "get_recipe", "named", "options_of"]
+
+RECIPES: dict[str, Callable[..., Recipe]] = {
+    recipe.__name__: recipe
+    for recipe in (
+        kamath.control,
+        kamath.hn_only,
+        kamath.hp_only,
+        kamath.hard_positives_kamath_2024,
+        negclip.negclip_yuksekgonul_2023,
+        svlc.svlc_doveh_2023,
+        dac.dac_doveh_2023,
+        ce_clip.ce_clip_zhang_2024,
+        fsc_clip.fsc_clip_oh_2024,
+        siglip.control_siglip,
+    )
+}
+
+
+def options_of(name: str) -> dict[str, Any]:
+    """The options a recipe takes and their types: its own, then the settings all recipes share."""
+    return hints_of(named(name))
+
+
+def get_recipe(name: str, *, quick: bool = False, **options: Any) -> Recipe:
+    """The recipe of that name, or of `py:module:function`. Values may be strings, as a command line has them:
+    hn_weight="0.25", types="relation,object", wise_ft="none". All wrong options are told at once."""
+    function = named(name)
+    own = own_options(function)
+    values = read_options(name, function, options)
+    given = {option: value for option, value in values.items() if option in own}
+    recipe = _made(name, function, given)
+    _refuse_idle(name, function, recipe, given)
+    recipe.loss()  # a recipe with every loss switched off fails here, not after the images are read
+    in_full = {option: given.get(option, one.default) for option, one in own.items()}
+    recipe = replace(
+        recipe,
+        name=name,
+        options={option: list(value) if isinstance(value, tuple) else value for option, value in in_full.items()},
+        source=plugins.source_sha256(name) if plugins.is_named(name) else None,
+    )
+    settings = {option: value for option, value in values.items() if option not in own}
+    return with_settings(_quick(recipe) if quick else recipe, settings)
+
+
+def named(name: str) -> Callable[..., Recipe]:
+    """The function that makes a recipe."""
+    if plugins.is_named(name):
+        what = "a training recipe: a function that returns equipoise.train.recipe.Recipe"
+        found = plugins.load_named(name, what, lambda value: callable(value) or isinstance(value, Recipe))
+        return (lambda: found) if isinstance(found, Recipe) else found  # type: ignore[return-value]
+    if name not in RECIPES:
+        raise UserError(
+            f"no recipe {name!r}.{did_you_mean(name, RECIPES)}\nThere are: {', '.join(RECIPES)}; "
+            f"your own is {plugins.FORM}"
+        )
+    return RECIPES[name]
+
+
+def _made(name: str, function: Callable[..., Recipe], options: dict[str, Any]) -> Recipe:
+    if not plugins.is_named(name):
+        return function(**options)
+    with plugins.own_code(name, "your recipe failed"):
+        recipe: object = function(**options)
+    if not isinstance(recipe, Recipe):
+        raise UserError(f"{name}: expected a function that returns a Recipe; it returned {type(recipe).__name__}")
+    return recipe
+
+
+def _refuse_idle(name: str, function: Callable[..., Recipe], recipe: Recipe, given: dict[str, Any]) -> None:
+    """An option without which the recipe would be the same was given for nothing: its user believes otherwise.
+
+    Of recipes of one's own nobody knows whether two losses are equal, so they are not asked."""
+    if plugins.is_named(name):
+        return
+    problems = Problems(f"recipe {name}")
+    for option, value in given.items():
+        if value == own_options(function)[option].default:
+            continue
+        try:
+            without = function(**{other: v for other, v in given.items() if other != option})
+        except UserError:
+            continue
+        if _live(without) == _live(recipe):
+            problems.add(option, f"{written(value)} changes nothing here: what it would change is switched off")
+    problems.raise_if_any("Leave it out, or switch on what it belongs to.")
+
+
+def _live(recipe: Recipe) -> Recipe:
+    return replace(recipe, terms={name: term for name, term in recipe.terms.items() if term[0] != 0})
+
+
+def _quick(recipe: Recipe) -> Recipe:
+    """The same recipe for the built-in world: a model of 1.4 million parameters, a minute or two on two cores.
+
+    Batch, steps and rate were chosen on the world's validation scenes (src/equipoise/world/README.md).
+    """
+    lr = 6e-3 if recipe.lora else 6e-4
+    return replace(recipe, batch_size=128, epochs=100, max_steps=200, lr=lr, warmup_steps=20)

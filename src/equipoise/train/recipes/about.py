@@ -1,0 +1,54 @@
+"""A recipe for people: what it is, whose it is, what it needs of the items, and every option with type and default."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from equipoise.train.recipe import Needs, Slot
+from equipoise.train.recipes import get_recipe, named, options_of
+from equipoise.train.recipes.options import own_options, setting_of, type_in_words
+
+
+def about(name: str) -> dict[str, Any]:
+    """As JSON. The defaults of the shared settings are this recipe's, not everybody's."""
+    recipe, own = get_recipe(name), own_options(named(name))
+    return {
+        "name": name,
+        "about": summary(name),
+        "citation": recipe.citation,
+        "needs": needs_in_words(recipe.needs),
+        "options": [
+            {
+                "name": option,
+                "type": type_in_words(hint),
+                "default": recipe.options[option] if option in own else setting_of(recipe, option),
+                "shared": option not in own,
+            }
+            for option, hint in options_of(name).items()
+        ],
+    }
+
+
+def summary(name: str) -> str:
+    """The first line of a recipe's explanation."""
+    return ((named(name).__doc__ or "").strip().splitlines() or [""])[0]
+
+
+def needs_in_words(needs: Needs) -> list[str]:
+    """What each item should have, besides image and caption."""
+    found = []
+    if needs.positive:
+        found.append(f"a hard positive ({_kind(needs.positive)})")
+    if needs.negatives:
+        found.append(f"hard negatives ({', '.join(map(_kind, needs.negatives))})")
+    if needs.hard_images:
+        found.append('hard images (ids in tags["hard_images"])')
+    if needs.dense:
+        found.append(f"several captions per image ({needs.dense} are drawn)")
+    if needs.tokens:
+        found.append("a CLIP model (token features)")
+    return found
+
+
+def _kind(slot: Slot) -> str:
+    return "any edit" if slot == Slot() else slot.name

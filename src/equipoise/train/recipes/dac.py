@@ -1,0 +1,32 @@
+"""DAC (Doveh et al. 2023): dense captions of each image, aligned as multiple instances."""
+
+from __future__ import annotations
+
+from equipoise.train.losses.dac import dac_mil, dac_negative
+from equipoise.train.losses.itc_hn import itc_hn
+from equipoise.train.losses.svlc import svlc_negative
+from equipoise.train.recipe import Lora, Needs, Recipe
+from equipoise.train.recipes.shared import ANY, Count
+
+
+def dac_doveh_2023(*, dense_captions: Count = 10, dense_negatives: bool = True) -> Recipe:
+    """DAC: many captions of each image, some of them right, learnt as multiple instances.
+
+    equipoise train dac_doveh_2023 --items ITEMS.jsonl --model hf:openai/clip-vit-base-patch32 --out DIR
+
+    The dense captions are given, not made: all items of an image, each with its caption and, for
+    `dense_negatives`, its own negatives. DAC-LLM and DAC-SAM differ in who wrote them.
+    """
+    return Recipe(
+        citation="Doveh et al. 2023, Dense and Aligned Captions Promote Compositional Reasoning in VL Models, NeurIPS",
+        terms={
+            "clip": (1, itc_hn),
+            "mil": (1, dac_mil),
+            "mil_negative": (int(dense_negatives), dac_negative),
+            "negative": (1, svlc_negative),
+        },
+        needs=Needs(negatives=(ANY,), dense=dense_captions, dense_negatives=dense_negatives),
+        batch_size=32,
+        warmup_steps=10_000,
+        lora=Lora(),
+    )

@@ -1,0 +1,20 @@
+"""SigLIP's own loss (Zhai et al. 2023): the control for models that were not trained with CLIP's."""
+
+from __future__ import annotations
+
+from equipoise.train.losses.siglip import siglip_loss
+from equipoise.train.recipe import Recipe
+
+
+def control_siglip() -> Recipe:
+    """Finetuning a SigLIP model on the captions alone, with its own sigmoid loss.
+
+    equipoise train control_siglip --items ITEMS.jsonl --model hf:google/siglip-base-patch16-224 --out DIR
+
+    SigLIP's scale is about 117 and was never held below 100; holding it would change the model at the first step.
+    """
+    return Recipe(
+        citation="Zhai et al. 2023, Sigmoid Loss for Language Image Pre-Training, ICCV",
+        terms={"siglip": (1, siglip_loss)},
+        max_scale=10_000.0,
+    )

@@ -1,0 +1,31 @@
+"""How a run is done, beside what is trained: on which hardware, what is saved, what is measured on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from equipoise.models.clip import ClipModel
+
+
+@dataclass(frozen=True)
+class Hardware:
+    """None of it changes what is learnt, but for rounding."""
+
+    device: str = "auto"
+    workers: int | None = None  # processes that decode images; None: as many as help
+    chunk: int | None = None  # samples a tower sees at once (GradCache): less memory, the same gradients
+    compiled: bool | None = None  # None: on a GPU
+
+
+@dataclass(frozen=True)
+class Saving:
+    every: int | None = None  # steps between checkpoints; None: an epoch, at most 1,000
+    keep: int = 2  # the latest; the best stays too
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    judge: Callable[[ClipModel], Mapping[str, float]]  # a model, as it is by then -> named numbers
+    every: int | None = None  # steps; None: an epoch. Always at the end
+    best: str | None = None  # the number whose highest value makes a checkpoint the best, which is kept

@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from packaging.requirements import Requirement
+
+from equipoise.cli import machine
+
+
+def installed(monkeypatch: pytest.MonkeyPatch, **versions: str | None) -> None:
+    """Pretend that packages are there, in some version, or not."""
+    real = machine._version
+    monkeypatch.setattr(machine, "_version", lambda name: versions[name] if name in versions else real(name))
+
+
+def test_report_on_this_machine() -> None:
+    rows = {subject: (text, fine) for subject, text, fine in machine.report()}
+    assert rows["python"][1] and rows["packages"][1] and rows["torch"][1]
+    assert {"cpu", "torchvision", "extra openclip", "extra lora", "extra scale", "hub"} <= set(rows)
+    assert {"embedding cache", "model cache"} <= set(rows)
+    assert all(text for text, _ in rows.values())
+    assert {"gpu", "cuda:0", "mps"} & set(rows)
+
+
+def test_nothing_heavy_is_imported_by_importing_it() -> None:
+    code = "import sys, equipoise.cli.machine; print([*{'torch', 'transformers', 'ray', 'peft'} & {*sys.modules}])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
+
+
+def test_missing_and_old_packages_come_with_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    installed(monkeypatch, pyarrow=None, rich="1.0")
+    _, text, fine = machine._packages()
+    assert not fine and "rich>=13.7 (1.0 is installed)" in text
+    assert "pip install 'pyarrow>=16' 'rich>=13.7'" in text
+
+
+@pytest.mark.parametrize("name", machine.EXTRAS)
+def test_extras(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    packages = machine.EXTRAS[name][0]
+    for missing in packages:
+        installed(monkeypatch, **{**dict.fromkeys(packages, "9.9"), missing: None})
+        _, text, fine = machine._extra(name)
+        assert not fine and f"{missing} not installed" in text and f"pip install 'equipoise[{name}]'" in text
+    installed(monkeypatch, **dict.fromkeys(packages, "9.9"))
+    assert machine._extra(name) == (f"extra {name}", ", ".join(f"{package} 9.9" for package in packages), True)
+
+
+def test_every_extra_is_known_with_its_packages() -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    wanted = {
+        extra: {Requirement(one).name for one in needed}
+        for extra, needed in project["optional-dependencies"].items()
+        if extra != "dev"
+    }
+    assert {name: set(packages) for name, (packages, _) in machine.EXTRAS.items()} == wanted
+
+
+def test_missing_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    installed(monkeypatch, torch=None)
+    assert [(row[0], row[2]) for row in machine._devices()] == [("torch", False)]
+
+
+def test_broken_torch_does_not_break_the_doctor(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)  # what `import` makes an ImportError of
+    ((subject, text, fine),) = machine._devices()
+    assert subject == "torch" and not fine and "cannot be imported" in text and "pip install" in text
+
+
+def device_rows(monkeypatch: pytest.MonkeyPatch, cards: int, mps: bool, driver: bool) -> list[machine.Row]:
+    card = SimpleNamespace(name="H200", total_memory=150_000_000_000)
+    torch = SimpleNamespace(
+        __version__="2.x",
+        cuda=SimpleNamespace(device_count=lambda: cards, get_device_properties=lambda index: card),
+        backends=SimpleNamespace(mps=SimpleNamespace(is_available=lambda: mps)),
+    )
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    monkeypatch.setattr(machine.shutil, "which", lambda name: "/usr/bin/nvidia-smi" if driver else None)
+    return machine._devices()[1:]
+
+
+def test_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert [row[:2] for row in device_rows(monkeypatch, 2, False, True)] == [
+        ("cuda:0", "H200, 150.0 GB"),
+        ("cuda:1", "H200, 150.0 GB"),
+    ]
+    assert [row[0] for row in device_rows(monkeypatch, 0, True, False)] == ["mps"]
+    assert [(row[0], row[2]) for row in device_rows(monkeypatch, 0, False, False)] == [("gpu", True)]
+    ((_, text, fine),) = device_rows(monkeypatch, 0, False, True)
+    assert not fine and "CUDA build" in text, "a GPU that this torch cannot use"
+
+
+def test_torchvision_that_does_not_fit(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    installed(monkeypatch, torchvision=None)
+    assert machine._torchvision() == ("torchvision", "not installed, and not needed", True)
+
+    (tmp_path / "torchvision.py").write_text("raise RuntimeError('operator torchvision::nms does not exist')")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    installed(monkeypatch, torchvision="0.28")
+    _, text, fine = machine._torchvision()
+    assert not fine and "nms does not exist" in text and "pip uninstall torchvision" in text
+
+    (tmp_path / "torchvision.py").write_text("")
+    assert machine._torchvision() == ("torchvision", "0.28", True)
+
+
+def test_offline_flags(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TRANSFORMERS_OFFLINE", raising=False)
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    assert "HF_HUB_OFFLINE set" in machine._hub()[1]
+    monkeypatch.setenv("HF_HUB_OFFLINE", "0")
+    assert "may be asked" in machine._hub()[1]
+
+
+def test_hub_cache_is_where_the_hub_puts_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("HF_HUB_CACHE", "HF_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    assert machine.hub_cache() == Path.home() / ".cache/huggingface/hub"
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "x"))
+    assert machine.hub_cache() == tmp_path / "x"
+    monkeypatch.delenv("HF_HUB_CACHE")
+    monkeypatch.setenv("HF_HOME", str(tmp_path))
+    code = "from huggingface_hub import constants; print(constants.HF_HUB_CACHE)"
+    asked = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip()
+    assert str(machine.hub_cache()) == asked == str(tmp_path / "hub")
+
+
+def test_folders(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert machine._folder("cache", tmp_path / "not/there/yet", "X")[2]
+    (tmp_path / "file").write_text("")
+    _, text, fine = machine._folder("cache", tmp_path / "file", "X")
+    assert not fine and "export X=" in text
+    monkeypatch.setattr(machine.shutil, "disk_usage", lambda path: SimpleNamespace(free=10**9))
+    _, text, fine = machine._folder("cache", tmp_path, "X")
+    assert not fine and "only 1.0 GB free" in text
+
+
+def test_old_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "LEAST_PYTHON", (99, 0))
+    assert not machine._python()[2]

@@ -1,0 +1,154 @@
+"""Every published constant, pinned to its place in a paper: change one in the code and a test goes red.
+
+The loss formulas are held by tests/train/losses against slow loops; here are the numbers around them. "HP" is Kamath
+et al. 2024 (The Hard Positive Truth), "CE" is Zhang et al. 2024 (CE-CLIP). Numbers that a paper leaves to the code it
+builds on name that code.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import pytest
+
+from equipoise.train.recipe import Lora, Recipe
+from equipoise.train.recipes import RECIPES, get_recipe
+
+# What open_clip trains with where a paper says "default values" (CE 4.1), and SVLC, which HP follows (appendix D.1).
+OPEN_CLIP = {
+    "batch_size": 256,
+    "epochs": 5,
+    "max_steps": None,
+    "lr": 5e-6,
+    "warmup_steps": 50,
+    "weight_decay": 0.1,
+    "betas": (0.9, 0.98),
+    "eps": 1e-6,
+    "grad_clip": None,
+    "max_scale": 100.0,
+    "lora": None,
+    "wise_ft": None,
+    "seed": 0,
+}
+KAMATH = {"batch_size": 512, "warmup_steps": 500}  # SVLC's 128 on each of the 4 GPUs of appendix D.1; 5 epochs
+PINNED: dict[str, dict[str, Any]] = {
+    "control": KAMATH,
+    "hn_only": KAMATH,
+    "hp_only": KAMATH,
+    "hard_positives_kamath_2024": KAMATH,
+    "negclip_yuksekgonul_2023": {"lr": 1e-6, "weight_decay": 0.2},  # ARO, appendix; open_clip's decay
+    "svlc_doveh_2023": {"batch_size": 128, "warmup_steps": 10_000, "lora": Lora(4, 1.0)},
+    "dac_doveh_2023": {"batch_size": 32, "warmup_steps": 10_000, "lora": Lora(4, 1.0)},
+    "ce_clip_zhang_2024": {"seed": 42},  # CE 4.1: 5 epochs, batch 256, defaults; seed 42 is the code's
+    "fsc_clip_oh_2024": {},
+    "control_siglip": {"max_scale": 10_000.0},
+}
+OPTIONS: dict[str, dict[str, Any]] = {
+    "hard_positives_kamath_2024": {"hn_weight": 1.0, "swap_only": False, "replace_only": False},
+    "negclip_yuksekgonul_2023": {"hard_images": True},
+    "svlc_doveh_2023": {"negative_weight": 1.0, "positive_weight": 1.0, "negatives_in_contrastive": True},
+    "dac_doveh_2023": {"dense_captions": 10, "dense_negatives": True},
+    "ce_clip_zhang_2024": {
+        "itc": "hn",
+        "imc_weight": 0.2,  # alpha, CE 4.1 and figure 6
+        "cmr_weight": 0.4,  # beta
+        "imc_form": "all",
+        "fixed_threshold": None,
+        "upper_threshold": 10.0,  # u, CE 4.4 and figure 5c
+        "types": ["relation", "attribute", "object", "action"],
+    },
+    "fsc_clip_oh_2024": {"global_weight": 0.5, "local_weight": 0.2, "gamma": 2.0, "smoothing": 0.02, "lora": 0},
+}
+QUICK = {"batch_size": 128, "epochs": 100, "max_steps": 200, "lr": 6e-4, "warmup_steps": 20}  # ours, for the world
+
+
+def settings(recipe: Recipe) -> dict[str, Any]:
+    return {name: getattr(recipe, name) for name in OPEN_CLIP}
+
+
+def test_every_recipe_is_pinned() -> None:
+    reproduced = {name for name in RECIPES if "equipoise" not in name}  # ours are not published
+    assert reproduced == set(PINNED), "a new recipe's constants belong into this file"
+
+
+@pytest.mark.parametrize("name", PINNED)
+def test_settings(name: str) -> None:
+    assert settings(get_recipe(name)) == OPEN_CLIP | PINNED[name]
+
+
+@pytest.mark.parametrize("name", PINNED)
+def test_quick_settings(name: str) -> None:
+    """The world's form changes size and rate, and nothing of the method."""
+    rate = 6e-3 if "lora" in PINNED[name] else 6e-4
+    assert settings(get_recipe(name, quick=True)) == OPEN_CLIP | PINNED[name] | QUICK | {"lr": rate}
+
+
+@pytest.mark.parametrize("name", PINNED)
+def test_options(name: str) -> None:
+    assert dict(get_recipe(name).options) == OPTIONS.get(name, {})
+
+
+def test_options_reach_the_loss() -> None:
+    """An option that is recorded and then ignored is worse than none."""
+    ce_clip = get_recipe("ce_clip_zhang_2024", upper_threshold=3, imc_form="own", imc_weight=0.7, cmr_weight=0.9)
+    terms = ce_clip.loss().terms  # type: ignore[attr-defined]
+    assert terms["cmr"][1].upper == 3.0 and terms["imc"][1].form == "own"
+    assert (terms["itc"][0], terms["imc"][0], terms["cmr"][0]) == (1, 0.7, 0.9)
+    fsc = get_recipe("fsc_clip_oh_2024", gamma=1, smoothing=0.3, global_weight=0.6, local_weight=0.1).loss().terms  # type: ignore[attr-defined]
+    assert [(fsc[name][0], fsc[name][1].gamma, fsc[name][1].smoothing) for name in ("global", "local")] == [
+        (0.6, 1.0, 0.3),
+        (0.1, 1.0, 0.3),
+    ]
+    default = get_recipe("fsc_clip_oh_2024").loss().terms["global"][1]  # type: ignore[attr-defined]
+    assert (default.gamma, default.smoothing) == (2.0, 0.02)
+    assert get_recipe("fsc_clip_oh_2024", lora=4).lora == Lora(4, 1.0)
+    assert get_recipe("fsc_clip_oh_2024", lora=4).lr == 5e-5
+
+
+def test_which_texts_each_recipe_asks_for() -> None:
+    def slots(name: str, **options: Any) -> tuple[str | None, list[str]]:
+        needs = get_recipe(name, **options).needs
+        return needs.positive and needs.positive.name, [slot.name for slot in needs.negatives]
+
+    assert slots("control") == (None, [])
+    assert slots("hn_only") == (None, ["any"])
+    assert slots("hp_only") == ("any", [])
+    assert slots("hard_positives_kamath_2024") == ("any", ["any"])
+    assert slots("hard_positives_kamath_2024", swap_only=True) == ("swap", ["swap"])
+    assert slots("hard_positives_kamath_2024", replace_only=True) == ("replace", ["replace"])
+    assert slots("svlc_doveh_2023") == ("any", ["any"])
+    assert slots("ce_clip_zhang_2024") == (None, ["relation", "attribute", "object", "action"])
+    assert slots("fsc_clip_oh_2024") == (None, ["swap", "replace", "shuffle"])
+    assert get_recipe("fsc_clip_oh_2024").needs.tokens
+    assert get_recipe("negclip_yuksekgonul_2023").needs.hard_images
+    dac = get_recipe("dac_doveh_2023").needs
+    assert (dac.dense, dac.dense_negatives) == (10, True)
+
+
+# ------------------------------------------------------------------ prompts (HP, appendix C.1)
+
+
+@pytest.mark.parametrize(
+    ("name", "digest"),
+    [
+        ("REPLACE", "5d170345b60953a8"),
+        ("SWAP", "801d1f2628f39720"),
+        ("REPLACE_VERB", "efea363b8a3f5a46"),
+        ("REPLACE_SPATIAL", "b137a4e7ee8ed9a2"),
+    ],
+)
+def test_prompts(name: str, digest: str) -> None:
+    """The prompt is the method: a reworded one is another method, and gets another name."""
+    from equipoise.perturb.llm.prompts import PROMPTS
+
+    prompt = PROMPTS[name]  # type: ignore[index]
+    assert hashlib.sha256(prompt.template.encode()).hexdigest()[:16] == digest
+    assert prompt.op == ("swap" if name == "SWAP" else "replace")
+
+
+def test_only_short_captions_are_swapped() -> None:
+    """HP, appendix C.2: captions with "and" and fewer than 15 words."""
+    from equipoise.perturb.llm.recipes import SWAP_BELOW
+
+    assert SWAP_BELOW == 15
