@@ -234,3 +234,24 @@ def test_mean_scores_of_ordinary_scores() -> None:
     scores = [row("1", 0.3, [0.1, 0.2], [0.1]), row("2", 0.1, [], [0.2, 0.4])]
     found = summarise(judge(scores), resamples=20).overall.mean_scores.model_dump()
     assert found == pytest.approx({"caption": 0.2, "positive": 0.15, "negative": 0.2})
+
+
+def test_one_multiplication_for_all_groups_changes_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Against the plain way: each resample drawn by itself, each group and column summed by itself."""
+    rng = np.random.default_rng(1)
+    cluster = rng.integers(90, size=400)
+    cluster[:90] = np.arange(90)
+    values = (rng.random((400, 3)) < 0.4).astype(float)
+    counts = (rng.random((400, 3)) < 0.9).astype(float)
+    groups = [np.ones(400, bool), rng.random(400) < 0.5, cluster < 4, np.arange(400) == 7]
+    for kept in (stats._KEPT, 0):
+        monkeypatch.setattr(stats, "_KEPT", kept)
+        measured, spread = stats.grouped_ratios(values, counts, cluster, groups, seed=3, resamples=130)
+        draws = np.random.default_rng(3)
+        for resample in range(130):
+            weight = np.bincount(draws.integers(90, size=90), minlength=90)[cluster][:, None].astype(float)
+            for index, mask in enumerate(groups):
+                with np.errstate(invalid="ignore", divide="ignore"):
+                    plain = (weight * values)[mask].sum(0) / (weight * counts)[mask].sum(0)
+                np.testing.assert_array_equal(spread[resample, index], plain)
+    np.testing.assert_array_equal(measured[1], values[groups[1]].sum(0) / counts[groups[1]].sum(0))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import tarfile
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,7 @@ from PIL import Image
 
 from equipoise.errors import UserError
 from equipoise.evaluation.embedding.cache import EmbeddingCache
-from equipoise.evaluation.scoring import _refuse_repeated, score_items
+from equipoise.evaluation.scoring import _refuse_repeated, cosines, score_items
 from equipoise.images.opening import ImageProblem, open_image
 from equipoise.items import ImageRef, Item, texts
 
@@ -304,3 +306,66 @@ def test_items_without_negatives_are_skipped_by_name(photos: Path) -> None:
     assert scoring.skipped == {"lonely": "no hard negative to compare with"}
     with pytest.raises(UserError, match="none of 1 items"):
         score_items(Notebook(), [lonely], images=photos)
+
+
+def test_cosines_are_those_of_a_plain_loop_and_do_not_know_their_neighbours() -> None:
+    rng = np.random.default_rng(0)
+    images, strings = (rng.normal(size=(count, 67)).astype(np.float32) for count in (40, 90))
+    one, other = rng.integers(40, size=9000), rng.integers(90, size=9000)
+    found = cosines(images, strings, one, other)
+    plain = [float(np.dot(images[i].astype(float), strings[t].astype(float))) for i, t in zip(one, other, strict=True)]
+    assert np.abs(found - plain).max() < 1e-12
+    alone = [cosines(images, strings, one[[k]], other[[k]])[0] for k in range(0, 9000, 50)]
+    assert found[::50].tolist() == alone
+    assert found[::-1].tolist() == cosines(images, strings, one[::-1], other[::-1]).tolist()
+
+
+def test_text_scores_of_many_texts(photos: Path) -> None:
+    first = Item(
+        id="1", image=ImageRef(path="0.png"), caption="a", positives=texts("b", "c"), negatives=texts("d", "e", "f")
+    )
+    second = first.model_copy(update={"id": "2", "positives": (), "negatives": texts("b")})
+    rows = score_items(Notebook(), [first, second], images=photos, text_scores=True).rows
+    unit = {name: _vector(name) / np.linalg.norm(_vector(name)) for name in "abcdef"}
+    assert rows[0].text is not None and rows[1].text is not None
+    assert rows[0].text.caption_positives == pytest.approx([unit["a"] @ unit[name] for name in "bc"], abs=1e-6)
+    assert rows[0].text.caption_negatives == pytest.approx([unit["a"] @ unit[name] for name in "def"], abs=1e-6)
+    for values, name in zip(rows[0].text.positives_negatives, "bc", strict=True):
+        assert values == pytest.approx([unit[name] @ unit[other] for other in "def"], abs=1e-6)
+    assert rows[1].text.caption_negatives == pytest.approx([unit["a"] @ unit["b"]], abs=1e-6)
+    assert rows[1].text.caption_positives == rows[1].text.positives_negatives == []
+
+
+def test_ids_used_twice_are_found_quickly(photos: Path) -> None:
+    many = [item(str(index), "0.png") for index in range(40_000)]
+    started = time.monotonic()
+    with pytest.raises(UserError, match="1 items share their id"):
+        score_items(Notebook(), [*many, many[-1]], images=photos)
+    assert time.monotonic() - started < 10  # it was 26 s, and quadratic
+
+
+@pytest.mark.parametrize("kind", ["tar", "shards", "parquet"])
+def test_shards_score_as_their_folder_does(kind: str, photos: Path, tmp_path: Path) -> None:
+    items = [item(str(index), f"{index}.png") for index in range(4)]
+    expected = score_items(Notebook(), items, images=photos).rows
+    where = tmp_path / "packed"
+    where.mkdir()
+    if kind == "parquet":
+        import pyarrow
+        import pyarrow.parquet
+
+        rows = [{"bytes": path.read_bytes(), "path": path.name} for path in sorted(photos.glob("*.png"))[::-1]]
+        pyarrow.parquet.write_table(pyarrow.table({"image": rows}), where / "all.parquet", row_group_size=2)
+    else:
+        for number in (1, 0):
+            with tarfile.open(where / f"{number}.tar", "w") as archive:
+                for path in sorted(photos.glob("*.png"))[number::2]:
+                    archive.add(path, path.name)
+        if kind == "tar":
+            with tarfile.open(tmp_path / "one.tar", "w") as archive:
+                for path in sorted(photos.glob("*.png")):
+                    archive.add(path, path.name)
+            where = tmp_path / "one.tar"
+    assert score_items(Notebook(), items, images=where).rows == expected
+    with pytest.raises(UserError, match=r"1 of 5 images are missing in "):
+        score_items(Notebook(), [*items, item("5", "5.png")], images=where)

@@ -14,7 +14,7 @@ from PIL import Image
 
 from equipoise.errors import UserError
 from equipoise.images.opening import ImageProblem
-from equipoise.images.sources import FolderImages, ParquetImages, TarImages, open_source
+from equipoise.images.sources import FolderImages, ParquetImages, TarImages, absent, in_order, open_source
 
 FILES = {f"{number:04d}.jpg": bytes([number]) * (number + 1) for number in range(7)}
 
@@ -118,3 +118,47 @@ def test_real_shards(tmp_path, whole_data):
         name = next(iter(source.members))
         data = source.read(name)
         assert data[:2] == b"\xff\xd8" and len(data) == source.members[name][2]
+
+
+def test_one_flipped_byte_in_a_header_is_an_error_and_not_a_shorter_shard(places):
+    """Python's tarfile takes a broken header for the end: every member after it was lost and nobody knew."""
+    shard = places["tars"] / "a-00.tar"
+    whole = shard.read_bytes()
+    names = set(TarImages([shard]).members)
+    for place in range(0, 8 * 1024, 1024):  # members of less than a block: each second block is a header
+        for byte in (0, 100, 130, 150):
+            damaged = bytearray(whole)
+            damaged[place + byte] ^= 1
+            shard.write_bytes(damaged)
+            with pytest.raises(UserError, match=r"a-00\.tar: not a plain tar file, or damaged"):
+                open_source(shard)
+    shard.write_bytes(whole[: 4 * 1024] + bytes(1024) + whole[5 * 1024 :])  # a header wiped out: looks like the end
+    with pytest.raises(UserError, match="more data after the end"):
+        open_source(shard)
+    shard.write_bytes(whole[: 4 * 1024 + 100])
+    with pytest.raises(UserError, match="damaged"):
+        open_source(shard)
+    shard.write_bytes(whole)
+    assert set(TarImages([shard]).members) == names
+
+
+def test_a_folder_with_more_than_shards_is_a_folder(places):
+    (places["tars"] / "sizes.json").write_text("{}")
+    assert type(open_source(places["tars"])) is TarImages
+    (places["tars"] / "photo.jpg").write_bytes(b"")
+    assert type(open_source(places["tars"])) is FolderImages
+
+
+def test_a_name_twice_in_parquet_is_refused(tmp_path):
+    rows = [{"bytes": b"1", "path": "a.jpg"}, {"bytes": b"2", "path": "a.jpg"}]
+    pyarrow.parquet.write_table(pyarrow.table({"image": rows}), tmp_path / "x.parquet")
+    with pytest.raises(UserError, match=r"a\.jpg is also in"):
+        open_source(tmp_path / "x.parquet")
+
+
+def test_sources_say_what_they_hold(places):
+    for kind in ("folder", "tars", "nested"):
+        source = open_source(places[kind])
+        assert absent(source, ["0003.jpg", "none.jpg"]) == ["none.jpg"]
+        assert sorted(in_order(source, list(FILES)[::-1])) == list(FILES)
+    assert in_order(open_source(places["tars"]), list(FILES)[::-1]) == list(FILES)

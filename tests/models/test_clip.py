@@ -16,7 +16,7 @@ from equipoise.errors import UserError
 from equipoise.models import Embedder, load_model
 from equipoise.models.clip import ClipModel, weight_sha256
 from equipoise.models.preprocess import Preprocess, clip_preprocess
-from equipoise.models.tokens import clip_tokenizer
+from equipoise.models.tokens import clip_tokenizer, token_ids
 
 from .conftest import tiny_network, word_tokenizer
 
@@ -151,3 +151,36 @@ def test_a_tokenizer_that_does_not_fit_is_refused() -> None:
 def test_preprocessing_of_another_size_is_refused() -> None:
     with pytest.raises(UserError, match=r"\(64, 64\), the vision tower takes \(32, 32\)"):
         ClipModel("test", tiny_network(), clip_tokenizer(), Preprocess(64, (64, 64)), device="cpu")
+
+
+def test_bytes_become_the_same_floats_on_the_device(tiny_clip: ClipModel) -> None:
+    """What workers send is bytes; the arithmetic is that of Preprocess, bit by bit."""
+    size = tiny_clip.preprocess.image_size
+    pixels = np.random.default_rng(0).integers(0, 256, (5, *size, 3), dtype=np.uint8)
+    seen: list[torch.Tensor] = []
+    features = tiny_clip.image_features
+    tiny_clip.image_features = lambda floats: seen.append(floats) or features(floats)  # type: ignore[method-assign]
+    try:
+        found = tiny_clip.begin_images(pixels)()
+    finally:
+        del tiny_clip.image_features  # type: ignore[method-assign]
+    floats = np.stack([tiny_clip.preprocess(Image.fromarray(one)) for one in pixels])
+    assert (seen[0].numpy() == floats).all() and seen[0].is_contiguous()
+    assert (found == tiny_clip.encode_images(floats)).all()
+
+
+def test_a_text_without_an_end_is_refused(tiny_clip: ClipModel) -> None:
+    with pytest.raises(UserError, match="no end token"):
+        tiny_clip.encode_texts([[1, 2, 3], tiny_clip.tokenize(["a dog"])[0]], pad_to=3 + 5)
+
+
+def test_tf32_is_for_gpus(tiny_clip: ClipModel) -> None:
+    with pytest.raises(UserError, match="'tf32' is for NVIDIA GPUs"):
+        ClipModel("x", tiny_clip.network, tiny_clip.tokenizer, tiny_clip.preprocess, device="cpu", dtype="tf32")
+
+
+def test_tokens_are_those_of_transformers() -> None:
+    tokenizer = clip_tokenizer()
+    strings = ["a photo of a cat", "", "<|endoftext|> twice", "caf\u00e9 \U0001f408", "x" * 300, "one, two; three!"]
+    tokenizer(strings, padding=True, truncation=True, max_length=8)  # leaves its settings behind
+    assert token_ids(tokenizer, strings) == tokenizer(strings)["input_ids"]

@@ -14,7 +14,8 @@ from pathlib import Path
 
 from equipoise.benchmarks.base import Benchmark
 from equipoise.errors import UserError
-from equipoise.images.opening import missing_images, open_image
+from equipoise.images.opening import use_image
+from equipoise.images.sources import absent, open_source
 from equipoise.items import ImageRef, Item
 
 SHOWN = 5
@@ -125,16 +126,17 @@ def _images(refs: Sequence[ImageRef], root: Path | None, advance: Callable[[int]
     """Open and decode every image, once for each of its boxes; Pillow decodes beside Python, so threads help."""
     if root is None:
         return []
-    if not root.is_dir():
+    if not root.exists():
         raise UserError(f"{root}: no such folder; --data is the folder of the images")
-    missing = missing_images(root, refs)
+    source = open_source(root)
+    missing = absent(source, dict.fromkeys(ref.path for ref in refs))
     gone = set(missing)
     there = [ref for ref in refs if ref.path not in gone]
     advance(len(refs) - len(there))
 
     def problem(ref: ImageRef) -> str | None:
         try:
-            open_image(root, ref)
+            use_image(source.read(ref.path), ref, lambda image: None)
         except UserError as error:
             return str(error)
         return None
@@ -145,7 +147,7 @@ def _images(refs: Sequence[ImageRef], root: Path | None, advance: Callable[[int]
             bad += [found] if found else []
             advance(1)
     return [
-        _finding(f"images missing below {root}", missing, True),
+        _finding(f"images missing {source}", missing, True),
         _finding("images that cannot be used", bad, True),
     ]
 

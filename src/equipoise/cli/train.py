@@ -232,7 +232,7 @@ def _evaluation(watch: Path | None, images: Path | None, metric: str | None) -> 
         return None
     from equipoise.evaluation.record import SHARES
     from equipoise.evaluation.run import evaluate
-    from equipoise.images.opening import missing_images
+    from equipoise.images.sources import absent, open_source
     from equipoise.items import load_items
     from equipoise.train.run.options import Evaluation
 
@@ -246,15 +246,16 @@ def _evaluation(watch: Path | None, images: Path | None, metric: str | None) -> 
         raise UserError(f"--watch {watch}: no item has an image and a hard negative, so none can be scored")
     if best == "augmented" and not any(item.positives for item in scored):
         raise UserError(f"--watch {watch}: no item has a hard positive; choose --watch-metric original")
-    if images is None or not images.is_dir():
+    if images is None or not images.exists():
         what = "needs the folder of its images" if images is None else f"{images} is no folder of images"
         raise UserError(f"--watch {watch}: {what}: --watch-images DIR")
-    if missing := missing_images(images, [item.image for item in scored if item.image is not None]):
-        raise UserError(f"--watch {watch}: {len(missing):,} images are missing below {images}, the first {missing[0]}")
+    source = open_source(images)
+    if missing := absent(source, dict.fromkeys(item.image.path for item in scored if item.image is not None)):
+        raise UserError(f"--watch {watch}: {len(missing):,} images are missing {source}, the first {missing[0]}")
 
     def judge(model: Any) -> dict[str, float]:
         # The weights change between calls and the card does not, so nothing may come from the cache.
-        numbers = evaluate(model, judged, images=images).numbers
+        numbers = evaluate(model, judged, images=source).numbers
         return {name: value for name in SHARES if (value := numbers[name]) is not None}
 
     return Evaluation(judge, best=best)

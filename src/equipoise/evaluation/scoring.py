@@ -59,7 +59,7 @@ def score_items(
 
     `model` is anything from `load_model`, or any object with `embed_images(list of PIL images)` and
     `embed_texts(list of str)`, or with `score_pairs(images, texts)`. `images` is where the items' images lie: a
-    folder, tar shards or Parquet files (see `image_sources`). As many `workers` decode as there are processors.
+    folder, tar shards or Parquet files (see `images.sources`). As many `workers` decode as there are processors.
     """
     if not items:
         raise UserError("no items to score")
@@ -100,7 +100,7 @@ def score_items(
 
 def default_batch(model: Any) -> int:
     """A CPU gains nothing from larger batches and would pay for filling up the last one; a GPU gains."""
-    return 256 if str(getattr(model, "device", "cpu")).startswith("cuda") else 32
+    return 256 if str(getattr(model, "device", "cpu")).startswith("cuda") else 16
 
 
 def default_workers() -> int:
@@ -191,10 +191,9 @@ def _refuse_bad(bad: dict[ImageRef, str], source: ImageSource, allow_missing: bo
 
 
 def _row(item: Item, values: Sequence[float], text: TextScores | None = None) -> ItemScores:
-    """Not checked again: the item was, and scores are looked at all together."""
     assert item.image is not None
     positives = len(item.positives)
-    return ItemScores.model_construct(
+    return ItemScores(
         id=item.id,
         image=item.image.path,
         caption=values[0],
@@ -208,7 +207,7 @@ def _row(item: Item, values: Sequence[float], text: TextScores | None = None) ->
 def _cosine_rows(items: Sequence[Item], embedded: Embedded, text_scores: bool) -> list[ItemScores]:
     texts = [[embedded.text[text] for text in item.texts()] for item in items]
     counts = np.array([len(rows) for rows in texts])
-    images = np.repeat([embedded.image[item.image] for item in items if item.image is not None], counts)
+    images = np.repeat([embedded.image[item.image.path, item.image.box] for item in items if item.image], counts)
     flat = np.fromiter(chain.from_iterable(texts), np.int64, int(counts.sum()))
     values = cosines(embedded.images, embedded.texts, images, flat).tolist()
     between = _text_scores(items, texts, embedded.texts) if text_scores else repeat(None)

@@ -8,7 +8,7 @@ import os
 import stat
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -42,12 +42,6 @@ def image_path(root: Path, path: str) -> Path:
     if not stays_inside(path):
         raise ImageProblem(f"path {path!r} leaves its folder {root}; such paths are never followed")
     return root / path
-
-
-def missing_images(root: Path, refs: Iterable[ImageRef]) -> list[str]:
-    """The distinct paths of `refs` that are not there below `root`, in order of first use."""
-    paths = dict.fromkeys(ref.path for ref in refs)
-    return [path for path in paths if not os.path.exists(image_path(root, path))]  # noqa: PTH110, twice as fast
 
 
 def read_image_bytes(root: Path, path: str) -> bytes:

@@ -19,7 +19,7 @@ from equipoise.files import write_json
 from equipoise.models.base import Floats
 from equipoise.models.families import family_of
 from equipoise.models.preprocess import Preprocess
-from equipoise.models.tokens import CLEANERS, check_tokenizer, cleaning_for, tokenizer_sha256
+from equipoise.models.tokens import CLEANERS, check_tokenizer, cleaning_for, token_ids, tokenizer_sha256
 
 DTYPES = {
     "float32": torch.float32,
@@ -89,7 +89,7 @@ class ClipModel:
         if not texts:
             return []
         clean = CLEANERS[self.cleaning]
-        return [list(ids) for ids in self.tokenizer([clean(text) for text in texts], verbose=False)["input_ids"]]
+        return token_ids(self.tokenizer, [clean(text) for text in texts])
 
     def truncate(self, ids: Sequence[int]) -> list[int]:
         """Cut to the context length, keeping the end token."""
@@ -115,7 +115,7 @@ class ClipModel:
         rows = np.full((len(ids), width), self.pad_id, np.int64)
         rows[np.arange(width) < lengths[:, None]] = np.fromiter(itertools.chain.from_iterable(ids), np.int64)
         ends = (rows == self.end_id).argmax(1) if self.causal_text else np.full(len(ids), width - 1)
-        if self.causal_text and (rows[np.arange(len(ids)), ends] != self.end_id).any():
+        if self.causal_text and ((ends >= lengths) | (rows[np.arange(len(ids)), ends] != self.end_id)).any():
             raise UserError("a text has no end token, which is where the text tower is read; use `tokenize`")
         return torch.from_numpy(rows), torch.from_numpy(ends)
 

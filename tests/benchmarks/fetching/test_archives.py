@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from equipoise.benchmarks.fetching import archives
-from equipoise.benchmarks.fetching.archives import safe_unpack
+from equipoise.benchmarks.fetching.archives import _opened, safe_unpack
 from equipoise.errors import UserError
 
 
@@ -184,3 +184,30 @@ def test_disk_space_is_checked_first(tmp_path: Path, monkeypatch: pytest.MonkeyP
     with pytest.raises(UserError, match=r"11 bytes when unpacked, but .* has 10 free"):
         safe_unpack(tar(tmp_path / "x", GOOD), tmp_path / "out")
     assert everything(tmp_path / "out") == {}
+
+
+@pytest.mark.parametrize("kind", ["w", "w:gz", "zip"])
+def test_a_flipped_byte_is_an_error_or_changes_nothing(kind: str, tmp_path: Path) -> None:
+    """A tar with one damaged header was unpacked as far as it went: 4 of 10 files, and no error."""
+    files = {f"f{number}": bytes([number]) * 5 for number in range(4)}
+    source = pack(tmp_path / "x", files) if kind == "zip" else tar(tmp_path / "x", files, mode=kind)
+    whole = source.read_bytes()
+    places = range(0, len(whole), 1 if kind != "w" else 7)
+    for place in places:
+        damaged = bytearray(whole)
+        damaged[place] ^= 4
+        source.write_bytes(damaged)
+        out = tmp_path / f"out{place}"
+        try:
+            safe_unpack(source, out)
+        except UserError:
+            assert not any(out.rglob("*"))
+        else:
+            assert len(list(out.iterdir())) == len(files)
+
+
+def test_a_zip_of_very_many_files(tmp_path: Path) -> None:
+    """Above 65,535 the directory counts in a larger record."""
+    source = pack(tmp_path / "x", {f"f{number}": b"" for number in range(65_540)})
+    with _opened(source) as members:
+        assert sum(1 for _ in members()) == 65_540

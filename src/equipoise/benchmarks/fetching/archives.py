@@ -11,9 +11,11 @@ from __future__ import annotations
 import contextlib
 import filecmp
 import gzip
+import os
 import re
 import shutil
 import stat
+import struct
 import tarfile
 import zipfile
 import zlib
@@ -85,12 +87,25 @@ def _opened(archive: Path) -> Iterator[Callable[[], Iterator[_Member]]]:
         raw.seek(0)
         if magic[:2] == b"PK":
             with zipfile.ZipFile(raw) as packed:
+                _require_all(packed, raw)
                 yield lambda: _zip_members(packed)
         elif magic[:2] == b"\x1f\x8b":
             with gzip.GzipFile(fileobj=raw) as unzipped:
                 yield lambda: _tar_members(unzipped)
         else:
             yield lambda: _tar_members(raw)
+
+
+def _require_all(packed: zipfile.ZipFile, raw: IO[bytes]) -> None:
+    """The directory ends by saying how many members it lists. zipfile does not look: one flipped byte in the length of
+    a comment makes an entry swallow those after it."""
+    end = raw.seek(-22 - len(packed.comment), os.SEEK_END)
+    (count,) = struct.unpack("<10xH10x", raw.read(22))
+    if count == 0xFFFF and end >= 76:  # the count is in a larger record, before the pointer to that
+        raw.seek(end - 76)
+        (count,) = struct.unpack("<32xQ16x", raw.read(56))
+    if count != len(packed.infolist()):
+        raise zipfile.BadZipFile(f"{len(packed.infolist()):,} members in a directory of {count:,}")
 
 
 def _zip_members(packed: zipfile.ZipFile) -> Iterator[_Member]:

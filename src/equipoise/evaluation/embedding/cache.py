@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,13 +33,25 @@ def default_cache() -> Path:
     return (Path(base) if base else Path.home() / ".cache") / "equipoise"
 
 
-def key(*parts: str | bytes) -> bytes:
-    """The hash of several parts, each with its length, so that no two lists of parts share one."""
-    digest = hashlib.sha256()
-    for part in parts:
-        raw = part.encode() if isinstance(part, str) else part
-        digest.update(len(raw).to_bytes(8, "little") + raw)
-    return digest.digest()
+class Keys:
+    """Makes keys: the hash of several parts, each with its length, so that no two lists of parts share one."""
+
+    def __init__(self, *parts: str | bytes) -> None:
+        self._common = hashlib.sha256()
+        for part in parts:
+            _update(self._common, part)
+
+    def __call__(self, *parts: str | bytes) -> bytes:
+        """The key of the common parts and these."""
+        digest = self._common.copy()
+        for part in parts:
+            _update(digest, part)
+        return digest.digest()
+
+
+def _update(digest: Any, part: str | bytes) -> None:
+    raw = part.encode() if isinstance(part, str) else part
+    digest.update(len(raw).to_bytes(8, "little") + raw)
 
 
 class EmbeddingCache:

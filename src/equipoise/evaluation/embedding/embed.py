@@ -23,18 +23,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.errors import UserError
-from equipoise.evaluation.embedding.cache import EmbeddingCache, Keeper, Vector, key
+from equipoise.evaluation.embedding.cache import EmbeddingCache, Keeper, Keys, Vector
 from equipoise.evaluation.embedding.decoding import Decoder
 from equipoise.evaluation.embedding.workers import Found
 from equipoise.files import sha256_json
 from equipoise.images.sources import ImageSource, in_order
-from equipoise.items import ImageRef, Item
+from equipoise.items import Box, ImageRef, Item
 from equipoise.models.base import kind_of
 from equipoise.progress import progress
 
-EMBEDDING_CODE = 1  # raised when preprocessing, cleaning or pooling changes: older embeddings then answer no more
-LENGTH_STEP = 8  # texts are padded to a multiple of this: few shapes, little padding
-TEXTS_PER_IMAGE = 4  # a GPU takes so many more texts in a batch: they are small
+EMBEDDING_CODE = 2  # raised when preprocessing, cleaning or pooling changes: older embeddings then answer no more
+LENGTH_STEP = 2  # texts are padded to a multiple of this: few shapes, little padding
+TEXTS_PER_IMAGE = 4  # so many more texts than images are in a batch: they are small
 
 Begun = Callable[[], Any]  # waits for what a model was asked
 
@@ -45,7 +45,7 @@ class Embedded:
 
     images: Vector
     texts: Vector
-    image: dict[ImageRef, int]
+    image: dict[tuple[str, Box | None], int]  # by path and box; the reference itself takes long to hash
     text: dict[str, int]
     bad: dict[ImageRef, str]
     digests: dict[str, bytes]  # path -> SHA-256 of the photo
@@ -91,7 +91,7 @@ def embed(
     return Embedded(
         images=_stacked(images.vectors),
         texts=_stacked(texts.vectors),
-        image={ref: image_rows[name] for ref, name in images.keys.items() if ref not in images.bad},
+        image={(ref.path, ref.box): image_rows[name] for ref, name in images.keys.items() if ref not in images.bad},
         text={string: text_rows[name] for string, name in texts.keys.items()},
         bad=images.bad,
         digests=images.digests,
@@ -126,7 +126,8 @@ class _Images:
         batch_size: int,
         workers: int,
     ) -> None:
-        self.model, self.cache, self.identity, self.batch_size = model, cache, identity, batch_size
+        self.model, self.cache, self.batch_size = model, cache, batch_size
+        self._key = Keys("image", identity)
         self.keys: dict[ImageRef, bytes] = {}
         self.bad: dict[ImageRef, str] = {}
         self.digests: dict[str, bytes] = {}
@@ -134,7 +135,8 @@ class _Images:
         self.encoded = 0
         self.seconds: dict[str, float] = {}
         self._refs: dict[str, list[ImageRef]] = {}
-        for ref in dict.fromkeys(item.image for item in items if item.image is not None):
+        distinct = {(item.image.path, item.image.box): item.image for item in items if item.image is not None}
+        for ref in distinct.values():
             self._refs.setdefault(ref.path, []).append(ref)
         self._sought: set[bytes] = set()
         self.decoder = Decoder(
@@ -168,7 +170,7 @@ class _Images:
                 continue
             self.digests[path] = digest
             for ref in self._refs[path]:
-                self.keys[ref] = key("image", self.identity, digest, repr(ref.box))
+                self.keys[ref] = self._key(digest, repr(ref.box))
                 named.setdefault(self.keys[ref], ref)
         new = {name: ref for name, ref in named.items() if name not in self._sought}
         self._sought |= new.keys()
@@ -231,28 +233,29 @@ class _Texts:
     ) -> None:
         started = time.monotonic()
         self.model, self.cut, self.encoded = model, 0, 0
-        on_gpu = str(getattr(model, "device", "")).startswith("cuda")
-        self.rows = batch_size * TEXTS_PER_IMAGE if on_gpu else batch_size
+        self.rows = batch_size * TEXTS_PER_IMAGE
         strings = list(dict.fromkeys(text for item in items for text in item.texts()))
         self.keys: dict[str, bytes] = {}
         self.contents: dict[bytes, Any] = {}  # key -> what to encode
         if _by_tokens(model):
             self._tokenize(strings, identity)
         else:
-            self.keys = {string: key("text", identity, string) for string in strings}
+            key = Keys("text", identity)
+            self.keys = {string: key(string) for string in strings}
             self.contents = {name: string for string, name in self.keys.items()}
         self.vectors = cache.get(list(self.contents))
         self.seconds = {"tokenize": time.monotonic() - started}
 
     def _tokenize(self, strings: Sequence[str], identity: str) -> None:
         names: dict[tuple[int, ...], bytes] = {}
+        key = Keys("text", identity)
         for string, ids in zip(strings, self.model.tokenize(strings), strict=True):
             if len(ids) > self.model.context_length:
                 self.cut += 1
                 ids = self.model.truncate(ids)
             content = tuple(ids)
             if content not in names:
-                names[content] = key("text", identity, np.asarray(content, dtype=np.int64).tobytes())
+                names[content] = key(np.asarray(content, dtype=np.int64).tobytes())
             self.keys[string] = names[content]
         self.contents = {name: content for content, name in names.items()}
 
