@@ -15,10 +15,11 @@ from PIL import Image
 from equipoise import Result, evaluate, load_items, registry, write_items
 from equipoise.errors import UserError
 from equipoise.evaluation.comparison import load_run
-from equipoise.evaluation.identity import model_card, probe_digest
+from equipoise.evaluation.identity import items_hash, model_card, probe_digest
 from equipoise.evaluation.results import read_result
 from equipoise.evaluation.run import evaluate_benchmarks
-from equipoise.items import ImageRef, Item, texts
+from equipoise.files import sha256_json
+from equipoise.items import Edit, ImageRef, Item, Text, texts
 
 
 class Mean:
@@ -282,3 +283,22 @@ def test_pairs_without_their_tag_are_refused_before_anything_is_scored(items: li
     write_items(tmp_path / "mine.jsonl", named)
     with pytest.raises(UserError, match=r"2 of 3 items lack the tag 'pair', .* for instance 'winoground-test/0'"):
         list(evaluate_benchmarks(Never(), [str(tmp_path / "mine.jsonl")], data=tmp_path / "A"))
+
+
+# ---------------------------------------------------------------------------- the hash of items
+
+
+def test_the_hash_of_items_is_that_of_their_json() -> None:
+    edit = Edit(op="replace", target="object", source='a "cat"', to="ein Kätzchen\n", by="x", span=(2, 9))
+    cases = [
+        Item(id="é/1", image=ImageRef(path="a b.jpg", box=(0.1, 2, 1e22, 3)), caption="a \\ cat\t\u2028", tags={}),
+        Item(
+            id="2",
+            caption="a 🐈",
+            positives=(Text(text="x", edit=edit), Text(text="y")),
+            negatives=(Text(text="z", edit=Edit(op="swap")),),
+            tags={"split": "b", "a": "ü"},
+        ),
+    ]
+    for some in (cases, cases[:1], []):
+        assert items_hash(some) == sha256_json([item.to_json() for item in some])

@@ -19,7 +19,7 @@ from equipoise.errors import Problems
 from equipoise.evaluation.embedding.embed import EMBEDDING_CODE, batch_matters
 from equipoise.evaluation.record import BenchmarkId, ImagesId, ModelCard, RunRecord, Settings
 from equipoise.files import sha256_json
-from equipoise.items import Item
+from equipoise.items import Item, Text
 from equipoise.records import explain
 
 _COUNTED = {"name", "items_sha256", "macro", "least", "metrics"}  # the rest of a benchmark's id are words about it
@@ -81,7 +81,33 @@ def images_id(digests: Mapping[str, bytes]) -> ImagesId:
 
 
 def items_hash(items: Sequence[Item]) -> str:
-    return sha256_json([item.to_json() for item in items])
+    """sha256_json of all items, put together by hand: a second less on 27,443 of them, while photos wait."""
+    digest = hashlib.sha256(b"[")
+    for index, item in enumerate(items):
+        digest.update((("," if index else "") + _canonical(item)).encode())
+    digest.update(b"]")
+    return digest.hexdigest()
+
+
+def _canonical(item: Item) -> str:
+    """The item's JSON with sorted keys and no blanks."""
+    image = "null"
+    if item.image is not None:
+        image = f'{{"box":{_dumps(item.image.box)},"path":{_quoted(item.image.path)}}}'
+    negatives, positives = (",".join(map(_canonical_text, part)) for part in (item.negatives, item.positives))
+    return (
+        f'{{"caption":{_quoted(item.caption)},"id":{_quoted(item.id)},"image":{image},'
+        f'"negatives":[{negatives}],"positives":[{positives}],"tags":{_dumps(item.tags)}}}'
+    )
+
+
+def _canonical_text(text: Text) -> str:
+    edit = None if text.edit is None else text.edit.model_dump(by_alias=True, exclude_none=True)
+    return f'{{"edit":{_dumps(edit)},"text":{_quoted(text.text)}}}'
+
+
+_dumps = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
+_quoted = json.encoder.encode_basestring
 
 
 def settings_of(model: Any, seed: int, allow_missing: bool, batch_size: int) -> Settings:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -36,7 +37,10 @@ def write_run(
     """
     with atomic_write(folder / "items.jsonl") as handle:
         for index, row in enumerate(rows):
-            line = row.model_dump(exclude_none=True) | {"outcome": outcomes.of(index)}
+            line: dict[str, Any] = {name: value for name, value in vars(row).items() if value is not None}
+            if row.text is not None:
+                line["text"] = row.text.model_dump()
+            line["outcome"] = outcomes.of(index)
             if item := items.get(row.id):
                 line["texts"] = {
                     "caption": item.caption,

@@ -25,7 +25,7 @@ from equipoise.models.preprocess import Preprocess
 PROCESSES_FROM = 500  # images; processes take half a second to start
 JOB = 16  # photos that a worker reads at a time, at most
 AHEAD = 3  # jobs that a worker has at hand: it never waits for us
-SHARED = 256 * 2**20  # bytes of slots that all processes fill
+SHARED = 2**31  # bytes of slots that all processes fill, at most: so that they go on while the model reads texts
 
 Choose = Callable[[Sequence[str], Sequence[Found]], list[ImageRef]]
 
@@ -53,7 +53,7 @@ class Decoder:
         workers = max(1, min(workers, len(self._jobs)))
         if isinstance(make, Preprocess):
             shape = (*make.image_size, 3)
-            self._ring = size * max(2, min(SHARED // int(np.prod(shape)), 2 * len(paths)) // size)
+            self._ring = size * max(2, min(_room() // int(np.prod(shape)), 2 * len(paths)) // size)
             processes = many and os.name == "posix" and isinstance(source, FolderImages | TarImages | ParquetImages)
             if processes and len(paths) >= PROCESSES_FROM:
                 self._workers: Processes | Threads = Processes(workers, source, make, (self._ring, *shape))
@@ -183,3 +183,12 @@ class Decoder:
                 self._made.remove(self._ready)
                 self._ready += 1
             self._changed.notify_all()
+
+
+def _room() -> int:
+    """Bytes for the slots: an eighth of the memory that is free, where the system tells."""
+    try:
+        free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return 2**28
+    return min(SHARED, max(2**28, free // 8))
