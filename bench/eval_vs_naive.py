@@ -5,7 +5,7 @@
 The straightforward way is what the published code does: every record, both passes (caption against negative, hard
 positive against the same negative), each image decoded and encoded in each pass, 77 tokens, batch 16. Photos are
 drawn stand-ins (the same path gives the same photo). Images, not records, are drawn at random, so that the sample
-has as many records an image as the whole benchmark. Each way runs in its own process on the same cores, one after the
+has as many records per image as the whole benchmark. Each way runs in its own process on the same cores, one after the
 other, and both must come to the same outcomes.
 """
 

@@ -1,4 +1,4 @@
-"""How many images a second one core can read, decode, resize and crop to 224 for training, from tar shards.
+"""How many images per second one core can read, decode, resize and crop to 224 for training, from tar shards.
 
     python bench/input_pipeline.py FLICKR8K [--seconds 10]
 

@@ -1,9 +1,9 @@
-"""Speed and memory of `equipoise perturb`: captions a second on N cores, and peak memory from few captions to many.
+"""Speed and memory of `equipoise perturb`: captions per second on N cores, and peak memory from few captions to many.
 
     python bench/perturb.py --captions COCO.json [--workers 2] [--sizes 10000,600000] [--recipes balanced]
 
 The captions of the file are repeated (as new images) until there are enough. Every run is a process of its own, so that
-its peak memory is its own. On a busy machine read the captions a second of CPU, which other work disturbs less.
+its peak memory is its own. On a busy machine read the captions per second of CPU, which other work disturbs less.
 """
 
 from __future__ import annotations

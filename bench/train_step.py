@@ -40,7 +40,7 @@ from equipoise.train.step.encode import Embeddings, assemble
 from equipoise.train.step.optim import adamw
 from equipoise.train.step.towers import Towers
 
-RECIPES = {  # recipe -> texts a sample: the caption, then its positive and negatives
+RECIPES = {  # recipe -> texts per sample: the caption, then its positive and negatives
     "hard_positives_kamath_2024": ("caption", "positive", "negative"),
     "ce_clip_zhang_2024": ("caption", "negative", "negative", "negative", "negative"),
 }

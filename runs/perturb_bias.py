@@ -70,7 +70,7 @@ def main() -> None:
         items = load(arguments.shared / "negclip", ["valid"])
         made = f"{sum(len(item.negatives) for item in items):,}"
         print(row("NegCLIP's file, as it is", made, separability(items)))
-        print(row("NegCLIP's file, blanks before marks mended", made, separability([mended(item) for item in items])))
+        print(row("NegCLIP's file, blanks before marks fixed", made, separability([fixed(item) for item in items])))
 
 
 def measured(shared: Path, of_flickr: bool, path: Path) -> Path:
@@ -94,7 +94,7 @@ def by_type(items: list[Item], kind: Kind) -> dict[str, list[Item]]:
     return dict(sorted(found.items()))
 
 
-def mended(item: Item) -> Item:
+def fixed(item: Item) -> Item:
     """Its negatives are joined tokens; without that the figure speaks of the swaps and not of the joining."""
     return item.model_copy(
         update={"caption": _joined(item.caption), "negatives": texts(*(_joined(text.text) for text in item.negatives))}

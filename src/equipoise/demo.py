@@ -123,8 +123,8 @@ def _difference(runs: Mapping[str, Sequence[dict[str, Run]]], column: str, befor
 
 def plain_words(runs: Mapping[str, Sequence[dict[str, Run]]]) -> str:
     """The first line of the page, for people who read only one; it claims only what is clear on REPLACE."""
-    learned, mended = _difference(runs, "replace", "base", "HN"), _difference(runs, "replace", "HN", "HP+HN")
-    gain, harm, cure = learned.original, learned.brittleness, mended.brittleness
+    learned, fixed = _difference(runs, "replace", "base", "HN"), _difference(runs, "replace", "HN", "HP+HN")
+    gain, harm, cure = learned.original, learned.brittleness, fixed.brittleness
     parts = []
     if gain and gain.clear:
         parts.append(f"hard negatives changed Original accuracy by {100 * gain.difference:+.0f} points")

@@ -2,7 +2,7 @@
 
 Everything a user can get wrong ends in a `UserError`: the command line prints it without a
 traceback and exits with 2. A file with several problems raises one error that holds all of them,
-because mending a file one message at a time is misery.
+because fixing a file one message at a time is misery.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ SHOWN = 20  # problems printed in full; the rest is counted
 
 
 class UserError(Exception):
-    """Bad input: what was expected, what was found and where, and what mends it."""
+    """Bad input: what was expected, what was found and where, and what fixes it."""
 
 
 class Problems:
@@ -27,7 +27,7 @@ class Problems:
     def add(self, where: str, what: str) -> None:
         self.found.append(f"{where}: {what}" if where else what)
 
-    def raise_if_any(self, mend: str = "") -> None:
+    def raise_if_any(self, fix: str = "") -> None:
         if not self.found:
             return
         count = len(self.found)
@@ -35,8 +35,8 @@ class Problems:
         lines += [f"  {problem}" for problem in self.found[:SHOWN]]
         if count > SHOWN:
             lines.append(f"  ... and {count - SHOWN} more")
-        if mend:
-            lines.append(mend)
+        if fix:
+            lines.append(fix)
         raise UserError("\n".join(lines))
 
 

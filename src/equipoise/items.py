@@ -1,6 +1,6 @@
 """Item, the one noun: an image, its caption, hard positives, hard negatives, tags.
 
-Items are kept as JSONL (one a line, to be read by people) or Parquet (to be read by machines).
+Items are kept as JSONL (one per line, to be read by people) or Parquet (to be read by machines).
 Reading checks the whole file and reports every problem at once, each with its line and field.
 """
 
@@ -114,9 +114,9 @@ def load_items(path: str | Path, limit: int | None = None) -> list[Item]:
     problems = Problems(str(path))
     lines = parquet_records(path) if path.suffix == ".parquet" else jsonl_lines(path, problems)
     items = [item for _, item in islice(checked(lines, Item, problems), limit)]
-    problems.raise_if_any("Mend the file, or write it again with `equipoise bench build` or `equipoise perturb`.")
+    problems.raise_if_any("Fix the file, or write it again with `equipoise bench build` or `equipoise perturb`.")
     if not items:
-        raise UserError(f"{path}: holds no items; expected one JSON object a line (see docs/design.md)")
+        raise UserError(f"{path}: holds no items; expected one JSON object per line (see docs/design.md)")
     return items
 
 

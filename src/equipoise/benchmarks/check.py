@@ -57,7 +57,7 @@ class CheckReport:
         for split, (found, published) in self.counts.items():
             verdict = "" if published is None else " as published" if found == published else f" of {published:,}"
             lines.append(f"  {split}: {found:,}{verdict}")
-        for serious, title in ((True, "To mend:"), (False, "To know:")):
+        for serious, title in ((True, "To fix:"), (False, "To know:")):
             chosen = [finding for finding in self.findings if finding.serious is serious]
             if chosen:
                 lines += [title, *(line for finding in chosen for line in finding.lines())]

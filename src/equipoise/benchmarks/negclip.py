@@ -67,6 +67,6 @@ BENCHMARK = Benchmark(
     downloads=(*_FILES, *below("coco", COCO_VAL2014)),  # as the file writes its paths
     by_hand="The training table, train_neg_clip.tsv, and COCO's train2014 as images/coco/train2014/, if you want to "
     "train: https://github.com/mertyg/vision-language-models-are-bows",
-    notes="1 to 5 negatives a caption; the chance is that of the valid file (2,891 captions with 1, 1,418 with 2, 480 "
-    "with 3, 47 with 4, 3 with 5).",
+    notes="1 to 5 negatives per caption; the chance is that of the valid file (2,891 captions with 1, 1,418 with 2, "
+    "480 with 3, 47 with 4, 3 with 5).",
 )

@@ -130,7 +130,7 @@ def read(
                 items.extend(case.item(benchmark, split) for case in build(split, key, kind.model_validate(value)))
             except ValidationError as error:
                 explain(error, f"{path.name}, {where}", problems)
-    problems.raise_if_any("Get the file again, or mend these records.")
+    problems.raise_if_any("Get the file again, or fix these records.")
     if not items:
         raise UserError(f"{_common(files.values())}: no record of it makes an item")
     return items

@@ -55,7 +55,7 @@ def tot(scores: Sequence[ItemScores]) -> PaperNumbers:
     """SugarCrepe++: ITT (our Augmented accuracy) and TOT, which asks the text tower alone.
 
     TOT holds when the caption is closer to every positive than it or any positive is to any negative. SugarCrepe++
-    has one positive an item. Where there are several, the cosines between two positives are not asked:
+    has one positive per item. Where there are several, the cosines between two positives are not asked:
     `TextScores` does not hold them.
     """
     itt = [min([s.caption, *s.positives]) > max(s.negatives) for s in scores if s.positives]

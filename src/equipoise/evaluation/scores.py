@@ -1,4 +1,4 @@
-"""Scores on disk: one JSON object an item, made here or by anybody's own code."""
+"""Scores on disk: one JSON object per item, made here or by anybody's own code."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ def read_scores(path: str | Path) -> list[ItemScores]:
     problems = Problems(str(path))
     scores = [score for _, score in checked(jsonl_lines(path, problems), ItemScores, problems)]
     problems.raise_if_any(
-        'Expected one object a line: {"id": "...", "image": "...", "caption": 0.31, "positives": [0.30], '
+        'Expected one object per line: {"id": "...", "image": "...", "caption": 0.31, "positives": [0.30], '
         '"negatives": [0.28], "tags": {"split": "..."}}'
     )
     if not scores:
-        raise UserError(f"{path}: holds no scores; expected one JSON object a line")
+        raise UserError(f"{path}: holds no scores; expected one JSON object per line")
     require_finite(scores, str(path))
     return scores
 

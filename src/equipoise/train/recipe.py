@@ -14,7 +14,7 @@ from equipoise.train.losses.sum import Sum, Term
 
 @dataclass(frozen=True)
 class Slot:
-    """A place for one text a sample, and which edits may fill it. `kinds` are (operation, target)
+    """A place for one text per sample, and which edits may fill it. `kinds` are (operation, target)
     pairs, None for any; a text without an edit fits only a slot that takes anything."""
 
     name: str = "any"

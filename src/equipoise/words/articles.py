@@ -56,7 +56,7 @@ def article_for(word: str) -> str:
 
 # The article, the gap with any opening quote or bracket, and the word that decides.
 _ARTICLE = re.compile(r"(?<![\w'’.\-])(a|an|A|An|AN)(\s+[\"'“‘(\[]?)([^\W_][\w'’.&\-]*)")
-# Before these a lone "a" is a letter or a slip of the pen, and changing it mends nothing.
+# Before these a lone "a" is a letter or a slip of the pen, and changing it fixes nothing.
 _NO_NOUN_PHRASE = re.compile(
     r"an?|and|are|as|at|by|for|from|her|his|if|in|is|its?|of|on|or|the|their|to|was|with", re.IGNORECASE
 )

@@ -48,7 +48,7 @@ def tag(text: str) -> list[Token]:
     tags = [*pad, *first_tags([word for word, _, _ in found]), *pad]
     places = range(3, 3 + len(found))
     apply_context(words, tags, places)
-    _mend(words, tags, places)
+    _fix_tags(words, tags, places)
     return [Token(*token, tags[place]) for place, token in zip(places, found, strict=True)]
 
 
@@ -78,8 +78,8 @@ _PREPOSITIONS = frozenset("down up on in by behind around over off along through
 _PARTICIPLE_NEXT = frozenset("with by in on at near behind under from up of inside next against together".split())
 
 
-def _mend(words: list[str], tags: list[str], places: range) -> None:
-    """Mend what newspapers teach wrongly about captions; one pass from the left, each rule with its example."""
+def _fix_tags(words: list[str], tags: list[str], places: range) -> None:
+    """Fix what newspapers teach wrongly about captions; one pass from the left, each rule with its example."""
     for i in places:
         word, pos, before, after = words[i], tags[i], tags[i - 1], tags[i + 1]
         if pos == "POS" and (before == "PRP" or words[i - 1] in {"there", "that", "it", "he", "she", "what"}):

@@ -40,7 +40,7 @@ class Server:
     ranges: bool = True  # honours Range
     if_range: bool = True
     break_after: list[int] = field(default_factory=list)  # bytes sent by the next tries before hanging up
-    statuses: list[int] = field(default_factory=list)  # answered first, one a try
+    statuses: list[int] = field(default_factory=list)  # answered first, one per try
     say_length: bool = True
     drip: float = 0.0  # seconds between single bytes
     redirect: str = ""

@@ -168,7 +168,7 @@ def _annotation(record: Any, where: str, problems: Problems) -> Triple | None:
 # ---------------------------------------------------------------------------- the published layout
 
 _KEYS = ("image_id", "true_caption", "false_caption", "image_path")
-_MEND = "Write the files again: equipoise bench build replace --source VL_CHECKLIST --out DIR --layout published"
+_FIX = "Write the files again: equipoise bench build replace --source VL_CHECKLIST --out DIR --layout published"
 
 
 def write_published(source: Path, out: Path) -> list[Path]:
@@ -217,13 +217,13 @@ def _read_published(folder: Path, split: str) -> list[Triple]:
             _check_record(record, f"{path.parent.name}/{path.name}, record {number}", problems)
     if len(originals) != len(swapped):
         problems.add("", f"data/ holds {len(originals)} records and swapped_data/ {len(swapped)}; expected as many")
-    problems.raise_if_any(_MEND)
+    problems.raise_if_any(_FIX)
     for number, (original, twin) in enumerate(zip(originals, swapped, strict=True)):
         for key in ("image_id", "false_caption", "image_path"):
             if original[key] != twin[key]:
                 what = f"data/ has {original[key]!r} and swapped_data/ {twin[key]!r}; expected the same"
                 problems.add(f"record {number}", f"{key}: {what}")
-    problems.raise_if_any(_MEND)
+    problems.raise_if_any(_FIX)
     return [
         Triple(
             original["image_path"].removeprefix("data/"),

@@ -298,10 +298,10 @@ def clean(items: Iterable[Item]) -> Cleaned:
         if reasons:
             result.dropped.append(Verdict(item, tuple(reasons)))
             continue
-        mended, repairs = _repair(record)
+        fixed, repairs = _repair(record)
         if repairs:
             result.repaired.append(Verdict(item, repairs))
-        result.kept.append(mended)
+        result.kept.append(fixed)
     return result
 
 
@@ -339,7 +339,7 @@ def _repair(record: Record) -> tuple[Item, tuple[str, ...]]:
         "lost article": negative != spaced[2],
         "spaces": tuple(spaced) != _texts(item),
     }
-    mended = item.model_copy(
+    fixed = item.model_copy(
         update={
             "id": item.id.replace("replace-", "replace-clean-", 1),
             "caption": fixed[0],
@@ -347,7 +347,7 @@ def _repair(record: Record) -> tuple[Item, tuple[str, ...]]:
             "negatives": (Text(text=fixed[2], edit=item.negatives[0].edit),),
         }
     )
-    return mended, tuple(name for name, done in repairs.items() if done)
+    return fixed, tuple(name for name, done in repairs.items() if done)
 
 
 def load(source: Path, splits: Sequence[str] = ()) -> list[Item]:

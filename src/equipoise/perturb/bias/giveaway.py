@@ -1,5 +1,7 @@
 """How much a replacement gives itself away by its words alone, learned offline and looked up here.
 
+The standard term is importance weights: edits are drawn so that their words are as frequent as those of originals.
+
 `data/giveaway.json.gz` holds a weight for words and for pairs of neighbouring words, one table for positives and one
 for negatives: above zero for what edits would bring in more often than they take it out ("canine", "on grass"), below
 zero for the opposite. A replacement drawn in proportion to exp(-gap), where the gap is what its new words weigh more

@@ -1,6 +1,6 @@
-"""Judges that see no image: a score for a text, higher for what looks like an original caption.
+"""Judges that see no image (text-only baselines): a score, higher for what looks like an original caption.
 
-`length` and `frequency` need nothing; `words` is the classifier of `bias.py`, taught on the very items; `lm:FOLDER` is
+`length` and `frequency` need nothing; `words` is the classifier of `separability.py`, taught on the very items; `lm:FOLDER` is
 the fluency to a causal language model. Any two of them can drive adversarial refinement.
 """
 

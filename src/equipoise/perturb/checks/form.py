@@ -54,7 +54,7 @@ def small_edit(caption: Caption, candidate: Candidate) -> str | None:
 
 
 def _plain_words(text: str) -> list[str]:
-    """Sorted, and without the articles that an edit mends."""
+    """Sorted, and without the articles that an edit fixes."""
     return sorted(word for word in _WORD.findall(text.lower()) if word not in {"a", "an"})
 
 

@@ -1,4 +1,4 @@
-"""The pairs a word forms with its neighbours: (in, field), (hold, cup), (tall, tree).
+"""Collocations: the pairs a word forms with its neighbours: (in, field), (hold, cup), (tall, tree).
 
 The same function reads pairs for counting them (runs/make_pair_counts.py) and, with the place of a word left open, for
 judging what may stand there (`fit.py`).

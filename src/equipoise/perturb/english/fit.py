@@ -1,4 +1,4 @@
-"""Which words go together in captions of photos, by counts of pairs (runs/make_pair_counts.py).
+"""Which words go together in captions of photos (collocation), by counts of pairs (runs/make_pair_counts.py).
 
 A word that is common, in a place where it would often be seen if it fitted, and is not seen there, does not fit: "in a
 beach", "tall water", "talking on a sandwich".

@@ -1,4 +1,4 @@
-"""Word forms: lemmas, inflection, capitals, and writing an edit into a caption with its article mended."""
+"""Word forms: lemmas, inflection, capitals, and writing an edit into a caption with its article fixed."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ _ARTICLE_BEFORE = re.compile(r"(?:^|(?<=[\s(\"'“]))([Aa]n?)(\s+)$")
 
 
 def write_edit(text: str, start: int, end: int, new: str) -> str:
-    """`text` with `start:end` replaced by `new`, the article just before it mended for the new word."""
+    """`text` with `start:end` replaced by `new`, the article just before it fixed for the new word."""
     new = like(text[start:end], new)
     before = text[:start]
     if match := _ARTICLE_BEFORE.search(before):

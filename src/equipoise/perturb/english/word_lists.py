@@ -1,4 +1,4 @@
-"""Reads the hand-made word lists in `perturb/data`: plain text, one entry a line, `#` comments, `[sections]`."""
+"""Reads the hand-made word lists in `perturb/data`: plain text, one entry per line, `#` comments, `[sections]`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CE-CLIP's word source: what a masked language model would put in a word's place, with its defects mended.
+"""CE-CLIP's word source: what a masked language model would put in a word's place, with its defects fixed.
 
 CE-CLIP (Zhang et al. 2024) takes the fourth guess of distilroberta-base, whatever it is: often the word itself, a
 piece of a word or a synonym; and where a caption has no word of the type it keeps the bare mask as a sentence. Here a
@@ -115,7 +115,7 @@ class FourthGuess(MaskedLM):
 
 @functools.cache
 def masked_lm_for(folder: str, kind: type[MaskedLM] = MaskedLM) -> MaskedLM:
-    """One model a process. One thread, because sums in another order could rank two guesses the other way round."""
+    """One model per process. One thread, because sums in another order could rank two guesses the other way round."""
     import torch
 
     torch.set_num_threads(1)

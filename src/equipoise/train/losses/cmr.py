@@ -51,7 +51,9 @@ class Cmr:
     def __call__(self, features: Features) -> Tensor:
         negative = need(features.negative, "negative")
         if negative.shape[1] != len(self.types):
-            raise ValueError(f"expected {len(self.types)} negatives a sample ({self.types}), found {negative.shape[1]}")
+            raise ValueError(
+                f"expected {len(self.types)} negatives per sample ({self.types}), found {negative.shape[1]}"
+            )
         mask = valid(features.negative_mask, negative)
         own = features.scale * (features.image * features.caption).sum(-1, keepdim=True)
         gap = own - features.scale * torch.einsum("bd,bkd->bk", features.image, negative)

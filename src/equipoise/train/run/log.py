@@ -1,4 +1,4 @@
-"""What a run tells while it runs: a bar, a line of JSON a step, and at the end a table and a plot."""
+"""What a run tells while it runs: a bar, a line of JSON per step, and at the end a table and a plot."""
 
 from __future__ import annotations
 

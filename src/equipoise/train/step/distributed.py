@@ -2,7 +2,7 @@
 
 Not DistributedDataParallel: it averages gradients, and a contrastive loss is not the average of its
 parts' losses. Here every process sees all embeddings and computes the whole loss, and gradients are
-summed, once a step.
+summed, once per step.
 """
 
 from __future__ import annotations

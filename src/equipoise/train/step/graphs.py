@@ -34,7 +34,7 @@ class _Module(torch.nn.Module):
 class Graphed:
     """`run` of some tensors with equal first dimensions, recorded for each rounded size it meets.
 
-    The gradients of a replay lie in memory that the next replay overwrites: to be called once a step.
+    The gradients of a replay lie in memory that the next replay overwrites: to be called once per step.
     """
 
     def __init__(self, tower: torch.nn.Module, run: Callable[..., Tensor]) -> None:

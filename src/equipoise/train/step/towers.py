@@ -25,7 +25,7 @@ from equipoise.train.step.graphs import Graphed
 class Towers:
     """Embeds images and texts with a transformers CLIP or SigLIP.
 
-    On a GPU it pays to have the layers `compiled` and, where each tower is called once a step, `graphed`.
+    On a GPU it pays to have the layers `compiled` and, where each tower is called once per step, `graphed`.
     """
 
     def __init__(
