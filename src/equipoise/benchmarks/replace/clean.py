@@ -339,7 +339,7 @@ def _repair(record: Record) -> tuple[Item, tuple[str, ...]]:
         "lost article": negative != spaced[2],
         "spaces": tuple(spaced) != _texts(item),
     }
-    fixed = item.model_copy(
+    repaired = item.model_copy(
         update={
             "id": item.id.replace("replace-", "replace-clean-", 1),
             "caption": fixed[0],
@@ -347,7 +347,7 @@ def _repair(record: Record) -> tuple[Item, tuple[str, ...]]:
             "negatives": (Text(text=fixed[2], edit=item.negatives[0].edit),),
         }
     )
-    return fixed, tuple(name for name, done in repairs.items() if done)
+    return repaired, tuple(name for name, done in repairs.items() if done)
 
 
 def load(source: Path, splits: Sequence[str] = ()) -> list[Item]:

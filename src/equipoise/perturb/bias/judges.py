@@ -1,7 +1,7 @@
 """Judges that see no image (text-only baselines): a score, higher for what looks like an original caption.
 
-`length` and `frequency` need nothing; `words` is the classifier of `separability.py`, taught on the very items; `lm:FOLDER` is
-the fluency to a causal language model. Any two of them can drive adversarial refinement.
+`length` and `frequency` need nothing; `words` is the classifier of `separability.py`, taught on the very items;
+`lm:FOLDER` is the fluency to a causal language model. Any two of them can drive adversarial refinement.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Can edits be told from originals by their words alone? (A text-only baseline; annotation artefacts, in the literature.)
+"""Can edits be told from originals by their words alone? (A text-only baseline, which finds annotation artefacts.)
 
 A model that sees no image must not be able to solve what perturbation makes; a benchmark or training set that fails
 here teaches which words and word orders are suspicious. The judge is logistic regression on words and pairs of
