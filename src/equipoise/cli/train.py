@@ -6,6 +6,7 @@ import copy
 import inspect
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -89,7 +90,7 @@ def list_recipes(as_json: Annotated[bool, typer.Option("--json", help="print a l
 @app.command("RECIPE")
 def train(
     context: typer.Context,
-    items: Annotated[list[Path] | None, typer.Option(help="items file; several are mixed (see --weight)")] = None,
+    items: Annotated[list[Path] | None, typer.Option(help="items file; several are joined (see --weight)")] = None,
     images: Annotated[
         list[str] | None, typer.Option(help="folder, tar or Parquet shards of the images; one for each --items")
     ] = None,
@@ -99,7 +100,7 @@ def train(
         list[str] | None, typer.Option("--set", help="an option of the recipe, e.g. --set hn_weight=0.5")
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="the recipe's form for small models and two cores")] = False,
-    weight: Annotated[list[float] | None, typer.Option(help="share of each --items in the mixture")] = None,
+    weight: Annotated[list[float] | None, typer.Option(help="share of each --items; without, each item once")] = None,
     crop: Annotated[
         str | None, typer.Option(metavar="LOW,HIGH", help="random crops of such shares of the image, e.g. 0.9,1")
     ] = None,
@@ -207,7 +208,8 @@ def _parts(items: list[Path], images: list[str], weights: list[float] | None) ->
         raise UserError(f"--weight {wrong[0]}: expected a finite number above 0")
     sources = [open_source(place) for place in images] * (len(items) if len(images) == 1 else 1)
     loaded = [load_items(path) for path in items]
-    return [Part(*part) for part in zip(loaded, sources, weights or [1.0] * len(items), strict=True)]
+    shares: Sequence[float | None] = weights or [None] * len(items)
+    return [Part(*part) for part in zip(loaded, sources, shares, strict=True)]
 
 
 def _model(spec: str, device: str) -> ClipModel:

@@ -11,7 +11,7 @@ from equipoise.errors import Problems, UserError
 from equipoise.files import sha256_json
 from equipoise.items import Item, Text
 from equipoise.models.clip import ClipModel
-from equipoise.train.data.batches import Part
+from equipoise.train.data.batches import Part, shares
 from equipoise.train.recipe import Recipe, Slot
 
 
@@ -34,7 +34,7 @@ def check_items(recipe: Recipe, parts: Sequence[Part], model: ClipModel) -> list
         problems.add("hard images", f'none of {len(items)} items names any in tags["hard_images"]')
     if needs.tokens and not model.family.by_pieces:
         problems.add("model", f"{model.spec} has no token features; this recipe's local loss needs a CLIP")
-    if wrong := [part.weight for part in parts if not 0 < part.weight < math.inf]:
+    if wrong := [weight for weight in shares(parts) or () if not 0 < weight < math.inf]:
         problems.add("weights", f"every part needs a finite weight above 0, found {wrong[0]}")
     problems.raise_if_any("Write hard positives and negatives with `equipoise perturb`, or choose another recipe.")
     for name in ("batch_size", "epochs", "max_steps"):
@@ -98,7 +98,8 @@ def run_identity(recipe: Recipe, parts: Sequence[Part], model: ClipModel) -> dic
         **{name: value for name, value in settings.items() if name != "citation"},
         "items": {
             "count": sum(len(part.items) for part in parts),
-            "sha256": sha256_json([[sha256_json([i.to_json() for i in part.items]), part.weight] for part in parts]),
+            "sha256": sha256_json([sha256_json([item.to_json() for item in part.items]) for part in parts]),
+            "mixing": shares(parts) or "every item once per epoch",
         },
         "model": model.card["weight_sha256"],
     }
