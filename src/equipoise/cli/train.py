@@ -107,6 +107,10 @@ def train(
     chunk: Annotated[
         int | None, typer.Option(min=1, help="samples at once (GradCache): less memory, same gradients")
     ] = None,
+    max_skipped: Annotated[
+        float,
+        typer.Option(min=0, max=1, metavar="SHARE", help="items whose image may be unreadable; more stop the run"),
+    ] = 0.01,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda")] = "auto",
     workers: Annotated[int | None, typer.Option(min=0, help="processes that decode images")] = None,
     checkpoint_every: Annotated[int | None, typer.Option(min=1, help="steps between checkpoints")] = None,
@@ -145,6 +149,7 @@ def train(
         evaluation=evaluation,
         saving=Saving(every=checkpoint_every),
         hardware=Hardware(device, workers, chunk),
+        max_skipped=max_skipped,
     )
     if os.environ.get("RANK", "0") != "0":  # of the processes of a torchrun one speaks
         return

@@ -33,6 +33,7 @@ from equipoise.train.recipe import Recipe
 CACHE_BYTES = 1 << 30  # images are kept ready in memory as long as all of them together fit
 KEPT_TEXTS = 200_000  # tokenized texts kept for the next epoch, by each worker
 MISSING = -1
+HARD_IMAGE = ", hard image"  # marks what was wrong with an image that is not the sample's own
 
 
 @dataclass
@@ -205,7 +206,7 @@ class TrainingData(torch.utils.data.Dataset[Batch]):
                 try:
                     drawn["hard_image"] = MISSING if sample.hard_image is None else image(sample.hard_image)
                 except ImageProblem as problem:
-                    skipped.append(f"{self.items[index].id}, hard image: {problem}")
+                    skipped.append(f"{self.items[index].id}{HARD_IMAGE}: {problem}")
                     drawn["hard_image"] = MISSING
             for name, wanted in sample.texts.items():
                 drawn[name] = _rows(wanted, texts)

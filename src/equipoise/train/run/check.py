@@ -13,6 +13,7 @@ from equipoise.items import Item, Text
 from equipoise.models.clip import ClipModel
 from equipoise.train.data.batches import Part, shares
 from equipoise.train.recipe import Recipe, Slot
+from equipoise.train.run.photos import Photos
 
 
 def check_items(recipe: Recipe, parts: Sequence[Part], model: ClipModel) -> list[str]:
@@ -87,10 +88,10 @@ def _none(what: str, slots: Sequence[Slot], items: Sequence[Item]) -> str:
     return f"none of {len(items)} items has a {what} this recipe takes ({kinds}); {having} have a {what} at all"
 
 
-def run_identity(recipe: Recipe, parts: Sequence[Part], model: ClipModel) -> dict[str, Any]:
+def run_identity(recipe: Recipe, parts: Sequence[Part], model: ClipModel, photos: Photos) -> dict[str, Any]:
     """Everything that decides the trained weights, as JSON; a folder with another identity is another run's.
 
-    Images count by their paths. Chunks, workers, device and number of processes change rounding at most.
+    Images count by their bytes. Chunks, workers, device and number of processes change rounding at most.
     """
     settings = recipe.describe()
     found = {
@@ -101,6 +102,7 @@ def run_identity(recipe: Recipe, parts: Sequence[Part], model: ClipModel) -> dic
             "sha256": sha256_json([sha256_json([item.to_json() for item in part.items]) for part in parts]),
             "mixing": shares(parts) or "every item once per epoch",
         },
+        "images": photos.to_json(),
         "model": model.card["weight_sha256"],
     }
     identity: dict[str, Any] = json.loads(json.dumps(found, default=str))
