@@ -54,6 +54,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "imc_weight": 0.2,  # alpha, CE 4.1 and figure 6
         "cmr_weight": 0.4,  # beta
         "imc_form": "all",
+        "cmr_mean": "paper",  # eq. 6 sums over the negatives that there are; the code counts the missing ones
         "fixed_threshold": None,
         "upper_threshold": 10.0,  # u, CE 4.4 and figure 5c
         "types": ["relation", "attribute", "object", "action"],

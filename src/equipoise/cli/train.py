@@ -6,6 +6,7 @@ import copy
 import inspect
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -89,7 +90,7 @@ def list_recipes(as_json: Annotated[bool, typer.Option("--json", help="print a l
 @app.command("RECIPE")
 def train(
     context: typer.Context,
-    items: Annotated[list[Path] | None, typer.Option(help="items file; several are mixed (see --weight)")] = None,
+    items: Annotated[list[Path] | None, typer.Option(help="items file; several are joined (see --weight)")] = None,
     images: Annotated[
         list[str] | None, typer.Option(help="folder, tar or Parquet shards of the images; one for each --items")
     ] = None,
@@ -99,13 +100,17 @@ def train(
         list[str] | None, typer.Option("--set", help="an option of the recipe, e.g. --set hn_weight=0.5")
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="the recipe's form for small models and two cores")] = False,
-    weight: Annotated[list[float] | None, typer.Option(help="share of each --items in the mixture")] = None,
+    weight: Annotated[list[float] | None, typer.Option(help="share of each --items; without, each item once")] = None,
     crop: Annotated[
         str | None, typer.Option(metavar="LOW,HIGH", help="random crops of such shares of the image, e.g. 0.9,1")
     ] = None,
     chunk: Annotated[
         int | None, typer.Option(min=1, help="samples at once (GradCache): less memory, same gradients")
     ] = None,
+    max_skipped: Annotated[
+        float,
+        typer.Option(min=0, max=1, metavar="SHARE", help="items whose image may be unreadable; more stop the run"),
+    ] = 0.01,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda")] = "auto",
     workers: Annotated[int | None, typer.Option(min=0, help="processes that decode images")] = None,
     checkpoint_every: Annotated[int | None, typer.Option(min=1, help="steps between checkpoints")] = None,
@@ -144,6 +149,7 @@ def train(
         evaluation=evaluation,
         saving=Saving(every=checkpoint_every),
         hardware=Hardware(device, workers, chunk),
+        max_skipped=max_skipped,
     )
     if os.environ.get("RANK", "0") != "0":  # of the processes of a torchrun one speaks
         return
@@ -207,7 +213,8 @@ def _parts(items: list[Path], images: list[str], weights: list[float] | None) ->
         raise UserError(f"--weight {wrong[0]}: expected a finite number above 0")
     sources = [open_source(place) for place in images] * (len(items) if len(images) == 1 else 1)
     loaded = [load_items(path) for path in items]
-    return [Part(*part) for part in zip(loaded, sources, weights or [1.0] * len(items), strict=True)]
+    shares: Sequence[float | None] = weights or [None] * len(items)
+    return [Part(*part) for part in zip(loaded, sources, shares, strict=True)]
 
 
 def _model(spec: str, device: str) -> ClipModel:

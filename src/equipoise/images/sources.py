@@ -83,6 +83,10 @@ class TarImages:
             except OSError as error:
                 raise UserError(f"{shard}: cannot be read ({error.strerror})") from None
 
+    @property
+    def paths(self) -> list[Path]:
+        return self._files.paths
+
     def __str__(self) -> str:
         return _named(self._files.paths, "tar shards")
 

@@ -284,3 +284,22 @@ def test_a_full_memory_of_tokens_is_used_and_not_copied(tiny_model, monkeypatch)
     assert [texts._ids(batch) for batch in batches] == wanted
     assert asked == [["a cat", "a dog", "a car"], ["a cup", "a cup"], ["a tree"]]
     assert texts._known is memory and set(memory) == {"a cat", "a dog", "a car"}
+
+
+def test_parts_may_share_paths_and_ids(tiny_model, tiny_items, tmp_path):
+    """Two sources each have a 000.png and an item-0: neither takes the other's photo or hard image."""
+    items = [item.model_copy(update={"tags": {"hard_images": '["item-0"]'}}) for item in tiny_items(6)]
+    other = tmp_path / "other"
+    other.mkdir()
+    for item in items:
+        Image.new("RGB", (16, 16), "red").save(other / item.image.path)
+    parts = [Part(items, FolderImages(tmp_path / "images")), Part(items, FolderImages(other))]
+    model, needs = tiny_model(), Needs(hard_images=True, distinct_images=True)
+    recipe = Recipe(terms={}, needs=needs, batch_size=12, epochs=1)
+    data = TrainingData(parts, recipe, model.preprocess, TextChunks(model))
+    batch = data[0]
+    assert len(batch.ids) == 12 and len(batch.pixels[0]) == 12, "none of them is the same photo"
+    red = [bool((pixels == batch.pixels[0].new_tensor([255, 0, 0])).all()) for pixels in batch.pixels[0]]
+    assert sum(red) == 6
+    for image, hard in zip(batch.fields["image"].tolist(), batch.fields["hard_image"].tolist(), strict=True):
+        assert red[image] == red[hard], "a hard image is one of the same part"

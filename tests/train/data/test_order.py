@@ -15,6 +15,13 @@ def test_an_epoch_is_a_permutation_that_depends_on_seed_and_epoch():
     assert order.tolist() != epoch_order(2, 0, [50]).tolist()
 
 
+def test_parts_without_weights_are_concatenated():
+    for epoch in range(3):
+        order = epoch_order(7, epoch, [100, 10])
+        assert sorted(order.tolist()) == list(range(110)), "each item once, whatever the sizes of the parts"
+    assert (order[:55] < 100).sum() not in (0, 55), "in one mixed order"
+
+
 def test_mixed_parts_get_their_share_and_a_large_one_is_seen_in_full():
     sizes = [10, 90]
     epochs = [epoch_order(0, epoch, sizes, [1.0, 1.0]) for epoch in range(9)]

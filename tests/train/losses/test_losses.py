@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import fields
+from typing import Literal
 
 import pytest
 import torch
@@ -176,15 +177,16 @@ def slow_imc(form: str) -> Term:
     return loss
 
 
-def slow_cmr(thresholds: list[float]) -> Term:
+def slow_cmr(thresholds: list[float], mean: str = "paper") -> Term:
     def loss(f: Features) -> Tensor:
-        total = 0 * f.scale
+        total, count = 0 * f.scale, 0
         for i in size(f):
             for k in slots(f):
                 margin = s(f, f.image[i], f.negative[i, k]) - s(f, f.image[i], f.caption[i]) + thresholds[k]
+                count += mean == "code" or there(f.negative_mask, i, k)
                 if there(f.negative_mask, i, k) and margin > 0:
                     total = total + margin
-        return total / (len(f.image) * len(slots(f)))
+        return total / max(count, 1)
 
     return loss
 
@@ -281,8 +283,8 @@ def slow_siglip(f: Features) -> Tensor:
 THRESHOLDS = [0.5, 0.0, 2.5]
 
 
-def cmr(f: Features) -> Tensor:
-    loss = Cmr([f"type {k}" for k in slots(f)])
+def cmr(f: Features, mean: Literal["paper", "code"] = "paper") -> Tensor:
+    loss = Cmr([f"type {k}" for k in slots(f)], mean=mean)
     loss.thresholds = torch.tensor(THRESHOLDS[: len(slots(f))], dtype=torch.float64)
     return loss(f)
 
@@ -296,6 +298,7 @@ LOSSES: dict[str, tuple[Term, Term]] = {
     "imc own": (Imc("own"), slow_imc("own")),
     "imc paper": (Imc("paper"), slow_imc("paper")),
     "cmr": (cmr, slow_cmr(THRESHOLDS)),
+    "cmr code": (lambda f: cmr(f, "code"), slow_cmr(THRESHOLDS, "code")),
     "negclip": (negclip_loss, slow_negclip),
     "dac_mil": (dac_mil, slow_dac_mil),
     "dac_negative": (dac_negative, slow_dac_negative),
@@ -437,6 +440,16 @@ def test_thresholds_are_the_bounded_gap_of_the_batch_before() -> None:
     assert {name: float(value) for name, value in watched.items()} == pytest.approx(
         dict(zip(["threshold_relation", "threshold_attribute", "threshold_object"], expected, strict=True))
     )
+
+
+def test_cmr_means_the_same_for_captions_with_few_types() -> None:
+    full, sparse = make(6, None, dtype=torch.float32), make(6, None, dtype=torch.float32)
+    assert cmr(full) == cmr(full, "code"), "where nothing is missing, to the bit"
+    sparse.negative = full.negative[:, :1].expand(-1, 3, -1).clone()
+    one = Features(sparse.image, sparse.caption, sparse.scale, negative=sparse.negative[:, :1])
+    sparse.negative_mask = torch.tensor([[True, False, False]] * 6)
+    torch.testing.assert_close(cmr(sparse), cmr(one))
+    torch.testing.assert_close(cmr(sparse, "code"), cmr(one) / 3)
 
 
 def test_thresholds_are_bounded_on_both_sides() -> None:

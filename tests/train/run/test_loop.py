@@ -311,7 +311,8 @@ def test_a_full_disk_loses_nothing(run, tmp_path, monkeypatch):
 
 def test_unreadable_images_are_counted_and_listed(run, tmp_path, capsys):
     (tmp_path / "images" / "003.png").write_bytes(b"")
-    run(show=True)
+    folder = run(show=True, max_skipped=0.05)
+    assert "1 of them were skipped: their image could not be read" in (folder / "README.md").read_text()
     assert "1 images could not be read" in capsys.readouterr().err
     (line,) = (tmp_path / "out" / "skipped_images.txt").read_text().splitlines()  # two epochs, said once
     assert line.startswith("item-3: 003.png: ")

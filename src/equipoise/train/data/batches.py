@@ -33,15 +33,24 @@ from equipoise.train.recipe import Recipe
 CACHE_BYTES = 1 << 30  # images are kept ready in memory as long as all of them together fit
 KEPT_TEXTS = 200_000  # tokenized texts kept for the next epoch, by each worker
 MISSING = -1
+HARD_IMAGE = ", hard image"  # marks what was wrong with an image that is not the sample's own
 
 
 @dataclass
 class Part:
-    """One source of training data; several are mixed by weight."""
+    """One source of training data. Several are concatenated, unless one of them has a weight: then each part gets its
+    share of an epoch, and a part without a weight counts as 1."""
 
     items: Sequence[Item]
     images: ImageSource
-    weight: float = 1.0
+    weight: float | None = None
+
+
+def shares(parts: Sequence[Part]) -> list[float] | None:
+    """The weights by which parts are mixed; None where every item comes once per epoch."""
+    if len(parts) == 1 or all(part.weight is None for part in parts):
+        return None
+    return [1.0 if part.weight is None else part.weight for part in parts]
 
 
 @dataclass
@@ -122,9 +131,12 @@ class TrainingData(torch.utils.data.Dataset[Batch]):
         self.seed, self.batch, self.chunk, self.crop = recipe.seed, recipe.batch_size, chunk, recipe.crop
         self.rank, self.processes = rank, processes
         self.items = [item for part in parts for item in part.items]
-        self.draw = Draw(self.items, recipe.needs, recipe.seed)
         self._offsets = [0, *accumulate(len(part.items) for part in parts)]
-        self._distinct = [_key(item) for item in self.items] if recipe.needs.distinct_images else None
+        sources = list({id(part.images): None for part in parts})
+        places = [(n, sources.index(id(part.images))) for n, part in enumerate(parts) for _ in part.items]
+        self.draw = Draw(self.items, recipe.needs, recipe.seed, places)
+        self._keys = [_key(item, source) for item, (_, source) in zip(self.items, places, strict=True)]
+        self._distinct = self._keys if recipe.needs.distinct_images else None
         self._epoch: tuple[int, list[NDArray[np.int64]]] | None = None
         self.keeps_images = True  # workers would each keep their own
         self._images: dict[Hashable, NDArray[Any]] = {}
@@ -137,7 +149,7 @@ class TrainingData(torch.utils.data.Dataset[Batch]):
             distinct = " without two captions of one image" if self._distinct else ""
             raise UserError(
                 f"{len(self.items)} items make no batch of {self.batch}{distinct}; "
-                f"choose a smaller batch (--set batch_size={max(1, len(set(map(_key, self.items))) // 2)})"
+                f"choose a smaller batch (--set batch_size={max(1, len(set(self._keys)) // 2)})"
             )
         first = [0]
         while len(first) <= epochs and (steps is None or first[-1] < steps):
@@ -156,8 +168,7 @@ class TrainingData(torch.utils.data.Dataset[Batch]):
     def _batches(self, epoch: int) -> list[NDArray[np.int64]]:
         if self._epoch is None or self._epoch[0] != epoch:
             sizes = [len(part.items) for part in self.parts]
-            weights = [part.weight for part in self.parts] if len(self.parts) > 1 else None
-            order = epoch_order(self.seed, epoch, sizes, weights)
+            order = epoch_order(self.seed, epoch, sizes, shares(self.parts))
             self._epoch = (epoch, batches(order, self.batch, self._distinct))
         return self._epoch[1]
 
@@ -175,7 +186,7 @@ class TrainingData(torch.utils.data.Dataset[Batch]):
         skipped: list[str] = []
 
         def image(index: int) -> int:
-            key = _key(self.items[index]) if self.crop is None else index  # two items' crops of one image differ
+            key: Hashable = self._keys[index] if self.crop is None else index  # two items' crops of one image differ
             if key not in rows:
                 pixels.append(self._pixels(index, epoch))
                 rows[key] = len(pixels) - 1
@@ -195,7 +206,7 @@ class TrainingData(torch.utils.data.Dataset[Batch]):
                 try:
                     drawn["hard_image"] = MISSING if sample.hard_image is None else image(sample.hard_image)
                 except ImageProblem as problem:
-                    skipped.append(f"{self.items[index].id}, hard image: {problem}")
+                    skipped.append(f"{self.items[index].id}{HARD_IMAGE}: {problem}")
                     drawn["hard_image"] = MISSING
             for name, wanted in sample.texts.items():
                 drawn[name] = _rows(wanted, texts)
@@ -224,7 +235,7 @@ class TrainingData(torch.utils.data.Dataset[Batch]):
 
     def _pixels(self, index: int, epoch: int) -> NDArray[np.uint8]:
         """The image in the model's size, still bytes: a quarter of the memory, and the device makes floats faster."""
-        key = _key(self.items[index])
+        key = self._keys[index]
         if self.crop is None:
             if key not in self._images:
                 return self._keep(key, np.asarray(self.preprocess.pixels(self._decode(index))))
@@ -252,12 +263,13 @@ class TrainingData(torch.utils.data.Dataset[Batch]):
                 self._pixels(index, 0)
             except ImageProblem:
                 continue
-            return 0 < self._image_bytes * len({_key(item) for item in self.items}) <= CACHE_BYTES
+            return 0 < self._image_bytes * len(set(self._keys)) <= CACHE_BYTES
         raise UserError(f"none of the {len(self.items)} images could be read; is the image folder the right one?")
 
 
-def _key(item: Item) -> Hashable:
-    return None if item.image is None else (item.image.path, item.image.box)
+def _key(item: Item, source: int) -> Hashable:
+    """Which image an item shows: two sources may each have a 000001.jpg."""
+    return None if item.image is None else (source, item.image.path, item.image.box)
 
 
 def _rows(wanted: Any, texts: dict[str, int]) -> Any:

@@ -30,13 +30,19 @@ class Sample:
 class Draw:
     """Draws samples from items; `draw(epoch, index)` always answers the same."""
 
-    def __init__(self, items: Sequence[Item], needs: Needs, seed: int) -> None:
+    def __init__(
+        self, items: Sequence[Item], needs: Needs, seed: int, places: Sequence[tuple[int, int]] | None = None
+    ) -> None:
+        """`places` are (part, image source) of each item: ids mean an item of the same part, paths one source's."""
         self.items, self.needs, self.seed = items, needs, seed
-        self._hard = _hard_images(items) if needs.hard_images else []
-        self._same_image: dict[str, list[int]] = {}
+        places = places or [(0, 0)] * len(items)
+        self._hard = _hard_images(items, [part for part, _ in places]) if needs.hard_images else []
+        photos = ["" if item.image is None else item.image.path for item in items]
+        self._photo = [(source, path) for (_, source), path in zip(places, photos, strict=True)]
+        self._same_image: dict[tuple[int, str], list[int]] = {}
         if needs.dense:
-            for index, item in enumerate(items):
-                self._same_image.setdefault("" if item.image is None else item.image.path, []).append(index)
+            for index, photo in enumerate(self._photo):
+                self._same_image.setdefault(photo, []).append(index)
 
     def __call__(self, epoch: int, index: int) -> Sample:
         item, needs = self.items[index], self.needs
@@ -73,8 +79,7 @@ class Draw:
 
     def _dense(self, epoch: int, index: int) -> dict[str, list[str | None]]:
         """DAC: captions of the image, with replacement, from the captions and positives of all its items."""
-        image = self.items[index].image
-        family = self._same_image["" if image is None else image.path]
+        family = self._same_image[self._photo[index]]
         pool = [
             (text, other)
             for other in family
@@ -96,17 +101,19 @@ def _pick(candidates: Sequence[Drawn], rng: random.Random) -> Drawn | None:
     return candidates[int(place * len(candidates))] if candidates else None
 
 
-def _hard_images(items: Sequence[Item]) -> list[list[int]]:
-    """For each item, the indices of the items named in tags["hard_images"], a JSON list of ids."""
-    numbers = {item.id: index for index, item in enumerate(items)}
+def _hard_images(items: Sequence[Item], parts: Sequence[int]) -> list[list[int]]:
+    """For each item, the indices of the items of its part named in tags["hard_images"], a JSON list of ids."""
+    numbers = {(part, item.id): index for index, (item, part) in enumerate(zip(items, parts, strict=True))}
     problems = Problems("hard images")
     found: list[list[int]] = []
-    for item in items:
+    for item, part in zip(items, parts, strict=True):
         try:
             ids = json.loads(item.tags.get("hard_images", "[]"))
-            found.append([numbers[one] for one in ids])
+            found.append([numbers[part, one] for one in ids])
         except KeyError as missing:
-            problems.add(item.id, f'tags["hard_images"] names {missing}, which is not an item of this file')
+            problems.add(
+                item.id, f'tags["hard_images"] names {missing.args[0][1]!r}, which is not an item of this file'
+            )
         except (ValueError, TypeError):
             problems.add(
                 item.id, f"""tags["hard_images"]: expected a JSON list of ids, found {item.tags["hard_images"]!r}"""

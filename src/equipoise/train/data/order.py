@@ -18,9 +18,10 @@ Indices = NDArray[np.int64]
 def epoch_order(seed: int, epoch: int, sizes: Sequence[int], weights: Sequence[float] | None = None) -> Indices:
     """The items of one epoch in order; items of part k are numbered after those of the parts before it.
 
-    An epoch is as long as all parts together. Weighted, part k gets its share of it (CE-CLIP+ mixes COCO,
-    CC3M and Visual Genome): its items come from one endless row of permutations, so that a small part
-    repeats and a large one is seen in full over several epochs.
+    Without weights the parts are concatenated and every item comes once (CE-CLIP+ trains so on COCO, CC3M
+    and Visual Genome). Weighted, an epoch is as long, and part k gets its share of it: its items come from
+    one endless row of permutations, so that a small part repeats and a large one is seen in full over
+    several epochs.
     """
     counts = list(sizes) if weights is None else _shares(sum(sizes), weights)
     offsets = np.cumsum([0, *sizes[:-1]])

@@ -5,14 +5,20 @@ nothing pushes any more. The margin of each type of negative (relation, attribut
 is the gap the model already has, measured on the batch before: it starts at 0 and grows with the
 model, a curriculum. An upper bound keeps the easy types from running away.
 
-    L      = 1/(B K) sum_i sum_k max(0, S(I_i,N_ik) - S(I_i,T_i) + Th_k)        S in logits, scale and all
+    L      = 1/n sum_i sum_k max(0, S(I_i,N_ik) - S(I_i,T_i) + Th_k)            S in logits, scale and all
     Th_k'  = mean_i ( S(I_i,T_i) - S(I_i,N_ik) ), held between 0 and u = 10     for the next step
 
-Fixed thresholds (`fixed=2`, 5, 10 in the paper's figure 5) are used as given.
+The sum is over the n negatives that the captions of the batch have. Fixed thresholds (`fixed=2`, 5, 10
+in the paper's figure 5) are used as given.
 
 Where paper and code differ:
-- The paper sums, the code divides by B K, counting the slots that have no negative. We do as the
-  code: it is the paper's sum but for a constant, and the published weight belongs to it.
+- Eq. 4 and 6 sum over the negatives of each pair, all with the same weight. The code divides by B K,
+  counting the slots that have no negative, so that the term shrinks with every type a caption lacks
+  (half of COCO's captions have no adjective to replace). `mean="paper"`, the default, divides by the
+  negatives that exist: the paper's sum per negative, and the weight 0.4 then means the same for any
+  data. It is not first a mean of each caption and then one of captions, which would weigh the only
+  negative of a caption as much as all four of another; eq. 6 does not. `mean="code"` divides by B K.
+  Where no slot is empty both are the same number.
 - For the threshold the code takes the mean of the true pairs over all samples, and that of the
   negatives over those that exist. Eq. 5 pairs them, as we do, over the samples that have the type.
 - A type that no sample of a batch has makes the code's threshold 0/0. Ours keeps its value.
@@ -24,14 +30,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
 from equipoise.errors import UserError
 from equipoise.train.features import Features, valid
-from equipoise.train.losses.masked import need
+from equipoise.train.losses.masked import mean, need
 
 
 @dataclass
@@ -41,6 +47,7 @@ class Cmr:
     types: Sequence[str]
     upper: float = 10.0
     fixed: float | None = None
+    mean: Literal["paper", "code"] = "paper"
     thresholds: Tensor = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -60,7 +67,8 @@ class Cmr:
         self.thresholds = self.thresholds.to(gap)
         if self.fixed is None:
             self._next = self._measured(gap.detach(), mask)
-        return torch.where(mask, torch.relu(self.thresholds - gap), 0).sum() / mask.numel()
+        hinges = torch.relu(self.thresholds - gap)
+        return mean(hinges, mask) if self.mean == "paper" else torch.where(mask, hinges, 0).sum() / mask.numel()
 
     def _measured(self, gap: Tensor, mask: Tensor) -> Tensor:
         means = torch.where(mask, gap, 0).sum(0) / mask.sum(0).clamp(min=1)

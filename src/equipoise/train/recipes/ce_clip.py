@@ -30,6 +30,7 @@ def ce_clip_zhang_2024(
     imc_weight: Weight = 0.2,
     cmr_weight: Weight = 0.4,
     imc_form: Literal["all", "own", "paper"] = "all",
+    cmr_mean: Literal["paper", "code"] = "paper",
     fixed_threshold: Weight | None = None,
     upper_threshold: Weight = UPPER,
     types: tuple[NegativeType, ...] = ("relation", "attribute", "object", "action"),
@@ -40,7 +41,8 @@ def ce_clip_zhang_2024(
 
     L = L_itc(hn) + 0.2 L_imc + 0.4 L_cmr. A weight of 0 switches a loss off; `itc` "plain" takes the
     negatives out of the contrastive term, "off" all of it; `types=relation,object` keeps only those
-    negatives. `imc_form` and the defects of the public code: see losses/imc.py and losses/cmr.py.
+    negatives. `cmr_mean` "code" lets CMR shrink with every negative that a caption lacks, as the public
+    code does. `imc_form` and the defects of the public code: see losses/imc.py and losses/cmr.py.
     The code's latest script has weights 0.3 (IMC) and 0.2 (CMR), 10 epochs and a batch of 1,512.
     """
     if not types or len(set(types)) != len(types):
@@ -53,7 +55,7 @@ def ce_clip_zhang_2024(
         terms={
             "itc": (0 if itc == "off" else 1, itc_hn if itc == "hn" else clip_loss),
             "imc": (imc_weight, Imc(imc_form)),
-            "cmr": (cmr_weight, Cmr(types, upper_threshold, fixed_threshold)),
+            "cmr": (cmr_weight, Cmr(types, upper_threshold, fixed_threshold, cmr_mean)),
         },
         needs=Needs(negatives=tuple(SLOTS[one] for one in types) if used else ()),
         seed=42,

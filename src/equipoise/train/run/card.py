@@ -14,7 +14,13 @@ _revision = functools.cache(code_revision)  # a run is of one revision; asking g
 
 
 def model_card(
-    identity: Mapping[str, Any], base: str, citation: str, step: int, steps: int, metrics: Mapping[str, float]
+    identity: Mapping[str, Any],
+    base: str,
+    citation: str,
+    step: int,
+    steps: int,
+    metrics: Mapping[str, float],
+    skipped: int = 0,
 ) -> str:
     """README.md of a model folder, with the front matter the hub reads."""
     code = _revision()
@@ -22,6 +28,7 @@ def model_card(
     scores = ["| measured during training | |", "| --- | --- |"]
     scores += [f"| {name} | {value:.4f} |" for name, value in metrics.items()]
     measured = "\n".join(scores) if metrics else "Not evaluated during training."
+    left_out = f"{skipped:,} of them were skipped: their image could not be read" if skipped else "none was skipped"
     return f"""---
 library_name: transformers
 pipeline_tag: zero-shot-image-classification
@@ -31,7 +38,8 @@ tags: [clip, equipoise]
 # {base} finetuned by `{identity["recipe"]}`
 
 Recipe: `{identity["recipe"]}` ({citation}), step {step} of {steps}.
-Data: {identity["items"]["count"]} items, sha256 `{identity["items"]["sha256"]}`.
+Data: {identity["items"]["count"]} items, sha256 `{identity["items"]["sha256"]}`; {left_out}.
+Images: {identity["images"]["count"]}, sha256 `{identity["images"]["sha256"]}`.
 Base: `{base}`, weights sha256 `{identity["model"]}`.
 Code: equipoise {equipoise.__version__}{revision}.
 

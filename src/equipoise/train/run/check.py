@@ -11,8 +11,9 @@ from equipoise.errors import Problems, UserError
 from equipoise.files import sha256_json
 from equipoise.items import Item, Text
 from equipoise.models.clip import ClipModel
-from equipoise.train.data.batches import Part
+from equipoise.train.data.batches import Part, shares
 from equipoise.train.recipe import Recipe, Slot
+from equipoise.train.run.photos import Photos
 
 
 def check_items(recipe: Recipe, parts: Sequence[Part], model: ClipModel) -> list[str]:
@@ -34,7 +35,7 @@ def check_items(recipe: Recipe, parts: Sequence[Part], model: ClipModel) -> list
         problems.add("hard images", f'none of {len(items)} items names any in tags["hard_images"]')
     if needs.tokens and not model.family.by_pieces:
         problems.add("model", f"{model.spec} has no token features; this recipe's local loss needs a CLIP")
-    if wrong := [part.weight for part in parts if not 0 < part.weight < math.inf]:
+    if wrong := [weight for weight in shares(parts) or () if not 0 < weight < math.inf]:
         problems.add("weights", f"every part needs a finite weight above 0, found {wrong[0]}")
     problems.raise_if_any("Write hard positives and negatives with `equipoise perturb`, or choose another recipe.")
     for name in ("batch_size", "epochs", "max_steps"):
@@ -87,10 +88,10 @@ def _none(what: str, slots: Sequence[Slot], items: Sequence[Item]) -> str:
     return f"none of {len(items)} items has a {what} this recipe takes ({kinds}); {having} have a {what} at all"
 
 
-def run_identity(recipe: Recipe, parts: Sequence[Part], model: ClipModel) -> dict[str, Any]:
+def run_identity(recipe: Recipe, parts: Sequence[Part], model: ClipModel, photos: Photos) -> dict[str, Any]:
     """Everything that decides the trained weights, as JSON; a folder with another identity is another run's.
 
-    Images count by their paths. Chunks, workers, device and number of processes change rounding at most.
+    Images count by their bytes. Chunks, workers, device and number of processes change rounding at most.
     """
     settings = recipe.describe()
     found = {
@@ -98,8 +99,10 @@ def run_identity(recipe: Recipe, parts: Sequence[Part], model: ClipModel) -> dic
         **{name: value for name, value in settings.items() if name != "citation"},
         "items": {
             "count": sum(len(part.items) for part in parts),
-            "sha256": sha256_json([[sha256_json([i.to_json() for i in part.items]), part.weight] for part in parts]),
+            "sha256": sha256_json([sha256_json([item.to_json() for item in part.items]) for part in parts]),
+            "mixing": shares(parts) or "every item once per epoch",
         },
+        "images": photos.to_json(),
         "model": model.card["weight_sha256"],
     }
     identity: dict[str, Any] = json.loads(json.dumps(found, default=str))

@@ -35,7 +35,8 @@ from equipoise.train.run.checkpoints import Checkpoints, whole_folder
 from equipoise.train.run.interrupt import Interrupt
 from equipoise.train.run.log import RunLog, write_summary
 from equipoise.train.run.options import Evaluation, Hardware, Saving
-from equipoise.train.run.watch import Watch
+from equipoise.train.run.photos import MAX_SKIPPED, read_photos, refuse_skipped
+from equipoise.train.run.watch import Watch, left_out, read_skipped
 from equipoise.train.run.wise import interpolate
 from equipoise.train.step import distributed
 from equipoise.train.step.backward import backward
@@ -54,6 +55,7 @@ def train(
     evaluation: Evaluation | None = None,
     saving: Saving = Saving(),
     hardware: Hardware = Hardware(),
+    max_skipped: float = MAX_SKIPPED,
     show: bool = True,
 ) -> Path:
     """Finetune `model` (which stays as it is) and return the folder of the result, OUT/model.
@@ -64,6 +66,7 @@ def train(
     evaluation    what is measured on the way, and by what the best checkpoint is kept
     saving        how often, and how many checkpoints stay
     hardware      device, workers, chunk (GradCache), compiled
+    max_skipped   share of the items whose image may be unreadable; more stop the run
     show          the progress bar and the lines beside it
 
     What is learnt and for how long (steps, batch, seed, crops) is the recipe's: `get_recipe(name, max_steps=100)`.
@@ -74,7 +77,7 @@ def train(
     if show and os.environ.get("RANK", "0") == "0":
         print(*told, sep="\n", end="\n" if told else "", file=sys.stderr)
     with distributed.started(where), _alone(out), _determinism():
-        return _Run(recipe, parts, model, Path(out), where, hardware, saving, show).go(evaluation)
+        return _Run(recipe, parts, model, Path(out), where, hardware, saving, show).go(evaluation, max_skipped)
 
 
 def _parts(items: Sequence[Item] | Sequence[Part], images: str | Path | ImageSource | None) -> list[Part]:
@@ -138,7 +141,8 @@ class _Run:
         self.steps = len(self.data)
         self.warmup_asked = recipe.warmup_steps
         self.recipe = recipe = replace(recipe, warmup_steps=warmup_used(recipe, self.steps))
-        self.identity = run_identity(recipe, parts, model)
+        self.parts = parts
+        self.identity: dict[str, Any] = {}  # of the first process, once the photos are hashed
         self.checkpoints = Checkpoints(out, saving.keep)
         self.model = copy.copy(model)
         self.network = self.model.network = copy.deepcopy(model.network).to(device, torch.float32)
@@ -172,8 +176,11 @@ class _Run:
 
     # ------------------------------------------------------------------ the loop
 
-    def go(self, evaluation: Evaluation | None) -> Path:
+    def go(self, evaluation: Evaluation | None, max_skipped: float) -> Path:
         if self.main:  # not before everything was found to fit: what fails must not keep the folder
+            photos = read_photos(self.parts, show=self.show)
+            refuse_skipped(photos.unread, len(self.data.items), max_skipped)
+            self.identity = run_identity(self.recipe, self.parts, self.base, photos)
             self.checkpoints.claim(self.identity)
         distributed.barrier()
         if self.checkpoints.model.is_dir():
@@ -191,7 +198,8 @@ class _Run:
             Interrupt() as interrupt,
             RunLog(self.checkpoints.out, self.step, self.steps, self.show, write=self.main) as log,
         ):
-            watch = Watch(self.checkpoints, log, every=10 if self.device.type == "cuda" else 1)
+            every = 10 if self.device.type == "cuda" else 1
+            watch = Watch(self.checkpoints, log, every, len(self.data.items), max_skipped)
             for batch in self._batches():
                 try:
                     self._update(batch, watch)
@@ -314,9 +322,8 @@ class _Run:
     def _write(self, model: ClipModel, folder: Path) -> None:
         model.save(folder)
         with atomic_write(folder / "README.md") as handle:
-            handle.write(
-                model_card(self.identity, self.base.spec, self.recipe.citation, self.step, self.steps, self.metrics)
-            )
+            about = (self.identity, self.base.spec, self.recipe.citation, self.step, self.steps, self.metrics)
+            handle.write(model_card(*about, skipped=len(left_out(read_skipped(self.checkpoints.out)))))
 
     def _plain(self) -> ClipModel:
         """The model as others know it: no adapters."""

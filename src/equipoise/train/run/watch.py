@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -11,12 +12,27 @@ import torch
 from torch import Tensor
 
 from equipoise.errors import UserError
-from equipoise.train.data.batches import Batch
+from equipoise.train.data.batches import HARD_IMAGE, Batch
 from equipoise.train.run.checkpoints import Checkpoints
 from equipoise.train.run.log import RunLog
+from equipoise.train.run.photos import refuse_skipped
 
 FIRST = 20  # steps whose median loss is the measure of divergence
 LOST = 10.0  # so many times that, plus as much again, is no noise of a batch
+
+
+SKIPPED = "skipped_images.txt"
+
+
+def read_skipped(out: Path) -> list[str]:
+    """What was wrong with each item that a run left out so far, each once."""
+    path = out / SKIPPED
+    return list(dict.fromkeys(path.read_text(encoding="utf-8").splitlines())) if path.exists() else []
+
+
+def left_out(lines: list[str]) -> list[str]:
+    """Those of items that were skipped; an item whose hard image cannot be read is trained without it."""
+    return [line for line in lines if f"{HARD_IMAGE}: " not in line]
 
 
 @dataclass
@@ -31,11 +47,11 @@ class _Pending:
 class Watch:
     """Reads the numbers of `every` steps at once: asking a GPU for a number makes it wait."""
 
-    def __init__(self, checkpoints: Checkpoints, log: RunLog, every: int) -> None:
+    def __init__(self, checkpoints: Checkpoints, log: RunLog, every: int, items: int, max_skipped: float) -> None:
         self.checkpoints, self.log, self.every = checkpoints, log, every
-        self.skipped_path = checkpoints.out / "skipped_images.txt"
-        known = self.skipped_path.read_text(encoding="utf-8").splitlines() if self.skipped_path.exists() else []
-        self.skipped = set(known)
+        self.items, self.max_skipped = items, max_skipped
+        self.skipped_path = checkpoints.out / SKIPPED
+        self.skipped = read_skipped(checkpoints.out)
         self._pending: list[_Pending] = []
         self._first: list[float] = []
 
@@ -43,9 +59,10 @@ class Watch:
         self._pending.append(_Pending(step, epoch, batch.ids, values, rate))
         lines = dict.fromkeys(" ".join(line.split()) for line in batch.skipped)
         if new := [line for line in lines if line not in self.skipped]:
-            self.skipped.update(new)
             with self.skipped_path.open("a", encoding="utf-8") as handle:
                 handle.writelines(line + "\n" for line in new)
+            self.skipped = read_skipped(self.checkpoints.out)  # of all processes
+            refuse_skipped(left_out(self.skipped), self.items, self.max_skipped)
         if len(self._pending) >= self.every:
             self.flush()
 
