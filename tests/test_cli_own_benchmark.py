@@ -19,7 +19,7 @@ Run = Callable[..., tuple[int, str, str]]
 
 MODULE = '''
 import numpy as np
-from equipoise.benchmarks.base import PAIR_CHANCE, Benchmark
+from equipoise.benchmarks.base import PAIR_CHANCE, Average, Benchmark
 from equipoise.benchmarks.reading import Case, Raw, choose, read
 from equipoise.items import ImageRef, texts
 
@@ -37,7 +37,8 @@ def load(source, splits):
 
 BENCH = Benchmark(
     name="toy", title="Toy: caption against foil", splits={"test": 6}, chance=PAIR_CHANCE, ties="a tie is right",
-    licence="CC0", citation="Nobody 2024", url="https://example.org", get="Draw it.", load=load, macro=("group",),
+    licence="CC0", citation="Nobody 2024", url="https://example.org", get="Draw it.", load=load,
+    averages={"mine": Average(("group",))},
 )
 
 def make():
@@ -172,9 +173,13 @@ def test_show_what_is_not_there(run: Run) -> None:
     [
         ('name="toy"', 'name="swap"', ("'swap' is a benchmark of this package",)),
         ('name="toy"', 'name="../toy"', ("expected letters",)),
-        ('macro=("group",)', 'macro="group"', ("macro: expected a tuple",)),
-        ('macro=("group",)', 'metrics=("rank",)', ("no metric 'rank' (ranks, groups, tot)",)),
-        ('macro=("group",)', 'macro=("kind",)', ("6 problems", "toy-test/0: tag kind: missing")),
+        ('Average(("group",))', 'Average("group")', ("averages.mine: path: expected a tuple",)),
+        ('Average(("group",))', '("group",)', ("averages.mine: expected an Average",)),
+        ('{"mine": Average(("group",))}', '("group",)', ("averages: expected rules by name",)),
+        ('"mine": ', '"items": ', ("averages.items: this name is the plain mean's",)),
+        ("load=load,", 'load=load, metrics="ranks",', ("metrics: expected a tuple",)),
+        ("load=load,", 'load=load, metrics=("rank",),', ("no metric 'rank' (ranks, groups, tot)",)),
+        ('Average(("group",))', 'Average(("kind",))', ("6 problems", "toy-test/0: tag kind: missing")),
         ('read("toy"', 'read("toys"', ("toys-test/0: id: expected toy-test/KEY",)),
         ("return read(", "return 1 / 0; read(", ("ZeroDivisionError", "toy_broken.py, line 17: return 1 / 0")),
         ("return read(", "return []; read(", ("gave no list of Items",)),

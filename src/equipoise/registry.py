@@ -9,10 +9,10 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from equipoise.benchmarks import facts, own, reading
-from equipoise.benchmarks.base import PAPER_METRICS, Benchmark
+from equipoise.benchmarks.base import PAPER_METRICS, PLAIN, Average, Benchmark
 from equipoise.errors import Problems, UserError, did_you_mean
 from equipoise.items import Item
 from equipoise.plugins import is_named, load_named, own_code
@@ -81,14 +81,29 @@ def _own(spec: str) -> Benchmark:
         problems.add("name", f"{benchmark.name!r} is a benchmark of this package; results would be taken for its own")
     if not (isinstance(benchmark.splits, Mapping) and benchmark.splits):
         problems.add("splits", 'expected each split with its number of items, e.g. {"test": 100} (None: not published)')
-    for field in ("macro", "metrics"):
-        if not isinstance(getattr(benchmark, field), tuple):
-            problems.add(field, f'expected a tuple, e.g. ("split",), found {getattr(benchmark, field)!r}')
-    for metric in benchmark.metrics if isinstance(benchmark.metrics, tuple) else ():
+    metrics: Any = benchmark.metrics  # whatever the user wrote
+    if not isinstance(metrics, tuple):
+        problems.add("metrics", f'expected a tuple, e.g. ("ranks",), found {metrics!r}')
+    _check_averages(benchmark, problems)
+    for metric in metrics if isinstance(metrics, tuple) else ():
         if metric not in PAPER_METRICS:
             problems.add("metrics", f"no metric {metric!r} ({', '.join(PAPER_METRICS)})")
     problems.raise_if_any()
     return benchmark
+
+
+def _check_averages(benchmark: Benchmark, problems: Problems) -> None:
+    averages: Any = benchmark.averages  # whatever the user wrote
+    if not isinstance(averages, Mapping):
+        problems.add("averages", 'expected rules by name, e.g. {"mine": Average(("split",))}')
+        return
+    for rule, average in averages.items():
+        if rule == PLAIN:
+            problems.add(f"averages.{rule}", "this name is the plain mean's; choose another")
+        if not isinstance(average, Average):
+            problems.add(f"averages.{rule}", f'expected an Average, e.g. Average(("split",)), found {average!r}')
+        elif not (isinstance(average.path, tuple) and average.path):
+            problems.add(f"averages.{rule}", f'path: expected a tuple of tags, e.g. ("split",), found {average.path!r}')
 
 
 def load(name_or_path: str, source: Path | None = None, splits: Sequence[str] = ()) -> tuple[list[Item], Benchmark]:
@@ -97,7 +112,7 @@ def load(name_or_path: str, source: Path | None = None, splits: Sequence[str] = 
     A file that `bench build` wrote is known by the ids of its items and keeps its benchmark's averages and metrics.
     """
     path = Path(name_or_path)
-    if path.suffix in own.SUFFIXES and not is_named(name_or_path):
+    if is_file(name_or_path):
         items = own.load(path, splits)
         return items, _origin(path, items)
     if path.exists() and name_or_path not in _ROWS:
@@ -117,9 +132,14 @@ def load(name_or_path: str, source: Path | None = None, splits: Sequence[str] = 
     return items, benchmark
 
 
+def is_file(name_or_path: str) -> bool:
+    """Whether this names a file of items, not a benchmark."""
+    return Path(name_or_path).suffix in own.SUFFIXES and not is_named(name_or_path)
+
+
 def show(name_or_path: str) -> Benchmark:
     """The facts of a benchmark; of a file with the splits that are in it, counted."""
-    if is_named(name_or_path) or Path(name_or_path).suffix not in own.SUFFIXES:
+    if not is_file(name_or_path):
         return get(name_or_path)
     items, benchmark = load(name_or_path)
     return dataclasses.replace(benchmark, splits=Counter(item.tags.get("split", "all") for item in items))
@@ -138,16 +158,17 @@ def _check(benchmark: Benchmark, items: Sequence[Item], splits: Sequence[str]) -
     if not (isinstance(items, list) and items and all(isinstance(item, Item) for item in items)):
         raise UserError(f"{benchmark.name}: its loader gave no list of Items")
     problems = Problems(f"{benchmark.name}: items that its loader should not have made")
-    wanted, lost = splits or benchmark.splits, bool(benchmark.macro or benchmark.metrics)
+    wanted, lost = splits or benchmark.splits, bool(benchmark.averages or benchmark.metrics)
+    read = {tag: rule for rule, average in benchmark.averages.items() for tag in average.path}
     for item in items:
         split = item.tags.get("split", "")
         if split not in wanted:
             problems.add(item.id, f"tag split: expected one of {', '.join(list(wanted)[:8])}, found {split!r}")
         elif lost and not item.id.startswith(start := reading.item_id(benchmark.name, split, "")):
             problems.add(item.id, f"id: expected {start}KEY (equipoise.benchmarks.reading.read makes it)")
-        for tag in benchmark.macro:
+        for tag, rule in read.items():
             if tag not in item.tags:
-                problems.add(item.id, f"tag {tag}: missing, and the headline is averaged over it")
+                problems.add(item.id, f"tag {tag}: missing, and the average {rule!r} is over it")
     problems.raise_if_any()
 
 

@@ -102,7 +102,7 @@ def _resample(blocks: Sequence[_Block], clusters: int, seed: int, resamples: int
     for start, counts in _draws(clusters, seed, resamples):
         weights = counts.astype(kind)
         part = totals[start : start + len(weights)]
-        part[:, wide] = (weights @ dense.reshape(clusters, -1)).reshape(len(weights), len(wide), -1)
+        part[:, wide] = (weights @ dense.reshape(clusters, -1)).reshape(len(weights), len(wide), 2 * columns)
         for index, (held, _, _) in enumerate(blocks):
             if len(held) * _SPARSE <= clusters:
                 part[:, index] = weights[:, held] @ both[index]

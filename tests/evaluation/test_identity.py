@@ -13,6 +13,7 @@ import pytest
 from PIL import Image
 
 from equipoise import Result, evaluate, load_items, registry, write_items
+from equipoise.benchmarks.base import Average
 from equipoise.errors import UserError
 from equipoise.evaluation.comparison import load_run
 from equipoise.evaluation.identity import items_hash, model_card, probe_digest
@@ -201,7 +202,11 @@ def test_other_averages_are_another_run(items: list[Item], tmp_path: Path) -> No
     evaluate(Mean(), items, images=tmp_path / "A", out=tmp_path / "run", benchmark=benchmark)
     with pytest.raises(UserError, match="benchmark macro"):
         evaluate(
-            Mean(), items, images=tmp_path / "A", out=tmp_path / "run", benchmark=replace(benchmark, macro=("type",))
+            Mean(),
+            items,
+            images=tmp_path / "A",
+            out=tmp_path / "run",
+            benchmark=replace(benchmark, averages={"mine": Average(("type",))}),
         )
     other = replace(benchmark, notes="said in other words")
     assert evaluate(Mean(), items, images=tmp_path / "A", out=tmp_path / "run", benchmark=other).read_from is not None

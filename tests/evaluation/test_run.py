@@ -15,7 +15,7 @@ import pytest
 from PIL import Image
 
 from equipoise import evaluate, run_folder
-from equipoise.benchmarks.base import TRIPLE_CHANCE, Benchmark
+from equipoise.benchmarks.base import TRIPLE_CHANCE, Average, Benchmark
 from equipoise.errors import UserError
 from equipoise.evaluation.record import ItemCounts
 from equipoise.evaluation.results import read_result
@@ -43,7 +43,7 @@ BENCHMARK = Benchmark(
     url="none",
     get="nothing to get",
     load=lambda source, splits: [],
-    macro=("split",),
+    averages={"paper": Average(("split",))},
     notes="small",
 )
 

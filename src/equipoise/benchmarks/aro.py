@@ -14,7 +14,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from equipoise.benchmarks.base import PAIR_CHANCE, Benchmark
+from equipoise.benchmarks.base import PAIR_CHANCE, Average, Benchmark
 from equipoise.benchmarks.reading import Case, Raw, choose, read
 from equipoise.items import Edit, ImageRef, Item, texts
 
@@ -125,7 +125,7 @@ RELATION = Benchmark(
     url=URL,
     get=_GET.format(file="visual_genome_relation.json"),
     load=load_relation,
-    macro=("relation",),
+    averages={"paper": Average(("relation",), "Yuksekgonul et al. 2023: the mean of the 48 relations that are scored")},
     notes="The file holds 23,937 records, symmetric relations among them; only the 48 scored relations are loaded "
     "(their number of records was never published). Boxes are cut out before scoring.",
 )
@@ -141,7 +141,6 @@ ATTRIBUTION = Benchmark(
     url=URL,
     get=_GET.format(file="visual_genome_attribution.json"),
     load=load_attribution,
-    macro=("pair",),
-    least=25,
+    averages={"paper": Average(("pair",), "Yuksekgonul et al. 2023: the mean of the attribute pairs", least=25)},
     notes="Averaged over ordered attribute pairs with 25 items or more. Boxes are cut out before scoring.",
 )

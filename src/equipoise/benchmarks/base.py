@@ -8,9 +8,10 @@ and hash are None; the server is asked for the size, and the loader counts the r
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from equipoise.errors import UserError
 from equipoise.items import Item
 
 PAIR_CHANCE = {"original": 1 / 2}  # caption against one negative
@@ -54,15 +55,33 @@ def in_words(count: int | None) -> str:
     return f"{value:.1f} GB"
 
 
+PLAIN = "items"  # the rule that every benchmark has: the plain mean over items
+
+
+@dataclass(frozen=True)
+class Average:
+    """A rule by which the accuracies of groups become one number, and whose rule it is.
+
+    `path` names the tags whose groups are averaged without weights, outermost first: ("split",) is the mean of the
+    splits, ("group",) the mean of groups, each the plain mean of its items. Papers differ in the rule for one and the
+    same benchmark by up to three points, so a number without its rule says little.
+    """
+
+    path: tuple[str, ...]
+    cite: str = ""
+    least: int = 1  # groups of the innermost tag with fewer items are left out (ARO: 25)
+
+
 @dataclass(frozen=True)
 class Benchmark:
-    """One benchmark: facts for `bench list` and `bench show`, a loader, and how its paper averages.
+    """One benchmark: facts for `bench list` and `bench show`, a loader, and how papers average it.
 
     `load(source, splits)` turns the annotation files below `source` into Items; every item carries the tag `split` and
     an id NAME-SPLIT/KEY (`reading.read` makes both), by which a file of the items is known again. `splits` maps each
-    split to the number of items that the published files hold (None where nobody published one). `macro` names the
-    tags whose groups are averaged without weights, outermost first: ("split",) is the mean of the splits; () is the
-    plain mean over items.
+    split to the number of items that the published files hold (None where nobody published one). `averages` maps the
+    name of a rule to the rule, and the first is the headline: "paper" is the benchmark's own paper's, others are called
+    after the paper that uses them, "equipoise" is ours where the paper prints no average. Without any, the headline is
+    the plain mean over items, which is always measured too and called "items".
     """
 
     name: str
@@ -75,10 +94,29 @@ class Benchmark:
     url: str
     get: str  # steps that get the files, for people
     load: Callable[[Path, Sequence[str]], list[Item]]
-    macro: tuple[str, ...] = ()
-    least: int = 1  # groups of the innermost macro tag with fewer items are left out (ARO: 25)
+    averages: Mapping[str, Average] = field(default_factory=dict)
     metrics: tuple[str, ...] = ()  # the paper's metrics beside Original, of PAPER_METRICS
     downloads: tuple[Download, ...] = ()  # what `bench fetch` gets; nothing where there is no stable public address
     by_hand: str = ""  # what the downloads still lack, for people
     drawn: bool = False  # load() draws the images below `source` itself: no files are needed
     notes: str = ""
+
+    @property
+    def rule(self) -> str:
+        """The name of the headline's rule."""
+        return next(iter(self.averages), PLAIN)
+
+    @property
+    def macro(self) -> tuple[str, ...]:
+        """The tags that the headline is averaged over; () is the plain mean over items."""
+        return self.averages[self.rule].path if self.averages else ()
+
+    @property
+    def least(self) -> int:
+        """The headline's least group."""
+        return self.averages[self.rule].least if self.averages else 1
+
+    def require_rule(self, rule: str | None) -> None:
+        """Refuse a rule that this benchmark does not have, before a model has scored it for an hour."""
+        if rule is not None and rule not in (known := [*self.averages, PLAIN]):
+            raise UserError(f"{self.name}: no average {rule!r}; it has {', '.join(known)} (equipoise bench show)")

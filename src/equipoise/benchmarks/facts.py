@@ -16,7 +16,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from equipoise.benchmarks import own
-from equipoise.benchmarks.base import PAPER_METRICS, Benchmark, Download, in_words
+from equipoise.benchmarks.base import PAPER_METRICS, PLAIN, Average, Benchmark, Download, in_words
 from equipoise.errors import Problems
 from equipoise.files import read_json, write_json
 from equipoise.items import Item
@@ -31,19 +31,26 @@ def facts(benchmark: Benchmark) -> dict[str, Any]:
     found = {part.name: getattr(benchmark, part.name) for part in dataclasses.fields(benchmark) if part.name != "load"}
     found |= {"splits": dict(benchmark.splits), "chance": dict(benchmark.chance)}
     found["downloads"] = [dataclasses.asdict(download) for download in benchmark.downloads]
+    found["averages"] = {rule: dataclasses.asdict(average) for rule, average in benchmark.averages.items()}
+    found |= {"rule": benchmark.rule, "macro": list(benchmark.macro), "least": benchmark.least}  # of the headline
     return found | {"items": _total(benchmark), "ties_here": TIES_HERE, "headline": headline(benchmark)}
 
 
 def headline(benchmark: Benchmark) -> str:
     """How the first number of a result is averaged, in words."""
-    if not benchmark.macro:
+    return in_full(benchmark.averages.get(benchmark.rule, Average(())))
+
+
+def in_full(average: Average) -> str:
+    """A rule in words."""
+    if not average.path:
         return "the plain mean over all items"
-    first, *rest = benchmark.macro
+    first, *rest = average.path
     words = f"the mean over the values of `{first}`"
     words += "".join(f", each the mean over its values of `{tag}`" for tag in rest)
     words += ", each the plain mean of its items; no value has more weight than another"
-    if benchmark.least > 1:
-        words += f". Values of `{benchmark.macro[-1]}` with fewer than {benchmark.least} items are left out"
+    if average.least > 1:
+        words += f". Values of `{average.path[-1]}` with fewer than {average.least} items are left out"
     return words
 
 
@@ -66,6 +73,7 @@ def describe(benchmark: Benchmark) -> str:
         ("chance", f"{chance} (percent)" if chance else "differs from item to item"),
         ("ties", f"in the paper: {benchmark.ties}\nhere: {TIES_HERE}"),
         ("headline", headline(benchmark)),
+        ("averages", "\n".join(_averages(benchmark))),
         ("metrics", "\n".join(_metrics(benchmark))),
         ("licence", benchmark.licence),
         ("cite", benchmark.citation),
@@ -82,6 +90,12 @@ def describe(benchmark: Benchmark) -> str:
 def _metrics(benchmark: Benchmark) -> list[str]:
     plain = "Original accuracy; where items have hard positives also Augmented accuracy, drop and Brittleness"
     return [plain, *(f"{name}: {PAPER_METRICS.get(name, '')}" for name in benchmark.metrics)]
+
+
+def _averages(benchmark: Benchmark) -> list[str]:
+    """Every rule that --average takes, whose it is, and how it is computed; the first is the headline."""
+    rules = {**benchmark.averages, PLAIN: Average((), "always measured")}
+    return [f"{rule}: {in_full(one)}" + (f" ({one.cite})" if one.cite else "") for rule, one in rules.items()]
 
 
 def _downloads(benchmark: Benchmark) -> list[str]:
@@ -127,6 +141,14 @@ def write_facts(path: Path, benchmark: Benchmark) -> Path:
     return beside(path)
 
 
+class _StoredAverage(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    path: list[str]
+    cite: str
+    least: int
+
+
 class _Stored(BaseModel):
     """A benchmark's facts as they are read again; what nobody can do from a file (fetching) is left out."""
 
@@ -142,9 +164,15 @@ class _Stored(BaseModel):
     url: str
     get: str
     notes: str
-    macro: list[str]
+    macro: list[str]  # of the headline: a file of an older version says no more
     least: int
+    averages: dict[str, _StoredAverage] | None = None
     metrics: list[str]
+
+    def rules(self) -> dict[str, Average]:
+        if self.averages is None:
+            return {"paper": Average(tuple(self.macro), least=self.least)} if self.macro else {}
+        return {rule: Average(tuple(one.path), one.cite, one.least) for rule, one in self.averages.items()}
 
 
 def read_facts(path: Path, items: Sequence[Item]) -> Benchmark | None:
@@ -158,5 +186,6 @@ def read_facts(path: Path, items: Sequence[Item]) -> Benchmark | None:
         explain(error, "", problems)
         problems.raise_if_any("Build the file again with `equipoise bench build`, or delete this one.")
         raise  # never: a ValidationError has a problem at least
-    values = dict(found) | {"macro": tuple(found.macro), "metrics": tuple(found.metrics)}
+    values = {name: value for name, value in found if name not in ("macro", "least")}
+    values |= {"averages": found.rules(), "metrics": tuple(found.metrics)}
     return Benchmark(**values, load=own.load) if named_by_ids(found.name, items) else None

@@ -13,7 +13,7 @@ from typing import Annotated
 
 from pydantic import Field, RootModel
 
-from equipoise.benchmarks.base import PAIR_CHANCE, Benchmark, github
+from equipoise.benchmarks.base import PAIR_CHANCE, Average, Benchmark, github
 from equipoise.benchmarks.photos import SWIG, SWIG_LINK, VISUAL_GENOME, below
 from equipoise.benchmarks.reading import Case, Raw, choose, read
 from equipoise.items import ImageRef, Item, texts
@@ -75,12 +75,17 @@ class _Record(RootModel[tuple[str, _Captions]]):
 
 @functools.cache
 def tags_of(split: str) -> dict[str, str]:
-    """Type, test, source and file of a split, by which the repository's corpus averages."""
+    """Type, test, source and file of a split, by which the repository's corpus averages.
+
+    `column` is one of the nine tests of CE-CLIP's Table 2, which has an object's three places (center, margin, mid) in
+    one column and its three sizes in another. How it averages within a column it does not say; here as the corpus does.
+    """
     path = PurePosixPath(split)
     kind, value = path.parts[0], path.name.split("_")[-1]
     where = path.name if "_" in path.name else path.parts[1]
     test = "_".join((*path.parts[: 2 if kind == "Object" else 1], value))
-    return {"type": kind, "test": test, "source": where.split("_")[0], "file": path.name}
+    column = "_".join(path.parts[:2]) if kind == "Object" else test
+    return {"type": kind, "column": column, "test": test, "source": where.split("_")[0], "file": path.name}
 
 
 def _items(split: str, key: str, record: _Record) -> Iterator[Case]:
@@ -154,7 +159,14 @@ BENCHMARK = Benchmark(
     load=load,
     downloads=(*VISUAL_GENOME_FILES, *_OTHER_FILES, *below("vg", *VISUAL_GENOME), SWIG),
     by_hand="Photos of HAKE as images/hake/: https://github.com/DirtyHarryLYL/HAKE/tree/master/Images\n" + SWIG_LINK,
-    macro=("type", "test", "source", "file"),
+    averages={
+        "paper": Average(
+            ("type", "test", "source", "file"), "Zhao et al. 2022: the mean of Object, Attribute, Relation"
+        ),
+        "vl_compo": Average(("type", "test", "source", "file"), "vl_compo's table of 202 models: as the paper"),
+        "ce_clip": Average(("column", "test", "source", "file"), "Zhang et al. 2024, Table 2: the mean of nine tests"),
+    },
     notes="The mean of Object, Attribute and Relation, each the mean of its tests, over their sources, over their "
-    "files. All records are scored; the original's cap of the first 1,000 records of a file is not applied.",
+    "files. CE-CLIP averages nine tests instead (75.1 for its model, where this gives 76.3). All "
+    "records are scored; the original's cap of the first 1,000 records of a file is not applied.",
 )

@@ -25,7 +25,7 @@ from equipoise.errors import UserError
 from equipoise.report import FORMATS
 
 if TYPE_CHECKING:
-    from equipoise.evaluation.record import RunRecord
+    from equipoise.evaluation.record import Metrics, RunRecord, Summary
 
 
 class _Stopped(Exception):
@@ -51,6 +51,9 @@ ModelSpec = Annotated[
     str, typer.Argument(help="hf:NAME-or-folder, paper:negclip@FILE, checkpoint:FILE?act=..., py:module:factory, world")
 ]
 Seed = Annotated[int, typer.Option(min=0, help="of the bootstrap")]
+AverageOption = Annotated[
+    str | None, typer.Option("--average", help="rule of the headline, of `bench show`; all are in the JSON")
+]
 FormatOption = Annotated[str, typer.Option("--format", help=f"one of {', '.join(FORMATS)}")]
 app.add_typer(bench_commands, name="bench")
 app.add_typer(world_commands, name="world")
@@ -121,6 +124,7 @@ def evaluate(
     workers: Annotated[int | None, typer.Option(min=1, help="that decode images; default: one per core")] = None,
     cache: Annotated[Path | None, typer.Option(help="folder of the embedding cache")] = None,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="embed everything anew and keep nothing")] = False,
+    average: AverageOption = None,
     seed: Seed = 0,
     form: FormatOption = "text",
 ) -> None:
@@ -146,6 +150,7 @@ def evaluate(
         splits=split_names(splits),
         out=out,
         limit=limit,
+        average=average,
         allow_missing=allow_missing,
         batch_size=batch_size,
         workers=workers,
@@ -161,19 +166,32 @@ def evaluate(
         for caveat in _caveats(record):
             typer.echo(f"warning: {record.benchmark.name}: {caveat}", err=True)
         if shown in {"text", "md"}:
-            typer.echo(render(result_rows(record), shown, _result_caption(record)))
+            typer.echo(render(result_rows(record, average), shown, _result_caption(record, average)))
         else:
-            rows += result_rows(record)
+            rows += result_rows(record, average)
     if rows:  # one document for all benchmarks, so that a program can read it
         typer.echo(render(rows, shown))
 
 
-def _result_caption(record: RunRecord) -> str:
+def _result_caption(record: RunRecord, average: str | None) -> str:
     lines = [f"{record.model.spec}: percent [95% interval, images resampled]; a tie is never a win"]
-    for numbers in record.metrics.paper.values():
+    return "\n".join(lines + _metrics_caption(record.metrics, average) + _caveats(record))
+
+
+def _metrics_caption(metrics: Metrics, average: str | None) -> list[str]:
+    """By which rule the headline is, what the others give, and the metrics of the paper."""
+    from equipoise.report.tables import average_words, percent
+
+    lines = []
+    if metrics.averages:
+        headline = metrics.by_rule(average)
+        rules = {"items": metrics.overall, **metrics.averages}
+        others = [f"{rule} {percent(one, 'original')}" for rule, one in rules.items() if one != headline]
+        lines.append(f"headline by {average_words(headline)}; Orig. by other rules: {', '.join(others)}")
+    for numbers in metrics.paper.values():
         shown = {name: value for name, value in numbers.items() if isinstance(value, float)}
         lines.append("the paper's own: " + ", ".join(_paper_number(*pair) for pair in shown.items()))
-    return "\n".join(lines + _caveats(record))
+    return lines
 
 
 def _caveats(record: RunRecord) -> list[str]:
@@ -194,21 +212,56 @@ def _paper_number(name: str, value: float) -> str:
 @app.command()
 def metrics(
     scores: Annotated[Path, typer.Argument(help="JSONL: id, image, caption, positives, negatives, tags")],
+    bench: Annotated[
+        str | None,
+        typer.Option(help="the benchmark, items file or py:module:name they are of: its averages and metrics"),
+    ] = None,
+    source: Annotated[
+        Path | None, typer.Option(help="folder of its annotation files: tags are its items', ids must match")
+    ] = None,
+    splits: Annotated[str, typer.Option(help="with --source: only these splits, separated by commas")] = "",
+    average: AverageOption = None,
     as_json: Annotated[bool, typer.Option("--json", help='{"overall": ..., "by": {"tag": ...}}')] = False,
     seed: Seed = 0,
     form: FormatOption = "text",
 ) -> None:
-    """Judge scores that were made elsewhere."""
+    """Judge scores that were made elsewhere; with --bench as that benchmark's papers do."""
     from equipoise.evaluation.metrics import judge, summarise
     from equipoise.evaluation.scores import read_scores
     from equipoise.report.tables import metrics_rows, render
 
     shown = form_name(form)
-    summary = summarise(judge(read_scores(scores)), seed)
+    if bench is None:
+        if given := [name for name, value in (("source", source), ("splits", splits), ("average", average)) if value]:
+            raise UserError(f"--{given[0]} is of a benchmark: name it with --bench")
+        summary: Summary = summarise(judge(read_scores(scores)), seed)
+        caption = ""
+    else:
+        summary = metrics = _as_benchmark(scores, bench, source, split_names(splits), average, seed)
+        caption = "\n".join(_metrics_caption(metrics, average))
     if as_json:
         typer.echo(summary.model_dump_json(indent=2))
     else:
-        typer.echo(render(metrics_rows(summary), shown))
+        typer.echo(render(metrics_rows(summary, bench, average), shown, caption))
+
+
+def _as_benchmark(
+    scores: Path, bench: str, source: Path | None, splits: list[str], average: str | None, seed: int
+) -> Metrics:
+    from equipoise import registry
+    from equipoise.evaluation.measure import measure_elsewhere
+    from equipoise.evaluation.scores import read_scores
+
+    items = None
+    if source is None and not registry.is_file(bench):
+        benchmark = registry.get(bench)
+        benchmark.require_rule(average)
+    else:
+        items, benchmark = registry.load(bench, source, splits)
+        benchmark.require_rule(average)
+    if items is None and splits:
+        raise UserError("--splits chooses items of the annotation files: name their folder with --source")
+    return measure_elsewhere(read_scores(scores), benchmark, items, average, seed, str(scores))
 
 
 @app.command()
@@ -244,6 +297,7 @@ def compare(
     runs: Annotated[
         list[Path], typer.Argument(help="run folders, or folders of runs; the first is compared with each")
     ],
+    average: AverageOption = None,
     seed: Seed = 0,
     as_json: Annotated[bool, typer.Option("--json")] = False,
 ) -> None:
@@ -255,7 +309,7 @@ def compare(
 
     if len(runs) < 2:
         raise UserError("compare needs two runs or more: equipoise compare BEFORE AFTER")
-    found = compare_folders(runs[0], runs[1:], seed)
+    found = compare_folders(runs[0], runs[1:], seed, average)
     if as_json:
         typer.echo(json.dumps([one.model_dump(mode="json", exclude_none=True) for one in found], indent=2))
     else:

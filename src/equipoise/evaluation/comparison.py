@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from equipoise import stats
+from equipoise.benchmarks.base import PLAIN
 from equipoise.errors import UserError
 from equipoise.evaluation.metrics import Leaves, Outcomes, judge, leaves, weighted_mean
 from equipoise.evaluation.record import METRICS, Change, Comparison, Difference, Interval, Metric, Numbers, RunRecord
@@ -130,8 +131,11 @@ def average(
     )
 
 
-def compare_folders(first: Path, others: Sequence[Path], seed: int = 0) -> list[Comparison]:
-    """`first` against each of `others`, benchmark by benchmark where both have it."""
+def compare_folders(first: Path, others: Sequence[Path], seed: int = 0, average: str | None = None) -> list[Comparison]:
+    """`first` against each of `others`, benchmark by benchmark where both have it.
+
+    Both are averaged by one rule: that of the first's headline, or the one that `average` names.
+    """
     before = _by_benchmark(first)
     found = []
     for other in others:
@@ -141,13 +145,32 @@ def compare_folders(first: Path, others: Sequence[Path], seed: int = 0) -> list[
             raise UserError(f"{first} ({', '.join(before)}) and {other} ({', '.join(after)}) share no benchmark")
         for name in shared:
             here, there = load_run(before[name]), load_run(after[name])
-            average = here.records[0].metrics.macro
-            path, least = (average.over, average.least) if average else ([], 1)
+            rule, path, least = _rule(here, average)
             numbers = difference([here], [there], seed, path=path, least=least)
             unknown = [run.folder for run in (here, there) if None in run.images]
             notes = [f"{folder}: photos not recorded: made by an older version" for folder in unknown]
-            found.append(Comparison(benchmark=name, before=str(first), after=str(other), notes=notes, **dict(numbers)))
+            found.append(
+                Comparison(
+                    benchmark=name, average=rule, before=str(first), after=str(other), notes=notes, **dict(numbers)
+                )
+            )
     return found
+
+
+def _rule(run: Run, wanted: str | None) -> tuple[str, list[str], int]:
+    """The name, tags and least group of the rule to compare by."""
+    metrics = run.records[0].metrics
+    if wanted is None and metrics.macro is not None:
+        return metrics.macro.rule or "paper", metrics.macro.over, metrics.macro.least
+    if wanted in (None, PLAIN):
+        return PLAIN, [], 1
+    if wanted not in metrics.averages:
+        raise UserError(
+            f"{run.folder} ({run.name}): no average {wanted!r}; measured are {', '.join([*metrics.averages, PLAIN])}. "
+            "Evaluate again where an older version made the run."
+        )
+    average = metrics.averages[wanted]
+    return wanted, average.over, average.least
 
 
 def _by_benchmark(folder: Path) -> dict[str, Path]:

@@ -17,7 +17,7 @@ from equipoise import run_folder
 from equipoise.benchmarks.base import Benchmark
 from equipoise.errors import Problems
 from equipoise.evaluation.embedding.embed import EMBEDDING_CODE, batch_matters
-from equipoise.evaluation.record import BenchmarkId, ImagesId, ModelCard, RunRecord, Settings
+from equipoise.evaluation.record import AverageId, BenchmarkId, ImagesId, ModelCard, RunRecord, Settings
 from equipoise.files import sha256_json
 from equipoise.items import Item, Text
 from equipoise.records import explain
@@ -67,6 +67,10 @@ def benchmark_id(
         chance=dict(benchmark.chance) if benchmark else {},
         macro=list(benchmark.macro) if benchmark else [],
         least=benchmark.least if benchmark else 1,
+        averages={
+            rule: AverageId(over=list(one.path), least=one.least, cite=one.cite)
+            for rule, one in (benchmark.averages if benchmark else {}).items()
+        },
         metrics=list(benchmark.metrics) if benchmark else [],
         ties=benchmark.ties if benchmark else None,
         citation=benchmark.citation if benchmark else None,

@@ -200,6 +200,7 @@ def macro(
     measured_mean, ratios_mean = (weighted_mean(part, found.weights) for part in (measured[None], ratios))
     values, intervals = _named(measured_mean[0], ratios_mean, clusters)
     return MacroNumbers(
+        rule=None,
         over=list(path),
         least=least,
         groups=len(found.masks),
@@ -208,7 +209,25 @@ def macro(
         ties=int((outcomes.tie & found.kept).sum()),
         **values,
         intervals=intervals,
+        mean_scores=_macro_scores(outcomes, found),
     )
+
+
+def _macro_scores(outcomes: Outcomes, found: Leaves) -> MeanScores:
+    """Mean scores by the weights of the groups, so that they belong to the accuracies beside them."""
+    columns = [outcomes.caption, outcomes.positive, outcomes.negative]
+    there = [np.ones(len(outcomes), dtype=bool), outcomes.has_positive, np.ones(len(outcomes), dtype=bool)]
+    means = np.array(
+        [
+            [
+                value / _SCALE if (value := _mean_score(column[mask & kept])) is not None else np.nan
+                for column, kept in zip(columns, there, strict=True)
+            ]
+            for mask in found.masks
+        ]
+    )
+    caption, positive, negative = (_finite(value * _SCALE) for value in weighted_mean(means[None], found.weights)[0])
+    return MeanScores(caption=caption, positive=positive, negative=negative)
 
 
 @dataclass(frozen=True)

@@ -79,7 +79,7 @@ PAPER_METRICS: dict[str, Callable[[Sequence[ItemScores]], PaperNumbers]] = {
 NEEDED_TAGS = {"groups": "pair"}
 
 
-def require_tags(metrics: Iterable[str], items: Sequence[Item]) -> None:
+def require_tags(metrics: Iterable[str], items: Sequence[Item | ItemScores]) -> None:
     """Refuse items that lack what a paper's metric reads, before a model has scored them for an hour."""
     for metric in metrics:
         tag = NEEDED_TAGS.get(metric)

@@ -76,10 +76,12 @@ class ItemNumbers(Numbers):
 class MacroNumbers(Numbers):
     """An unweighted mean over groups, as the benchmark's paper has it."""
 
+    rule: str | None = None  # what the benchmark calls it; None: not recorded (an older version)
     over: list[str]  # tags, outermost first
     least: int  # groups with fewer items are left out
     groups: int
     left_out: int
+    mean_scores: MeanScores | None = None  # by the same weights
 
 
 class Summary(_Part):
@@ -95,7 +97,8 @@ PaperNumbers = dict[str, int | float | Interval | None]
 class Metrics(Summary):
     """Everything a run measured."""
 
-    macro: MacroNumbers | None
+    macro: MacroNumbers | None  # of `averages`, the headline's
+    averages: dict[str, MacroNumbers] = Field(default_factory=dict)  # rule -> numbers; the plain mean is `overall`
     paper: dict[str, PaperNumbers]  # metrics that single papers define; see paper_metrics
 
     @property
@@ -103,8 +106,20 @@ class Metrics(Summary):
         """The numbers of a result's first line: the paper's average where it has one, else the plain mean."""
         return self.macro or self.overall
 
+    def by_rule(self, rule: str | None) -> Numbers:
+        """The numbers by a rule, the headline's without one; the plain mean where too few items leave it no group."""
+        return self.headline if rule is None else self.averages.get(rule) or self.overall
+
 
 # ---------------------------------------------------------------------------- what was measured, with what
+
+
+class AverageId(_Part):
+    """A rule by which groups become one number."""
+
+    over: list[str]  # tags, outermost first
+    least: int
+    cite: str  # whose rule it is
 
 
 class BenchmarkId(_Part):
@@ -117,6 +132,7 @@ class BenchmarkId(_Part):
     chance: dict[str, float]
     macro: list[str] | None  # the tags its headline is averaged over
     least: int | None  # groups with fewer items are left out of that
+    averages: dict[str, AverageId] | None = None  # every rule; None: not recorded (an older version)
     metrics: list[str] | None  # of its paper
     ties: str | None  # how the paper's own code counts a tie; ours is never a win
     citation: str | None
@@ -238,6 +254,7 @@ class Comparison(Difference):
     """The difference of two run folders on one benchmark."""
 
     benchmark: str
+    average: str = "items"  # the rule
     before: str
     after: str
     notes: list[str] = []

@@ -19,8 +19,9 @@ from equipoise.benchmarks.base import Benchmark
 from equipoise.errors import UserError
 from equipoise.evaluation.embedding.cache import EmbeddingCache, default_cache
 from equipoise.evaluation.identity import Identity, benchmark_id, images_id, model_card, settings_of
-from equipoise.evaluation.metrics import Outcomes, judge, macro, summarise
-from equipoise.evaluation.paper_metrics import PAPER_METRICS, require_tags
+from equipoise.evaluation.measure import measure
+from equipoise.evaluation.metrics import Outcomes, judge
+from equipoise.evaluation.paper_metrics import require_tags
 from equipoise.evaluation.record import (
     METRICS,
     Arguments,
@@ -121,7 +122,7 @@ def evaluate(
     identity = replace(identity, images=images_id(scoring.digests))
     scored = time.monotonic()
     outcomes = judge(scoring.rows)
-    metrics = _metrics(scoring.rows, outcomes, benchmark, seed)
+    metrics = measure(scoring.rows, outcomes, benchmark, seed)
     judged = time.monotonic()
     record = RunRecord(
         date=datetime.now(UTC).replace(microsecond=0),
@@ -166,19 +167,24 @@ def evaluate_benchmarks(
     splits: Sequence[str] = (),
     out: Path | None = None,
     limit: int | None = None,
+    average: str | None = None,
     **options: Any,
 ) -> Iterator[Result]:
     """Evaluate on benchmarks or items files by name, one after the other; each is on disk before the next begins.
 
     `source` holds annotation files and `data` images; where only one is named it stands for both. A benchmark that
-    is already finished in `out` is read, not computed (`Result.read_from`).
+    is already finished in `out` is read, not computed (`Result.read_from`). Every average is measured; `average` is the
+    rule that the caller will show, and a benchmark without it is refused before anything is scored.
     """
     loaded = []  # every benchmark is read before the first is scored: a typing error must not cost hours
     for name in [one for wanted in names for one in registry.expand(wanted)]:
         folder = source or data
         if folder is None and name in registry.names() and registry.get(name).drawn:
             folder = default_cache() / "world"
+        if average is not None and name in registry.names():
+            registry.get(name).require_rule(average)
         items, benchmark = registry.load(name, folder, splits)
+        benchmark.require_rule(average)
         require_tags(benchmark.metrics, items)
         loaded.append((benchmark, items, data or folder))
     labels = [benchmark.name for benchmark, _, _ in loaded]
@@ -215,7 +221,7 @@ def _finished(folder: Path, identity: Identity, benchmark: Benchmark | None) -> 
     _refuse_other_run(folder, identity)
     record, rows = read_run(folder)
     outcomes = judge(rows)
-    metrics = _metrics(rows, outcomes, benchmark, record.settings.seed)
+    metrics = measure(rows, outcomes, benchmark, record.settings.seed)
     if wrong := _differing(record.metrics, metrics):
         raise UserError(
             f"{folder / 'result.json'}: changed after the run: items.jsonl gives other numbers for "
@@ -229,9 +235,10 @@ def _differing(stored: Metrics, fresh: Metrics) -> list[str]:
 
     def named(metrics: Metrics) -> dict[str, Numbers]:
         parts = {f"by.{tag}.{value}": one for tag, values in metrics.by.items() for value, one in values.items()}
-        return {"overall": metrics.overall, **parts} | ({"macro": metrics.macro} if metrics.macro else {})
+        averages = {f"averages.{rule}": one for rule, one in metrics.averages.items()} if stored.averages else {}
+        return {"overall": metrics.overall, **parts, **averages} | ({"macro": metrics.macro} if metrics.macro else {})
 
-    there, here = named(stored), named(fresh)
+    there, here = named(stored), named(fresh)  # an older version stored the headline's average alone
     wrong = list(here.keys() ^ there.keys())
     for part in here.keys() & there.keys():
         wrong += [f"{part}.{name}" for name in METRICS if not _equal(there[part][name], here[part][name])]
@@ -241,10 +248,3 @@ def _differing(stored: Metrics, fresh: Metrics) -> list[str]:
 
 def _equal(first: float | None, second: float | None) -> bool:
     return first == second or (first is not None and second is not None and math.isclose(first, second, abs_tol=1e-9))
-
-
-def _metrics(rows: Sequence[ItemScores], outcomes: Outcomes, benchmark: Benchmark | None, seed: int) -> Metrics:
-    summary = summarise(outcomes, seed)
-    average = macro(outcomes, benchmark.macro, benchmark.least, seed) if benchmark and benchmark.macro else None
-    paper = {wanted: PAPER_METRICS[wanted](rows) for wanted in (benchmark.metrics if benchmark else ())}
-    return Metrics(overall=summary.overall, by=summary.by, macro=average, paper=paper)

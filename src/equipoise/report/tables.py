@@ -13,10 +13,24 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from equipoise.evaluation.record import METRICS, Change, Comparison, Metric, Numbers, PaperNumbers, RunRecord, Summary
+from equipoise.evaluation.record import (
+    METRICS,
+    Change,
+    Comparison,
+    ItemNumbers,
+    MacroNumbers,
+    MeanScores,
+    Metric,
+    Metrics,
+    Numbers,
+    PaperNumbers,
+    RunRecord,
+    Summary,
+)
 from equipoise.report import Format
 
 HEADER = ("", "n", "Orig.", "Aug. (drop)", "Brittleness", "ties")
+SCORES = {"caption": "s(c)", "positive": "s(p)", "negative": "s(n)"}  # mean scores; Kamath et al. 2024, Tables 2 and 9
 
 
 @dataclass(frozen=True)
@@ -28,6 +42,7 @@ class Line:
     benchmark: str | None = None
     model: str | None = None
     average: str | None = None
+    averages: Mapping[str, Any] | None = None  # every rule's numbers
     chance: Mapping[str, float] | None = None
     skipped: int | None = None
     paper: Mapping[str, PaperNumbers] | None = None
@@ -38,17 +53,18 @@ class Line:
         return about | {"label": self.label.strip()} | self.numbers.model_dump(mode="json")
 
 
-def result_rows(record: RunRecord) -> list[Line]:
-    """The lines of one result: its headline (averaged as its paper does), then each split."""
+def result_rows(record: RunRecord, rule: str | None = None) -> list[Line]:
+    """The lines of one result: its headline (averaged as its paper does, or by the rule named), then each split."""
     metrics, name, spec = record.metrics, record.benchmark.name, record.model.spec
-    average = metrics.macro
+    numbers = metrics.by_rule(rule)
     lines = [
         Line(
             label=name,
-            numbers=metrics.headline,  # of one average alone, never a mixture of two
+            numbers=numbers,  # of one average alone, never a mixture of two
             benchmark=name,
             model=spec,
-            average=f"mean of {average.groups} {'/'.join(average.over)} groups" if average else "mean over items",
+            average=average_words(numbers),
+            averages={rule: one.model_dump(mode="json") for rule, one in metrics.averages.items()} or None,
             chance=record.benchmark.chance,
             skipped=record.n.skipped,
             paper=metrics.paper,
@@ -60,9 +76,25 @@ def result_rows(record: RunRecord) -> list[Line]:
     return lines
 
 
-def metrics_rows(summary: Summary) -> list[Line]:
-    """The lines of `equipoise metrics`: overall, then every tag and value."""
-    lines = [Line("overall", summary.overall)]
+def average_words(numbers: Numbers) -> str:
+    """How numbers are averaged, the rule's name first."""
+    if not isinstance(numbers, MacroNumbers):
+        return "mean over items"
+    rule = f"{numbers.rule}: " if numbers.rule else ""
+    return f"{rule}mean of {numbers.groups} {'/'.join(numbers.over)} groups"
+
+
+def metrics_rows(summary: Summary, benchmark: str | None = None, rule: str | None = None) -> list[Line]:
+    """The lines of `equipoise metrics`: a benchmark's headline and its other averages, overall, every tag and value."""
+    lines = []
+    if isinstance(summary, Metrics):
+        shown = summary.by_rule(rule)
+        lines += [Line(benchmark or "headline", shown, benchmark, average=average_words(shown), paper=summary.paper)]
+        lines += [
+            Line(f"average={name}", one, benchmark, average=average_words(one))
+            for name, one in summary.averages.items()
+        ]
+    lines.append(Line("overall", summary.overall))
     for tag, values in summary.by.items():
         lines += [Line(f"{tag}={value}", numbers) for value, numbers in values.items()]
     return lines
@@ -74,15 +106,17 @@ def render(lines: Sequence[Line], form: Format = "text", caption: str = "") -> s
         return json.dumps([line.to_json() for line in lines], indent=2, ensure_ascii=False)
     if form == "csv":
         return _csv(lines)
-    cells = [_cells(line) for line in lines]
+    scored = any(_mean_scores(line.numbers).caption is not None for line in lines)
+    header = (*HEADER, *SCORES.values()) if scored else HEADER
+    cells = [_cells(line)[: len(header)] for line in lines]
     if form == "md":
-        written = ["| " + " | ".join(HEADER) + " |", "|" + " --- |" * len(HEADER)]
+        written = ["| " + " | ".join(header) + " |", "|" + " --- |" * len(header)]
         written += ["| " + " | ".join(_markdown(cell) for cell in row) + " |" for row in cells]
         return "\n".join(written + ([f"\n{caption}"] if caption else []))
     if form == "latex":
-        return _latex(cells, caption)
+        return _latex(header, cells, caption)
     table = Table(caption=Text(caption) if caption else None, caption_justify="left")
-    for index, name in enumerate(HEADER):
+    for index, name in enumerate(header):
         table.add_column(name, justify="left" if index == 0 else "right", no_wrap=True)
     for row in cells:
         table.add_row(*map(Text, row))  # as Text: a tag like "[bold]" is somebody's word, not markup
@@ -101,7 +135,19 @@ def _cells(line: Line) -> tuple[str, ...]:
         augmented,
         percent(numbers, "brittleness"),
         f"{numbers.ties:,g}",
+        *(_score(getattr(_mean_scores(numbers), part)) for part in SCORES),
     )
+
+
+def _mean_scores(numbers: Numbers) -> MeanScores:
+    """What the model gave caption, positives and negatives on average; of several runs it is not known."""
+    found = numbers.mean_scores if isinstance(numbers, ItemNumbers | MacroNumbers) else None
+    return found or MeanScores(caption=None, positive=None, negative=None)
+
+
+def _score(value: float | None) -> str:
+    """Three digits, as the paper prints cosines; other people's scores have other scales."""
+    return "-" if value is None else f"{value:.3f}" if abs(value) < 1000 else f"{value:.3g}"
 
 
 def percent(numbers: Numbers, name: Metric) -> str:
@@ -119,14 +165,17 @@ def _signed(fraction: float) -> str:
 
 def _csv(lines: Sequence[Line]) -> str:
     rows = [line.to_json() for line in lines]
-    fields = [name for name in ("benchmark", "label", "n", "skipped", "ties") if any(name in row for row in rows)]
+    about = ("benchmark", "label", "average", "n", "skipped", "ties")
+    fields = [name for name in about if any(name in row for row in rows)]
     fields += [f"{name}{part}" for name in METRICS for part in ("", "_low", "_high")]
+    fields += [f"mean_score_{part}" for part in SCORES]
     output = io.StringIO()
     writer = csv.DictWriter(output, fields, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
     for line, row in zip(lines, rows, strict=True):
         for name, interval in line.numbers.intervals.items():
             row |= {f"{name}_low": interval.low, f"{name}_high": interval.high}
+        row |= {f"mean_score_{part}": getattr(_mean_scores(line.numbers), part) for part in SCORES}
         writer.writerow(row)
     return output.getvalue().rstrip("\n")
 
@@ -141,9 +190,9 @@ def _markdown(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
 
 
-def _latex(cells: Sequence[Sequence[str]], caption: str) -> str:
-    lines = [r"\begin{tabular}{l" + "r" * (len(HEADER) - 1) + "}", r"\toprule"]
-    lines.append(" & ".join(HEADER) + r" \\")
+def _latex(header: Sequence[str], cells: Sequence[Sequence[str]], caption: str) -> str:
+    lines = [r"\begin{tabular}{l" + "r" * (len(header) - 1) + "}", r"\toprule"]
+    lines.append(" & ".join(header) + r" \\")
     lines.append(r"\midrule")
     lines += [" & ".join(cell.strip().translate(_LATEX) for cell in row) + r" \\" for row in cells]
     lines += [r"\bottomrule", r"\end{tabular}"]
@@ -161,7 +210,7 @@ def render_differences(found: Sequence[Comparison]) -> str:
         table.add_column(name, justify="left" if index < 3 else "right", overflow="fold")
     for one in found:
         cells = [_points(change) if (change := one[metric]) else "-" for metric in shown]
-        table.add_row(*map(Text, (one.benchmark, one.before, one.after, f"{one.n:,}", *cells)))
+        table.add_row(*map(Text, (f"{one.benchmark} ({one.average})", one.before, one.after, f"{one.n:,}", *cells)))
     notes = dict.fromkeys(f"note: {note}" for one in found for note in one.notes)
     return "\n".join([_plain(table), *notes])
 

@@ -367,7 +367,7 @@ BENCHMARK = Benchmark(
     get=replace.BENCHMARK.get,
     load=load,
     downloads=(*vl_checklist.VISUAL_GENOME_FILES, *VISUAL_GENOME),
-    macro=("split",),
+    averages=replace.BENCHMARK.averages,
     notes=(
         "Numbers are not comparable with the paper's: use `replace` for those. The checks read texts, not photos; "
         "`equipoise.benchmarks.replace.clean.clean` gives every dropped and repaired record with its reasons."

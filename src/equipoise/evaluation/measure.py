@@ -1,0 +1,131 @@
+"""Everything a benchmark asks of scores: plain numbers, every average, the metrics of its paper.
+
+`eval` calls it on what it scored, `metrics --bench` on scores that were made elsewhere.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from equipoise import stats
+from equipoise.benchmarks.base import Average, Benchmark
+from equipoise.errors import Problems, UserError
+from equipoise.evaluation.metrics import Outcomes, judge, macro, summarise
+from equipoise.evaluation.paper_metrics import PAPER_METRICS, require_tags
+from equipoise.evaluation.record import MacroNumbers, Metrics
+from equipoise.evaluation.scores import ItemScores
+from equipoise.items import Item
+
+log = logging.getLogger(__name__)
+
+_NAMED = 5  # ids of one kind in a message; all are counted
+
+
+def measure(
+    rows: Sequence[ItemScores],
+    outcomes: Outcomes,
+    benchmark: Benchmark | None,
+    seed: int = 0,
+    resamples: int = stats.RESAMPLES,
+) -> Metrics:
+    """The numbers of scored items; without a benchmark the plain mean alone."""
+    summary = summarise(outcomes, seed, resamples)
+    averages = _averages(outcomes, benchmark, seed, resamples) if benchmark else {}
+    paper = {wanted: PAPER_METRICS[wanted](rows) for wanted in (benchmark.metrics if benchmark else ())}
+    headline = averages.get(benchmark.rule) if benchmark else None
+    return Metrics(overall=summary.overall, by=summary.by, macro=headline, averages=averages, paper=paper)
+
+
+def _averages(outcomes: Outcomes, benchmark: Benchmark, seed: int, resamples: int) -> dict[str, MacroNumbers]:
+    """The numbers by each rule; two papers with one rule share the work.
+
+    A rule is left out where no group is large enough, and where items lack its tags (a file of an older version): all
+    items without the tag would pass for one group.
+    """
+    known: dict[tuple[tuple[str, ...], int], MacroNumbers | None] = {}
+    found = {}
+    for rule, average in benchmark.averages.items():
+        if rule != benchmark.rule and _lacking(outcomes.tags, average):
+            log.warning("%s: no average %r: items lack the tag %s", benchmark.name, rule, "/".join(average.path))
+            continue
+        key = (average.path, average.least)
+        if key not in known:
+            known[key] = macro(outcomes, average.path, average.least, seed, resamples)
+        if (numbers := known[key]) is not None:
+            found[rule] = numbers.model_copy(update={"rule": rule})
+    return found
+
+
+def _lacking(tags: Iterable[Mapping[str, str]], average: Average) -> bool:
+    return any(tag not in one for one in tags for tag in average.path)
+
+
+# ---------------------------------------------------------------------------- scores made elsewhere
+
+
+def measure_elsewhere(
+    rows: Sequence[ItemScores],
+    benchmark: Benchmark,
+    items: Sequence[Item] | None = None,
+    rule: str | None = None,
+    seed: int = 0,
+    subject: str = "the scores",
+) -> Metrics:
+    """A benchmark's numbers of anybody's scores, whose tags are their own, or those of `items` where they are given.
+
+    With `items` the ids of both must be the same: a score too few would be another benchmark.
+    """
+    if items is None:
+        _require_unique(rows, subject)
+    else:
+        rows = with_items(rows, items, subject)
+    average = benchmark.averages.get(rule or benchmark.rule)
+    if average is not None and (without := [row for row in rows if any(tag not in row.tags for tag in average.path)]):
+        raise UserError(
+            f"{subject}: {len(without):,} of {len(rows):,} scores lack a tag of {', '.join(average.path)}, over which "
+            f"{benchmark.name} is averaged ({rule or benchmark.rule}), for instance {without[0].id!r}. Name the folder "
+            'of the annotation files with --source, or put the tags into the file: "tags": {"split": "..."}'
+        )
+    require_tags(benchmark.metrics, rows)
+    return measure(rows, judge(rows), benchmark, seed)
+
+
+def with_items(rows: Sequence[ItemScores], items: Sequence[Item], subject: str) -> list[ItemScores]:
+    """The scores in the items' order with their tags and images; ids that do not match are refused, all at once."""
+    given = {row.id: row for row in rows}
+    wanted = {item.id: item for item in items}
+    problems = Problems(f"{subject}: not the scores of these {len(items):,} items")
+    _name(problems, "doubled", _doubled(rows))
+    _name(problems, "unknown: no such item", [row.id for row in rows if row.id not in wanted])
+    _name(problems, "missing: item without a score", [item.id for item in items if item.id not in given])
+    other = [id_ for id_ in given.keys() & wanted.keys() if _shape(given[id_]) != _shape(wanted[id_])]
+    _name(problems, "another number of positives or negatives than the item", sorted(other))
+    problems.raise_if_any('Expected one score per item: {"id": "...", "caption": 0.31, "negatives": [0.28]}')
+    return [
+        given[item.id].model_copy(
+            update={"tags": item.tags, "image": item.image.path if item.image else given[item.id].image}
+        )
+        for item in items
+    ]
+
+
+def _require_unique(rows: Sequence[ItemScores], subject: str) -> None:
+    problems = Problems(subject)
+    _name(problems, "doubled", _doubled(rows))
+    problems.raise_if_any("Expected one score per item.")
+
+
+def _doubled(rows: Sequence[ItemScores]) -> list[str]:
+    return [id_ for id_, count in Counter(row.id for row in rows).items() if count > 1]
+
+
+def _name(problems: Problems, what: str, ids: Sequence[str]) -> None:
+    if ids:
+        more = ", ..." if len(ids) > _NAMED else ""
+        problems.add("", f"{len(ids):,} {what}: {', '.join(map(repr, ids[:_NAMED]))}{more}")
+
+
+def _shape(one: ItemScores | Item) -> tuple[int, int]:
+    return len(one.positives), len(one.negatives)
