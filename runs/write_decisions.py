@@ -1,0 +1,90 @@
+"""Writes docs/decisions.md: every place where a paper, its code and we differ, gathered from the docstrings.
+
+    python runs/write_decisions.py
+
+The docstrings are the source, so that the reason stands beside the code it explains; tests/test_docs_decisions.py holds
+the page equal to what this script writes.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "src" / "equipoise"
+PAGE = ROOT / "docs" / "decisions.md"
+MARKS = ("Where paper and code differ", "Paper and code agree")
+WHOLE = {  # modules whose whole docstring is about such a decision
+    "evaluation/metrics.py": "Original, Augmented, Brittleness and ties",
+    "evaluation/paper_metrics.py": "Metrics of single papers",
+    "models/preprocess.py": "Preprocessing of photos",
+    "train/step/lora.py": "LoRA",
+    "perturb/llm/prompts.py": "Prompts of the hard-positive paper",
+    "perturb/sources/masked_lm.py": "CE-CLIP's masked language model",
+    "perturb/bias/refine.py": "SugarCrepe's adversarial refinement",
+    "benchmarks/replace/build.py": "REPLACE rebuilt",
+    "benchmarks/swap.py": "SWAP",
+    "benchmarks/crepe.py": "CREPE",
+    "benchmarks/aro_order.py": "ARO's order shuffles",
+}
+
+
+def page() -> str:
+    parts = [
+        "# Where paper, code and we differ",
+        "Made by `python runs/write_decisions.py` from the docstrings beside the code; do not edit by hand.",
+        "## Losses",
+        *_losses(),
+        "## Training recipes",
+        *_recipes(),
+        "## Measures, models and perturbation",
+        *_modules(),
+        "## Benchmarks: ties, averages and what to know",
+        *_benchmarks(),
+    ]
+    return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def _docstring(path: Path) -> str:
+    return ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+
+
+def _losses() -> Iterator[str]:
+    for path in sorted((PACKAGE / "train" / "losses").glob("*.py")):
+        text = _docstring(path)
+        start = min((text.index(mark) for mark in MARKS if mark in text), default=-1)
+        if start >= 0:
+            yield f"### {text.splitlines()[0].rstrip('.')}\n\n`train/losses/{path.name}`\n\n{text[start:]}"
+
+
+def _recipes() -> Iterator[str]:
+    from equipoise.train.recipes import RECIPES
+
+    for name, recipe in RECIPES.items():
+        lines = inspect.cleandoc(recipe.__doc__ or "").splitlines()
+        kept = [line for line in lines if not line.strip().startswith("equipoise train ")]
+        yield f"### `{name}`\n\n" + "\n".join(kept).replace("\n\n\n", "\n\n")
+
+
+def _modules() -> Iterator[str]:
+    for name, title in WHOLE.items():
+        yield f"### {title}\n\n`{name}`\n\n{textwrap.dedent(_docstring(PACKAGE / name))}"
+
+
+def _benchmarks() -> Iterator[str]:
+    from equipoise import registry
+
+    for name in registry.names():
+        benchmark = registry.get(name)
+        if not benchmark.drawn:
+            notes = f" {benchmark.notes}" if benchmark.notes else ""
+            yield f"- **{name}**: ties in the paper's code: {benchmark.ties}; here a tie is never a win.{notes}"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
+    print(f"wrote {PAGE}")
