@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from equipoise import registry
 from equipoise.train.recipe import Lora, Recipe
 from equipoise.train.recipes import RECIPES, get_recipe
 
@@ -153,3 +154,55 @@ def test_only_short_captions_are_swapped() -> None:
     from equipoise.perturb.llm.recipes import SWAP_BELOW
 
     assert SWAP_BELOW == 15
+
+
+# ------------------------------------------------------------------ averages (rule: tags, least group)
+
+ONE = 1
+SPLITS = (("split",), ONE)
+CORPUS = (("type", "test", "source", "file"), ONE)
+AVERAGES: dict[str, dict[str, tuple[tuple[str, ...], int]]] = {
+    "replace": {"paper": SPLITS},  # HP, Table 1: "REPLACE averages performance on Attributes and Relations"
+    "replace-clean": {"paper": SPLITS},
+    "swap": {},  # HP, Table 1: one plain accuracy over 28,748 items
+    "sugarcrepe": {"vl_compo": (("group",), ONE), "ce_clip": SPLITS},  # CE, Table 5: the mean of seven splits
+    "sugarcrepe-pp": {"equipoise": SPLITS},
+    "aro-vg-r": {"paper": (("relation",), ONE)},  # the mean of 48 relations
+    "aro-vg-a": {"paper": (("pair",), 25)},  # of attribute pairs with 25 items or more
+    "aro-coco-order": {},
+    "aro-flickr-order": {},
+    "valse": {"paper": SPLITS, "ce_clip": SPLITS, "vl_compo": (("phenomenon", "split"), ONE)},
+    "vl-checklist": {"paper": CORPUS, "vl_compo": CORPUS, "ce_clip": (("column", *CORPUS[0][1:]), ONE)},
+    "winoground": {},
+    "crepe": {"equipoise": (("kind", "type", "split"), ONE)},
+}
+
+
+@pytest.mark.parametrize("name", AVERAGES)
+def test_averages(name: str) -> None:
+    """The first is the headline; tests/evaluation/test_averages.py computes the papers' cells by them."""
+    averages = registry.get(name).averages
+    assert {rule: (one.path, one.least) for rule, one in averages.items()} == AVERAGES[name]
+    assert list(averages) == list(AVERAGES[name]) and all(one.cite for one in averages.values())
+
+
+def test_every_average_is_pinned() -> None:
+    unpinned = [name for name in registry.names() if name not in AVERAGES and registry.get(name).averages]
+    assert not unpinned, "a new benchmark's averages belong into this file"
+
+
+def test_what_is_averaged() -> None:
+    """A rule is no more than its groups."""
+    from equipoise.benchmarks import aro, crepe, sugarcrepe, valse, vl_checklist
+
+    assert len(aro.KINDS) == 48
+    assert set(registry.get("replace").splits) == {"attributes", "relations"}
+    assert len(valse.SPLITS) == 11 and len({valse.phenomenon(split) for split in valse.SPLITS}) == 7
+    assert len(sugarcrepe.SPLITS) == 7 and len({split.split("_")[0] for split in sugarcrepe.SPLITS}) == 3
+    tags = [vl_checklist.tags_of(split) for split in vl_checklist.SPLITS]
+    assert [len({one[tag] for one in tags}) for tag in ("type", "column", "test")] == [3, 9, 13]
+    kinds = {(table.tags["kind"], table.tags["type"]) for table in crepe.TABLES.values()}
+    corpora = {f"{corpus}-{what}" for corpus in ("cc12m", "yfcc", "laion") for what in ("atom", "comp")}
+    assert {name for kind, name in kinds if kind == "systematicity"} == corpora
+    assert {name for kind, name in kinds if kind == "productivity"} == {"atom", "swap", "negate"}
+    assert len(crepe.TABLES) == 39

@@ -209,8 +209,6 @@ def test_without_items_the_tags_must_be_there() -> None:
     toy = benchmark(Average(("split",)))
     with pytest.raises(UserError, match=r"2 of 2 scores lack a tag of split.*--source"):
         measure_elsewhere([score("1"), score("2")], toy)
-    with pytest.raises(UserError, match="1 doubled: '1'"):
-        measure_elsewhere([score("1"), score("1")], toy)
     assert measure_elsewhere([score("1")], toy, [item("1")]).headline.original == 1
     with pytest.raises(UserError, match="lack the tag 'pair'"):
         measure_elsewhere([score("1")], benchmark(metrics=("groups",)))

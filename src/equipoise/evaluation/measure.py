@@ -77,9 +77,7 @@ def measure_elsewhere(
 
     With `items` the ids of both must be the same: a score too few would be another benchmark.
     """
-    if items is None:
-        _require_unique(rows, subject)
-    else:
+    if items is not None:
         rows = with_items(rows, items, subject)
     average = benchmark.averages.get(rule or benchmark.rule)
     if average is not None and (without := [row for row in rows if any(tag not in row.tags for tag in average.path)]):
@@ -97,7 +95,7 @@ def with_items(rows: Sequence[ItemScores], items: Sequence[Item], subject: str) 
     given = {row.id: row for row in rows}
     wanted = {item.id: item for item in items}
     problems = Problems(f"{subject}: not the scores of these {len(items):,} items")
-    _name(problems, "doubled", _doubled(rows))
+    _name(problems, "doubled", [id_ for id_, count in Counter(row.id for row in rows).items() if count > 1])
     _name(problems, "unknown: no such item", [row.id for row in rows if row.id not in wanted])
     _name(problems, "missing: item without a score", [item.id for item in items if item.id not in given])
     other = [id_ for id_ in given.keys() & wanted.keys() if _shape(given[id_]) != _shape(wanted[id_])]
@@ -109,16 +107,6 @@ def with_items(rows: Sequence[ItemScores], items: Sequence[Item], subject: str) 
         )
         for item in items
     ]
-
-
-def _require_unique(rows: Sequence[ItemScores], subject: str) -> None:
-    problems = Problems(subject)
-    _name(problems, "doubled", _doubled(rows))
-    problems.raise_if_any("Expected one score per item.")
-
-
-def _doubled(rows: Sequence[ItemScores]) -> list[str]:
-    return [id_ for id_, count in Counter(row.id for row in rows).items() if count > 1]
 
 
 def _name(problems: Problems, what: str, ids: Sequence[str]) -> None:

@@ -32,6 +32,8 @@ from equipoise.report import Format
 HEADER = ("", "n", "Orig.", "Aug. (drop)", "Brittleness", "ties")
 SCORES = {"caption": "s(c)", "positive": "s(p)", "negative": "s(n)"}  # mean scores; Kamath et al. 2024, Tables 2 and 9
 
+_WIDEST = 1000  # a table is as wide as its cells: a number cut off by a narrow terminal would be lost
+
 
 @dataclass(frozen=True)
 class Line:
@@ -120,7 +122,7 @@ def render(lines: Sequence[Line], form: Format = "text", caption: str = "") -> s
         table.add_column(name, justify="left" if index == 0 else "right", no_wrap=True)
     for row in cells:
         table.add_row(*map(Text, row))  # as Text: a tag like "[bold]" is somebody's word, not markup
-    return _plain(table)
+    return _plain(table, width=_WIDEST)
 
 
 def _cells(line: Line) -> tuple[str, ...]:
@@ -220,7 +222,7 @@ def _points(change: Change) -> str:
     return f"{_signed(change.difference)} [{low}, {high}]{' ' if change.clear else '~'}"
 
 
-def _plain(table: Table) -> str:
+def _plain(table: Table, width: int = 0) -> str:
     output = io.StringIO()
-    Console(file=output, width=max(120, Console().width), highlight=False).print(table)
+    Console(file=output, width=width or max(120, Console().width), highlight=False).print(table)
     return output.getvalue().rstrip()
