@@ -36,7 +36,7 @@ TARGETS: dict[str, tuple[str, ...]] = {  # glob below the package: the tests tha
     "perturb/llm/prompts.py": ("tests/test_paper_constants.py", "tests/perturb/llm"),
     "perturb/llm/recipes.py": ("tests/test_paper_constants.py", "tests/perturb/llm"),
     "perturb/recipes.py": ("tests/test_paper_constants.py", "tests/perturb/test_recipes.py"),
-    "benchmarks/*.py": ("tests/test_paper_constants.py", "tests/test_registry.py", "tests/benchmarks"),
+    "benchmarks/*.py": ("tests/test_paper_constants.py", "tests/test_registry.py", "tests/benchmarks/test_{stem}.py"),
     "benchmarks/replace/build.py": ("tests/test_paper_constants.py", "tests/benchmarks/replace"),
     "evaluation/paper_metrics.py": ("tests/evaluation/test_paper_metrics.py",),
     "evaluation/metrics.py": ("tests/evaluation/test_metrics.py",),
@@ -155,7 +155,9 @@ def main() -> int:
                 found = list(mutants(path))
                 if chosen.most and len(found) > chosen.most:
                     found = random.Random(f"{chosen.seed} {path}").sample(found, chosen.most)
-                work += [(mutant, tests) for mutant in found]
+                named = [test.format(stem=file.stem) for test in tests]
+                there = tuple(test for test in named if (ROOT / test).exists())
+                work += [(mutant, there) for mutant in found]
     survivors = []
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(chosen.jobs) as pool:
         copies: SimpleQueue[Path] = SimpleQueue()
