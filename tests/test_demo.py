@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,10 @@ import pytest
 
 from equipoise import demo
 from equipoise.errors import UserError
+from equipoise.evaluation.comparison import Run, joined
+from equipoise.evaluation.metrics import judge
+from equipoise.evaluation.record import RunRecord
+from equipoise.evaluation.scores import ItemScores
 from equipoise.files import read_json
 from equipoise.run_folder import locked
 
@@ -35,6 +40,10 @@ def test_the_whole_story_and_a_second_call_that_resumes(
     shown = demo.run_demo(tmp_path)
     page = tmp_path / "report.html"
     text = page.read_text()
+    assert all(f"{column}, base → HP+HN: Original accuracy" in text for column in ("REPLACE", "SWAP"))
+    assert all(
+        any(line.startswith(f"{column}, base → HP+HN") for line in shown.findings) for column in ("REPLACE", "SWAP")
+    )
     for part in ("REPLACE", "SWAP", "HP+HN", "unseen synonyms", "world-unseen", "hard negative", "points ["):
         assert part in text
     results = sorted((tmp_path / "runs").rglob("result.json"))
@@ -58,3 +67,65 @@ def test_the_demo_takes_only_a_folder_of_its_own(tmp_path: Path) -> None:
     assert (tmp_path / "report.html").read_text() == "mine"
     with locked(tmp_path / "out"), pytest.raises(UserError, match="another run is writing it now"):
         demo.run_demo(tmp_path / "out")
+
+
+# ---------------------------------------------------------------------------- words that follow the numbers
+
+
+@pytest.fixture
+def story(make_record: Callable[..., RunRecord]) -> Callable[..., Mapping[str, Sequence[dict[str, Run]]]]:
+    """Runs of three models, given per model how many of 200 items are right, and how many of the rest are brittle."""
+
+    def one(name: str, right: int, brittle: int) -> Run:
+        rows = [
+            ItemScores(
+                id=str(n),
+                caption=float(n < right + brittle),
+                positives=[float(n < right)],
+                negatives=[0.5],
+                image=str(n),
+            )
+            for n in range(200)
+        ]
+        return Run(Path(name), (make_record(name),), rows, judge(rows))
+
+    def build(**shares: tuple[int, int]) -> Mapping[str, Sequence[dict[str, Run]]]:
+        found = {}
+        for label, (right, brittle) in shares.items():
+            replaced = joined([one(name, right, brittle) for name in demo.REPLACE])
+            found[label.replace("_", "+")] = [{"replace": replaced, "swap": one("world-swap", right, brittle)}]
+        return found
+
+    return build
+
+
+def test_a_story_that_contradicts_the_paper_says_so(story: Callable[..., Any]) -> None:
+    lines = demo.findings(story(base=(120, 30), HN=(80, 90), HP_HN=(100, 50)))
+    assert lines[0].endswith("in the end HP+HN is 10 points below the base on Augmented accuracy and 10 points above "
+                             "the base on Brittleness.")  # fmt: skip
+    unlike = [line for line in lines if line.startswith("Unlike the paper")]
+    (replaced,) = [line for line in unlike if "REPLACE, base → HP+HN" in line]
+    assert (
+        "Augmented accuracy ends 10.0 points lower here, and 11.2 points higher in the paper (46.8 to 58.0)" in replaced
+    )
+    assert "Brittleness ends 10.0 points higher here, and 6.3 points lower in the paper (23.2 to 16.9)" in replaced
+    assert not any("REPLACE, HN → HP+HN" in line and "Brittleness" in line for line in unlike)  # both fall
+
+
+def test_a_story_like_the_papers_does_not(story: Callable[..., Any]) -> None:
+    """What is not clear is not said."""
+    same = demo.findings(story(base=(100, 20), HN=(100, 20), HP_HN=(100, 20)))
+    assert same[0] == "On REPLACE nothing changed clearly."
+    assert same[-1] == "No clear difference points the other way than in the paper (its Table 1)."
+    lines = demo.findings(story(base=(60, 70), HN=(100, 50), HP_HN=(130, 10)))
+    assert not any(line.startswith("Unlike") and "REPLACE" in line and "Augmented" in line for line in lines)
+
+
+def test_the_papers_table() -> None:
+    """Kamath et al. 2024, Table 1, rows (a) and (c)."""
+    assert demo.PAPER["replace"]["augmented"] == {"base": 46.8, "HN": 55.7, "HP+HN": 58.0}
+    assert demo.PAPER["replace"]["brittleness"] == {"base": 23.2, "HN": 21.0, "HP+HN": 16.9}
+    assert demo.PAPER["replace"]["original"] == {"base": 61.6, "HN": 73.9, "HP+HN": 69.0}
+    assert demo.PAPER["swap"]["original"] == {"base": 60.5, "HN": 74.3, "HP+HN": 73.2}
+    assert demo.PAPER["swap"]["augmented"] == {"base": 49.6, "HN": 60.5, "HP+HN": 61.1}
+    assert demo.PAPER["swap"]["brittleness"] == {"base": 21.7, "HN": 25.1, "HP+HN": 22.9}
