@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Callable, Iterator
 
 from rich.console import Console
@@ -24,9 +25,10 @@ class _Rate(TextColumn):
 
 @contextlib.contextmanager
 def progress(total: int, what: str, unit: str = "items") -> Iterator[Callable[[int], None]]:
-    """A bar on standard error; the yielded function advances it by so many units."""
+    """A bar on standard error; the yielded function advances it by so many units. Of a torchrun the first draws."""
+    silent = total == 0 or os.environ.get("RANK", "0") != "0"
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), _Rate(unit), TimeRemainingColumn())
-    with Progress(*columns, console=console, disable=total == 0) as bar:
+    with Progress(*columns, console=console, disable=silent) as bar:
         task = bar.add_task(what, total=total)
         yield lambda count: bar.advance(task, count)

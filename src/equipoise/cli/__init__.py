@@ -128,7 +128,10 @@ def evaluate(
     seed: Seed = 0,
     form: FormatOption = "text",
 ) -> None:
-    """Score and judge a model. A killed run goes on where it stopped."""
+    """Score and judge a model. A killed run goes on where it stopped.
+
+    With several GPUs: torchrun --nproc-per-node N -m equipoise eval ...
+    """
     shown = form_name(form)
     passed = {name: str(value) if isinstance(value, Path) else value for name, value in locals().items()}
     del passed["shown"]
@@ -138,37 +141,40 @@ def evaluate(
     if no_cache and cache is not None:
         raise UserError("--cache and --no-cache exclude each other; give one of them")
     from equipoise.evaluation.embedding.cache import EmbeddingCache, default_cache
+    from equipoise.evaluation.embedding.ranks import joined
     from equipoise.evaluation.run import evaluate_benchmarks
     from equipoise.models import load_model
     from equipoise.report.tables import render, result_rows
 
-    results = evaluate_benchmarks(
-        load_model(model, device=device, dtype=dtype),
-        names,
-        source=source,
-        data=data,
-        splits=split_names(splits),
-        out=out,
-        limit=limit,
-        average=average,
-        allow_missing=allow_missing,
-        batch_size=batch_size,
-        workers=workers,
-        cache=None if no_cache else EmbeddingCache(cache or default_cache()),
-        seed=seed,
-        arguments=passed,
-    )
     rows = []
-    for result in results:
-        record = result.record
-        if result.read_from is not None:
-            typer.echo(f"{record.benchmark.name}: read from {result.read_from}, not computed", err=True)
-        for caveat in _caveats(record):
-            typer.echo(f"warning: {record.benchmark.name}: {caveat}", err=True)
-        if shown in {"text", "md"}:
-            typer.echo(render(result_rows(record, average), shown, _result_caption(record, average)))
-        else:
-            rows += result_rows(record, average)
+    with joined() as ranks:
+        results = evaluate_benchmarks(
+            load_model(model, device=device, dtype=dtype),
+            names,
+            source=source,
+            data=data,
+            splits=split_names(splits),
+            out=out,
+            limit=limit,
+            average=average,
+            allow_missing=allow_missing,
+            batch_size=batch_size,
+            workers=workers,
+            cache=None if no_cache else EmbeddingCache(cache or default_cache()),
+            seed=seed,
+            arguments=passed,
+            ranks=ranks,
+        )
+        for result in results:
+            record = result.record
+            if result.read_from is not None:
+                typer.echo(f"{record.benchmark.name}: read from {result.read_from}, not computed", err=True)
+            for caveat in _caveats(record):
+                typer.echo(f"warning: {record.benchmark.name}: {caveat}", err=True)
+            if shown in {"text", "md"}:
+                typer.echo(render(result_rows(record, average), shown, _result_caption(record, average)))
+            else:
+                rows += result_rows(record, average)
     if rows:  # one document for all benchmarks, so that a program can read it
         typer.echo(render(rows, shown))
 

@@ -18,6 +18,7 @@ from equipoise import registry, run_folder
 from equipoise.benchmarks.base import Benchmark
 from equipoise.errors import UserError
 from equipoise.evaluation.embedding.cache import EmbeddingCache, default_cache
+from equipoise.evaluation.embedding.ranks import ALONE, Ranks
 from equipoise.evaluation.identity import Identity, benchmark_id, images_id, model_card, settings_of
 from equipoise.evaluation.measure import measure
 from equipoise.evaluation.metrics import Outcomes, judge
@@ -86,6 +87,7 @@ def evaluate(
     seed: int = 0,
     limit: int | None = None,
     arguments: Mapping[str, JsonValue] | None = None,
+    ranks: Ranks = ALONE,
 ) -> Result:
     """Judge `model` on `items` whose images lie in `images`: a folder, tar shards or Parquet files.
 
@@ -93,6 +95,7 @@ def evaluate(
     of strings in, one row each out), or with `score_pairs`. With `out`, the run is written there. A folder that
     holds this very run (same items, photos, model and settings) is read instead, and one that holds another is refused
     before anything is computed. With `limit`, only the first so many items count.
+    `ranks` are processes that score together; only the first calls this, see `evaluate_benchmarks`.
     """
     started = time.monotonic()
     items = items[:limit]
@@ -107,8 +110,10 @@ def evaluate(
     if folder is not None:
         _claim(folder, identity)  # what costs nothing to know, before every photo is read
     if folder is not None and _is_finished(folder):  # only then are the photos read for their hashes alone
+        ranks.lead(scores=False)
         photos = photo_digests(items, images, workers, allow_missing)
         return _finished(folder, replace(identity, images=images_id(photos)), benchmark)
+    ranks.lead(scores=True)
     scoring = score_items(
         model,
         items,
@@ -118,6 +123,7 @@ def evaluate(
         workers=workers,
         allow_missing=allow_missing,
         text_scores=benchmark is not None and "tot" in benchmark.metrics,
+        ranks=ranks,
     )
     identity = replace(identity, images=images_id(scoring.digests))
     scored = time.monotonic()
@@ -168,13 +174,15 @@ def evaluate_benchmarks(
     out: Path | None = None,
     limit: int | None = None,
     average: str | None = None,
+    ranks: Ranks = ALONE,
     **options: Any,
 ) -> Iterator[Result]:
     """Evaluate on benchmarks or items files by name, one after the other; each is on disk before the next begins.
 
     `source` holds annotation files and `data` images; where only one is named it stands for both. A benchmark that
     is already finished in `out` is read, not computed (`Result.read_from`). Every average is measured; `average` is the
-    rule that the caller will show, and a benchmark without it is refused before anything is scored.
+    rule that the caller will show, and a benchmark without it is refused before anything is scored. Of several `ranks`
+    that all call this, the first yields the results; the others help it and yield nothing.
     """
     loaded = []  # every benchmark is read before the first is scored: a typing error must not cost hours
     for name in [one for wanted in names for one in registry.expand(wanted)]:
@@ -193,8 +201,13 @@ def evaluate_benchmarks(
     if out is not None and (leaving := [label for label in labels if not stays_inside(label)]):
         raise UserError(f"the benchmark {leaving[0]!r} cannot be kept in {out}: its name would be a folder outside")
     for benchmark, items, images in loaded:
+        if ranks.number > 0:
+            if ranks.follow():
+                helped = {name: value for name, value in options.items() if name not in {"seed", "arguments"}}
+                score_items(model, items[:limit], images=images, ranks=ranks, **helped)
+            continue
         place = None if out is None else out / benchmark.name
-        yield evaluate(model, items, images=images, benchmark=benchmark, out=place, limit=limit, **options)
+        yield evaluate(model, items, images=images, benchmark=benchmark, out=place, limit=limit, ranks=ranks, **options)
 
 
 def _claim(folder: Path, identity: Identity) -> None:

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from equipoise.errors import UserError
 from equipoise.evaluation.embedding.cache import EmbeddingCache, Vector
 from equipoise.evaluation.embedding.embed import Embedded, batched, embed, embedding_identity
+from equipoise.evaluation.embedding.ranks import ALONE, Ranks
 from equipoise.evaluation.scores import ItemScores, TextScores, require_finite
 from equipoise.images.opening import ImageProblem, decode_image
 from equipoise.images.sources import ImageSource, absent, open_source
@@ -54,12 +55,14 @@ def score_items(
     workers: int | None = None,
     allow_missing: bool = False,
     text_scores: bool = False,
+    ranks: Ranks = ALONE,
 ) -> Scoring:
     """Score every caption, positive and negative of `items` with `model`.
 
     `model` is anything from `load_model`, or any object with `embed_images(list of PIL images)` and
     `embed_texts(list of str)`, or with `score_pairs(images, texts)`. `images` is where the items' images lie: a
     folder, tar shards or Parquet files (see `images.sources`). As many `workers` decode as there are processors.
+    `ranks` are processes that all call this with the same arguments and share the work.
     """
     if not items:
         raise UserError("no items to score")
@@ -75,10 +78,10 @@ def score_items(
     by_pairs = kind_of(model) == "pairs"
     seconds: dict[str, float] = {}
     if by_pairs:
-        pairs, bad, digests, counts = _pair_scores(model, usable, source, batch_size)
+        pairs, bad, digests, counts = _pair_scores(model, usable, source, batch_size, ranks)
     else:
         store = cache if cache is not None and embedding_identity(model, batch_size) else EmbeddingCache(None)
-        embedded = embed(model, usable, source, store, batch_size, workers)
+        embedded = embed(model, usable, source, store, batch_size, workers, ranks)
         bad, digests, counts, seconds = embedded.bad, embedded.digests, embedded.counts, embedded.seconds
     if bad:
         _refuse_bad(bad, source, allow_missing)
@@ -104,8 +107,9 @@ def default_batch(model: Any) -> int:
 
 
 def default_workers() -> int:
-    """The processors that we may use, which on a shared machine are not all it has."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """The processors that we may use, which on a shared machine are not all it has; each of a torchrun its part."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, cores // int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
 
 
 # ---------------------------------------------------------------------------- what can be scored
@@ -248,7 +252,7 @@ def _text_scores(items: Sequence[Item], texts: Sequence[Sequence[int]], vectors:
 
 
 def _pair_scores(
-    model: Any, items: Sequence[Item], source: ImageSource, batch_size: int
+    model: Any, items: Sequence[Item], source: ImageSource, batch_size: int, ranks: Ranks
 ) -> tuple[dict[ImageRef, dict[str, float]], dict[ImageRef, str], dict[str, bytes], dict[str, int]]:
     """Models with a matching head see each distinct (image, text) pair once."""
     pairs: dict[ImageRef, dict[str, float]] = {}
@@ -258,8 +262,9 @@ def _pair_scores(
     bad: dict[ImageRef, str] = {}
     digests: dict[str, bytes] = {}
     total = sum(len(texts) for texts in pairs.values())
-    with progress(total, "pairs ", "pairs") as advance:
-        for ref, texts in pairs.items():
+    mine = {ref: pairs[ref] for ref in ranks.share(list(pairs))}
+    with progress(sum(len(texts) for texts in mine.values()), "pairs ", "pairs") as advance:
+        for ref, texts in mine.items():
             try:
                 data = source.read(ref.path)
                 digests[ref.path] = hashlib.sha256(data).digest()
@@ -273,5 +278,8 @@ def _pair_scores(
                     raise UserError(f"score_pairs: expected {len(batch)} scores, found shape {values.shape}")
                 texts.update(zip(batch, values.tolist(), strict=True))
                 advance(len(batch))
-
+    for scored, wrong, hashes in ranks.exchange((mine, bad, digests)):
+        pairs |= scored
+        bad |= wrong
+        digests |= hashes
     return pairs, bad, digests, {"pairs_scored": total}

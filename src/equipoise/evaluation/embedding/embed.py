@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from equipoise.errors import UserError
 from equipoise.evaluation.embedding.cache import EmbeddingCache, Keeper, Keys, Vector
 from equipoise.evaluation.embedding.decoding import Decoder
+from equipoise.evaluation.embedding.ranks import ALONE, Ranks
 from equipoise.evaluation.embedding.workers import Found
 from equipoise.files import sha256_json
 from equipoise.images.sources import ImageSource, in_order
@@ -76,13 +77,21 @@ def batch_matters(model: Any) -> bool:
 
 
 def embed(
-    model: Any, items: Sequence[Item], source: ImageSource, cache: EmbeddingCache, batch_size: int, workers: int
+    model: Any,
+    items: Sequence[Item],
+    source: ImageSource,
+    cache: EmbeddingCache,
+    batch_size: int,
+    workers: int,
+    ranks: Ranks = ALONE,
 ) -> Embedded:
     identity = embedding_identity(model, batch_size) or "this run"
-    with Keeper(cache) as keeper, _Images(model, items, source, cache, identity, batch_size, workers) as images:
-        texts = _Texts(model, items, cache, identity, batch_size)
+    with Keeper(cache) as keeper, _Images(model, items, source, cache, identity, batch_size, workers, ranks) as images:
+        texts = _Texts(model, items, cache, identity, batch_size, ranks)
         texts.embed(keeper)
         images.embed(keeper)
+    for part in (texts, images):
+        part.exchange(ranks)
     both = [*images.vectors.values(), *texts.vectors.values()]
     widths = {len(vector) for vector in both}
     if len(widths) > 1:
@@ -97,9 +106,9 @@ def embed(
         digests=images.digests,
         counts={
             "images": len(set(images.keys.values())),
-            "images_encoded": images.encoded,
+            "images_encoded": len(images.encoded),
             "texts": len(set(texts.keys.values())),
-            "texts_encoded": texts.encoded,
+            "texts_encoded": len(texts.encoded),
             "texts_cut": texts.cut,
         },
         seconds={**texts.seconds, **images.seconds},
@@ -125,6 +134,7 @@ class _Images:
         identity: str,
         batch_size: int,
         workers: int,
+        ranks: Ranks,
     ) -> None:
         self.model, self.cache, self.batch_size = model, cache, batch_size
         self._key = Keys("image", identity)
@@ -132,16 +142,18 @@ class _Images:
         self.bad: dict[ImageRef, str] = {}
         self.digests: dict[str, bytes] = {}
         self.vectors: dict[bytes, Vector] = {}
-        self.encoded = 0
+        self.encoded: set[bytes] = set()
         self.seconds: dict[str, float] = {}
         self._refs: dict[str, list[ImageRef]] = {}
         distinct = {(item.image.path, item.image.box): item.image for item in items if item.image is not None}
         for ref in distinct.values():
             self._refs.setdefault(ref.path, []).append(ref)
+        paths = ranks.share(in_order(source, self._refs))
+        self._refs = {path: self._refs[path] for path in paths}
         self._sought: set[bytes] = set()
         self.decoder = Decoder(
             source,
-            in_order(source, self._refs),
+            paths,
             self._choose,
             self._make(),
             batch_size,
@@ -219,7 +231,17 @@ class _Images:
         fresh = dict(zip(names, _unit(begun(), rows, method), strict=False))  # the last batch was filled up
         keeper.add(fresh)
         self.vectors |= fresh
-        self.encoded += len(fresh)
+        self.encoded |= fresh.keys()
+
+    def exchange(self, ranks: Ranks) -> None:
+        for keys, bad, digests, vectors, encoded in ranks.exchange(
+            (self.keys, self.bad, self.digests, self.vectors, self.encoded)
+        ):
+            self.keys |= keys
+            self.bad |= bad
+            self.digests |= digests
+            self.vectors |= vectors
+            self.encoded |= encoded
 
 
 # ---------------------------------------------------------------------------- texts
@@ -229,10 +251,11 @@ class _Texts:
     """The texts of some items; those that the model's tokenizer cannot tell apart are one."""
 
     def __init__(
-        self, model: Any, items: Sequence[Item], cache: EmbeddingCache, identity: str, batch_size: int
+        self, model: Any, items: Sequence[Item], cache: EmbeddingCache, identity: str, batch_size: int, ranks: Ranks
     ) -> None:
         started = time.monotonic()
-        self.model, self.cut, self.encoded = model, 0, 0
+        self.model, self.cut = model, 0
+        self.encoded: set[bytes] = set()
         self.rows = batch_size * TEXTS_PER_IMAGE
         strings = list(dict.fromkeys(text for item in items for text in item.texts()))
         self.keys: dict[str, bytes] = {}
@@ -243,7 +266,8 @@ class _Texts:
             key = Keys("text", identity)
             self.keys = {string: key(string) for string in strings}
             self.contents = {name: string for string, name in self.keys.items()}
-        self.vectors = cache.get(list(self.contents))
+        self._mine = ranks.share(list(self.contents))
+        self.vectors = cache.get(self._mine)
         self.seconds = {"tokenize": time.monotonic() - started}
 
     def _tokenize(self, strings: Sequence[str], identity: str) -> None:
@@ -261,12 +285,12 @@ class _Texts:
 
     def embed(self, keeper: Keeper) -> None:
         started = time.monotonic()
-        todo = [(name, content) for name, content in self.contents.items() if name not in self.vectors]
+        todo = [(name, self.contents[name]) for name in self._mine if name not in self.vectors]
         with progress(len(todo), "texts ", "texts") as advance, _Behind(self._finish, keeper) as behind:
             for length, batch in self._batches(todo):
                 behind.add([name for name, _ in batch], self._begin([content for _, content in batch], length))
                 advance(len(batch))
-        self.encoded = len(todo)
+        self.encoded = {name for name, _ in todo}
         self.seconds["texts"] = time.monotonic() - started
 
     def _begin(self, contents: list[Any], length: int | None) -> Begun:
@@ -285,6 +309,11 @@ class _Texts:
         fresh = dict(zip(names, _unit(begun(), rows, method), strict=False))  # the last batch was filled up
         keeper.add(fresh)
         self.vectors |= fresh
+
+    def exchange(self, ranks: Ranks) -> None:
+        for vectors, encoded in ranks.exchange((self.vectors, self.encoded)):
+            self.vectors |= vectors
+            self.encoded |= encoded
 
     def _batches(self, todo: list[tuple[bytes, Any]]) -> Iterator[tuple[int | None, list[tuple[bytes, Any]]]]:
         """(padded length, batch). Where the tower is causal nothing after a text's end can reach its embedding, so it

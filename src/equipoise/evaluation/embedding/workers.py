@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import traceback
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection, Pipe
@@ -120,6 +121,7 @@ class _Tokens:
 def _child(address: int, memory: int, ends: Sequence[int]) -> None:
     """The whole life of a decoding process; the numbers are open files that it was given."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; our parent decides
+    os.nice(5)  # who feeds the model comes first where all cores are busy
     connection = Connection(address)
     with contextlib.suppress(EOFError, OSError):
         source, preprocess, shape = connection.recv()
@@ -198,6 +200,7 @@ class Threads:
     def stop(self) -> None:
         for connection in self.connections:
             connection.close()
+        deadline = time.monotonic() + 2  # a giant image may take longer; its thread ends with the program
         for thread, theirs in self._running:
-            thread.join(1)
+            thread.join(max(0.0, deadline - time.monotonic()))
             theirs.close()
