@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from equipoise.train.run.options import Evaluation
 
 
+EXIT_WITHIN = 2.0  # seconds for the step in flight; then the step before it is saved, which takes a moment too
+
+
 class _Recipes(typer.core.TyperGroup):
     """`train list` is a command. Any other word after `train` is a recipe, and goes to the one command that trains,
     under the recipe's name: recipes are looked up when they are asked for, because that loads torch."""
@@ -147,7 +150,7 @@ def train(
         loaded,
         out,
         evaluation=evaluation,
-        saving=Saving(every=checkpoint_every),
+        saving=Saving(every=checkpoint_every, exit_within=EXIT_WITHIN),
         hardware=Hardware(device, workers, chunk),
         max_skipped=max_skipped,
     )

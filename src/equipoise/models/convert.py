@@ -61,7 +61,7 @@ def to_transformers(state: State, *, activation: str, arch: str | None = None, w
     from transformers import CLIPModel
 
     state = {name: tensor for name, tensor in state.items() if name not in BUFFERS}
-    _refuse_others(state, where)
+    _refuse_others(state, activation, where)
     config = infer_config(state, activation=activation, arch=arch, where=where)
     with torch.device("meta"):  # names and shapes without memory
         skeleton = CLIPModel(config)
@@ -74,7 +74,7 @@ def to_transformers(state: State, *, activation: str, arch: str | None = None, w
             problems.add("unexpected", name)
         elif tuple(state[name].shape) != expected[name]:
             problems.add("shape", f"{name} is {tuple(state[name].shape)}, {expected[name]} was expected")
-    problems.raise_if_any("Architectures beyond CLIP's own ViT load through openclip:ARCH/PRETRAINED or py:.")
+    problems.raise_if_any("Architectures beyond CLIP's own ViT load through openclip:ARCH/FILE?act=... or py:.")
     renamed = _renamed(state, skeleton.state_dict())
     converted = {
         name: tensor.to(torch.float32, copy=True) for name, tensor in renamed
@@ -186,18 +186,47 @@ def _layers(names: Mapping[str, Any], prefix: str) -> int:
     return len({name[len(prefix) :].split(".")[0] for name in names if name.startswith(prefix)})
 
 
-def _refuse_others(state: State, where: str) -> None:
-    """Known architectures that look similar and are not this one."""
-    reason = ""
+def _refuse_others(state: State, activation: str, where: str) -> None:
+    """Known architectures that look similar and are not this one; open_clip itself has them."""
+    reason, arch = "", "ARCH"
     if any(name.startswith(("visual.layer1.", "visual.attnpool.")) for name in state):
-        reason = "a ResNet CLIP; only vision transformers are converted"
+        reason, arch = "a ResNet CLIP; only vision transformers are converted", _resnet(state)
     elif any(name.startswith("text_decoder.") for name in state):
-        reason = "a CoCa model"
+        reason, arch = "a CoCa model", f"coca_{_vision(state)}"
     elif any("roberta" in name or name.startswith("text.transformer.") for name in state):
-        reason = "a model with a text tower of its own"
+        reason, arch = "a model with a text tower of its own", f"{_roberta(state)}-{_vision(state)}"
     elif any(name.startswith("visual.trunk.") for name in state):
         reason = "a model whose vision tower is timm's"
     elif any(name.startswith(("text_model.", "vision_model.")) for name in state):
         raise UserError(f"{where}: already in transformers' format; load its folder with hf:FOLDER")
     if reason:
-        raise UserError(f"{where}: {reason}. Load it through openclip:ARCH/PRETRAINED (or py:module:factory).")
+        arch, named = ("ARCH", ", with open_clip's name of it for ARCH") if "ARCH" in arch else (arch, "")
+        raise UserError(
+            f"{where}: {reason}. Load it through open_clip: openclip:{arch}/{where}?act={activation}{named}"
+        )
+
+
+_RESNETS = {"RN50": (3, 4, 6, 3), "RN101": (3, 4, 23, 3), "RN50x4": (4, 6, 10, 6), "RN50x16": (6, 8, 18, 8)}
+_RESNETS |= {"RN50x64": (3, 15, 36, 10)}
+_ROBERTAS: dict[tuple[int, ...], str] = {
+    (50265, 768): "roberta",
+    (250002, 768): "xlm-roberta-base",
+    (250002, 1024): "xlm-roberta-large",
+}
+
+
+def _resnet(state: State) -> str:
+    blocks = tuple(_layers(state, f"visual.layer{number}.") for number in (1, 2, 3, 4))
+    return next((name for name, known in _RESNETS.items() if known == blocks), "ARCH")
+
+
+def _vision(state: State) -> str:
+    """The name of a vision transformer by its first convolution; several differ only in the size of the image."""
+    shape = tuple(state["visual.conv1.weight"].shape) if "visual.conv1.weight" in state else ()
+    found = (name for name, known in ARCHITECTURES.items() if shape == (known[0], 3, known[1], known[1]))
+    return next(found, "ARCH")
+
+
+def _roberta(state: State) -> str:
+    words = state.get("text.transformer.embeddings.word_embeddings.weight")
+    return "ARCH" if words is None else _ROBERTAS.get(tuple(words.shape), "ARCH")

@@ -1,4 +1,5 @@
-"""`openclip:ARCH/PRETRAINED`: architectures transformers lacks, through open_clip itself (an extra).
+"""`openclip:ARCH/PRETRAINED` and `openclip:ARCH/FILE?act=...`: architectures transformers lacks, through open_clip
+itself (an extra). A file is a state dict of ARCH (ResNets, CoCa, RoBERTa texts), read as data like any checkpoint.
 
 A plain ViT CLIP is better converted (`checkpoint:`), which shares one forward pass with everything else.
 """
@@ -17,8 +18,11 @@ import torch
 from PIL import Image
 
 from equipoise.errors import UserError, did_you_mean
+from equipoise.files import sha256_file
 from equipoise.models.base import Floats
+from equipoise.models.checkpoint import merge_lora, read_state, split_options, unprefixed
 from equipoise.models.clip import BATCH, pick_device, pick_dtype, unit_rows, weight_sha256
+from equipoise.models.convert import BUFFERS
 
 INSTALL = "pip install 'equipoise[openclip]' (in an environment of its own: it brings torchvision)"
 
@@ -68,16 +72,16 @@ class OpenClipModel:
 def load_openclip(rest: str, *, spec: str, device: str = "auto", dtype: str = "float32") -> OpenClipModel:
     open_clip = import_open_clip()
     arch, _, pretrained = rest.partition("/")
-    if arch not in open_clip.list_models():
-        raise UserError(f"{spec}: open_clip has no architecture {arch!r}.{did_you_mean(arch, open_clip.list_models())}")
+    if "?" in pretrained:
+        file, options = split_options(pretrained, spec)
+        return _from_file(open_clip, arch, file, options, spec, device=device, dtype=dtype)
+    _refuse_unknown(open_clip, arch, spec)
     tags = open_clip.list_pretrained_tags_by_model(arch)
     if not pretrained:
         raise UserError(f"{spec}: which weights? openclip:{arch}/PRETRAINED, one of: {', '.join(tags)}")
     if pretrained not in tags:
         if Path(pretrained).exists():
-            raise UserError(
-                f"{spec}: a file's activation must be stated: checkpoint:{pretrained}?act=quickgelu (or gelu)"
-            )
+            raise UserError(f"{spec}: a file's activation must be stated: {spec}?act=quickgelu (or gelu)")
         raise UserError(
             f"{spec}: {arch} has no weights {pretrained!r} ({', '.join(tags)}).{did_you_mean(pretrained, tags)}"
         )
@@ -89,6 +93,50 @@ def load_openclip(rest: str, *, spec: str, device: str = "auto", dtype: str = "f
         raise UserError(f"{spec}: open_clip could not load it ({str(error).splitlines()[0][:300]})") from error
     tokenizer = open_clip.get_tokenizer(arch)
     return OpenClipModel(spec, network, tokenizer, preprocess, device=device, dtype=dtype, arch=arch)
+
+
+def _refuse_unknown(open_clip: Any, arch: str, spec: str) -> None:
+    if arch not in open_clip.list_models():
+        raise UserError(f"{spec}: open_clip has no architecture {arch!r}.{did_you_mean(arch, open_clip.list_models())}")
+
+
+def _from_file(
+    open_clip: Any, arch: str, file: Path, options: dict[str, str], spec: str, *, device: str, dtype: str
+) -> OpenClipModel:
+    """A state dict in open_clip's own model. The file is opened by us, never by open_clip: nothing in it is run."""
+    _refuse_unknown(open_clip, arch, spec)
+    if idle := sorted(options.keys() - {"act"}):
+        raise UserError(f"{spec}: {idle[0]} has no meaning here; the architecture is {arch}")
+    if "act" not in options:
+        raise UserError(f"{spec}: a file's activation must be stated: ?act=quickgelu (or gelu)")
+    quick = options["act"] == "quickgelu"
+    if bool(open_clip.get_model_config(arch).get("quick_gelu", False)) and not quick:
+        raise UserError(
+            f"{spec}: {arch} has QuickGELU; for act=gelu use openclip:{arch.removesuffix('-quickgelu')}/..."
+        )
+    state, merged = merge_lora(unprefixed(read_state(file), str(file)), str(file))
+    network, _, preprocess = open_clip.create_model_and_transforms(
+        arch,
+        pretrained=None,
+        device="cpu",
+        force_quick_gelu=quick,
+        pretrained_hf=False,  # no download for weights that the file replaces
+    )
+    known = network.state_dict().keys()
+    state = {name: tensor for name, tensor in state.items() if name in known or name not in _NOT_WEIGHTS}
+    try:
+        network.load_state_dict(state, strict=True)
+    except RuntimeError as error:
+        told = "\n".join(line.strip()[:300] for line in str(error).splitlines()[:4])
+        raise UserError(f"{file}: not the state dict of open_clip's {arch}:\n{told}") from None
+    tokenizer = open_clip.get_tokenizer(arch)
+    model = OpenClipModel(spec, network, tokenizer, preprocess, device=device, dtype=dtype, arch=arch)
+    model.card |= {"file": file.name, "file_sha256": sha256_file(file), "lora_merged": merged}
+    return model
+
+
+# Buffers that some files hold and some versions of open_clip do not.
+_NOT_WEIGHTS = (*BUFFERS, "text.transformer.embeddings.position_ids")
 
 
 def import_open_clip() -> Any:

@@ -80,6 +80,10 @@ class RunLog:
             shown = "  ".join(f"{name} {value:.4f}" for name, value in metrics.items())
             self._progress.console.print(f"step {step}: {shown}")
 
+    def stop(self) -> None:
+        """Give the terminal back."""
+        self._progress.stop()
+
     def pause(self) -> None:
         """The time since the last step (an evaluation, a checkpoint) is none of training's rate."""
         self._last = time.monotonic()

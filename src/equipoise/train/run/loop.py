@@ -32,7 +32,7 @@ from equipoise.train.recipe import Recipe
 from equipoise.train.run.card import model_card
 from equipoise.train.run.check import check_items, run_identity
 from equipoise.train.run.checkpoints import Checkpoints, whole_folder
-from equipoise.train.run.interrupt import Interrupt
+from equipoise.train.run.interrupt import Interrupt, worker_signals
 from equipoise.train.run.log import RunLog, write_summary
 from equipoise.train.run.options import Evaluation, Hardware, Saving
 from equipoise.train.run.photos import MAX_SKIPPED, read_photos, refuse_skipped
@@ -76,8 +76,9 @@ def train(
     told = check_items(recipe, parts, model)
     if show and os.environ.get("RANK", "0") == "0":
         print(*told, sep="\n", end="\n" if told else "", file=sys.stderr)
-    with distributed.started(where), _alone(out), _determinism():
-        return _Run(recipe, parts, model, Path(out), where, hardware, saving, show).go(evaluation, max_skipped)
+    with Interrupt(saving.exit_within) as interrupt, distributed.started(where), _alone(out), _determinism():
+        run = _Run(recipe, parts, model, Path(out), where, hardware, saving, show)
+        return run.go(evaluation, max_skipped, interrupt)
 
 
 def _parts(items: Sequence[Item] | Sequence[Part], images: str | Path | ImageSource | None) -> list[Part]:
@@ -176,7 +177,7 @@ class _Run:
 
     # ------------------------------------------------------------------ the loop
 
-    def go(self, evaluation: Evaluation | None, max_skipped: float) -> Path:
+    def go(self, evaluation: Evaluation | None, max_skipped: float, interrupt: Interrupt) -> Path:
         if self.main:  # not before everything was found to fit: what fails must not keep the folder
             photos = read_photos(self.parts, show=self.show)
             refuse_skipped(photos.unread, len(self.data.items), max_skipped)
@@ -191,18 +192,20 @@ class _Run:
                 f"warning: the warm-up is cut from {self.warmup_asked:,} to {self.recipe.warmup_steps:,} steps, "
                 f"because this run has only {self.steps:,}"
             )
-        epoch_steps = self.data.first_steps[1]
-        save_every = self.saving.every or min(epoch_steps, 1000)
+        save_every = self.saving.every or min(self.data.first_steps[1], 1000)
         self.network.train()
-        with (
-            Interrupt() as interrupt,
-            RunLog(self.checkpoints.out, self.step, self.steps, self.show, write=self.main) as log,
-        ):
+        with RunLog(self.checkpoints.out, self.step, self.steps, self.show, write=self.main) as log:
             every = 10 if self.device.type == "cuda" else 1
             watch = Watch(self.checkpoints, log, every, len(self.data.items), max_skipped)
+            self._loop(evaluation, watch, interrupt, save_every)
+        return self._finish(watch)
+
+    def _loop(self, evaluation: Evaluation | None, watch: Watch, interrupt: Interrupt, save_every: int) -> None:
+        epoch_steps = self.data.first_steps[1]
+        with interrupt.steps(lambda: self._hurried(watch)):
             for batch in self._batches():
                 try:
-                    self._update(batch, watch)
+                    self._update(batch, watch, interrupt)
                 except torch.OutOfMemoryError as error:
                     raise UserError(self._out_of_memory()) from error
                 last = self.step == self.steps
@@ -212,15 +215,25 @@ class _Run:
                 if judged or last or stop or self.step % save_every == 0:
                     watch.flush()
                     if judged:
-                        self._evaluate(judged, log)
-                    self._save(judged.best if judged else None)
-                    log.pause()
+                        self._evaluate(judged, watch.log)
+                    with interrupt.whole:
+                        self._save(judged.best if judged else None)
+                    watch.log.pause()
                 if stop and not last:
-                    raise KeyboardInterrupt(
-                        f"stopped after step {self.step} of {self.steps}; saved in {self.checkpoints.out}. "
-                        "The same command goes on from there."
-                    )
-        return self._finish(watch)
+                    raise KeyboardInterrupt(self._stopped("after"))
+
+    def _stopped(self, when: str) -> str:
+        step = self.step if when == "after" else self.step + 1
+        kept = f"saved in {self.checkpoints.out}" if self.step else "nothing was to be saved yet"
+        return f"stopped {when} step {step} of {self.steps}; {kept}. The same command goes on from there."
+
+    def _hurried(self, watch: Watch) -> str:
+        """Save the last whole step from another thread, while the main one is within the next."""
+        watch.log.stop()
+        if self.main and self.step:
+            watch.flush()
+            self._save_step(False)
+        return self._stopped("within")
 
     def _batches(self) -> Iterator[Batch]:
         ahead = range(self.step, self.steps)
@@ -234,12 +247,13 @@ class _Run:
             sampler=ahead,
             num_workers=self.workers,
             prefetch_factor=4,
+            worker_init_fn=worker_signals,
         )
         for batch in loader:
             # pinned here and not by the loader's thread, which would disturb the recording of CUDA graphs
             yield (batch.pin_memory() if self.device.type == "cuda" else batch).to(self.device)
 
-    def _update(self, batch: Batch, watch: Watch) -> None:
+    def _update(self, batch: Batch, watch: Watch, interrupt: Interrupt) -> None:
         rate = learning_rate(self.recipe, self.step, self.steps)
         set_learning_rate(self.optimizer, rate)
         self.optimizer.zero_grad(set_to_none=True)
@@ -249,11 +263,12 @@ class _Run:
         if self.recipe.grad_clip is not None:
             norm = torch.nn.utils.clip_grad_norm_(self.network.parameters(), self.recipe.grad_clip)
         scale = self.network.logit_scale.detach().exp()
-        self.optimizer.step()
-        clamp_scale(self.network, self.recipe.max_scale)
-        self.loss.step()
-        self.step += 1
-        watch.step(self.step, self.data.place(self.step - 1)[0], batch, _watched(parts, scale, norm), rate)
+        with interrupt.whole:
+            self.optimizer.step()
+            clamp_scale(self.network, self.recipe.max_scale)
+            self.loss.step()
+            self.step += 1
+            watch.step(self.step, self.data.place(self.step - 1)[0], batch, _watched(parts, scale, norm), rate)
 
     def _evaluate(self, evaluation: Evaluation, log: RunLog) -> None:
         if self.main:
@@ -308,16 +323,19 @@ class _Run:
             is_best = self.best is None or self.metrics[best] > self.best
             self.best = self.metrics[best] if is_best else self.best
         if self.main:
-            state = {
-                "step": self.step,
-                "optimizer": self.optimizer.state_dict(),
-                "loss": self.loss.state_dict(),
-                "adapters": {} if self.recipe.lora is None else trained_weights(self.network),
-                "metrics": self.metrics,
-                "best": self.best,
-            }
-            self.checkpoints.save(self.step, lambda folder: self._write(self._plain(), folder), state, is_best)
+            self._save_step(is_best)
         distributed.barrier()
+
+    def _save_step(self, is_best: bool) -> None:
+        state = {
+            "step": self.step,
+            "optimizer": self.optimizer.state_dict(),
+            "loss": self.loss.state_dict(),
+            "adapters": {} if self.recipe.lora is None else trained_weights(self.network),
+            "metrics": self.metrics,
+            "best": self.best,
+        }
+        self.checkpoints.save(self.step, lambda folder: self._write(self._plain(), folder), state, is_best)
 
     def _write(self, model: ClipModel, folder: Path) -> None:
         model.save(folder)

@@ -22,6 +22,10 @@ class Hardware:
 class Saving:
     every: int | None = None  # steps between checkpoints; None: an epoch, at most 1,000
     keep: int = 2  # the latest; the best stays too
+    exit_within: float | None = (
+        None  # seconds from Ctrl-C or SIGTERM until a step in flight is given up and the process
+    )
+    # ends; None: the step is finished, however long it takes
 
 
 @dataclass(frozen=True)
