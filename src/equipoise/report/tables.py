@@ -15,6 +15,7 @@ from rich.text import Text
 
 from equipoise.evaluation.record import METRICS, Change, Comparison, Metric, Numbers, PaperNumbers, RunRecord, Summary
 from equipoise.report import Format
+from equipoise.errors import printable
 
 HEADER = ("", "n", "Orig.", "Aug. (drop)", "Brittleness", "ties")
 
@@ -85,7 +86,7 @@ def render(lines: Sequence[Line], form: Format = "text", caption: str = "") -> s
     for index, name in enumerate(HEADER):
         table.add_column(name, justify="left" if index == 0 else "right", no_wrap=True)
     for row in cells:
-        table.add_row(*map(Text, row))  # as Text: a tag like "[bold]" is somebody's word, not markup
+        table.add_row(*(Text(printable(cell)) for cell in row))  # as Text: a tag like "[bold]" is somebody's word, not markup
     return _plain(table)
 
 
@@ -127,7 +128,7 @@ def _csv(lines: Sequence[Line]) -> str:
     for line, row in zip(lines, rows, strict=True):
         for name, interval in line.numbers.intervals.items():
             row |= {f"{name}_low": interval.low, f"{name}_high": interval.high}
-        writer.writerow(row)
+        writer.writerow({name: _cell(value) for name, value in row.items()})
     return output.getvalue().rstrip("\n")
 
 
@@ -137,17 +138,28 @@ _LATEX = str.maketrans(
 )
 
 
+_MARKDOWN = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_[]|"} | {"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+
+
 def _markdown(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")
+    """No HTML, no links (javascript: among them), no new cell: a tag is somebody's word."""
+    return printable(" ".join(text.split())).translate(_MARKDOWN)
+
+
+def _cell(value: Any) -> Any:
+    """A text that a spreadsheet would take for a formula gets the apostrophe that makes it text."""
+    if not isinstance(value, str):
+        return value
+    return printable(f"'{value}" if value.startswith(("=", "+", "-", "@", "\t", "\r")) else value)
 
 
 def _latex(cells: Sequence[Sequence[str]], caption: str) -> str:
     lines = [r"\begin{tabular}{l" + "r" * (len(HEADER) - 1) + "}", r"\toprule"]
     lines.append(" & ".join(HEADER) + r" \\")
     lines.append(r"\midrule")
-    lines += [" & ".join(cell.strip().translate(_LATEX) for cell in row) + r" \\" for row in cells]
+    lines += [" & ".join(printable(cell.strip()).translate(_LATEX) for cell in row) + r" \\" for row in cells]
     lines += [r"\bottomrule", r"\end{tabular}"]
-    return "\n".join(([f"% {caption}"] if caption else []) + lines)
+    return "\n".join([f"% {printable(line)}" for line in caption.splitlines()] + lines)
 
 
 def render_differences(found: Sequence[Comparison]) -> str:
@@ -161,8 +173,9 @@ def render_differences(found: Sequence[Comparison]) -> str:
         table.add_column(name, justify="left" if index < 3 else "right", overflow="fold")
     for one in found:
         cells = [_points(change) if (change := one[metric]) else "-" for metric in shown]
-        table.add_row(*map(Text, (one.benchmark, one.before, one.after, f"{one.n:,}", *cells)))
-    notes = dict.fromkeys(f"note: {note}" for one in found for note in one.notes)
+        shown_cells = (one.benchmark, one.before, one.after, f"{one.n:,}", *cells)
+        table.add_row(*(Text(printable(cell)) for cell in shown_cells))
+    notes = dict.fromkeys(printable(f"note: {note}") for one in found for note in one.notes)
     return "\n".join([_plain(table), *notes])
 
 
