@@ -18,6 +18,17 @@ class UserError(Exception):
     """Bad input: what was expected, what was found and where, and what mends it."""
 
 
+class Stopped(KeyboardInterrupt):
+    """Ctrl-C or SIGTERM, which acts like it; `code` is the exit code that shells expect."""
+
+    def __init__(self, code: int = 130) -> None:
+        super().__init__()
+        self.code = code
+
+
+STOPPED = "stopped; what was finished is kept, the same command goes on from there"
+
+
 class Problems:
     """Collects every problem of one input, then raises them together."""
 

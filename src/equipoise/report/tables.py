@@ -13,9 +13,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from equipoise.errors import printable
 from equipoise.evaluation.record import METRICS, Change, Comparison, Metric, Numbers, PaperNumbers, RunRecord, Summary
 from equipoise.report import Format
-from equipoise.errors import printable
 
 HEADER = ("", "n", "Orig.", "Aug. (drop)", "Brittleness", "ties")
 
@@ -72,21 +72,22 @@ def metrics_rows(summary: Summary) -> list[Line]:
 def render(lines: Sequence[Line], form: Format = "text", caption: str = "") -> str:
     """The lines in one of FORMATS. Percentages with 95% intervals; a dash where nothing was measured."""
     if form == "json":
-        return json.dumps([line.to_json() for line in lines], indent=2, ensure_ascii=False)
+        return json.dumps([line.to_json() for line in lines], indent=2)  # in ASCII: no code of a terminal survives
     if form == "csv":
         return _csv(lines)
     cells = [_cells(line) for line in lines]
     if form == "md":
         written = ["| " + " | ".join(HEADER) + " |", "|" + " --- |" * len(HEADER)]
         written += ["| " + " | ".join(_markdown(cell) for cell in row) + " |" for row in cells]
-        return "\n".join(written + ([f"\n{caption}"] if caption else []))
+        return "\n".join([*written, "", *map(_markdown, caption.splitlines())] if caption else written)
     if form == "latex":
         return _latex(cells, caption)
-    table = Table(caption=Text(caption) if caption else None, caption_justify="left")
+    table = Table(caption=Text(printable(caption, lines=True)) if caption else None, caption_justify="left")
     for index, name in enumerate(HEADER):
         table.add_column(name, justify="left" if index == 0 else "right", no_wrap=True)
     for row in cells:
-        table.add_row(*(Text(printable(cell)) for cell in row))  # as Text: a tag like "[bold]" is somebody's word, not markup
+        # as Text: a tag like "[bold]" is somebody's word, not markup
+        table.add_row(*(Text(printable(cell)) for cell in row))
     return _plain(table)
 
 
@@ -138,12 +139,13 @@ _LATEX = str.maketrans(
 )
 
 
-_MARKDOWN = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_[]|"} | {"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+_HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 
 def _markdown(text: str) -> str:
     """No HTML, no links (javascript: among them), no new cell: a tag is somebody's word."""
-    return printable(" ".join(text.split())).translate(_MARKDOWN)
+    safe = printable(" ".join(text.split())).translate(_HTML).replace("](", "]\\(")
+    return safe.replace("\\|", "\\&#124;").replace("|", "\\|")  # after a backslash \| would be a backslash and a cell
 
 
 def _cell(value: Any) -> Any:
