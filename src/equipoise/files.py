@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
-from equipoise.errors import UserError
+from equipoise.errors import UserError, reading
+from equipoise.formats import json_text
 
 
 @contextlib.contextmanager
@@ -96,7 +97,8 @@ def read_text(path: str | Path) -> str:
     """The text of a file, with an error for people when it is missing or not UTF-8."""
     path = Path(path)
     try:
-        return path.read_text(encoding="utf-8-sig")
+        with reading(path):
+            return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise UserError(f"{path}: no such file") from None
     except IsADirectoryError:
@@ -112,14 +114,21 @@ def read_json(path: str | Path) -> Any:
     text = read_text(path)
     if not text.strip():
         raise UserError(f"{path}: the file is empty; JSON was expected")
+    return parse_json(text, str(path))
+
+
+def parse_json(text: str, name: str) -> Any:
+    """The value of the JSON of the file `name`."""
     try:
-        return json.loads(text)
+        with reading(name):
+            return json_text.parse(text)
     except json.JSONDecodeError as error:
-        raise UserError(f"{path}, line {error.lineno}, column {error.colno}: not JSON ({error.msg})") from None
-    except RecursionError:
-        raise UserError(f"{path}: JSON nested too deeply to be read") from None
-    except ValueError as error:  # a number of 5,000 digits
-        raise UserError(f"{path}: JSON that cannot be read ({error})") from None
+        raise UserError(f"{name}, line {error.lineno}, column {error.colno}: not JSON ({error.msg})") from None
+    except json_text.DoubledKey as error:
+        line = json_text.line_of_doubled(text)
+        raise UserError(f"{name}{f', line {line}' if line else ''}: {error}") from None
+    except (RecursionError, ValueError) as error:
+        raise UserError(f"{name}: {json_text.why(error)}") from None
 
 
 def sha256_file(path: str | Path) -> str:

@@ -15,8 +15,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
-from equipoise.errors import Problems, UserError
+from equipoise.errors import Problems, UserError, reading
 from equipoise.files import atomic_write, stays_inside
+from equipoise.formats import parquet
 from equipoise.records import checked, jsonl_lines
 
 Operation = Literal["swap", "replace", "negate", "add", "shuffle"]
@@ -112,8 +113,10 @@ def load_items(path: str | Path, limit: int | None = None) -> list[Item]:
     """Every item of a JSONL or Parquet file, checked; all problems of the file are raised together."""
     path = Path(path)
     problems = Problems(str(path))
-    lines = parquet_records(path) if path.suffix == ".parquet" else jsonl_lines(path, problems)
-    items = [item for _, item in islice(checked(lines, Item, problems), limit)]
+    packed = path.suffix == ".parquet"
+    lines = parquet_records(path, problems) if packed else jsonl_lines(path, problems)
+    with reading(path):
+        items = [item for _, item in islice(checked(lines, Item, problems, doubled=not packed), limit)]
     problems.raise_if_any("Fix the file, or write it again with `equipoise bench build` or `equipoise perturb`.")
     if not items:
         raise UserError(f"{path}: holds no items; expected one JSON object per line (see docs/design.md)")
@@ -147,25 +150,23 @@ def write_items(path: str | Path, items: Iterable[Item]) -> int:
 _CHUNK = 10_000
 
 
-def parquet_records(path: Path) -> Iterator[tuple[str, str]]:
+def parquet_records(path: Path, problems: Problems) -> Iterator[tuple[str, str]]:
     """("row N", the item as JSON) of each row."""
-    import pyarrow
-    import pyarrow.parquet
 
-    if not path.is_file():
-        raise UserError(f"{path}: no such file")
-    try:
-        file = pyarrow.parquet.ParquetFile(path)
-    except (pyarrow.ArrowInvalid, OSError) as error:
-        raise UserError(f"{path}: not a Parquet file ({error})") from None
-    with file:
-        if missing := {"id", "caption"} - set(file.schema_arrow.names):
+    def every_column(schema: Any) -> None:
+        if missing := {"id", "caption"} - set(schema.names):
             raise UserError(f"{path}: expected the columns of an items file, {', '.join(sorted(missing))} missing")
-        number = 0
-        for batch in file.iter_batches(_CHUNK):
-            for record in batch.to_pylist(maps_as_pydicts="strict"):
-                number += 1
-                yield f"row {number}", json.dumps(_without_empty_edits(record), ensure_ascii=False, default=str)
+
+    for number, row, problem in parquet.rows(path, every_column):
+        if problem:
+            problems.add(f"row {number}", problem)
+        else:
+            yield f"row {number}", item_row(row)
+
+
+def item_row(row: dict[str, Any]) -> str:
+    """A row of Parquet as the JSON of an item."""
+    return json.dumps(_without_empty_edits(row), ensure_ascii=False, default=str)
 
 
 def _without_empty_edits(record: dict[str, Any]) -> dict[str, Any]:

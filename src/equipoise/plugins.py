@@ -151,9 +151,25 @@ def own_line(error: BaseException) -> str:
         for frame in traceback.extract_tb(error.__traceback__)
         if not frame.filename.startswith("<") and not _below(frame.filename, str(Path(__file__).parent))
     ]
-    installed = [sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")]
-    own = [frame for frame in frames if not any(_below(frame[0], folder) for folder in installed)]
+    own = _own(frames)
     return _shown(*(own or frames)[-1]) if frames else ""
+
+
+def own_frame(error: BaseException) -> str:
+    """The same where a line of the user's own is on the way to the error; else empty."""
+    found = traceback.extract_tb(error.__traceback__)
+    here = str(Path(__file__).parent)
+    own = _own([(one.filename, one.lineno or 0) for one in found if not _below(one.filename, here)])
+    return _shown(*own[-1]) if own else ""
+
+
+def _own(frames: list[tuple[str, int]]) -> list[tuple[str, int]]:
+    installed = [sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")]
+    return [
+        frame
+        for frame in frames
+        if not frame[0].startswith("<") and not any(_below(frame[0], folder) for folder in installed)
+    ]
 
 
 def _below(path: str, folder: str) -> bool:

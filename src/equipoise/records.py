@@ -10,8 +10,10 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from equipoise.errors import Problems, UserError
+from equipoise.formats import json_text
 
 Record = TypeVar("Record", bound=BaseModel)
+MOST_BYTES = 64 * 2**20  # of a line; a file without line ends must not fill the memory
 
 
 def jsonl_lines(path: Path, problems: Problems) -> Iterator[tuple[str, str]]:
@@ -20,8 +22,13 @@ def jsonl_lines(path: Path, problems: Problems) -> Iterator[tuple[str, str]]:
         raise UserError(f"{path}: a folder, where a JSONL file was expected")
     if not path.exists():
         raise UserError(f"{path}: no such file")
+    if not path.is_file():
+        raise UserError(f"{path}: not a plain file; write the lines to a file first")
     with path.open("rb") as handle:
-        for number, line in enumerate(handle, 1):
+        for number, line in enumerate(iter(lambda: handle.readline(MOST_BYTES), b""), 1):
+            if len(line) >= MOST_BYTES:
+                problems.add(f"line {number}", f"longer than {MOST_BYTES:,} bytes; the rest was not looked at")
+                return
             line = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
             if not line.strip():
                 continue
@@ -31,8 +38,14 @@ def jsonl_lines(path: Path, problems: Problems) -> Iterator[tuple[str, str]]:
                 problems.add(f"line {number}", f"not UTF-8 text (byte {error.start} of the line)")
 
 
-def checked(lines: Iterable[tuple[str, str]], kind: type[Record], problems: Problems) -> Iterator[tuple[str, Record]]:
-    """(where, record) for each line that fits `kind`; the others, and ids used twice, go to `problems`."""
+def checked(
+    lines: Iterable[tuple[str, str]], kind: type[Record], problems: Problems, doubled: bool = True
+) -> Iterator[tuple[str, Record]]:
+    """(where, record) for each line that fits `kind`; the others, and ids used twice, go to `problems`.
+
+    pydantic takes the last of two equal keys, so lines are read once more for them; `doubled` is False where a line
+    was made by ourselves and cannot have any.
+    """
     seen: dict[str, str] = {}
     for where, raw in lines:
         try:
@@ -40,10 +53,21 @@ def checked(lines: Iterable[tuple[str, str]], kind: type[Record], problems: Prob
         except ValidationError as error:
             explain(error, where, problems)
             continue
+        if doubled and (wrong := _doubled(raw)):
+            problems.add(where, wrong)
+            continue
         name = getattr(record, "id", None)
         if name is not None and seen.setdefault(name, where) != where:
             problems.add(where, f"id: {name!r} is already used in {seen[name]}; ids must be unique")
         yield where, record
+
+
+def _doubled(raw: str) -> str:
+    try:
+        json_text.parse(raw)
+    except (ValueError, RecursionError) as error:
+        return json_text.why(error)
+    return ""
 
 
 def explain(error: ValidationError, where: str, problems: Problems) -> None:

@@ -8,9 +8,17 @@ from __future__ import annotations
 
 import tarfile
 from collections.abc import Iterator
-from typing import Self
+from typing import Any, Self
 
 _PIECE = 2**20
+_LARGEST_HEADER = 2**20
+_LONG_HEADERS = (
+    tarfile.GNUTYPE_LONGNAME,
+    tarfile.GNUTYPE_LONGLINK,
+    tarfile.XHDTYPE,
+    tarfile.XGLTYPE,
+    tarfile.SOLARIS_XHDTYPE,
+)
 _MOST_BLANK = 64 * 2**20  # archives end in a few kilobytes of zeros; gigabytes of them are a bomb
 
 
@@ -20,16 +28,32 @@ class Member(tarfile.TarInfo):
     @classmethod
     def fromtarfile(cls, archive: tarfile.TarFile) -> Self:
         try:
-            return super().fromtarfile(archive)
+            found = super().fromtarfile(archive)
         except tarfile.HeaderError as error:
             if type(error).__name__ in {"EOFHeaderError", "EmptyHeaderError"}:  # the end, with and without its mark
                 raise
             raise tarfile.ReadError(str(error)) from None
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError) as error:
+            raise tarfile.ReadError(f"a header that cannot be read ({error})") from None  # tarfile expects honest ones
+        if found.size < 0:
+            raise tarfile.ReadError(f"{found.name[:200]!r} has {found.size} bytes")
+        return found
+
+    def _proc_member(self, archive: tarfile.TarFile) -> Any:
+        """Names and headers that continue elsewhere are read by tarfile in one piece: a giant one is a bomb."""
+        if self.size < 0 or (self.type in _LONG_HEADERS and self.size > _LARGEST_HEADER):
+            raise tarfile.ReadError(f"a header of {self.size:,} bytes")
+        return super()._proc_member(archive)  # type: ignore[misc]
 
 
 def members(archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
     """Every member; after the end there may be blanks only, else a header was wiped out or two archives were joined."""
-    yield from archive
+    last = -1
+    for member in archive:
+        if member.offset <= last:  # a size below zero further on would lead back for ever
+            raise tarfile.ReadError("a header that points backwards")
+        last = member.offset
+        yield member
     rest, blank = archive.fileobj, 0
     while rest is not None and (piece := rest.read(_PIECE)):
         blank += len(piece)

@@ -86,7 +86,7 @@ def _answers(path: Path, captions: Sequence[_Annotation]) -> list[str]:
     for where, text in jsonl_lines(path, problems):
         try:
             value = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             value = text
             problems.add(where, "not JSON; expected one string per line")
         if value is not None and not isinstance(value, str):

@@ -32,7 +32,7 @@ def load(path: Path, splits: Sequence[str]) -> list[Item]:
 
 
 def _from_table(path: Path) -> list[Item]:
-    header, rows = table(path)
+    header, rows = table(path, several=("negative", "positive"))
     if "caption" not in header or not any(name.startswith("negative") for name in header):
         raise UserError(
             f"{path}, line 1: expected the columns image, caption, negative (also negative_2, positive, split, ...), "

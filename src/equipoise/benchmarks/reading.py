@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from equipoise.errors import Problems, UserError, did_you_mean
 from equipoise.files import read_json, read_text
+from equipoise.formats import json_text, parquet
 from equipoise.items import ImageRef, Item, Text
 from equipoise.records import explain, jsonl_lines, short
 
@@ -153,12 +154,19 @@ def entries(path: Path, kind: type[BaseModel], problems: Problems) -> Iterator[t
     elif path.suffix == ".jsonl":
         for index, (where, text) in enumerate(jsonl_lines(path, problems)):
             try:
-                yield where, str(index), json.loads(text)
+                value = json_text.parse(text)
             except json.JSONDecodeError as error:
                 problems.add(f"{path.name}, {where}", f"not JSON ({error.msg}, column {error.colno})")
+            except (ValueError, RecursionError) as error:
+                problems.add(f"{path.name}, {where}", json_text.why(error))
+            else:
+                yield where, str(index), value
     elif path.suffix == ".parquet":
-        for index, record in enumerate(_parquet_rows(path, kind)):
-            yield f"row {index}", str(index), record
+        for number, record, problem in parquet.rows(path, lambda schema: _plain_columns(schema, kind)):
+            if problem:
+                problems.add(f"{path.name}, row {number - 1}", problem)
+            else:
+                yield f"row {number - 1}", str(number - 1), record
     elif isinstance(value := read_json(path), dict):
         yield from ((f"record {key!r}", key, record) for key, record in value.items())
     elif isinstance(value, list):
@@ -167,22 +175,20 @@ def entries(path: Path, kind: type[BaseModel], problems: Problems) -> Iterator[t
         raise UserError(f"{path}: expected a JSON object or list of records, found {short(value)}")
 
 
-def _parquet_rows(path: Path, kind: type[BaseModel]) -> list[dict[str, Any]]:
+def _plain_columns(schema: Any, kind: type[BaseModel]) -> list[str]:
     """The plain columns that `kind` uses; nested ones, such as images, are left where they are."""
-    import pyarrow
-    import pyarrow.parquet
-
-    try:
-        schema = pyarrow.parquet.read_schema(path)
-        plain = [name for name in kind.model_fields if name in schema.names and not schema.field(name).type.num_fields]
-        rows: list[dict[str, Any]] = pyarrow.parquet.read_table(path, columns=plain).to_pylist()
-    except (pyarrow.ArrowException, OSError) as error:
-        raise UserError(f"{path}: not a Parquet file ({error})") from None
-    return rows
+    return [name for name in kind.model_fields if schema.names.count(name) and not _nested(schema, name)]
 
 
-def table(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
-    """The header of a CSV or TSV file, and (line, cells) of each row that is not empty."""
+def _nested(schema: Any, name: str) -> bool:
+    return any(schema.field(place).type.num_fields for place in schema.get_all_field_indices(name))
+
+
+def table(path: Path, several: tuple[str, ...] = ()) -> tuple[list[str], list[tuple[int, list[str]]]]:
+    """The header of a CSV or TSV file, and (line, cells) of each row that is not empty.
+
+    Columns whose name begins with one of `several` may have the same name.
+    """
     csv.field_size_limit(_LONGEST_CELL)
     text = read_text(path).removeprefix("\ufeff")
     reader = csv.reader(io.StringIO(text, newline=""), delimiter="\t" if path.suffix == ".tsv" else ",")
@@ -190,6 +196,8 @@ def table(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
     problems = Problems(str(path))
     try:
         header = [name.strip() for name in next(reader, [])]
+        if twice := [name for name in header if name and header.count(name) > 1 and not name.startswith(several)]:
+            raise UserError(f"{path}, line 1: two columns are called {twice[0]!r}; which one is meant?")
         for row in reader:
             if row and len(row) != len(header):
                 problems.add(f"line {reader.line_num}", f"{len(row)} cells, where the header has {len(header)}")

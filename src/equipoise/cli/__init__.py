@@ -21,7 +21,8 @@ from equipoise.cli.options import form_name, split_names
 from equipoise.cli.perturb import perturb
 from equipoise.cli.train import app as train_commands
 from equipoise.cli.world import app as world_commands
-from equipoise.errors import UserError
+from equipoise.errors import STOPPED, Stopped, UserError, printable
+from equipoise.plugins import own_frame
 from equipoise.report import FORMATS
 
 if TYPE_CHECKING:
@@ -29,7 +30,9 @@ if TYPE_CHECKING:
 
 
 class _Stopped(Exception):
-    """Ctrl-C. Typer would end with 130 and say nothing, so it must not see it."""
+    """Ctrl-C or SIGTERM. Typer would end with 130 and say nothing, so it must not see it."""
+
+    code = 130
 
 
 class _Verbs(typer.core.TyperGroup):
@@ -37,7 +40,9 @@ class _Verbs(typer.core.TyperGroup):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as stopped:
-            raise _Stopped(str(stopped)) from None
+            ended = _Stopped(str(stopped))
+            ended.code = stopped.code if isinstance(stopped, Stopped) else 130
+            raise ended from None
 
 
 app = typer.Typer(
@@ -65,25 +70,33 @@ def main() -> None:
     """Run a command; errors of the user end in one message and exit code 2, never in a traceback."""
     # Threads that wait should sleep: on a busy machine their spinning made small models several times slower.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-    logging.basicConfig(format="note: %(message)s", level=logging.WARNING)  # what loaders left out, and why
+    notes = logging.StreamHandler()  # what loaders left out, and why
+    notes.setFormatter(_Printable("note: %(message)s"))
+    logging.basicConfig(handlers=[notes], level=logging.WARNING)
     try:
         code = app(standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)
     except UserError as error:
         _fail(str(error), 2)
     except (typer.Abort, KeyboardInterrupt, _Stopped) as stopped:
-        _fail(str(stopped) or "stopped; what was finished is kept, the same command goes on from there", 130)
+        _fail(str(stopped) or STOPPED, getattr(stopped, "code", 130))
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except OSError as error:
         _fail(f"{error.filename or 'a file'}: {error.strerror or error}", 2)
+    except MemoryError:
+        _fail("not enough memory for this; nothing that was finished is lost", 2)
     except Exception as error:
         if hasattr(error, "show"):  # a usage error; typer has its own copy of click, so it has no public class
             error.show()
             sys.exit(2)
         if os.environ.get("EQUIPOISE_TRACEBACK"):
             raise
+        if isinstance(error, RuntimeError) and str(error).startswith("Symlink loop"):  # Path.resolve
+            _fail(f"{error}: a link that leads to itself; name another path", 2)
+        if "py:" in " ".join(sys.argv) and (line := own_frame(error)):  # their bug, not ours
+            _fail(f"your own code failed ({type(error).__name__}: {error})\n  {line}", 2)
         _fail(
             f"a bug in equipoise, please report it: {type(error).__name__}: {error}\n"
             "(EQUIPOISE_TRACEBACK=1 shows where it happened)",
@@ -91,8 +104,14 @@ def main() -> None:
         )
 
 
+class _Printable(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return printable(super().format(record), lines=True)
+
+
 def _fail(message: str, code: int) -> None:
-    Console(stderr=True, highlight=False, markup=False, soft_wrap=True).print(f"error: {message}")
+    shown = printable(f"error: {message}", lines=True)
+    Console(stderr=True, highlight=False, markup=False, soft_wrap=True).print(shown)
     sys.exit(code)
 
 
@@ -168,9 +187,9 @@ def evaluate(
         for result in results:
             record = result.record
             if result.read_from is not None:
-                typer.echo(f"{record.benchmark.name}: read from {result.read_from}, not computed", err=True)
+                typer.echo(printable(f"{record.benchmark.name}: read from {result.read_from}, not computed"), err=True)
             for caveat in _caveats(record):
-                typer.echo(f"warning: {record.benchmark.name}: {caveat}", err=True)
+                typer.echo(printable(f"warning: {record.benchmark.name}: {caveat}"), err=True)
             if shown in {"text", "md"}:
                 typer.echo(render(result_rows(record, average), shown, _result_caption(record, average)))
             else:

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from equipoise.cli.options import split_names
-from equipoise.errors import UserError
+from equipoise.errors import UserError, printable
 from equipoise.progress import progress
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def check(
     with progress(images, "images", "images") as advance:
         report = check_items(items, benchmark, data, advance)
     for line in report.lines():
-        typer.echo(line)
+        typer.echo(printable(line, lines=True))
     raise typer.Exit(0 if report.ok else 1)
 
 

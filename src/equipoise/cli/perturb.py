@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from equipoise.errors import UserError
+from equipoise.errors import UserError, printable
 from equipoise.plugins import is_named
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def perturb(
         limit=limit,
         refine=_two(refine),
     )
-    typer.echo(json.dumps(report, indent=2, ensure_ascii=False) if as_json else describe(report))
+    typer.echo(json.dumps(report, indent=2) if as_json else printable(describe(report), lines=True))
     if not as_json:
         typer.echo(f"\n{out} and {report_path(out)} are written")
 

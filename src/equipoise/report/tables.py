@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from equipoise.errors import printable
 from equipoise.evaluation.record import (
     METRICS,
     Change,
@@ -105,7 +106,7 @@ def metrics_rows(summary: Summary, benchmark: str | None = None, rule: str | Non
 def render(lines: Sequence[Line], form: Format = "text", caption: str = "") -> str:
     """The lines in one of FORMATS. Percentages with 95% intervals; a dash where nothing was measured."""
     if form == "json":
-        return json.dumps([line.to_json() for line in lines], indent=2, ensure_ascii=False)
+        return json.dumps([line.to_json() for line in lines], indent=2)  # in ASCII: no code of a terminal survives
     if form == "csv":
         return _csv(lines)
     scored = any(_mean_scores(line.numbers).caption is not None for line in lines)
@@ -114,14 +115,15 @@ def render(lines: Sequence[Line], form: Format = "text", caption: str = "") -> s
     if form == "md":
         written = ["| " + " | ".join(header) + " |", "|" + " --- |" * len(header)]
         written += ["| " + " | ".join(_markdown(cell) for cell in row) + " |" for row in cells]
-        return "\n".join(written + ([f"\n{caption}"] if caption else []))
+        return "\n".join([*written, "", *map(_markdown, caption.splitlines())] if caption else written)
     if form == "latex":
         return _latex(header, cells, caption)
-    table = Table(caption=Text(caption) if caption else None, caption_justify="left")
+    table = Table(caption=Text(printable(caption, lines=True)) if caption else None, caption_justify="left")
     for index, name in enumerate(header):
         table.add_column(name, justify="left" if index == 0 else "right", no_wrap=True)
     for row in cells:
-        table.add_row(*map(Text, row))  # as Text: a tag like "[bold]" is somebody's word, not markup
+        # as Text: a tag like "[bold]" is somebody's word, not markup
+        table.add_row(*(Text(printable(cell)) for cell in row))
     return _plain(table, width=_WIDEST)
 
 
@@ -178,7 +180,7 @@ def _csv(lines: Sequence[Line]) -> str:
         for name, interval in line.numbers.intervals.items():
             row |= {f"{name}_low": interval.low, f"{name}_high": interval.high}
         row |= {f"mean_score_{part}": getattr(_mean_scores(line.numbers), part) for part in SCORES}
-        writer.writerow(row)
+        writer.writerow({name: _cell(value) for name, value in row.items()})
     return output.getvalue().rstrip("\n")
 
 
@@ -188,17 +190,29 @@ _LATEX = str.maketrans(
 )
 
 
+_HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+
+
 def _markdown(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")
+    """No HTML, no links (javascript: among them), no new cell: a tag is somebody's word."""
+    safe = printable(" ".join(text.split())).translate(_HTML).replace("](", "]\\(")
+    return safe.replace("\\|", "\\&#124;").replace("|", "\\|")  # after a backslash \| would be a backslash and a cell
+
+
+def _cell(value: Any) -> Any:
+    """A text that a spreadsheet would take for a formula gets the apostrophe that makes it text."""
+    if not isinstance(value, str):
+        return value
+    return printable(f"'{value}" if value.startswith(("=", "+", "-", "@", "\t", "\r")) else value)
 
 
 def _latex(header: Sequence[str], cells: Sequence[Sequence[str]], caption: str) -> str:
     lines = [r"\begin{tabular}{l" + "r" * (len(header) - 1) + "}", r"\toprule"]
     lines.append(" & ".join(header) + r" \\")
     lines.append(r"\midrule")
-    lines += [" & ".join(cell.strip().translate(_LATEX) for cell in row) + r" \\" for row in cells]
+    lines += [" & ".join(printable(cell.strip()).translate(_LATEX) for cell in row) + r" \\" for row in cells]
     lines += [r"\bottomrule", r"\end{tabular}"]
-    return "\n".join(([f"% {caption}"] if caption else []) + lines)
+    return "\n".join([f"% {printable(line)}" for line in caption.splitlines()] + lines)
 
 
 def render_differences(found: Sequence[Comparison]) -> str:
@@ -212,8 +226,9 @@ def render_differences(found: Sequence[Comparison]) -> str:
         table.add_column(name, justify="left" if index < 3 else "right", overflow="fold")
     for one in found:
         cells = [_points(change) if (change := one[metric]) else "-" for metric in shown]
-        table.add_row(*map(Text, (f"{one.benchmark} ({one.average})", one.before, one.after, f"{one.n:,}", *cells)))
-    notes = dict.fromkeys(f"note: {note}" for one in found for note in one.notes)
+        shown_cells = (f"{one.benchmark} ({one.average})", one.before, one.after, f"{one.n:,}", *cells)
+        table.add_row(*(Text(printable(cell)) for cell in shown_cells))
+    notes = dict.fromkeys(printable(f"note: {note}") for one in found for note in one.notes)
     return "\n".join([_plain(table), *notes])
 
 

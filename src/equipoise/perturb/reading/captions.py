@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from equipoise.errors import UserError
+from equipoise.errors import UserError, printable, reading
 from equipoise.items import ImageRef
 from equipoise.perturb.reading.packed_formats import read_parquet, read_tar
 from equipoise.perturb.reading.raw import LONGEST, Raw
@@ -82,11 +82,6 @@ def clean(text: Any) -> tuple[str, str]:
     return text, ""
 
 
-def _printable(text: str) -> str:
-    """The text as it may be shown: a name inside an archive can hold what a terminal would obey."""
-    return "".join(mark if mark.isprintable() else ascii(mark)[1:-1] for mark in text)
-
-
 def _image(value: Any) -> tuple[str | None, str]:
     """(the image's path below its folder or None, "") or (None, why not)."""
     if isinstance(value, dict):  # an Items file, or Hugging Face's image columns
@@ -141,10 +136,10 @@ def _placed(numbered: Iterable[tuple[int, Raw]]) -> Iterator[Placed]:
         image, wrong = _image(raw.image)
         key = f"image {image}" if image else None if raw.together is None else f"together {raw.together}"
         if reason or wrong:
-            yield key or before, None, (_printable(raw.where), reason or wrong)
+            yield key or before, None, (printable(raw.where), reason or wrong)
         else:
             before = key
-            given = None if raw.id is None else _printable(str(raw.id)[:200])
+            given = None if raw.id is None else printable(str(raw.id)[:200])
             yield key, image, Record(number, text, given, raw.box, raw.item)
 
 
@@ -179,7 +174,12 @@ def _raw_records(path: Path, several: bool) -> Iterator[Raw]:
             with path.open("rb") as handle:
                 if handle.read(2) in {b"\xff\xfe", b"\xfe\xff"}:
                     raise UserError(f"{path}: UTF-16 text; save it as UTF-8")
-        for raw in _READERS[suffix](path):
+        records = _READERS[suffix](path)
+        while True:
+            with reading(path):
+                raw = next(records, None)
+            if raw is None:
+                return
             if several:
                 together = None if raw.together is None else f"{path.name}, {raw.together}"
                 yield raw._replace(where=f"{path.name}, {raw.where}", together=together)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import IO, Any
 
 from equipoise.errors import UserError
+from equipoise.formats.json_text import DECODER, DoubledKey, line_of_doubled
 
 _BLANK = re.compile(r"[ \t\r\n]*")
 _CHUNK = 1 << 16
@@ -44,7 +45,7 @@ class _Window:
 
 def json_array(handle: IO[str], name: str) -> Iterator[Any]:
     """The elements of the list that `handle` holds; a syntax error names its line."""
-    window, decoder = _Window(handle), json.JSONDecoder()
+    window, decoder = _Window(handle), DECODER
     assert window.peek() == "["
     window.at += 1
     if window.peek() == "]":
@@ -72,6 +73,9 @@ def _element(window: _Window, decoder: json.JSONDecoder, name: str) -> Any:
                 continue
             line = window.line + window.text.count("\n", 0, error.pos)
             raise UserError(f"{name}, line {line}: not JSON ({error.msg})") from None
+        except DoubledKey as error:
+            below = line_of_doubled(window.text[window.at :]) or 1
+            raise UserError(f"{name}, line {window.line_here() + below - 1}: {error}") from None
         except ValueError as error:  # a number of 5,000 digits
             raise UserError(f"{name}, line {window.line_here()}: cannot be read ({error})") from None
         # A number at the very end of the window may go on after it.

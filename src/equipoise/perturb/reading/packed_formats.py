@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import lzma
 import tarfile
+import zlib
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path, PurePosixPath
@@ -11,7 +13,8 @@ from typing import Any
 
 from equipoise import tars
 from equipoise.errors import UserError
-from equipoise.items import parquet_records
+from equipoise.formats import parquet
+from equipoise.items import item_row
 from equipoise.perturb.reading.raw import (
     CAPTION_NAMES,
     ID_NAMES,
@@ -27,34 +30,23 @@ from equipoise.perturb.reading.raw import (
 
 def read_parquet(path: Path) -> Iterator[Raw]:
     """Items whole; of other files only the columns of caption, image path and ids, never the images themselves."""
-    import pyarrow
-    import pyarrow.parquet
+    columns: dict[str, str] = {}
 
-    try:
-        file = pyarrow.parquet.ParquetFile(path)
-    except (pyarrow.ArrowException, OSError) as error:
-        raise UserError(f"{path}: not a Parquet file ({error})") from None
-    if {"positives", "negatives"} & set(file.schema_arrow.names):
-        file.close()
-        for where, record in parquet_records(path):
-            yield from json_record(where, json.loads(record))
-        return
-    with file:
-        columns = _columns(path, file.schema_arrow)
-        number = 0
-        batches = file.iter_batches(2_000, columns=list(columns.values()))
-        while True:
-            try:
-                batch = next(batches, None)
-            except (pyarrow.ArrowException, OSError) as error:
-                raise UserError(f"{path}: damaged after row {number:,} ({error})") from None
-            if batch is None:
-                return
-            empty = [None] * batch.num_rows
-            values = {kind: _values(batch.column(name.split(_PATH)[0])) for kind, name in columns.items()}
-            for row in zip(*(values.get(kind, empty) for kind in _KINDS), strict=True):
-                number += 1
-                yield from json_record(f"row {number}", dict(zip(_KINDS, row, strict=True)))
+    def choose(schema: Any) -> list[str] | None:
+        if {"positives", "negatives"} & set(schema.names):
+            return None
+        columns.update(_columns(path, schema))
+        return list(columns.values())
+
+    for number, row, problem in parquet.rows(path, choose):
+        where = f"row {number}"
+        if problem:
+            yield Raw(where, None, problem=problem)
+        elif columns:
+            values = {kind: row[name.split(_PATH)[0]] for kind, name in columns.items()}
+            yield from json_record(where, {kind: values.get(kind) for kind in _KINDS})
+        else:
+            yield from json_record(where, json.loads(item_row(row)))
 
 
 _KINDS = ("caption", "image", "id", "image_id")
@@ -93,20 +85,6 @@ def _path_column(field: Any) -> str | None:
     return f"{field.name}{_PATH}" if has_path else None
 
 
-def _values(column: Any) -> list[Any]:
-    try:
-        return list(column.to_pylist())
-    except UnicodeDecodeError:  # some value of the batch is not UTF-8; find out which
-        return [_value(scalar) for scalar in column]
-
-
-def _value(scalar: Any) -> Any:
-    try:
-        return scalar.as_py()
-    except UnicodeDecodeError:
-        return "\udcff"  # what `clean` calls "not UTF-8"
-
-
 # ---------------------------------------------------------------------------- webdataset
 
 _IMAGE_SUFFIXES = frozenset(".jpg .jpeg .png .webp .gif .bmp".split())
@@ -128,7 +106,7 @@ def read_tar(path: Path) -> Iterator[Raw]:
                 for name, text in texts:
                     captions += 1
                     yield Raw(f"member {name}", text, image, together=key)
-    except (tarfile.TarError, EOFError, OSError) as error:
+    except (tarfile.TarError, EOFError, OSError, zlib.error, lzma.LZMAError) as error:
         if isinstance(error, PermissionError):
             raise
         raise UserError(f"{path}: the archive cannot be read to its end ({error})") from None

@@ -12,7 +12,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from equipoise.errors import UserError
+from equipoise.errors import UserError, reading
+from equipoise.files import parse_json
+from equipoise.formats import json_text
 from equipoise.perturb.reading.json_stream import json_array
 from equipoise.perturb.reading.raw import (
     CAPTION_NAMES,
@@ -72,10 +74,13 @@ def read_table(path: Path) -> Iterator[Raw]:
     where, cells, problem = first
     names = [cell.strip().lower() for cell in cells]
     caption = first_of(CAPTION_NAMES, names)
+    known = {*CAPTION_NAMES, *IMAGE_NAMES, *ID_NAMES, *TOGETHER_NAMES}
+    if caption is not None and (twice := [name for name in names if name in known and names.count(name) > 1]):
+        raise UserError(f"{path}, {where}: two columns are called {twice[0]!r}; which one is meant?")
     image = name = together = None
     if caption is not None:
         _warn_of_texts(path, tuple(cell for cell in names if cell.startswith(("negative", "positive", "neg_caption"))))
-        image, name, together = (first_of(known, names) for known in (IMAGE_NAMES, ID_NAMES, TOGETHER_NAMES))
+        image, name, together = (first_of(wanted, names) for wanted in (IMAGE_NAMES, ID_NAMES, TOGETHER_NAMES))
     elif len(cells) == 1:
         caption = 0
     elif len(cells) == 2 and _FLICKR.fullmatch(cells[0]):
@@ -184,7 +189,10 @@ def read_jsonl(path: Path) -> Iterator[Raw]:
             yield Raw(where, None, problem="empty")
             continue
         try:
-            value = json.loads(line)
+            value = json_text.parse(line)
+        except json_text.DoubledKey as error:
+            yield Raw(where, None, problem=str(error))
+            continue
         except (ValueError, RecursionError):
             long = len(line.encode("utf-8", "surrogateescape")) >= MOST_BYTES - 1
             yield Raw(where, None, problem=f"longer than {MOST_BYTES:,} bytes" if long else "not JSON")
@@ -209,14 +217,8 @@ def read_json(path: Path) -> Iterator[Raw]:
             return
         if not opening:
             return
-        try:
-            value = json.load(handle)
-        except json.JSONDecodeError as error:
-            raise UserError(f"{path}, line {error.lineno}, column {error.colno}: not JSON ({error.msg})") from None
-        except ValueError as error:  # a number of 5,000 digits
-            raise UserError(f"{path}: cannot be read ({error})") from None
-        except RecursionError:
-            raise UserError(f"{path}: nested too deeply to be captions") from None
+        with reading(path):
+            value = parse_json(handle.read(), str(path))
     if isinstance(value, dict) and isinstance(value.get("annotations"), list):
         yield from _coco(value)
     elif isinstance(value, dict) and isinstance(value.get("images"), list):

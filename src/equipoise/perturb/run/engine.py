@@ -34,6 +34,7 @@ Engine = Literal["local", "ray"]
 ENGINES: tuple[Engine, ...] = ("local", "ray")
 _SAMPLE = 4_000  # items on which the text-only classifier is trained for the report
 _TAUGHT = 12_000  # items from which the blind judge of words learns, where edits are refined
+_REPORTED = "recipe notes captions items nothing having edits dropped refused refused_at separability sha256".split()
 Advance = Callable[[int], None]
 
 
@@ -145,6 +146,8 @@ def _finished_before(out: Path, identity: dict[str, Any]) -> dict[str, Any] | No
     if report is None or not out.is_file():
         return None
     run_folder.refuse_other(out, {name: report.get(name) for name in identity}, identity, kind="file")
+    if gone := [name for name in _REPORTED if name not in report]:
+        run_folder.refuse_file(report_path(out), f"changed by hand ({', '.join(gone)} missing)")
     if report["sha256"] != sha256_file(out):
         run_folder.refuse_file(out, "changed after `equipoise perturb` wrote it")
     return report
@@ -170,11 +173,19 @@ def _unfinished(
 ) -> Iterator[Shard]:
     for shard in shards:
         counts = parts.finished(shard.number)
-        if counts is None:
+        if counts is None or not _can_be_summed(counts):  # absent, or edited by hand: done again
             yield shard
         else:
             found[shard.number] = counts
             advance(shard.captions)
+
+
+def _can_be_summed(counts: dict[str, Any]) -> bool:
+    try:
+        summed([counts])
+    except (AttributeError, LookupError, TypeError, ValueError):
+        return False
+    return True
 
 
 # ---------------------------------------------------------------------------- processes
@@ -226,20 +237,23 @@ def _interrupts_for_us() -> Iterator[None]:
     held: list[int] = []
     # Blocked, so that the new process begins that way; and only noted, because another thread of ours may still take
     # the signal (the progress bar's), and a process that was started by half would complain on the terminal.
-    handler = signal.signal(signal.SIGINT, lambda number, _: held.append(number))
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    both = (signal.SIGINT, signal.SIGTERM)
+    handlers = {one: signal.signal(one, lambda number, _: held.append(number)) for one in both}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, both)
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        signal.signal(signal.SIGINT, handler)
+        for one, handler in handlers.items():
+            signal.signal(one, handler)
     if held:
-        raise KeyboardInterrupt
+        signal.raise_signal(held[0])  # now for whoever had it before
 
 
 def _start_worker(end: Connection) -> None:
     """When the main process closes its end of the pipe, or is killed, its workers must not stay behind."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM}) if hasattr(signal, "pthread_sigmask") else None
 
     def leave_with_parent() -> None:
         with contextlib.suppress(EOFError, OSError):

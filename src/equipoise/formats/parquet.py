@@ -1,0 +1,178 @@
+"""Rows of other people's Parquet files, a bounded number of bytes at a time.
+
+A few kilobytes of Parquet can stand for gigabytes: one long text in a dictionary, named by a million rows; pages that
+unpack to thousands of times their size; a list of a billion nulls. What a group of rows can cost is read from its
+headers before it is opened, and what was decoded is counted. Whatever pyarrow raises becomes an error with its row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+from equipoise.errors import UserError
+
+BATCH = 2_000  # rows, where they are short
+BUDGET = 64 * 2**20  # bytes that a batch may hold by the dictionaries of its columns
+LARGEST_DICTIONARY = 64 * 2**20  # writers stop at 1 MB
+RATIO_FROM = 128 * 2**20  # a column of a row group, or all that is decoded, is looked at from here on
+MOST_RATIO = 200  # unpacked : packed, of one column; texts reach 30
+MOST_DECODED = 1_000  # decoded : size of the file; a dictionary of few values reaches 200
+MOST_VALUES = 10_000  # in a row, on average: lists of negatives
+
+Row = dict[str, Any]
+Choose = Callable[[Any], Sequence[str] | None]
+
+
+def rows(path: Path, choose: Choose = lambda schema: None) -> Iterator[tuple[int, Row, str]]:
+    """(number from 1, row, "") of each row, or (number, {}, what is wrong with it).
+
+    `choose` picks the columns from the schema; None: all.
+
+    Raises UserError where the file itself cannot be read. Bytes that are UTF-8 text come as text.
+    """
+    import pyarrow.parquet
+
+    if not path.is_file():
+        raise UserError(f"{path}: no such file")
+    try:
+        file = pyarrow.parquet.ParquetFile(path)
+        schema = file.schema_arrow
+    except Exception as error:  # strangers' bytes: pyarrow has no list of what it raises
+        raise UserError(f"{path}: not a Parquet file ({_said(error)})") from None
+    with file, path.open("rb") as raw:
+        columns = choose(schema)
+        _refuse_doubled(path, schema, columns)
+        convert = _as_text if any(_holds_bytes(field.type) for field in schema) else _as_it_is
+        number, decoded, ceiling = 0, 0, max(RATIO_FROM, MOST_DECODED * path.stat().st_size)
+        for group in range(file.metadata.num_row_groups):
+            size = _batch_size(path, raw, file.metadata.row_group(group), columns)
+            batches = file.iter_batches(size, row_groups=[group], columns=None if columns is None else list(columns))
+            while True:
+                try:
+                    batch = next(batches, None)
+                    decoded += 0 if batch is None else batch.get_total_buffer_size()
+                except Exception as error:
+                    raise UserError(f"{path}: damaged after row {number:,} ({_said(error)})") from None
+                if batch is None:
+                    break
+                if decoded > ceiling:
+                    raise UserError(
+                        f"{path}: {path.stat().st_size:,} bytes unfold to more than {ceiling:,} by row {number:,}; "
+                        "refused. Write it again as JSONL if this is meant"
+                    )
+                for row, problem in _converted(batch, convert):
+                    number += 1
+                    yield number, row, problem
+
+
+def _converted(batch: Any, convert: Callable[[Any], Any]) -> Iterator[tuple[Row, str]]:
+    try:
+        yield from [(convert(row), "") for row in batch.to_pylist(maps_as_pydicts="strict")]
+        return
+    except Exception:  # some row of the batch; find out which
+        pass
+    for place in range(batch.num_rows):
+        try:
+            yield convert(batch.slice(place, 1).to_pylist(maps_as_pydicts="strict")[0]), ""
+        except Exception as error:
+            yield {}, _why(error)
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+def _holds_bytes(kind: Any) -> bool:
+    import pyarrow.types as types
+
+    binary = (types.is_binary, types.is_large_binary, types.is_binary_view, types.is_fixed_size_binary)
+    if types.is_dictionary(kind):
+        return _holds_bytes(kind.value_type)
+    return any(test(kind) for test in binary) or any(
+        _holds_bytes(kind.field(place).type) for place in range(kind.num_fields)
+    )
+
+
+def _as_text(value: Any) -> Any:
+    """Bytes as the text they are: files of other programs keep captions so, and `str` would write b'...'."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8")
+    if isinstance(value, dict):
+        return {key: part if type(part) is str else _as_text(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_as_text(part) for part in value]
+    return value
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return "not UTF-8"
+    if isinstance(error, KeyError):
+        return f"a key stands twice in a map ({_said(error)})"
+    return f"cannot be read ({_said(error)})"
+
+
+def _said(error: Exception) -> str:
+    return str(error).split("\n")[0][:200] or type(error).__name__
+
+
+# ---------------------------------------------------------------------------- limits, from the headers
+
+
+def _refuse_doubled(path: Path, schema: Any, columns: Sequence[str] | None) -> None:
+    wanted = None if columns is None else {name.split(".")[0] for name in columns}
+    names = [name for name in schema.names if wanted is None or name in wanted]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise UserError(f"{path}: two columns are called {twice[0]!r}; which one is meant?")
+    for name in names:
+        _refuse_doubled_fields(path, schema.field(name).type, name)
+
+
+def _refuse_doubled_fields(path: Path, kind: Any, name: str) -> None:
+    below = [kind.field(place) for place in range(kind.num_fields)]
+    names = [field.name for field in below]
+    if twice := [one for one in names if names.count(one) > 1]:
+        raise UserError(f"{path}: two fields of {name} are called {twice[0]!r}; which one is meant?")
+    for field in below:
+        _refuse_doubled_fields(path, field.type, f"{name}.{field.name}")
+
+
+def _batch_size(path: Path, raw: IO[bytes], group: Any, columns: Sequence[str] | None) -> int:
+    """How many rows may be decoded at a time; a group that no size makes safe is refused."""
+    dictionaries = 0
+    for place in range(group.num_columns):
+        column = group.column(place)
+        name = column.path_in_schema
+        if columns is not None and not any(f"{name}.".startswith(f"{one}.") for one in columns):
+            continue
+        unpacked, packed = column.total_uncompressed_size, max(1, column.total_compressed_size)
+        if unpacked > RATIO_FROM and unpacked > MOST_RATIO * packed:
+            raise UserError(f"{path}: column {name}: {packed:,} bytes unpack to {unpacked:,}; refused")
+        if column.num_values > MOST_VALUES * max(1, group.num_rows) and column.num_values > BATCH * MOST_VALUES:
+            raise UserError(f"{path}: column {name}: {column.num_values:,} values in {group.num_rows:,} rows; refused")
+        if column.dictionary_page_offset is not None:
+            size = _dictionary_bytes(raw, column.dictionary_page_offset)
+            if size > LARGEST_DICTIONARY:
+                raise UserError(f"{path}: column {name}: a dictionary of {size:,} bytes; refused")
+            dictionaries += size
+    return max(1, min(BATCH, BUDGET // max(1, dictionaries)))
+
+
+def _dictionary_bytes(raw: IO[bytes], offset: int) -> int:
+    """The size when unpacked, the second field of a page's header (Thrift's compact form: 0x15, a zigzag number)."""
+    raw.seek(max(0, offset))
+    header = raw.read(16)
+    place = 0
+    value = 0
+    for _ in range(2):
+        if header[place : place + 1] != b"\x15":
+            return 0  # no header at all: pyarrow will say so
+        place, value, shift = place + 1, 0, 0
+        while place < len(header):
+            value |= (header[place] & 0x7F) << shift
+            place, shift = place + 1, shift + 7
+            if not header[place - 1] & 0x80:
+                break
+    return value >> 1
