@@ -22,7 +22,7 @@ from equipoise.evaluation.embedding.cache import EmbeddingCache, Vector
 from equipoise.evaluation.embedding.embed import embed, embedding_identity
 from equipoise.evaluation.scoring import default_batch, default_workers
 from equipoise.images.sources import ImageSource, open_source
-from equipoise.items import ImageRef, Item, load_items, write_items
+from equipoise.items import Item, load_items, write_items
 from equipoise.models.base import kind_of
 from equipoise.progress import progress
 from equipoise.train.run.photos import MAX_SKIPPED, refuse_skipped
@@ -97,10 +97,11 @@ def _rows(items: Sequence[Item], model: Any, source: ImageSource, cache: Embeddi
     # Every item with the same word: images alone are wanted, and one text costs nothing.
     shown = [Item(id=item.id, image=item.image, caption="image") for item in items]
     embedded = embed(model, shown, source, store, size, default_workers())
-    unread = [f"{item.id}: {embedded.bad[item.image]}" for item in items if item.image in embedded.bad]
+    bad = embedded.bad
+    unread = [f"{item.id}: {bad[item.image]}" for item in items if item.image is not None and item.image in bad]
     refuse_skipped(unread, len(items), MAX_SKIPPED)
-    used: dict[ImageRef | None, int] = dict(embedded.image)
-    return _Rows(embedded.images, [used.get(item.image, -1) for item in items])
+    of = [embedded.image.get(item.image, -1) for item in items if item.image is not None]
+    return _Rows(embedded.images, of)
 
 
 def nearest(vectors: Vector, k: int) -> NDArray[np.int64]:
