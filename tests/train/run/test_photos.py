@@ -87,3 +87,14 @@ def test_sources_are_hashed_once_and_parts_in_order(tiny_items, tmp_path):
         ["item-0", "no.png"],
         ["item-1", "no.png"],
     ]
+
+
+def test_a_source_may_say_itself_what_its_photos_are(tiny_items):
+    class Drawn:
+        digest = "drawn"
+
+        def read(self, path: str) -> bytes:
+            raise AssertionError("nobody should draw thousands of pictures for a hash")
+
+    items = tiny_items(4)
+    assert read_photos([Part(items, Drawn())]).sha256 != read_photos([Part(items[:3], Drawn())]).sha256

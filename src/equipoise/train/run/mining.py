@@ -1,0 +1,123 @@
+"""Hard images as NegCLIP mines them: for each image the most similar others (Yuksekgonul et al. 2023, section 4).
+
+The paper takes the nearest images by CLIP's own image embeddings, three for each, and draws one of them per sample and
+epoch. An image may have several items (COCO has five captions each): the n-th item of an image names the n-th of each
+neighbour, round and round, so that all captions of a neighbour come up. The file of the paper's authors names rows;
+ours names ids, as a JSON list in tags["hard_images"].
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from equipoise import run_folder
+from equipoise.errors import UserError
+from equipoise.evaluation.embedding.cache import EmbeddingCache, Vector
+from equipoise.evaluation.embedding.embed import embed, embedding_identity
+from equipoise.evaluation.scoring import default_batch, default_workers
+from equipoise.images.sources import ImageSource, open_source
+from equipoise.items import Item, load_items, write_items
+from equipoise.models.base import kind_of
+from equipoise.progress import progress
+from equipoise.train.run.photos import MAX_SKIPPED, refuse_skipped
+
+TAG = "hard_images"
+_BYTES = 128 * 2**20  # of similarities at a time
+
+
+def mine_file(
+    path: Path, out: Path, model: Any, images: str | Path | ImageSource, k: int, cache: EmbeddingCache | None = None
+) -> int:
+    """Write the items of `path` with their hard images to `out`; a file there that is not this is left alone."""
+    items = load_items(path)
+    if out.exists() and not _same(items, out):
+        run_folder.refuse_file(out)
+    found = with_hard_images(items, model, images, k, cache)
+    if out.exists():
+        if load_items(out) != found:
+            run_folder.refuse_file(out)
+        return len(found)
+    return write_items(out, found)
+
+
+def _same(items: Sequence[Item], out: Path) -> bool:
+    """Whether a file holds these items, hard images aside: asked before anything is embedded."""
+    try:
+        return [_plain(item) for item in load_items(out)] == [_plain(item) for item in items]
+    except UserError:
+        return False
+
+
+def _plain(item: Item) -> Item:
+    return item.model_copy(update={"tags": {name: value for name, value in item.tags.items() if name != TAG}})
+
+
+def with_hard_images(
+    items: Sequence[Item],
+    model: Any,
+    images: str | Path | ImageSource,
+    k: int = 3,
+    cache: EmbeddingCache | None = None,
+) -> list[Item]:
+    """The items, each with the ids of items of the `k` nearest other images; [] where its image cannot be read."""
+    if kind_of(model) == "pairs":
+        raise UserError("mine needs a model that embeds images; this one scores pairs only")
+    rows = _rows(items, model, open_source(images), cache)
+    names: dict[int, list[str]] = {}
+    place: list[int] = []  # which item of its image an item is
+    for item, row in zip(items, rows.of, strict=True):
+        listed = names.setdefault(row, [])
+        place.append(len(listed))
+        listed.append(item.id)
+    near = nearest(rows.vectors, k)
+    found = []
+    for item, row, number in zip(items, rows.of, place, strict=True):
+        others = [] if row < 0 else [names[other][number % len(names[other])] for other in near[row].tolist()]
+        found.append(item.model_copy(update={"tags": {**item.tags, TAG: json.dumps(others)}}))
+    return found
+
+
+class _Rows:
+    def __init__(self, vectors: Vector, of: list[int]) -> None:
+        self.vectors, self.of = vectors, of  # `of` each item, its row, or -1
+
+
+def _rows(items: Sequence[Item], model: Any, source: ImageSource, cache: EmbeddingCache | None) -> _Rows:
+    """The embedding of each distinct image, two paths of one photo being one."""
+    if without := [item.id for item in items if item.image is None]:
+        raise UserError(f"{len(without):,} of {len(items):,} items have no image, the first {without[0]!r}")
+    size = default_batch(model)
+    store = cache if cache is not None and embedding_identity(model, size) else EmbeddingCache(None)
+    # Every item with the same word: images alone are wanted, and one text costs nothing.
+    shown = [Item(id=item.id, image=item.image, caption="image") for item in items]
+    embedded = embed(model, shown, source, store, size, default_workers())
+    bad = embedded.bad
+    unread = [f"{item.id}: {bad[item.image]}" for item in items if item.image is not None and item.image in bad]
+    refuse_skipped(unread, len(items), MAX_SKIPPED)
+    of = [embedded.image.get(item.image, -1) for item in items if item.image is not None]
+    return _Rows(embedded.images, of)
+
+
+def nearest(vectors: Vector, k: int) -> NDArray[np.int64]:
+    """For each unit vector the rows of the `k` others with the highest cosine, the nearest first."""
+    count = len(vectors)
+    k = min(k, count - 1)
+    if k < 1:
+        raise UserError(f"{count} distinct image; there is no other to be near to it")
+    found = np.empty((count, k), np.int64)
+    step = max(1, _BYTES // (4 * count))
+    with progress(count, "nearest", "images") as advance:
+        for start in range(0, count, step):
+            part = vectors[start : start + step] @ vectors.T
+            part[np.arange(len(part)), np.arange(start, start + len(part))] = -np.inf
+            best = np.sort(np.argpartition(part, -k, axis=1)[:, -k:], axis=1)  # of equals the first stands first
+            order = np.argsort(-np.take_along_axis(part, best, axis=1), axis=1, kind="stable")
+            found[start : start + len(part)] = np.take_along_axis(best, order, axis=1)
+            advance(len(part))
+    return found
