@@ -1,0 +1,85 @@
+"""Other people's Parquet: bytes are text, every failure has its row, and no bomb goes off."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from equipoise.errors import UserError
+from equipoise.items import load_items
+from equipoise.perturb.reading.captions import read_captions
+
+
+def write(path: Path, **columns: Any) -> Path:
+    pq.write_table(pa.table(columns), path)
+    return path
+
+
+def negatives(count: int) -> pa.Array:
+    return pa.array([[{"text": "a cat"}]] * count)
+
+
+def test_captions_of_bytes_are_text(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.parquet", id=["1", "2"], caption=[b"a dog", "é".encode()], negatives=negatives(2))
+    assert [item.caption for item in load_items(path)] == ["a dog", "é"]
+    path = write(tmp_path / "y.parquet", caption=[b"a dog", b"\xff dog"])
+    groups = list(read_captions(path))
+    assert [record.text for group in groups for record in group.records] == ["a dog"]
+    assert [one for group in groups for one in group.refused] == [("row 2", "not UTF-8")]
+
+
+def test_bytes_that_are_not_text_are_refused_by_row(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.parquet", id=["1", "2"], caption=[b"a dog", b"\xff\xfe"], negatives=negatives(2))
+    with pytest.raises(UserError, match="row 2: not UTF-8"):
+        load_items(path)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array([1, 2**62 + 1], pa.timestamp("ns")),
+        pa.array([[("a", "b"), ("a", "c")], [("a", "b")]], pa.map_(pa.string(), pa.string())),
+        pa.array([1, 2]),
+        pa.array([date(2020, 1, 1), None]),
+    ],
+    ids=["nanoseconds", "doubled key", "number", "date"],
+)
+def test_odd_types_are_errors_with_their_row(tmp_path: Path, column: pa.Array) -> None:
+    path = write(tmp_path / "x.parquet", id=["1", "2"], caption=["a", "b"], negatives=negatives(2), tags=column)
+    with pytest.raises(UserError, match="row 1"):
+        load_items(path)
+
+
+def test_two_columns_of_one_name(tmp_path: Path) -> None:
+    table = pa.Table.from_arrays([pa.array(["1"]), pa.array(["a"]), pa.array(["b"])], ["id", "caption", "caption"])
+    pq.write_table(table, tmp_path / "x.parquet")
+    with pytest.raises(UserError, match="two columns are called 'caption'"):
+        load_items(tmp_path / "x.parquet")
+
+
+@pytest.mark.parametrize("length, rows", [(3_000, 1_000_000), (3_000_000, 1_000)])
+def test_a_dictionary_bomb_stays_small(tmp_path: Path, length: int, rows: int) -> None:
+    names = pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.int32()), ["a" * length])
+    path = write(tmp_path / "x.parquet", id=names, caption=names)
+    assert path.stat().st_size < 1_000_000
+    code = f"""
+from pathlib import Path
+from equipoise.errors import UserError
+from equipoise.items import load_items
+try:
+    load_items(Path({str(path)!r}))
+except UserError as error:
+    print(error)
+status = Path("/proc/self/status").read_text()  # getrusage would tell the parent's peak as well
+print(int(status.split("VmHWM:")[1].split()[0]) // 1024)
+"""
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.splitlines()
+    assert "unfold to more than" in said[0]
+    assert int(said[-1]) < 1_000  # MB, pyarrow itself among them

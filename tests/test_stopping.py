@@ -1,0 +1,47 @@
+"""Ctrl-C and SIGTERM: one message, the right exit code, no traceback, within five seconds, from the first moment."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+SLOW_IMPORT = """
+import signal, sys, os, threading
+threading.Timer({moment}, lambda: os.kill(os.getpid(), {number})).start()
+from equipoise.__main__ import main
+sys.argv = ["equipoise", "perturb", {captions!r}, "--out", {out!r}, "--workers", "2"]
+if __name__ == "__main__":
+    main()
+"""
+
+
+@pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize("moment", [0.2, 2.0])
+def test_a_stopped_perturb(tmp_path: Path, number: int, code: int, moment: float) -> None:
+    captions = tmp_path / "captions.txt"
+    captions.write_text("a red dog sits on the green grass\na man holds a large blue ball\n" * 40_000)
+    script = tmp_path / "run.py"
+    script.write_text(
+        SLOW_IMPORT.format(moment=moment, number=int(number), captions=str(captions), out=str(tmp_path / "x.jsonl"))
+    )
+    run = subprocess.Popen(
+        [sys.executable, script],
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    begin = time.monotonic()
+    _, said = run.communicate(timeout=60)
+    assert time.monotonic() - begin < moment + 10  # 5 seconds, and as many for a busy machine to start
+    assert run.returncode == code, said
+    assert "what was finished is kept" in said and "Traceback" not in said
+    time.sleep(1)
+    with pytest.raises(ProcessLookupError):  # nobody of the group is left
+        os.killpg(run.pid, 0)
