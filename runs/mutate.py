@@ -143,7 +143,7 @@ def killed(mutant: Mutant, tests: tuple[str, ...], copy: Path) -> bool:
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--most", type=int, default=8, help="mutants per file, drawn by seed; 0 for all")
-    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--jobs", type=int, default=2, help="mutants at a time")
     parser.add_argument("--only", default="", help="targets whose path holds this word")
     parser.add_argument("--seed", type=int, default=0)
     chosen = parser.parse_args()
