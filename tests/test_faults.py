@@ -1,4 +1,4 @@
-"""Every verb that writes, through a full disk, a kill and a short write: then the same command ends as if undisturbed."""
+"""Every verb that writes, through a full disk, a kill and a short write; then the same command ends undisturbed."""
 
 from __future__ import annotations
 
