@@ -8,6 +8,7 @@ command of equipoise with the fault in it; writes are counted in the process its
 from __future__ import annotations
 
 import builtins
+import contextlib
 import errno
 import io
 import os
@@ -56,10 +57,8 @@ def install(faults: Faults) -> None:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             return write(data)
 
-        try:
+        with contextlib.suppress(AttributeError):  # a raw file
             opened.write = faulty_write
-        except AttributeError:  # a raw file
-            pass
         return opened
 
     real_open, real_fdopen = io.open, os.fdopen

@@ -57,13 +57,15 @@ def rows(path: Path, choose: Choose = lambda schema: None) -> Iterator[tuple[int
                     raise UserError(f"{path}: damaged after row {number:,} ({_said(error)})") from None
                 if batch is None:
                     break
-                if decoded > ceiling:
-                    raise UserError(
-                        f"{path}: {path.stat().st_size:,} bytes unfold to more than {ceiling:,} by row {number:,}; "
-                        "refused. Write it again as JSONL if this is meant"
-                    )
                 for row, problem in _converted(batch, convert):
                     number += 1
+                    # a dictionary's text is one in the batch and one per row here
+                    decoded += sum(len(value) for value in row.values() if type(value) is str)
+                    if decoded > ceiling:
+                        raise UserError(
+                            f"{path}: {path.stat().st_size:,} bytes unfold to more than {ceiling:,} by row {number:,}; "
+                            "refused. Write it again as JSONL if this is meant"
+                        )
                     yield number, row, problem
 
 
