@@ -8,6 +8,8 @@ builds on name that code.
 from __future__ import annotations
 
 import hashlib
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -206,3 +208,77 @@ def test_what_is_averaged() -> None:
     assert {name for kind, name in kinds if kind == "systematicity"} == corpora
     assert {name for kind, name in kinds if kind == "productivity"} == {"atom", "swap", "negate"}
     assert len(crepe.TABLES) == 39
+
+
+# ------------------------------------------------------------------ facts of benchmarks, parts of recipes
+
+FACTS = Path(__file__).parent / "golden" / "facts.json"
+
+
+def facts() -> dict[str, Any]:
+    """Counts, chance and addresses of every benchmark; slots, sources and checks of every perturbation recipe."""
+    from equipoise import registry
+    from equipoise.perturb.recipes import RECIPES as PERTURBATIONS
+
+    def named(part: Any) -> str:
+        options = "".join(f" {name}={value}" for name, value in sorted(getattr(part, "keywords", {}).items()))
+        return getattr(part, "func", part).__name__ + options
+
+    benchmarks = {}
+    for name in registry.names():
+        one = registry.get(name)
+        downloads = [[file.url, file.to, file.size, file.sha256, file.unpack] for file in one.downloads]
+        benchmarks[name] = {"splits": dict(one.splits), "chance": dict(one.chance), "downloads": downloads}
+        benchmarks[name]["metrics"] = list(one.metrics)
+    recipes = {}
+    for name, recipe in PERTURBATIONS.items():
+        recipes[name] = {
+            "slots": [[slot.name, [named(op) for op in slot.ops], slot.unless, slot.drawn] for slot in recipe.slots],
+            "sources": [source.name for source in recipe.sources],
+            "checks": [named(check) for check in recipe.checks],
+            "pick": recipe.pick,
+            "masked_lm": recipe.masked_lm,
+        }
+    return {"benchmarks": benchmarks, "perturbation recipes": recipes}
+
+
+def test_facts_of_benchmarks_and_recipes() -> None:
+    """To change one on purpose: python -c 'from tests.test_paper_constants import *; write()' in the repository."""
+    assert json.loads(json.dumps(facts())) == json.loads(FACTS.read_text(encoding="utf-8"))
+
+
+def write() -> None:
+    FACTS.write_text(json.dumps(facts(), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def test_defaults_of_losses() -> None:
+    """CE 4.4: u = 10; the paper's threshold starts at 0."""
+    from equipoise.train.losses.cmr import Cmr
+
+    assert Cmr(["any"]).upper == 10.0 and Cmr(["any"]).thresholds.tolist() == [0.0]
+    assert {name: weight for name, (weight, _) in get_recipe("control_siglip").terms.items()} == {"siglip": 1}
+    assert {name: weight for name, (weight, _) in get_recipe("negclip_yuksekgonul_2023").terms.items()} == {
+        "negclip": 1
+    }
+    assert [slot.kinds for slot in get_recipe("fsc_clip_oh_2024").needs.negatives] == [
+        (("swap", None),),
+        (("replace", None),),
+        (("shuffle", None),),
+    ]
+
+
+def test_answers_of_a_language_model_are_checked() -> None:
+    from equipoise.perturb.llm import recipes
+
+    assert [check.__name__ for check in recipes.llm_recipe("hard_positives_kamath_2024", _Silent()).checks] == [
+        "valid",
+        "contradicts",
+        "grammar",
+    ]
+
+
+class _Silent:
+    """A language model that is never asked."""
+
+    class settings:
+        model = "none"

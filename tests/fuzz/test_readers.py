@@ -72,11 +72,7 @@ READERS: dict[str, tuple[str, Callable[[], bytes], Callable[[Path], Any]]] = {
 }
 
 
-# models/checkpoint.py lets struct.error and BadZipFile through; see docs/trust.md, 23.
-KNOWN = pytest.mark.xfail(reason="torch files: struct.error, zipfile.BadZipFile", strict=True)
-
-
-@pytest.mark.parametrize("name", [pytest.param(name, marks=KNOWN if name == "checkpoint" else ()) for name in READERS])
+@pytest.mark.parametrize("name", READERS)
 def test_a_damaged_file_is_read_or_refused(name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     file, whole, read = READERS[name]
     folder = tmp_path_factory.mktemp("fuzz")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pickle
 import re
+import struct
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -142,15 +143,20 @@ def _read_torch(path: Path) -> Any:
             f"d = torch.load('{path}', map_location='cpu', weights_only=False); "
             f"torch.save(d.get('state_dict', d), '{path.stem}-state.pt')\""
         ) from None
-    except (RuntimeError, EOFError, OSError, ValueError, KeyError) as error:
-        raise UserError(f"{path}: damaged or not a torch file ({str(error).splitlines()[0][:200]})") from None
+    except Exception as error:  # whatever a damaged file does to torch: fuzzing finds a new kind each time
+        raise UserError(
+            f"{path}: damaged or not a torch file ({type(error).__name__}: {str(error).split(chr(10))[0][:200]})"
+        ) from None
 
 
 def _is_torchscript(path: Path) -> bool:
     if not zipfile.is_zipfile(path):
         return False
-    with zipfile.ZipFile(path) as archive:
-        return any(name.endswith("/constants.pkl") for name in archive.namelist())
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return any(name.endswith("/constants.pkl") for name in archive.namelist())
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, struct.error):
+        return False  # torch.load will say what is wrong with it
 
 
 def unprefixed(state: dict[str, Any], where: str) -> State:
