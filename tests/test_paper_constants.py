@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from equipoise import registry
-from equipoise.train.recipe import Lora, Recipe
+from equipoise.train.recipe import Lora, Needs, Recipe
 from equipoise.train.recipes import RECIPES, get_recipe
 
 # What open_clip trains with where a paper says "default values" (CE 4.1), and SVLC, which HP follows (appendix D.1).
@@ -282,3 +283,40 @@ class _Silent:
 
     class settings:
         model = "none"
+
+
+def test_weights_of_the_terms() -> None:
+    """Every loss term and its weight, by default: none may gain weight unseen."""
+    found = {name: {term: weight for term, (weight, _) in get_recipe(name).terms.items()} for name in PINNED}
+    kamath = {"clip": 1, "negative": 1, "positive": 1}
+    assert found == {
+        "control": {**kamath, "negative": 0, "positive": 0},
+        "hn_only": {**kamath, "positive": 0},
+        "hp_only": {**kamath, "negative": 0},
+        "hard_positives_kamath_2024": kamath,
+        "negclip_yuksekgonul_2023": {"negclip": 1},
+        "svlc_doveh_2023": kamath,
+        "dac_doveh_2023": {"clip": 1, "mil": 1, "mil_negative": 1, "negative": 1},
+        "ce_clip_zhang_2024": {"itc": 1, "imc": 0.2, "cmr": 0.4},
+        "fsc_clip_oh_2024": {"clip": 1, "global": 0.5, "local": 0.2},
+        "control_siglip": {"siglip": 1},
+    }
+
+
+def test_a_recipe_needs_nothing_that_it_does_not_name() -> None:
+    assert asdict(Needs()) == {
+        "positive": None,
+        "negatives": (),
+        "hard_images": False,
+        "dense": 0,
+        "dense_negatives": False,
+        "tokens": False,
+        "distinct_images": False,
+    }
+
+
+def test_aros_order_is_frozen() -> None:
+    """ARO's shuffles are unseeded and cut at 30 words (pre_caption); ours have a seed, and so are always the same."""
+    from equipoise.benchmarks import aro_order
+
+    assert (aro_order.SEED, aro_order.TRIES, aro_order.MAX_WORDS) == (0, 20, 30)

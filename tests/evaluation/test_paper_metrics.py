@@ -36,6 +36,12 @@ def test_winoground_against_its_definition() -> None:
         assert (found["text"], found["image"], found["group"]) == (text, image, text and image)
 
 
+def test_a_tie_wins_nothing_at_winoground() -> None:
+    text_tie, image_tie = groups(pair(2, 2, 1, 3)), groups(pair(2, 1, 2, 3))
+    assert (text_tie["text"], text_tie["image"], text_tie["group"]) == (0, 1, 0)
+    assert (image_tie["text"], image_tie["image"], image_tie["group"]) == (1, 0, 0)
+
+
 def test_winoground_chance_is_what_the_paper_says() -> None:
     rows = []
     for number, scores in enumerate(itertools.permutations([1.0, 2.0, 3.0, 4.0])):
