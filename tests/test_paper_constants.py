@@ -150,6 +150,7 @@ def test_prompts(name: str, digest: str) -> None:
     prompt = PROMPTS[name]  # type: ignore[index]
     assert hashlib.sha256(prompt.template.encode()).hexdigest()[:16] == digest
     assert prompt.op == ("swap" if name == "SWAP" else "replace")
+    assert prompt.max_tokens == (20 if name == "SWAP" else 30)  # appendix C.2; the public code has 20 for both
 
 
 def test_only_short_captions_are_swapped() -> None:
