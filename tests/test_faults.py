@@ -55,7 +55,7 @@ def hashes(out: Path, patterns: list[str]) -> dict[str, str]:
     return {str(path.relative_to(out)): hashlib.sha256(path.read_bytes()).hexdigest() for path in found}
 
 
-@pytest.mark.slow
+@pytest.mark.faults
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_fault_and_then_the_same_command(verb: str, inputs: dict[str, Path], tmp_path: Path) -> None:
     line, patterns = VERBS[verb]
