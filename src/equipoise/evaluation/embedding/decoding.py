@@ -27,6 +27,8 @@ JOB = 16  # photos that a worker reads at a time, at most
 AHEAD = 3  # jobs that a worker has at hand: it never waits for us
 SHARED = 2**31  # bytes of slots that all processes fill, at most: so that they go on while the model reads texts
 
+KILLED = "a process that decodes images was killed, perhaps because memory ran out; try fewer --workers"
+
 Choose = Callable[[Sequence[str], Sequence[Found]], list[ImageRef]]
 
 
@@ -110,6 +112,10 @@ class Decoder:
     def _direct(self) -> None:
         try:
             self._work()
+        except ConnectionError:  # a worker is gone before it was told what to do
+            with self._changed:
+                self._failure = UserError(KILLED)
+                self._changed.notify_all()
         except BaseException as error:
             with self._changed:
                 self._failure = error
@@ -163,9 +169,7 @@ class Decoder:
         try:
             kind, job, content = connection.recv()
         except (EOFError, OSError):
-            raise UserError(
-                "a process that decodes images was killed, perhaps because memory ran out; try fewer --workers"
-            ) from None
+            raise UserError(KILLED) from None
         if kind == "failed":
             raise RuntimeError(f"decoding failed:\n{content}")
         return kind, job, content
