@@ -132,7 +132,7 @@ def _marked(scene: Scene, pixels: int) -> _Array:
         for line in marks(thing):
             brush.line([value * side for value in line], fill=255, width=round(STROKE * side))
     small = image.resize((pixels, pixels), Image.Resampling.BOX)
-    return (np.asarray(small, dtype=np.float32) / 255)[..., None]
+    return np.asarray(small, dtype=np.float32)[..., None] / np.float32(255)
 
 
 def marks(thing: Object) -> list[tuple[float, ...]]:

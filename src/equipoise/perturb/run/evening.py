@@ -63,4 +63,5 @@ def even_file(path: Path, seed: int, keep_all: bool) -> tuple[dict[str, int], di
         return even_items(read, kept, keep_all)
 
     counts, edits = rewrite_file(path, change, "--even-positives left nothing; take more captions")
-    return {**found, "kept of each": min(found.values()), "items": counts["items_after"]}, edits
+    told = {"relations": found["relations"], "attributes": found["attributes"], "kept of each": min(found.values())}
+    return told | {"items": counts["items_after"]}, edits
