@@ -108,6 +108,6 @@ BENCHMARK = Benchmark(
     averages={"equipoise": Average(("split",), "ours: the paper prints each part and no average")},
     metrics=("tot",),
     notes="At least 846 of the 973 generic (image, caption, negative) triples are SugarCrepe++'s, 786 with the same "
-    "second caption (case aside, four of its five files compared): never average the two benchmarks. spatial has 652 rows, 12 of them without a negative. ITT is Augmented "
-    "accuracy.",
+    "second caption (case aside, four of its five files compared): never average the two benchmarks. spatial has 652 "
+    "rows, 12 of them without a negative. ITT is Augmented accuracy.",
 )

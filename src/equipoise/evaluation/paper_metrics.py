@@ -81,7 +81,7 @@ def mirrored(scores: Sequence[ItemScores]) -> PaperNumbers:
     found: PaperNumbers = {}
     pairs: dict[tuple[str, str], list[ItemScores]] = {}
     for score in scores:
-        pairs.setdefault((score.tags["split"], score.tags["pair"]), []).append(score)
+        pairs.setdefault((score.tags.get("split", ""), score.tags.get("pair", score.id)), []).append(score)
     whole = {key: pair for key, pair in pairs.items() if len(pair) == 2}
     found |= {"n": len(whole), "incomplete": len(pairs) - len(whole)}
     wins: dict[str, list[bool]] = {}
@@ -100,7 +100,7 @@ def _wordings(scores: Sequence[ItemScores]) -> PaperNumbers:
     rows: dict[str, list[ItemScores]] = {}
     for score in scores:
         rows.setdefault(score.id.rpartition("/")[2], []).append(score)
-    asked = [row for row in rows.values() if len({one.tags["split"] for one in row}) == 2]
+    asked = [row for row in rows.values() if len({one.tags.get("split") for one in row}) == len(row) == 2]
     if not asked:
         return {}
     margins = np.array([[one.caption - max(one.negatives) for one in row] for row in asked])
@@ -123,7 +123,7 @@ PAPER_METRICS: dict[str, Callable[[Sequence[ItemScores]], PaperNumbers]] = {
     "mirrored": mirrored,
     "tot": tot,
 }
-NEEDED_TAGS = {"groups": "pair", "mirrored": "pair"}
+NEEDED_TAGS = {"groups": "pair"}
 
 
 def require_tags(metrics: Iterable[str], items: Sequence[Item | ItemScores]) -> None:
