@@ -79,7 +79,7 @@ def _fit_examples(rows: Rows, items: Sequence[Item]) -> tuple[Rows, Sequence[Ite
     """The rows stay two an example, whatever the items are; examples are matched and give their tags."""
     tags = {_number(item.id): item.tags for item in items}
     problems = Problems(f"not the scores of these {len(items):,} items of Winoground")
-    check_ids(problems, dict.fromkeys(row.tags["pair"] for row in rows), list(tags), "examples")
+    check_ids(problems, list(dict.fromkeys(row.tags["pair"] for row in rows)), list(tags), "examples")
     problems.raise_if_any()
     rows = [row.model_copy(update={"tags": tags[row.tags["pair"]] | row.tags}) for row in rows]
     return rows, []

@@ -54,7 +54,7 @@ def predicate_noun(paths: Sequence[Path]) -> Foreign:
         raise UserError(f"{paths[0]} and {paths[1]}: one holds a softmax over two sentences, one does not: two models")
     if len(files) == 2 and files[0] == files[1]:
         raise UserError(f"{paths[0]} and {paths[1]}: the same scores; name the file of the other wording second")
-    rows = [row for split, *pair in _views(files) for row in _rows(split, *pair)]
+    rows = [row for split, own, other in _views(files) for row in _rows(split, own, other)]
     notes = (
         () if len(files) == 2 else ("one wording alone: no Augmented accuracy; name the other wording's file second",)
     )
