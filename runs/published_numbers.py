@@ -117,8 +117,8 @@ def sentence(data: Path) -> str:
     )
     return (
         'Turn "a man is wearing glasses" into "the man wears glasses", reword the wrong sentence alike, and **CLIP '
-        f"changes its answer to one question in five** ({share(flips['clip'], 'one_wording')} % of 2,584; {others}): the "
-        "photo is the same, and so is the meaning."
+        f"changes its answer to one question in five** ({share(flips['clip'], 'one_wording')} % of 2,584; {others}): "
+        "the photo is the same, and so is the meaning."
     )
 
 
@@ -214,44 +214,46 @@ here. Every table names the command that prints its numbers, files as they lie i
 the 95% interval (images resampled; for text, image, group and pair Wilson's over examples). A tie is never a win.
 """
 PREDICATE_NOUN_1 = """
-2,584 rows, 1,673 photos (Nikolaus et al. 2022). Each row has a right and a wrong sentence in two wordings that differ by
-article and tense only ("a girl is smiling", "the girl smiles"). *Orig.* is the accuracy per row in the first wording.
-*right in both* and *right in one* set each wording against its own wrong sentence; *right in one* is Brittleness. *pair*
-is the paper's accuracy: both mirrored rows right, chance 25.
+2,584 rows, 1,673 photos (Nikolaus et al. 2022). Each row has a right and a wrong sentence in two wordings that differ
+by article and verb form ("a girl is smiling", "the girl smiles"). *Orig.* is the accuracy per row in the first wording.
+*right in both* and *right in one* set each wording against its own wrong sentence; *right in one* is Brittleness.
+*pair* is the paper's accuracy: both mirrored rows right, chance 25.
 """
 PREDICATE_NOUN_2 = """
 CLIP's 52 percent of rows look like chance, and its pairs are below it: in 64 percent of the pairs exactly one row is
-right, the same sentence preferred for both photos. Cut to the box of the right sentence, the paper's control, all models
-get most pairs right and flip half as often. The pair accuracies are what the authors' script prints from these files (two
-digits: CLIP 0.20, LXMERT 0.57).
+right, the same sentence preferred for both photos. Cut to the box of the right sentence, the paper's control, all
+models get most pairs right and flip less often. The pair accuracies are what the authors' script prints from these
+files (two digits: CLIP 0.20, LXMERT 0.57).
 
 Both right sentences against the *first* wrong one, as Equipoise defines Augmented accuracy and Brittleness (split
-`first`). CLIP is not in this table: its file holds a softmax over the two sentences of a wording, and 0.6 of one softmax
-is not more than 0.5 of another. Read as if it were, CLIP would come out with a Brittleness of 8.9 in place of 19.4.
-`metrics` finds such files (all rows add up to 1) and judges each wording by itself. ViLBERT gives all sentences in the
-second wording higher scores, right or wrong: hence 16.4 here and 8.5 above.
+`first`). CLIP is not in this table: its file holds a softmax over the two sentences of a wording, and 0.6 of one
+softmax is not more than 0.5 of another. Read as if it were, CLIP would come out with a Brittleness of 8.9 in place of
+19.4. `metrics` finds such files (all rows add up to 1) and judges each wording by itself. ViLBERT gives sentences of
+the second wording higher scores, right and wrong alike (0.25 and 0.22 on average, after 0.17 and 0.14): hence 16.4 here
+and 8.5 above.
 """
 WINOGROUND_1 = """
-Equal to the paper's table in every digit. vl_compo prints 31.25 / 11.00 / 8.75 for CLIP: its own run of the model, two or
-three examples of 400 apart.
+Equal to the paper's table in every digit. vl_compo prints 31.25 / 11.00 / 8.75 for CLIP: its own run of the model, two
+or three examples of 400 apart.
 """
 VALSE_1 = """
 All 22 accuracies are the printed ones (Bugliarello et al. 2023). Their average is not VALSE's: they print the mean over
 all items, where VALSE's paper averages its 11 instruments, which gives 1.9 and 1.3 points less (coreference-hard is one
-eleventh of that, but 104 of 7,702 items). By VALSE's rule BLIP-2 is ahead of X-VLM, by theirs behind; neither difference
-is larger than the intervals. BLIP-2 has 11 ties, wrong here and there. Intervals resample items: without the annotation
-files (`--source`) it is not known which items share a photo.
+eleventh of that, but 104 of 7,702 items). By VALSE's rule BLIP-2 is ahead of X-VLM, by theirs behind; neither
+difference is larger than the intervals. BLIP-2 has 11 ties, wrong here and there. Intervals resample items: without the
+annotation files (`--source`) it is not known which items share a photo.
 """
 BIVLC_1 = """
-Equal to the paper's table. Its files hold right and wrong, no scores: a tie cannot be told from a wrong answer. All rows
-are consistent, and none has outcomes that no four scores could give (both texts right and both images wrong); the reader
-checks both. Finetuned with hard negative texts alone (TROHN-Text), CLIP gains 2.4 points on text and 9.8 on image.
+Equal to the paper's table. Its files hold right and wrong, no scores: a tie cannot be told from a wrong answer. All
+rows are consistent, and none has outcomes that no four scores could give (both texts right and both images wrong); the
+reader checks both. Finetuned with hard negative texts alone (TROHN-Text), CLIP gains 2.4 points on text and 9.8 on
+image.
 """
 SUGARCREPE_1 = """
-*printed* is vl_compo's table by type, and for all pairs BiVLC's paper. The file has 7,512 rows, one of them the swap_obj
-pair (image 000000310622) that SugarCrepe withdrew and CLIP gets right; it is left out, and `metrics` says so: 150 of 245
-in place of 151 of 246 (61.38, as tables from before print it), and 5,750 of 7,511 in all. Six pairs of sentences are
-asked in two types.
+*printed* is vl_compo's table by type, and for all pairs BiVLC's paper. The file has 7,512 rows, one of them the
+swap_obj pair (image 000000310622) that SugarCrepe withdrew and CLIP gets right; it is left out, and `metrics` says so:
+150 of 245 in place of 151 of 246 (61.38, as tables from before print it), and 5,750 of 7,511 in all. Six pairs of
+sentences are asked in two types.
 """
 
 

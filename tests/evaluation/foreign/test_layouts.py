@@ -275,7 +275,11 @@ def test_sugarcrepes_outcomes(shared_data: Path, run: Run) -> None:
     assert "6 pairs of sentences are asked in two splits" in found["notes"]
     part = (str(path), "--bench", "sugarcrepe", "--source", str(shared_data / "sugarcrepe"), "--splits", "add_att")
     code, out, error = run(*part)
-    assert code == 0 and "overall (outcomes only)          │ 692 │" in out and "outcomes only: no score was published" in out
+    assert (
+        code == 0
+        and "overall (outcomes only)          │ 692 │" in out
+        and "outcomes only: no score was published" in out
+    )
     assert "6,819 scores of other splits" in error
     assert all(line["outcomes_only"] for line in json.loads(run(*part, "--format", "json")[1]))
     lines = path.read_text().splitlines()
