@@ -129,7 +129,7 @@ def _network(folder: Path, family: Family) -> Any:
                 use_safetensors=safe,
                 weights_only=True,
                 dtype=torch.float32,
-                attn_implementation=family.attention,  # stated: a config may name a kernel of the hub, which is a program
+                attn_implementation=family.attention,  # stated: a config may name a kernel of the hub, a program
                 output_loading_info=True,
                 ignore_mismatched_sizes=True,  # so that they come back in `info`, with all the others
             )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Hashable, Sequence
-from contextlib import suppress
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any
@@ -266,13 +266,19 @@ class TrainingData(torch.utils.data.Dataset[Batch]):
         first = {key: index for index, key in reversed(list(enumerate(self._keys)))}
         keys = list(first)
         for start in range(0, len(keys), at_once):
-            pixels: dict[Hashable, NDArray[Any]] = {}
-            for key in keys[start : start + at_once]:
-                with suppress(ImageProblem):
-                    pixels[key] = np.asarray(self.preprocess.pixels(self._decode(first[key])))
+            some = keys[start : start + at_once]
+            with ThreadPoolExecutor() as threads:  # Pillow lets go of Python's lock while it decodes
+                read = dict(zip(some, threads.map(lambda key: self._readable(first[key]), some), strict=True))
+            pixels = {key: value for key, value in read.items() if value is not None}
             if pixels:
                 rows = see(torch.from_numpy(np.stack(list(pixels.values())))).cpu().numpy()
                 self._pooled |= dict(zip(pixels, rows, strict=True))
+
+    def _readable(self, index: int) -> NDArray[Any] | None:
+        try:
+            return np.asarray(self.preprocess.pixels(self._decode(index)))
+        except ImageProblem:
+            return None
 
     def fits_in_memory(self) -> bool:
         """Whether all images would fit the cache, judged by the first that can be read."""
