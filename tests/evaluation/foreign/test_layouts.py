@@ -106,6 +106,18 @@ def test_another_benchmarks_file(run: Run) -> None:
     assert run("none.csv", "--bench", "valse")[0] == 2
 
 
+def test_our_own_layout_of_another_benchmark(run: Run) -> None:
+    rows = [
+        {"id": f"sugarcrepe-pp-swap_att/{n}", "caption": 1.0, "negatives": [0.0], "tags": {"split": "swap_att"}}
+        for n in range(3)
+    ]
+    write_lines("s.jsonl", rows)
+    code, _, error = run("s.jsonl", "--bench", "valse")
+    assert code == 2 and "3 of 3 scores are of sugarcrepe-pp and not of valse" in error
+    code, _, error = run("s.jsonl", "--bench", "sugarcrepe-pp")
+    assert code == 0 and "not all of sugarcrepe-pp is here: swap_att 3 of 666" in error
+
+
 def test_tags_of_winogrounds_items(run: Run) -> None:
     write_lines("s.jsonl", winoground())
     example = {"caption_0": "a", "caption_1": "b", "tag": "Noun"}
