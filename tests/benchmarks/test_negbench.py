@@ -16,7 +16,7 @@ HEADER = "image_path,correct_answer,caption_0,caption_1,caption_2,caption_3,corr
 
 
 def test_the_right_option_is_the_one_that_is_named(tmp_path: Path) -> None:
-    rows = 'data/coco/images/val2017/000000397133.jpg,0,"A knife, but no car.",A car.,"A car, no knife.",No knife.,hybrid\n'
+    rows = 'data/coco/val2017/000000397133.jpg,0,"A knife, but no car.",A car.,"A car, no knife.",No knife.,hybrid\n'
     rows += "data/coco/images/val2017/000000397133.jpg,2,A spoon.,(To do),No chair.,A chair.,negative\n"
     (tmp_path / negbench.CHOICES["coco"]).write_text(HEADER + rows)
     first, second = negbench.load(tmp_path, [])

@@ -124,7 +124,7 @@ BENCHMARK = Benchmark(
     title="NegBench, multiple choice: one right caption of four, with and without negation",
     splits={"coco": 5914, "voc2007": None, "synthetic": None},
     chance={"original": 1 / 4},
-    ties="the first option wins a tie (argmax), and the right one is the first in every row: a constant scorer has 100%",
+    ties="the first option wins a tie (argmax), and the right one is always the first: a constant scorer has 100%",
     licence=_LICENCE,
     citation=_CITE,
     url=_URL,
@@ -132,8 +132,8 @@ BENCHMARK = Benchmark(
     load=load,
     averages={"paper": Average(("split",), "the paper prints each file by itself; this is their mean")},
     notes="By template see the tag `template`. Published numbers from before March 2025 come from features that were "
-    "not normalised. Rows with remarks of the language model have the tag `debris`. Wrong options of the COCO file have "
-    "a fixed form (1 hybrid, 2 affirmative, 3 negated), and so has the order of the synthetic file, another one.",
+    "not normalised. Rows with remarks of the language model have the tag `debris`. Wrong options of the COCO file "
+    "have a fixed form (1 hybrid, 2 affirmative, 3 negated), and so has the order of the synthetic file, another one.",
 )
 RETRIEVAL = Benchmark(
     name="negbench-retrieval",
@@ -147,6 +147,6 @@ RETRIEVAL = Benchmark(
     get=_GET + " Needed are COCO_val_retrieval.csv and COCO_val_negated_retrieval_llama3.1_rephrased_affneg_true.csv.",
     load=load_retrieval,
     metrics=("ranks",),
-    notes="Not the paper's R@5 over 5,000 photos: a caption is ranked among those of nine other photos, which are easy. "
-    "What carries over is the drop: Original asks the plain caption, Augmented also the one with a negation.",
+    notes="Not the paper's R@5 over 5,000 photos: a caption is ranked among those of nine other photos, which are "
+    "easy. What carries over is the drop: Original asks the plain caption, Augmented also the one with a negation.",
 )

@@ -97,7 +97,7 @@ BENCHMARK = Benchmark(
     load=load,
     downloads=github(
         "cambridgeltl/visual-spatial-reasoning",
-        "b1cf884d93a806a8d1e33d3d9696697969c5a41f",
+        "master",  # the commits that could be read hold older files
         "data/",
         [
             (
@@ -105,13 +105,8 @@ BENCHMARK = Benchmark(
                 674_712,
                 "8ade82a0b93ac9dc1e53f6cf1f11e9d5536776a3715102b6b4d27d4f81d551cc",
             ),
+            ("splits/zeroshot/test.jsonl", None, None),
         ],
-    )
-    + github(
-        "cambridgeltl/visual-spatial-reasoning",
-        "af55c2c21a85aa18aeea131a8b6778c8875f26cf",
-        "data/",
-        [("splits/zeroshot/test.jsonl", None, None)],
     ),
     by_hand="COCO's photos: unzip train2017.zip (18 GB) and val2017.zip (0.8 GB) of cocodataset.org into one folder.",
     metrics=("truth",),

@@ -16,6 +16,7 @@ from pydantic import JsonValue
 
 from equipoise import registry, run_folder
 from equipoise.benchmarks.base import Benchmark
+from equipoise.benchmarks.ceilings import ceilings
 from equipoise.errors import UserError
 from equipoise.evaluation.embedding.cache import EmbeddingCache, default_cache
 from equipoise.evaluation.embedding.ranks import ALONE, Ranks
@@ -137,6 +138,7 @@ def evaluate(
         model=identity.model,
         settings=identity.settings,
         metrics=metrics,
+        ceilings=ceilings(items),
         n=ItemCounts(items=len(items), scored=len(scoring.rows), skipped=len(scoring.skipped)),
         skipped=dict(list(scoring.skipped.items())[:100]),
         counts=scoring.counts,
