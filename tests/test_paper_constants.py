@@ -179,6 +179,9 @@ AVERAGES: dict[str, dict[str, tuple[tuple[str, ...], int]]] = {
     "vl-checklist": {"paper": CORPUS, "vl_compo": CORPUS, "ce_clip": (("column", *CORPUS[0][1:]), ONE)},
     "winoground": {},
     "crepe": {"equipoise": (("kind", "type", "split"), ONE)},
+    "negbench": {"equipoise": SPLITS},
+    "whatsup": {"equipoise": SPLITS, "groups": (("group", "split"), ONE)},
+    "fg-ovd": {"equipoise": SPLITS},
 }
 
 

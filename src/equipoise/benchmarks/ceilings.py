@@ -1,12 +1,13 @@
 """What a benchmark's texts alone decide: items that no model, or no model of a kind, can win.
 
 A model that hears words but not their order cannot tell two texts of the same words apart, and every tie is lost: the
-share of such items bounds it. Two texts that CLIP's tokenizer turns into the same tokens bound every CLIP. Doubled items
-count twice without being two, and a text that one item calls right and another wrong for the same image makes one of the
-two a lie. All of it in one pass over the texts, so it is computed with every run.
+share of such items bounds it. Two texts that CLIP's tokenizer turns into the same tokens bound every CLIP. Doubled
+items count twice without being two, and a text that one item calls right and another wrong for the same image makes one
+of the two a lie. All of it in one pass over the texts, so it is computed with every run.
 
 The tokens are those of CLIP's tokenizer before its merges (lower case, entities unescaped, white space squeezed, words,
-single digits and runs of punctuation). Its cut after 77 is not seen here, so texts that differ only later are not found.
+single digits and runs of punctuation). Its cut after 77 is not seen here, so texts that differ only later are not
+found.
 """
 
 from __future__ import annotations

@@ -130,7 +130,7 @@ BENCHMARK = Benchmark(
     url=_URL,
     get=_GET,
     load=load,
-    averages={"paper": Average(("split",), "the paper prints each file by itself; this is their mean")},
+    averages={"equipoise": Average(("split",), "ours: the paper prints each file by itself")},
     notes="By template see the tag `template`. Published numbers from before March 2025 come from features that were "
     "not normalised. Rows with remarks of the language model have the tag `debris`. Wrong options of the COCO file "
     "have a fixed form (1 hybrid, 2 affirmative, 3 negated), and so has the order of the synthetic file, another one.",

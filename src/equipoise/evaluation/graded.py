@@ -6,12 +6,13 @@ From Language-Guided Invariance Probing (Lee 2025, arXiv 2511.13494), as its cod
     sensitivity gap    mean of s(c) - s(n) over (caption, hard negative); its flips are our hard negatives
     positive rate      share of (caption, hard negative) with s(c) > s(n); a tie is no win there either
 
-They are in units of the model's score, so two models cannot be compared by them: SigLIP's cosines are spread more widely
-than CLIP's. Ours are the same differences, and s(p) - s(n), divided by the standard deviation of s(c) over all items of
-the run: how far, measured by how far photos are apart anyway. There an item counts once, however many texts it has.
+They are in units of the model's score, so two models cannot be compared by them: SigLIP's cosines are spread more
+widely than CLIP's. Ours are the same differences, and s(p) - s(n), divided by the standard deviation of s(c) over all
+items of the run: how far, measured by how far photos are apart anyway. There an item counts once, however many texts it
+has.
 
-Intervals are normal ones with the variance between images (items of one image are summed first), which is cheap and, for
-means, close to the bootstrap; where every pair agrees the positive rate has Wilson's over images.
+Intervals are normal ones with the variance between images (items of one image are summed first), which is cheap and,
+for means, close to the bootstrap; where every pair agrees the positive rate has Wilson's over images.
 """
 
 from __future__ import annotations
