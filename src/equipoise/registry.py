@@ -39,6 +39,7 @@ _ROWS = {  # name: module, below equipoise, and its variable; modules are import
     "vsr": ("benchmarks.vsr", "BENCHMARK"),
     "whatsup": ("benchmarks.whatsup", "BENCHMARK"),
     "fg-ovd": ("benchmarks.fg_ovd", "BENCHMARK"),
+    "mmvp-vlm": ("benchmarks.mmvp_vlm", "BENCHMARK"),
     "negclip": ("benchmarks.negclip", "BENCHMARK"),
     "ce-clip": ("benchmarks.ce_clip", "BENCHMARK"),
     "hard-positives-ft": ("benchmarks.hard_positives_ft", "BENCHMARK"),

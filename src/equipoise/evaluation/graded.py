@@ -18,17 +18,54 @@ for means, close to the bootstrap; where every pair agrees the positive rate has
 from __future__ import annotations
 
 import math
-from typing import Protocol
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from equipoise import stats
 from equipoise.evaluation.record import Graded, Interval
+from equipoise.evaluation.scores import ItemScores
+from equipoise.items import Item, Text
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Of each item: how many positives and negatives it has, and what becomes of its caption beside them."""
+
+    positives: NDArray[np.int64]
+    negatives: NDArray[np.int64]
+    change: stats.Floats  # the mean of |s(c) - s(p)|; 0 without a positive
+    above: stats.Floats  # the share of negatives that the caption is above; 0 without a negative
+
+
+class Texts(NamedTuple):
+    """Some of an item's scores."""
+
+    caption: float
+    positives: Sequence[float]
+    negatives: Sequence[float]
+
+
+def pairs(scores: Sequence[ItemScores] | Sequence[Texts]) -> Pairs:
+    """Nothing is kept of the scores but four numbers an item."""
+    count = len(scores)
+    return Pairs(
+        positives=np.fromiter((len(s.positives) for s in scores), np.int64, count),
+        negatives=np.fromiter((len(s.negatives) for s in scores), np.int64, count),
+        change=np.fromiter((_share([abs(s.caption - p) for p in s.positives]) for s in scores), np.float64, count),
+        above=np.fromiter((_share([float(s.caption > n) for n in s.negatives]) for s in scores), np.float64, count),
+    )
+
+
+def _share(values: Sequence[float]) -> float:
+    return math.fsum(value / len(values) for value in values)
 
 
 class Scored(Protocol):
-    """What of `metrics.Outcomes` is read here."""
+    """What of `metrics.Outcomes` is read here; positive and negative are means within the item."""
 
     @property
     def caption(self) -> stats.Floats: ...
@@ -37,11 +74,7 @@ class Scored(Protocol):
     @property
     def negative(self) -> stats.Floats: ...
     @property
-    def change(self) -> stats.Floats: ...
-    @property
-    def above(self) -> stats.Floats: ...
-    @property
-    def pairs(self) -> NDArray[np.int64]: ...
+    def pairs(self) -> Pairs: ...
     @property
     def cluster(self) -> NDArray[np.int64]: ...
 
@@ -57,18 +90,18 @@ def graded(scored: Scored, mask: NDArray[np.bool_], unit: float | None) -> Grade
     """The graded numbers of the items of `mask`; `unit` is the spread over all items."""
     cluster = scored.cluster[mask]
     caption, positive, negative = scored.caption[mask], scored.positive[mask], scored.negative[mask]
-    positives, negatives = scored.pairs[mask].T.astype(np.float64)
-    once = np.ones(len(cluster))
+    positives, negatives = (part[mask].astype(np.float64) for part in (scored.pairs.positives, scored.pairs.negatives))
+    change, above = scored.pairs.change[mask], scored.pairs.above[mask]
+    reworded, compared = (positives > 0).astype(np.float64), (negatives > 0).astype(np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
-        gap, gap_positive, change = caption - negative, positive - negative, scored.change[mask]
-        has = (positives > 0).astype(np.float64)
+        gap, gap_positive = caption - negative, positive - negative
         asked = {
-            "margin": (gap, once, unit),
-            "margin_positive": (gap_positive, has, unit),
-            "change": (change, has, unit),
+            "margin": (gap, compared, unit),
+            "margin_positive": (gap_positive, reworded * compared, unit),
+            "change": (change, reworded, unit),
             "invariance_error": (change, positives, 1.0),
             "sensitivity_gap": (gap, negatives, 1.0),
-            "positive_rate": (scored.above[mask], negatives, 1.0),
+            "positive_rate": (above, negatives, 1.0),
         }
         found = {name: _mean(*one, cluster) for name, one in asked.items()}
     values = {name: None if one is None else one[0] for name, one in found.items()}
@@ -79,7 +112,66 @@ def graded(scored: Scored, mask: NDArray[np.bool_], unit: float | None) -> Grade
         intervals["positive_rate"] = Interval(*stats.wilson(round(rate * images), images))
     elif interval := intervals.get("positive_rate"):
         intervals["positive_rate"] = Interval(max(0.0, interval.low), min(1.0, interval.high))
-    return Graded(spread=unit, **values, intervals=intervals)
+    return Graded(
+        n_positives=int(positives.sum()), n_negatives=int(negatives.sum()), spread=unit, **values, intervals=intervals
+    )
+
+
+# ---------------------------------------------------------------------------- by edit
+
+
+@dataclass(frozen=True)
+class _Part:
+    """The scores of the texts that one kind of edit made."""
+
+    caption: stats.Floats
+    positive: stats.Floats
+    negative: stats.Floats
+    pairs: Pairs
+    cluster: NDArray[np.int64]
+
+
+def by_edit(rows: Sequence[ItemScores], items: Iterable[Item]) -> dict[str, Graded]:
+    """The graded numbers of each kind of edit that the items name: "negative replace object", "positive swap".
+
+    LGIP's numbers by type of flip. An item may have texts of several kinds, so this is no breakdown by tags. The spread
+    is that of all items.
+    """
+    edited = {item.id: item for item in items if any(text.edit for text in (*item.positives, *item.negatives))}
+    found: dict[str, list[tuple[int, Texts]]] = {}
+    clusters: dict[str, int] = {}
+    for row in rows:
+        cluster = clusters.setdefault(row.image if row.image is not None else row.id, len(clusters))
+        if (item := edited.get(row.id)) is None:
+            continue
+        for kind, texts, values in (
+            ("positive", item.positives, row.positives),
+            ("negative", item.negatives, row.negatives),
+        ):
+            for name in dict.fromkeys(filter(None, map(_edit_name, texts))):
+                chosen = [value for text, value in zip(texts, values, strict=True) if _edit_name(text) == name]
+                part = Texts(row.caption, *((chosen, ()) if kind == "positive" else ((), chosen)))
+                found.setdefault(f"{kind} {name}", []).append((cluster, part))
+    unit = spread(np.fromiter((row.caption for row in rows), np.float64, len(rows)))
+    return {name: _of_edit(parts, unit) for name, parts in sorted(found.items())}
+
+
+def _edit_name(text: Text) -> str:
+    return "" if text.edit is None else " ".join(filter(None, (text.edit.op, text.edit.target)))
+
+
+def _of_edit(parts: Sequence[tuple[int, Texts]], unit: float | None) -> Graded:
+    texts = [part for _, part in parts]
+    means = [[_share(one.positives) if one.positives else math.nan for one in texts]]
+    means.append([_share(one.negatives) if one.negatives else math.nan for one in texts])
+    part = _Part(
+        caption=np.array([one.caption for one in texts]),
+        positive=np.array(means[0]),
+        negative=np.array(means[1]),
+        pairs=pairs(texts),
+        cluster=np.array([cluster for cluster, _ in parts]),
+    )
+    return graded(part, np.ones(len(texts), dtype=bool), unit)
 
 
 def _mean(

@@ -45,9 +45,7 @@ class Outcomes:
     caption: stats.Floats  # scores; the positives' and negatives' are means within the item
     positive: stats.Floats
     negative: stats.Floats
-    change: stats.Floats  # the mean of |s(c) - s(p)| within the item
-    above: stats.Floats  # the share of its negatives that the caption is above
-    pairs: NDArray[np.int64]  # how many positives and negatives it has
+    pairs: graded.Pairs  # the caption with each of the others, for the graded numbers
     cluster: NDArray[np.int64]
     tags: Sequence[Mapping[str, str]]
 
@@ -82,9 +80,7 @@ def judge(scores: Sequence[ItemScores]) -> Outcomes:
         caption=caption,
         positive=np.array([_mean(score.positives) for score in scores], dtype=np.float64),
         negative=np.array([_mean(score.negatives) for score in scores], dtype=np.float64),
-        change=np.array([_mean([abs(s.caption - p) for p in s.positives]) for s in scores], dtype=np.float64),
-        above=np.array([sum(s.caption > n for n in s.negatives) / len(s.negatives) for s in scores], dtype=np.float64),
-        pairs=np.array([(len(score.positives), len(score.negatives)) for score in scores], dtype=np.int64),
+        pairs=graded.pairs(scores),
         cluster=np.array(cluster, dtype=np.int64),
         tags=[score.tags for score in scores],
     )

@@ -6,6 +6,7 @@ numbers. Comparisons are strict here as everywhere; where a paper's code lets a 
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterable, Sequence
 
@@ -88,7 +89,8 @@ def truth(scores: Sequence[ItemScores]) -> PaperNumbers:
     clusters = _numbered([s.image if s.image is not None else s.id for s in scores])
     found |= _with_interval("auc", _auc, value, true, clusters)
     relation = _numbered([s.tags.get("relation", "") for s in scores])
-    found |= _with_interval("auc_within_relation", lambda *one: _auc(*one, within=relation), value, true, clusters)
+    within = functools.partial(_auc, within=relation)
+    found |= _with_interval("auc_within_relation", within, value, true, clusters)
     statement = _numbered([s.tags.get("statement", s.id) for s in scores])
     shares = [_pair_share(value[at], true[at]) for at in _members(statement) if 0 < true[at].sum() < len(at)]
     found |= {"n_same_statement": len(shares), "same_statement": sum(shares) / len(shares) if shares else None}

@@ -68,6 +68,8 @@ class MeanScores(_Part):
 class Graded(_Part):
     """How far, not only how often; evaluation/graded.py says what is whose. None where nothing was measured."""
 
+    n_positives: int  # pairs of a caption and a hard positive
+    n_negatives: int
     spread: float | None  # standard deviation of s(c) over all items of the run
     margin: float | None  # s(c) - s(n) in units of the spread; the mean over items
     margin_positive: float | None  # s(p) - s(n), likewise
@@ -226,6 +228,7 @@ class RunRecord(_Part):
     model: ModelCard
     settings: Settings
     metrics: Metrics
+    edits: dict[str, Graded] = Field(default_factory=dict)  # by what the items say was changed: "negative swap object"
     ceilings: Ceilings | None = None  # what the texts alone decide; None: not recorded (an older version)
     n: ItemCounts
     skipped: dict[str, str]  # item id -> why; the first hundred

@@ -182,7 +182,7 @@ RECIPES: dict[str, Recipe] = {
         ),
         Recipe(
             "half_truth",
-            "The caption and a detail: a false one as negative; a true one as positive, where another caption names it.",
+            "The caption and a false detail as negative; with a true one, which another caption names, as positive.",
             (Slot("false detail", (add_false_detail,)), Slot("true detail", (add_true_detail,))),
             (),
             CHECKS,

@@ -50,6 +50,7 @@ class Line:
     skipped: int | None = None
     paper: Mapping[str, PaperNumbers] | None = None
     ceilings: Mapping[str, int] | None = None
+    edits: Mapping[str, Any] | None = None  # graded numbers by edit
     graded: Mapping[str, Any] | None = None  # of all items, where `numbers` are an average of groups
 
     def to_json(self) -> dict[str, Any]:
@@ -74,6 +75,7 @@ def result_rows(record: RunRecord, rule: str | None = None) -> list[Line]:
             skipped=record.n.skipped,
             paper=metrics.paper,
             ceilings=record.ceilings.model_dump() if record.ceilings else None,
+            edits={edit: one.model_dump(mode="json") for edit, one in record.edits.items()} or None,
             graded=graded.model_dump(mode="json") if (graded := metrics.overall.graded) else None,
         )
     ]

@@ -8,6 +8,7 @@ names such a thing, the same words with it are a hard positive, longer and true.
 
 from __future__ import annotations
 
+import functools
 import random
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -55,4 +56,9 @@ def _with_detail(caption: Caption, thing: str, kind: Kind) -> Candidate:
 
 def _is_named(thing: str, said: Iterable[str]) -> bool:
     """Under this name or another, a wider or a narrower one: an animal may be the dog, a terrier is one."""
-    return any(word == thing or (word.isalpha() and _WORDNET.related(word, thing, "n")) for word in said)
+    return any(_may_be(word, thing) for word in said)
+
+
+@functools.lru_cache(maxsize=1 << 17)
+def _may_be(word: str, thing: str) -> bool:
+    return word == thing or (word.isalpha() and _WORDNET.related(word, thing, "n"))
