@@ -15,7 +15,7 @@ from __future__ import annotations
 import html
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from pydantic import BaseModel, ConfigDict
 
@@ -81,6 +81,12 @@ def as_read(text: str) -> str:
     return " ".join(_TOKEN.findall(text.lower()))
 
 
+def _has_words_of(text: str, others: Sequence[str]) -> bool:
+    """Whether one of the others has the same words; texts of another length cannot."""
+    alike = [other for other in others if len(other) == len(text)]
+    return bool(alike) and sorted(text.split()) in [sorted(other.split()) for other in alike]
+
+
 def ceilings(items: Iterable[Item]) -> Ceilings:
     """The counts of some items, in one pass; of every text only a hash is kept."""
     count: Counter[str] = Counter()
@@ -90,10 +96,8 @@ def ceilings(items: Iterable[Item]) -> Ceilings:
     for place, item in enumerate(items):
         read = [as_read(text) for text in item.texts()]
         correct, negatives = read[: 1 + len(item.positives)], read[1 + len(item.positives) :]
-        bags = [" ".join(sorted(text.split(" "))) for text in read]
-        wrong_bags = set(bags[len(correct) :])
-        same = [bag in wrong_bags for bag in bags[: len(correct)]]
         tied = [text in negatives for text in correct]
+        same = [_has_words_of(text, negatives) for text in correct]
         count["items"] += 1
         count["same_words"] += same[0]
         count["forced_ties"] += tied[0]
