@@ -79,7 +79,7 @@ def _too_few(rows: Sequence[ItemScores], benchmark: Benchmark) -> list[str]:
 
 
 def _without_scores(metrics: Metrics) -> Metrics:
-    """Ties, mean scores and graded numbers of the ones and zeros that stand for outcomes would be somebody's invention."""
+    """Ties, mean scores and graded numbers of the ones and zeros that stand for outcomes would be an invention."""
 
     def plain(numbers: ItemNumbers) -> ItemNumbers:
         return numbers.model_copy(update={"ties": None, "mean_scores": _NO_SCORES, "graded": None})
