@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from equipoise.errors import Problems, UserError, did_you_mean
 from equipoise.files import read_json, read_text
 from equipoise.formats import json_text, parquet
-from equipoise.items import ImageRef, Item, Text
+from equipoise.items import Edit, ImageRef, Item, Text, texts
 from equipoise.records import explain, jsonl_lines, short
 
 log = logging.getLogger(__name__)
@@ -96,6 +96,7 @@ class Case(NamedTuple):
     negatives: tuple[Text, ...]
     positives: tuple[Text, ...] = ()
     tags: Mapping[str, str] = {}  # never written to
+    negative_images: tuple[ImageRef, ...] = ()
 
     def item(self, benchmark: str, split: str) -> Item:
         return Item(
@@ -105,7 +106,23 @@ class Case(NamedTuple):
             positives=self.positives,
             negatives=self.negatives,
             tags={"split": split, **self.tags},
+            negative_images=self.negative_images,
         )
+
+
+def two_by_two(
+    key: str, first: tuple[str, str], second: tuple[str, str], tags: Mapping[str, str | None], edit: Edit | None = None
+) -> Case:
+    """Two images and two captions as one case: (image, caption) of the first and of the second; empty tags are left
+    out."""
+    return Case(
+        key,
+        image=ImageRef(path=first[0]),
+        caption=first[1],
+        negatives=texts(second[1], edit=edit),
+        negative_images=(ImageRef(path=second[0]),),
+        tags={name: value for name, value in tags.items() if value},
+    )
 
 
 def item_id(benchmark: str, split: str, key: object) -> str:
