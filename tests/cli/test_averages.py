@@ -125,7 +125,7 @@ def test_what_is_refused(run: Run, tmp_path: Path) -> None:
         (("--source", "."), "--source is of a benchmark"),
         (("--bench", "sugarcrepe", "--average", "paper"), "no average 'paper'; it has vl_compo, ce_clip, items"),
         (("--bench", "sugarcrepe", "--splits", "swap_obj"), "--source"),
-        (("--bench", "winoground"), "lack the tag 'pair'"),
+        (("--bench", "winoground"), "5 of 5 items are not two images and two captions"),
         (("--bench", "sugarcrep"), "Did you mean sugarcrepe"),
     ):
         code, _, error = run("metrics", "s.jsonl", *arguments)
@@ -139,11 +139,11 @@ def test_metrics_of_single_papers(run: Run, tmp_path: Path) -> None:
     ]
     write(tmp_path / "s.jsonl", pair)
     code, out, _ = run("metrics", "s.jsonl", "--bench", "winoground")
-    assert code == 0 and "the paper's own: text 100.0%, image 0.0%, group 0.0%" in out
+    assert code == 0 and "the paper's own: text 100.00%, image 0.00%, group 0.00% (n 1)" in out
     text = {"caption_positives": [0.9], "caption_negatives": [0.8], "positives_negatives": [[0.7]]}
     row = {"id": "0", "caption": 0.4, "positives": [0.2], "negatives": [0.3], "tags": {"split": "a"}, "text": text}
     write(tmp_path / "s.jsonl", [row])
-    assert "the paper's own: itt 0.0%, tot 100.0%" in run("metrics", "s.jsonl", "--bench", "sugarcrepe-pp")[1]
+    assert "the paper's own: itt 0.00%, tot 100.00%" in run("metrics", "s.jsonl", "--bench", "sugarcrepe-pp")[1]
     write(tmp_path / "s.jsonl", [{name: value for name, value in row.items() if name != "text"}])
     assert "tot" not in run("metrics", "s.jsonl", "--bench", "sugarcrepe-pp")[1]
     tags = {"kind": "productivity", "type": "atom", "split": "x"}

@@ -109,8 +109,8 @@ def require_tags(metrics: Iterable[str], items: Sequence[Item | ItemScores]) -> 
             raise UserError(
                 f"{len(without):,} of {len(items):,} items are not two images and two captions, which the metric "
                 f"{metric!r} compares, for instance {without[0]!r}. Give each as many negative_images as negatives, "
-                "the text of each at the same place; or two items of one image each the same tag 'pair'; or all of them "
-                "ids that are not the benchmark's."
+                "the text of each at the same place; or two items of one image each the same tag 'pair'; or all of "
+                "them ids that are not the benchmark's."
             )
 
 
