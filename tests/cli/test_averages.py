@@ -148,7 +148,7 @@ def test_metrics_of_single_papers(run: Run, tmp_path: Path) -> None:
     assert "tot" not in run("metrics", "s.jsonl", "--bench", "sugarcrepe-pp")[1]
     tags = {"kind": "productivity", "type": "atom", "split": "x"}
     write(tmp_path / "s.jsonl", [{"id": "0", "caption": 0.4, "negatives": [0.5, 0.45, 0.1], "tags": tags}])
-    assert "recall at 3 100.0%" in run("metrics", "s.jsonl", "--bench", "crepe")[1]
+    assert "recall at 3 100.00%" in run("metrics", "s.jsonl", "--bench", "crepe")[1]
 
 
 # ---------------------------------------------------------------------------- eval, compare

@@ -26,8 +26,6 @@ from equipoise.evaluation.scoring import photo_digests, score_items
 from equipoise.items import ImageRef, Item, texts
 from equipoise.report.tables import metrics_rows, render
 
-SCORES = Path(__file__).resolve().parents[3] / "shared" / "data" / "winoground_scores"
-
 
 def two(c0i0: float, c1i0: float, c0i1: float, c1i1: float, name: str = "1", **rest: Any) -> ItemScores:
     other = ImageScores(image=f"{name}b", caption=c0i1, negatives=[c1i1])
@@ -98,10 +96,8 @@ def test_items_without_a_negative_text_do_not_count_for_original() -> None:
     assert overall.wilson == summarise(judge(rows[:1]), resamples=20).overall.wilson
 
 
-def published(model: str, one_item: bool) -> list[ItemScores]:
-    score = {
-        row["label"]: row["score"] for row in map(json.loads, (SCORES / f"{model}.jsonl").read_text().splitlines())
-    }
+def published(path: Path, one_item: bool) -> list[ItemScores]:
+    score = {row["label"]: row["score"] for row in map(json.loads, path.read_text().splitlines())}
     rows = []
     for number in range(400):
         c0i0, c1i0, c0i1, c1i1 = (score[f"{number}_{label}"] for label in ("c0_i0", "c1_i0", "c0_i1", "c1_i1"))
@@ -114,7 +110,6 @@ def published(model: str, one_item: bool) -> list[ItemScores]:
     return rows
 
 
-@pytest.mark.skipif(not SCORES.exists(), reason="../shared/data/winoground_scores is not here")
 @pytest.mark.parametrize(
     ("model", "expected", "ties"),
     [
@@ -124,13 +119,14 @@ def published(model: str, one_item: bool) -> list[ItemScores]:
         ("vinvl", (37.75, 17.75, 14.5), 3),
     ],
 )
-def test_published_scores_of_four_models(model: str, expected: tuple[float, ...], ties: int) -> None:
+def test_published_scores_of_four_models(model: str, expected: tuple[float, ...], ties: int, shared_data: Path) -> None:
+    path = shared_data / "winoground_scores" / f"{model}.jsonl"
     for one_item in (True, False):
-        rows = published(model, one_item)
+        rows = published(path, one_item)
         found = groups(rows)
         assert [100 * found[name] for name in ("text", "image", "group")] == pytest.approx(expected)  # type: ignore[operator]
         assert (found["n"], found["ties"], found["incomplete"]) == (400, ties, 0)
-    rows = published(model, one_item=True)
+    rows = published(path, one_item=True)
     side = measure(rows, judge(rows), winoground.BENCHMARK, resamples=50).overall.image_side
     assert side is not None and (side.n_groups, side.ties) == (400, ties)
     assert [100 * (side[name] or 0) for name in ("text", "image", "group")] == pytest.approx(expected)

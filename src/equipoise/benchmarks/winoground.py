@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from equipoise.benchmarks.base import GROUP_CHANCE, Benchmark
-from equipoise.benchmarks.reading import Case, Raw, check_splits, choose, read, two_by_two
+from equipoise.benchmarks.reading import Case, Raw, check_splits, hub_files, read_through, two_by_two
 from equipoise.items import Item
 
 
@@ -32,13 +32,9 @@ def _items(_split: str, _key: str, record: _Record) -> Iterator[Case]:
 
 
 def load(source: Path, splits: Sequence[str]) -> list[Item]:
-    """From `examples.jsonl`, or from the one Parquet file of the hub's dataset."""
+    """From `examples.jsonl`, or from the Parquet files of the hub's dataset."""
     check_splits("winoground", splits, ["test"])
-    parquet = sorted(source.rglob("*.parquet")) if source.is_dir() else []
-    if len(parquet) == 1 and not (source / "examples.jsonl").exists():
-        return read("winoground", {"test": parquet[0]}, _Record, _items)
-    files = choose("winoground", source, {"test": "examples.jsonl"}, splits)
-    return read("winoground", files, _Record, _items)
+    return read_through("winoground", "test", hub_files("winoground", source, ["examples.jsonl"]), _Record, _items)
 
 
 BENCHMARK = Benchmark(
