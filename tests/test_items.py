@@ -63,10 +63,13 @@ def test_alternative_images_are_written_only_where_there_are_some(tmp_path: Path
     plain = Item(id="1", image=ImageRef(path="a.jpg"), caption="a cat", negatives=texts("a dog"))
     other = ImageRef(path="b.jpg", box=(1.0, 2.0, 3.0, 4.0))
     both = plain.model_copy(update={"id": "2", "negative_images": (other,)})
+    paired = both.model_copy(update={"id": "3", "paired": True})
+    assert "paired" not in both.to_json() and paired.to_json()["paired"] is True
+    new = ["negative_images", "paired"]
     assert list(plain.to_json()) == ["id", "image", "caption", "positives", "negatives", "tags"]
     assert both.to_json()["negative_images"] == [{"path": "b.jpg", "box": (1.0, 2.0, 3.0, 4.0)}]
     assert "positive_images" not in both.to_json()
-    for items, columns in (([plain], []), ([plain, both], ["negative_images"])):
+    for items, columns in (([plain], []), ([plain, both], new[:1]), ([plain, both, paired], new)):
         write_items(tmp_path / "items.parquet", iter(items))
         names = pyarrow.parquet.read_schema(tmp_path / "items.parquet").names
         assert names == ["id", "image", "caption", "positives", "negatives", "tags", *columns]

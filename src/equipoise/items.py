@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationInfo, field_validator
 
 from equipoise.errors import Problems, UserError, reading
 from equipoise.files import atomic_write, stays_inside
@@ -75,9 +75,9 @@ class Item(_Record):
     """One test or training case. `positives` keep the caption's meaning, `negatives` break it.
 
     The image has alternatives too: the caption is as true of every one of `positive_images` as of `image`, and of none
-    of `negative_images`. Where there are as many negative images as negatives, negatives[k] describes
-    negative_images[k]: with one of each that is Winoground's two images and two captions. Where the negative images
-    have no text of their own, their number must be another. Training does not look at alternative images.
+    of `negative_images`. `paired` says that negatives[k] describes negative_images[k]: with one of each that is
+    Winoground's two images and two captions. It is said and not guessed from the numbers, as a negative text need not
+    belong to a negative image, and `perturb` adds some. Training does not look at alternative images.
     """
 
     id: NonEmpty
@@ -88,6 +88,15 @@ class Item(_Record):
     tags: dict[str, str] = Field(default_factory=dict)
     positive_images: tuple[ImageRef, ...] = ()
     negative_images: tuple[ImageRef, ...] = ()
+    paired: bool = False
+
+    @field_validator("paired")
+    @classmethod
+    def _has_its_texts(cls, value: bool, info: ValidationInfo) -> bool:
+        images, negatives = (len(info.data.get(name, ())) for name in ("negative_images", "negatives"))
+        if value and not 0 < images <= negatives:
+            raise ValueError(f"expected a negative for each negative image, found {negatives} for {images}")
+        return value
 
     def texts(self) -> list[str]:
         """Every text that is scored: the caption, the positives, the negatives."""
@@ -110,6 +119,7 @@ class Item(_Record):
             "negatives": [_text_json(text) for text in self.negatives],
             "tags": self.tags,
             **{kind: [_image_json(ref) for ref in getattr(self, kind)] for kind in IMAGES if getattr(self, kind)},
+            **({"paired": True} if self.paired else {}),
         }
 
 
@@ -220,6 +230,7 @@ def _write_parquet(path: Path, items: Iterable[Item]) -> int:
             ("negatives", listed),
             ("tags", pyarrow.map_(string, string)),
             *((kind, pyarrow.list_(image)) for kind in shown),
+            *([("paired", pyarrow.bool_())] if any(item.paired for item in items) else []),
         ]
     )
     count = 0

@@ -18,7 +18,7 @@ def test_a_row_is_two_images_and_two_captions(tmp_path: Path) -> None:
     (tmp_path / "bivlc.csv").write_text("caption,negative_caption,type,subtype\nA cat.,A dog.,replace,obj\n")
     (item,) = bivlc.load(tmp_path, [])
     assert (item.id, item.caption, item.negatives[0].text) == ("bivlc-test/0", "A cat.", "A dog.")
-    assert [ref.path for ref in item.images()] == ["0_pos.png", "0_neg.png"] and len(item.negative_images) == 1
+    assert [ref.path for ref in item.images()] == ["0_pos.png", "0_neg.png"] and item.paired
     assert item.tags == {"split": "test", "type": "replace", "subtype": "replace_obj"}
     edit = item.negatives[0].edit
     assert edit is not None and (edit.op, edit.target) == ("replace", "object")

@@ -26,7 +26,7 @@ def test_a_row_is_two_images_and_two_captions(tmp_path: Path) -> None:
     (item,) = colorswap.load(tmp_path, [])
     assert item.id == "colorswap-test/9"
     assert item.texts() == [ROW["caption_1"], ROW["caption_2"]]
-    assert [ref.path for ref in item.images()] == ["9_1.png", "9_2.png"] and len(item.negative_images) == 1
+    assert [ref.path for ref in item.images()] == ["9_1.png", "9_2.png"] and item.paired
     assert item.tags == {"split": "test", "image_source": "midjourney", "caption_source": "human"}
 
 

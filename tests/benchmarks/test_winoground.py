@@ -30,7 +30,7 @@ def test_an_example_is_one_item_of_two_images_and_two_captions(tmp_path: Path) -
     assert item.tags == {"split": "test", "tag": "Noun", "collapsed_tag": "Object"}
     assert (item.caption, item.negatives[0].text) == (EXAMPLE["caption_0"], EXAMPLE["caption_1"])
     assert [ref.path for ref in item.images()] == ["ex_7_img_0.png", "ex_7_img_1.png"]
-    assert item.positive_images == () and len(item.negative_images) == 1
+    assert item.positive_images == () and item.paired
 
 
 def test_the_hubs_parquet_file_reads_the_same(tmp_path: Path) -> None:

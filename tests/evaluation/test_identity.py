@@ -303,6 +303,7 @@ def test_the_hash_of_items_is_that_of_their_json() -> None:
             negatives=texts("y"),
             positive_images=(ImageRef(path='b"é.jpg', box=(0, 1, 2, 3)), ImageRef(path="c.jpg")),
             negative_images=(ImageRef(path="d.jpg"),),
+            paired=True,
         ),
         Item(id="4", image=ImageRef(path="a.jpg"), caption="x", negative_images=(ImageRef(path="d.jpg"),)),
         Item(id="é/1", image=ImageRef(path="a b.jpg", box=(0.1, 2, 1e22, 3)), caption="a \\ cat\t\u2028", tags={}),

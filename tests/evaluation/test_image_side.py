@@ -29,13 +29,14 @@ from equipoise.report.tables import metrics_rows, render
 
 def two(c0i0: float, c1i0: float, c0i1: float, c1i1: float, name: str = "1", **rest: Any) -> ItemScores:
     other = ImageScores(image=f"{name}b", caption=c0i1, negatives=[c1i1])
-    return ItemScores(id=name, image=f"{name}a", caption=c0i0, negatives=[c1i0], negative_images=(other,), **rest)
+    fields = {"id": name, "image": f"{name}a", "caption": c0i0, "negatives": [c1i0], "negative_images": (other,)}
+    return ItemScores.model_validate(fields | {"paired": True} | rest)
 
 
 def matrix(right: Sequence[Sequence[float]], wrong: Sequence[Sequence[float]], name: str = "1") -> ItemScores:
-    """Rows are images, columns the caption and the positives; more negative texts than images, so of none its own."""
-    own, *more = [ImageScores(caption=row[0], positives=list(row[1:]), negatives=[0.0] * 3) for row in right]
-    others = tuple(ImageScores(caption=row[0], positives=list(row[1:]), negatives=[0.0] * 3) for row in wrong)
+    """Rows are images, columns the caption and the positives; a negative text that belongs to none of them."""
+    own, *more = [ImageScores(caption=row[0], positives=list(row[1:]), negatives=[0.0]) for row in right]
+    others = tuple(ImageScores(caption=row[0], positives=list(row[1:]), negatives=[0.0]) for row in wrong)
     return ItemScores(
         id=name,
         caption=own.caption,
@@ -64,7 +65,7 @@ def test_three_images_and_three_captions() -> None:
     def item(scores: list[list[float]]) -> ItemScores:
         first, *rest = scores
         others = tuple(ImageScores(caption=row[0], negatives=row[1:]) for row in rest)
-        return ItemScores(id="1", caption=first[0], negatives=first[1:], negative_images=others)
+        return ItemScores(id="1", caption=first[0], negatives=first[1:], negative_images=others, paired=True)
 
     for scores, text, image in (
         ([[9, 1, 1], [2, 9, 2], [3, 3, 9]], True, True),
@@ -130,6 +131,18 @@ def test_published_scores_of_four_models(model: str, expected: tuple[float, ...]
     side = measure(rows, judge(rows), winoground.BENCHMARK, resamples=50).overall.image_side
     assert side is not None and (side.n_groups, side.ties) == (400, ties)
     assert [100 * (side[name] or 0) for name in ("text", "image", "group")] == pytest.approx(expected)
+
+
+def test_only_a_paired_item_has_winogrounds_scores() -> None:
+    """One negative text and one negative image need not belong together; more negatives change nothing."""
+    (row,) = [two(4, 1, 2, 3)]
+    loose, more = row.model_copy(update={"paired": False}), {"caption": 2, "negatives": [3, 9]}
+    wider = ItemScores.model_validate_json(
+        json.dumps({"id": "1", "caption": 4, "negatives": [1, 9], "negative_images": [more], "paired": True})
+    )
+    found = judge_images([row, loose, wider])
+    assert found is not None and found.square.tolist() == [True, False, True] == found.group.tolist()
+    assert found.asked.all() and groups([loose]) == groups([]) | {"incomplete": 1}
 
 
 def test_colas_score_is_the_image_score_alone() -> None:
@@ -273,11 +286,12 @@ def colours(**rest: Any) -> Item:
         "negatives": texts("0 0 1"),
         "positive_images": (ImageRef(path="pink.png"),),
         "negative_images": (ImageRef(path="blue.png"),),
+        "paired": True,
     }
     return Item(**(fields | rest))
 
 
-PLAIN = {"id": "plain", "positive_images": (), "negative_images": ()}
+PLAIN = {"id": "plain", "positive_images": (), "negative_images": (), "paired": False}
 
 
 @pytest.mark.parametrize("model", [Pixel(), Pairs()])
@@ -309,6 +323,15 @@ def test_an_alternative_photo_is_needed_like_the_own(model: Any, damage: str, ph
         score_items(model, items, images=photos)
     scoring = score_items(model, items, images=photos, allow_missing=True)
     assert [row.id for row in scoring.rows] == ["plain"] and "blue" in scoring.skipped["1"]
+
+
+def test_perturbing_a_paired_item_keeps_it_paired() -> None:
+    item = colours()
+    assert Item.model_validate_json(json.dumps(item.to_json())) == item
+    more = item.model_copy(update={"negatives": item.negatives + texts("0 1 0")})
+    assert Item.model_validate_json(json.dumps(more.to_json())) == more and more.paired
+    with pytest.raises(ValueError, match="expected a negative for each negative image, found 0 for 1"):
+        colours(negatives=())
 
 
 def test_a_run_is_one_of_its_alternative_photos(photos: Path, tmp_path: Path) -> None:
@@ -344,6 +367,7 @@ def test_an_edited_number_of_the_image_side_is_not_believed(photos: Path, tmp_pa
 def test_scores_of_alternative_images_must_be_whole(tmp_path: Path) -> None:
     good = {"id": "1", "caption": 1, "negatives": [0], "negative_images": [{"caption": 0, "negatives": [0]}]}
     bad: list[dict[str, Any]] = [
+        good | {"id": "5", "negatives": [], "negative_images": [{"caption": 0}], "paired": True},
         good | {"id": "2", "negative_images": [{"caption": 0}]},
         good | {"id": "3", "negative_images": [], "negatives": []},
         good | {"id": "4", "positive_images": [{"caption": 0, "negatives": ["x"]}]},
@@ -353,9 +377,10 @@ def test_scores_of_alternative_images_must_be_whole(tmp_path: Path) -> None:
     with pytest.raises(UserError) as refused:
         read_scores(path)
     for part in (
-        "line 2: negative_images.0: expected the scores of the item's own texts",
-        "line 3: negatives: expected at least one score",
-        "line 4: positive_images.0.negatives.0",
+        "line 2: paired: expected a negative for each negative image, found 0 for 1",
+        "line 3: negative_images.0: expected the scores of the item's own texts",
+        "line 4: negatives: expected at least one score",
+        "line 5: positive_images.0.negatives.0",
     ):
         assert part in str(refused.value)
     path.write_text(json.dumps(good | {"negative_images": [{"caption": 1e999, "negatives": [0]}]}) + "\n")

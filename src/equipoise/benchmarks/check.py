@@ -216,7 +216,6 @@ def _pairs(item: Item, right: bool) -> Iterable[tuple[ImageRef, str]]:
     false = [text.text for text in item.negatives]
     shown = item.images()[: 1 + len(item.positive_images)]
     yield from ((image, text) for image in shown for text in (true if right else false))
-    paired = len(item.negatives) == len(item.negative_images)
     for index, image in enumerate(item.negative_images):
-        own = [false[index]] if paired else []
+        own = [false[index]] if item.paired else []
         yield from ((image, text) for text in (own if right else true))

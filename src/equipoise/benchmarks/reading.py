@@ -115,6 +115,7 @@ class Case(NamedTuple):
     positives: tuple[Text, ...] = ()
     tags: Mapping[str, str] = {}  # never written to
     negative_images: tuple[ImageRef, ...] = ()
+    paired: bool = False
 
     def item(self, benchmark: str, split: str) -> Item:
         return Item(
@@ -125,6 +126,7 @@ class Case(NamedTuple):
             negatives=self.negatives,
             tags={"split": split, **self.tags},
             negative_images=self.negative_images,
+            paired=self.paired,
         )
 
 
@@ -139,6 +141,7 @@ def two_by_two(
         caption=first[1],
         negatives=texts(second[1], edit=edit),
         negative_images=(ImageRef(path=second[0]),),
+        paired=True,
         tags={name: value for name, value in tags.items() if value},
     )
 

@@ -100,11 +100,12 @@ def _canonical(item: Item) -> str:
         f'"{kind}":[{",".join(map(_canonical_image, refs))}],' if (refs := getattr(item, kind)) else ""
         for kind in ("negative_images", "positive_images")
     )
+    paired = '"paired":true,' if item.paired else ""
     negatives, positives = (",".join(map(_canonical_text, part)) for part in (item.negatives, item.positives))
     return (
         f'{{"caption":{_quoted(item.caption)},"id":{_quoted(item.id)},"image":{image},'
         f'{negative_images}"negatives":[{negatives}],'
-        f'{positive_images}"positives":[{positives}],"tags":{_dumps(item.tags)}}}'
+        f'{paired}{positive_images}"positives":[{positives}],"tags":{_dumps(item.tags)}}}'
     )
 
 

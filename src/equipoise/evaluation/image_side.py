@@ -11,8 +11,8 @@ positive images) and negative images N, a right pair (t, r) of T x I is above wh
 
 A pair is compared with pairs of its own text only: how much a text scores with images at large says nothing of images.
 
-Where every negative image has a text of its own (negatives[k] describes negative_images[k]), Winoground's scores are
-defined, over the caption and the negatives, the own image and the negative images:
+Where every negative image has a text of its own (a `paired` item: negatives[k] describes negative_images[k]),
+Winoground's scores are defined, over the caption and these negatives, the own image and the negative images:
 
     text score   every image prefers its own text to every other   (image-to-text)
     image score  every text prefers its own image to every other   (text-to-image)
@@ -56,10 +56,10 @@ class Square(NamedTuple):
 
 def square(item: ItemScores) -> Square | None:
     """Text and image score of an item whose negative images each have their own text; None for others."""
-    if not item.negative_images or len(item.negatives) != len(item.negative_images):
+    if not item.paired:
         return None
     shown: list[ItemScores | ImageScores] = [item, *item.negative_images]
-    return judge_square([[one.caption, *one.negatives] for one in shown])
+    return judge_square([[one.caption, *one.negatives[: len(item.negative_images)]] for one in shown])
 
 
 def judge_square(scores: Sequence[Sequence[float]]) -> Square:

@@ -103,7 +103,11 @@ def with_items(rows: Sequence[ItemScores], items: Sequence[Item], subject: str) 
     problems.raise_if_any('Expected one score per item: {"id": "...", "caption": 0.31, "negatives": [0.28]}')
     return [
         given[item.id].model_copy(
-            update={"tags": item.tags, "image": item.image.path if item.image else given[item.id].image}
+            update={
+                "tags": item.tags,
+                "image": item.image.path if item.image else given[item.id].image,
+                "paired": item.paired,
+            }
         )
         for item in items
     ]

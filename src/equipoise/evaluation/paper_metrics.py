@@ -108,12 +108,11 @@ def require_tags(metrics: Iterable[str], items: Sequence[Item | ItemScores]) -> 
         if without:
             raise UserError(
                 f"{len(without):,} of {len(items):,} items are not two images and two captions, which the metric "
-                f"{metric!r} compares, for instance {without[0]!r}. Give each as many negative_images as negatives, "
-                "the text of each at the same place; or two items of one image each the same tag 'pair'; or all of "
+                f"{metric!r} compares, for instance {without[0]!r}. Give each negative_images, negatives that "
+                "describe them, and \"paired\": true; or two items of one image each the same tag 'pair'; or all of "
                 "them ids that are not the benchmark's."
             )
 
 
 def _has_square(item: Item | ItemScores) -> bool:
-    other = len(item.negative_images)
-    return len(item.negatives) == other if other else "pair" in item.tags and bool(item.negatives)
+    return item.paired or ("pair" in item.tags and bool(item.negatives) and not item.negative_images)

@@ -40,6 +40,7 @@ def write_run(
             line: dict[str, Any] = {name: value for name, value in vars(row).items() if value is not None}
             if row.text is not None:
                 line["text"] = row.text.model_dump()
+            line = line if line["paired"] else {name: value for name, value in line.items() if name != "paired"}
             for kind in IMAGES:  # left out where there are none
                 if others := line.pop(kind):
                     line[kind] = [other.model_dump() for other in others]

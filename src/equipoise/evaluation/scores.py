@@ -46,11 +46,17 @@ class ItemScores(BaseModel):
     text: TextScores | None = None
     positive_images: tuple[ImageScores, ...] = ()
     negative_images: tuple[ImageScores, ...] = ()
+    paired: bool = False  # negatives[k] is of the text that describes negative_images[k]
 
     @model_validator(mode="after")
     def _whole(self) -> ItemScores:
         if not (self.negatives or self.negative_images):
             raise ValueError("negatives: expected at least one score, or negative_images")
+        if self.paired and not 0 < len(self.negative_images) <= len(self.negatives):
+            raise ValueError(
+                f"paired: expected a negative for each negative image, found {len(self.negatives)} for "
+                f"{len(self.negative_images)}"
+            )
         for kind in ("positive_images", "negative_images"):
             for place, other in enumerate(getattr(self, kind)):
                 if _shape(other) != _shape(self):

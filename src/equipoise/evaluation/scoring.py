@@ -219,6 +219,7 @@ def _row(item: Item, values: Sequence[float], text: TextScores | None = None) ->
         text=text,
         positive_images=others[: len(item.positive_images)],
         negative_images=others[len(item.positive_images) :],
+        paired=item.paired,
     )
 
 
