@@ -69,7 +69,7 @@ def test_the_headline_is_the_mean_of_the_subsets() -> None:
             caption=1.0,
             negatives=[0.5],
             negative_images=(other,),
-                paired=True,
+            paired=True,
             tags={"split": split},
         )
 

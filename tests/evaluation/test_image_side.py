@@ -19,12 +19,13 @@ from equipoise.evaluation.image_side import judge_images
 from equipoise.evaluation.measure import measure
 from equipoise.evaluation.metrics import judge, macro, summarise
 from equipoise.evaluation.paper_metrics import groups, image_score
+from equipoise.evaluation.record import Comparison
 from equipoise.evaluation.results import read_run
 from equipoise.evaluation.run import evaluate
 from equipoise.evaluation.scores import ImageScores, ItemScores, read_scores
 from equipoise.evaluation.scoring import photo_digests, score_items
 from equipoise.items import ImageRef, Item, texts
-from equipoise.report.tables import metrics_rows, render
+from equipoise.report.tables import metrics_rows, render, render_differences
 
 
 def two(c0i0: float, c1i0: float, c0i1: float, c1i1: float, name: str = "1", **rest: Any) -> ItemScores:
@@ -227,6 +228,15 @@ def test_two_models_are_compared_on_images_too() -> None:
     plain = [ItemScores(id="1", caption=1, negatives=[0])]
     one = Run(Path(), (), plain, judge(plain))
     assert difference([one], [one], resamples=20).image_side == {}
+
+
+def test_a_comparison_shows_the_image_metrics_that_were_measured() -> None:
+    rows = [two(4, 1, 2, 3)]
+    run = Run(Path(), (), rows, judge(rows))
+    found = Comparison(benchmark="x", before="a", after="b", **dict(difference([run], [run], resamples=20)))
+    shown = render_differences([found])
+    assert "Image-Orig." in shown and "group score" in shown and "Image-Aug." not in shown
+    assert "Image-" not in render_differences([found.model_copy(update={"image_side": {}})])
 
 
 def test_the_table_has_a_part_for_images() -> None:

@@ -280,6 +280,7 @@ def render_differences(found: Sequence[Comparison]) -> str:
         wanted: dict[ImageMetric, str] = {"original": "Image-Orig.", "augmented": "Image-Aug."}
         wanted |= {"brittleness": "Image-Brittleness", "text": "text score", "image": "image score"}
         wanted |= {"group": "group score"}
+        wanted = {metric: name for metric, name in wanted.items() if any(metric in one.image_side for one in asked)}
         rows = [(one, [one.image_side.get(metric) for metric in wanted]) for one in asked]
         tables.append(_differences(list(wanted.values()), rows))
     notes = dict.fromkeys(printable(f"note: {note}") for one in found for note in one.notes)
