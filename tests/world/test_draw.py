@@ -7,6 +7,7 @@ from dataclasses import replace
 from random import Random
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
@@ -135,6 +136,7 @@ def test_textures_are_seen() -> None:
             assert all(np.abs(look - other).mean() > 0.5 for other in looks[number + 1 :])
 
 
+@pytest.mark.slow
 def test_drawing_is_fast_enough() -> None:
     """At least 1,000 pictures a second on two cores; counted in processor time, so busy neighbours do not matter."""
     scenes = [sample_scene(Random(number)) for number in range(300)]
