@@ -16,7 +16,7 @@ from equipoise.benchmarks import winoground
 from equipoise.errors import UserError
 from equipoise.evaluation.comparison import Run, difference
 from equipoise.evaluation.image_side import judge_images
-from equipoise.evaluation.measure import measure
+from equipoise.evaluation.measure import measure, measure_elsewhere
 from equipoise.evaluation.metrics import judge, macro, summarise
 from equipoise.evaluation.paper_metrics import groups, image_score
 from equipoise.evaluation.record import Comparison
@@ -144,6 +144,15 @@ def test_only_a_paired_item_has_winogrounds_scores() -> None:
     found = judge_images([row, loose, wider])
     assert found is not None and found.square.tolist() == [True, False, True] == found.group.tolist()
     assert found.asked.all() and groups([loose]) == groups([]) | {"incomplete": 1}
+
+
+def test_scores_made_elsewhere_are_paired_where_their_items_are() -> None:
+    row = two(4, 1, 2, 3).model_copy(update={"paired": False})
+    item = colours(positives=(), positive_images=())
+    found = measure_elsewhere([row], winoground.BENCHMARK, [item])
+    assert found.paper["groups"]["group"] == 1 and found.overall.image_side is not None
+    with pytest.raises(UserError, match="1 another number of positives, negatives or images than the item: '1'"):
+        measure_elsewhere([row], winoground.BENCHMARK, [colours(positives=())])
 
 
 def test_colas_score_is_the_image_score_alone() -> None:
@@ -329,10 +338,12 @@ def test_the_whole_matrix_is_scored(model: Any, photos: Path) -> None:
 def test_an_alternative_photo_is_needed_like_the_own(model: Any, damage: str, photos: Path) -> None:
     items = [colours(**PLAIN), colours()]
     (photos / "blue.png").unlink() if damage == "missing" else (photos / "blue.png").write_bytes(b"no picture")
-    with pytest.raises(UserError, match=r"1 .*images.*\n.*blue"):
+    said = r"1 of 3 images are missing .*\n.*blue" if damage == "missing" else r"1 images .* cannot be used:\n.*blue"
+    with pytest.raises(UserError, match=said):
         score_items(model, items, images=photos)
     scoring = score_items(model, items, images=photos, allow_missing=True)
     assert [row.id for row in scoring.rows] == ["plain"] and "blue" in scoring.skipped["1"]
+    assert scoring.skipped["1"].startswith("image missing: ") == (damage == "missing")
 
 
 def test_perturbing_a_paired_item_keeps_it_paired() -> None:

@@ -59,11 +59,11 @@ def square(item: ItemScores) -> Square | None:
     if not item.paired:
         return None
     shown: list[ItemScores | ImageScores] = [item, *item.negative_images]
-    return judge_square([[one.caption, *one.negatives[: len(item.negative_images)]] for one in shown])
+    return judge_square([[one.caption, *one.negatives] for one in shown])
 
 
 def judge_square(scores: Sequence[Sequence[float]]) -> Square:
-    """`scores[image][text]`; the text of an image has its number."""
+    """`scores[image][text]`; the text of an image has its number, and texts of no image come after them, not asked."""
     size = range(len(scores))
     texts = [max(scores[k][other] for other in size if other != k) for k in size]  # the highest wrong text of an image
     images = [max(scores[other][k] for other in size if other != k) for k in size]
