@@ -183,6 +183,9 @@ AVERAGES: dict[str, dict[str, tuple[tuple[str, ...], int]]] = {
     "colorswap": {},
     "eqben": {"equipoise": SPLITS},  # never the mean over items: one of seven subsets is 78 % of them
     "vismin": {"equipoise": (("category",), ONE)},
+    "visla": {"equipoise": SPLITS},  # the paper prints each part
+    "predicate-noun": {},
+    "predicate-noun-cropped": {},
     "crepe": {"equipoise": (("kind", "type", "split"), ONE)},
 }
 

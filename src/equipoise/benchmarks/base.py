@@ -19,6 +19,7 @@ PAPER_METRICS = {  # what a benchmark may ask for beside Original accuracy; eval
     "ranks": "recall at 1, 3, 5 and 10, mean and median rank of the caption among its negatives (CREPE)",
     "groups": "text, image and group score of two images and two captions (Winoground)",
     "image_score": "the image score of two images and two captions: each caption prefers its own image (COLA)",
+    "mirrored": "both mirrored items right, all and by the tag `part`; right in both wordings, in one (predicate-noun)",
     "tot": "ITT, and TOT, which asks the text tower alone whether the right captions are closest (SugarCrepe++)",
 }
 GROUP_CHANCE = {"original": 1 / 2, "text": 1 / 4, "image": 1 / 4, "group": 1 / 6}  # two images, two captions
