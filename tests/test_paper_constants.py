@@ -187,6 +187,9 @@ AVERAGES: dict[str, dict[str, tuple[tuple[str, ...], int]]] = {
     "predicate-noun": {},
     "predicate-noun-cropped": {},
     "crepe": {"equipoise": (("kind", "type", "split"), ONE)},
+    "negbench": {"equipoise": SPLITS},
+    "whatsup": {"equipoise": SPLITS, "groups": (("group", "split"), ONE)},
+    "fg-ovd": {"equipoise": SPLITS},
 }
 
 

@@ -14,6 +14,7 @@ class Job:
     recipe: str | None = None  # None: the base as it is
     options: tuple[tuple[str, Any], ...] = ()
     items: str = "train"
+    dropout: float = 0.1  # of a text tower from scratch
 
 
 def job(name: str, recipe: str | None = None, **options: Any) -> Job:
@@ -21,35 +22,37 @@ def job(name: str, recipe: str | None = None, **options: Any) -> Job:
 
 
 BASES = [
-    job("lr5-20", "control", lr=5e-4, epochs=20),
-    job("lr5-40", "control", lr=5e-4, epochs=40),
-    job("lr10-20", "control", lr=1e-3, epochs=20),
-    job("lr10-40", "control", lr=1e-3, epochs=40),
+    Job("e6", "control", (("lr", 5e-4), ("epochs", 6)), dropout=0.1),
+    Job("e12-d3", "control", (("lr", 5e-4), ("epochs", 12)), dropout=0.3),
+    Job("e12-wd", "control", (("lr", 5e-4), ("epochs", 12), ("weight_decay", 1.0)), dropout=0.2),
+    Job("e12-b512", "control", (("lr", 1e-3), ("epochs", 12), ("batch_size", 512)), dropout=0.3),
+]
+MINI_BASES = [
+    job("m-1e4-6", "control", lr=1e-4, epochs=6),
+    job("m-3e4-6", "control", lr=3e-4, epochs=6),
+    job("m-1e4-12", "control", lr=1e-4, epochs=12),
 ]
 OURS = "equipoise_2026"
-SWEEP = [
+RIVALS = [
     job("base"),
     job("control", "control"),
     job("hn", "hn_only"),
-    job("hp", "hp_only"),
-    job("hp+hn", "hard_positives_kamath_2024"),
+    job("hp-hn", "hard_positives_kamath_2024"),
     job("ce-clip", "ce_clip_zhang_2024"),
-    job("negclip-loss", "svlc_doveh_2023"),
     job("fsc", "fsc_clip_oh_2024", local_weight=0),
-    job("two+rank", OURS, text_weight=0),
-    job("rank", OURS, text_weight=0, two=False),
-    job("ours", OURS),
-    job("text1", OURS, text_weight=1.0),
-    job("text.2", OURS, text_weight=0.2),
-    job("scale30", OURS, text_scale=30),
-    job("agree.1", OURS, agreement_weight=0.1),
-    job("agree.5", OURS, agreement_weight=0.5),
-    job("agree.1-notext", OURS, agreement_weight=0.1, text_weight=0),
-    job("focal2", OURS, gamma=2.0),
-    job("margin1", OURS, margin=1.0),
-    job("margin3", OURS, margin=3.0),
-    job("slots", OURS, slots=1),
-    job("rank2", OURS, rank_weight=2.0),
-    job("rank.5", OURS, rank_weight=0.5),
+    job("hp", "hp_only"),
 ]
-FINAL = SWEEP[:8]
+SWEEP = [
+    *RIVALS[:5],
+    job("A", OURS, slots=1, margin=2, text_weight=1.0),
+    job("B", OURS, slots=1, margin=3, text_weight=1.0),
+    job("C", OURS, slots=1, margin=2, text_weight=1.0, agreement_weight=0.1),
+    job("D", OURS, slots=1, margin=3, text_weight=1.0, agreement_weight=0.2),
+    job("E", OURS, slots=1, margin=5, text_weight=1.0),
+    job("F", OURS, slots=1, margin=3, text_weight=2.0),
+    job("G", OURS, slots=1, margin=3, text_weight=1.0, two=False),
+    job("H", OURS, slots=1, margin=3, text_weight=1.0, rank_weight=0.5),
+    job("J", OURS, margin=3, text_weight=1.0),
+    job("K", OURS, slots=1, margin=3, text_weight=1.0, wise_ft=0.8),
+]
+FINAL = RIVALS

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from jobs import BASES, FINAL, SEEDS, SWEEP, Job
+from jobs import BASES, FINAL, MINI_BASES, SEEDS, SWEEP, Job
 from numpy.typing import NDArray
 from PIL import Image
 from retrieval import experts, recalls
@@ -137,12 +137,13 @@ def work(task: tuple[str, Job, int, dict[str, str]]) -> None:
             from parts import dual_encoder
 
             captions = [item.caption for item in load_items(f"{where['data']}/train-captions.jsonl")]
-            model = dual_encoder(Path(where["wheel"]), captions, folder.with_name(folder.name + "-words"), seed)
+            words, text = folder.with_name(folder.name + "-words"), Path(where["text"]) if where["text"] else None
+            model = dual_encoder(Path(where["wheel"]), captions, words, seed, text, job.dropout)
             settings = BASE
         else:
             base = load_model(f"hf:{out}/base/{where['base']}-{seed}/model", device="cpu")
             assert isinstance(base, ClipModel)
-            model, settings = base, TUNE
+            model, settings = base, TUNE | {"lr": float(where["lr"])}
         saved = folder / "model"
         if job.recipe:
             recipe = get_recipe(job.recipe, **(settings | {"seed": seed} | dict(job.options)))
@@ -182,6 +183,8 @@ def main() -> None:
     parser.add_argument("data")
     parser.add_argument("--photos", required=True)
     parser.add_argument("--wheel")
+    parser.add_argument("--text", default="", help="folder of all-MiniLM-L6-v2; else the text tower is from scratch")
+    parser.add_argument("--lr", default="2e-4", help="of finetuning")
     parser.add_argument("--out", required=True)
     parser.add_argument("--base", default="chosen")
     parser.add_argument("--device", default="auto")
@@ -189,11 +192,11 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", help="names of jobs")
     parser.add_argument("--seeds", type=int, nargs="*")
     options = parser.parse_args()
-    jobs = {"base": BASES, "sweep": SWEEP, "final": FINAL}[options.stage]
+    jobs = {"base": MINI_BASES if options.text else BASES, "sweep": SWEEP, "final": FINAL}[options.stage]
     jobs = [job for job in jobs if not options.only or job.name in options.only]
     seeds = options.seeds or (SEEDS if options.stage == "final" else [0])
     where = {key: str(value) for key, value in vars(options).items() if key in {"data", "photos", "out", "base"}}
-    where |= {"device": options.device, "wheel": options.wheel or ""}
+    where |= {"device": options.device, "wheel": options.wheel or "", "text": options.text, "lr": options.lr}
     tasks = [(options.stage, job, seed, where) for seed in seeds for job in jobs]
     if options.jobs == 1:
         for task in tasks:

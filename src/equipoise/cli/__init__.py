@@ -202,14 +202,16 @@ def evaluate(
 
 def _result_caption(record: RunRecord, average: str | None) -> str:
     lines = [f"{record.model.spec}: percent [95% interval, images resampled]; a tie is never a win"]
-    return "\n".join(lines + _metrics_caption(record.metrics, average) + _caveats(record))
+    lines += _metrics_caption(record.metrics, average)
+    lines += [f"ceilings: {record.ceilings.line()}"] if record.ceilings else []
+    return "\n".join(lines + _caveats(record))
 
 
 def _metrics_caption(metrics: Metrics, average: str | None) -> list[str]:
     """By which rule the headline is, what the others give, and the metrics of the paper."""
-    from equipoise.report.tables import average_words, percent
+    from equipoise.report.tables import average_words, graded_line, percent
 
-    lines = []
+    lines = [line] if (line := graded_line(metrics.overall)) else []
     if metrics.averages:
         headline = metrics.by_rule(average)
         rules = {"items": metrics.overall, **metrics.averages}
@@ -266,14 +268,14 @@ def metrics(
     """Judge scores that were made elsewhere; with --bench as that benchmark's papers do."""
     from equipoise.evaluation.foreign.layouts import read_any
     from equipoise.evaluation.metrics import judge, summarise
-    from equipoise.report.tables import metrics_rows, render
+    from equipoise.report.tables import graded_line, metrics_rows, render
 
     shown = form_name(form)
     if bench is None:
         if given := [name for name, value in (("source", source), ("splits", splits), ("average", average)) if value]:
             raise UserError(f"--{given[0]} is of a benchmark: name it with --bench")
         summary: Summary = summarise(judge(read_any(scores, None).rows), seed)
-        caption = ""
+        caption = graded_line(summary.overall)
     else:
         summary = metrics = _as_benchmark(scores, bench, source, split_names(splits), average, seed)
         caption = "\n".join([*metrics.notes, *_metrics_caption(metrics, average)])

@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise import stats
+from equipoise.evaluation import graded
 from equipoise.evaluation.image_side import ImageOutcomes, image_numbers, judge_images
 from equipoise.evaluation.record import (
     METRICS,
@@ -56,6 +57,7 @@ class Outcomes:
     caption: stats.Floats  # scores; the positives' and negatives' are means within the item
     positive: stats.Floats
     negative: stats.Floats
+    pairs: graded.Pairs  # the caption with each of the others, for the graded numbers
     cluster: NDArray[np.int64]
     tags: Sequence[Mapping[str, str]]
     has_negative: Bools  # False where an item has negative images alone
@@ -95,6 +97,7 @@ def judge(scores: Sequence[ItemScores]) -> Outcomes:
         positive=np.array([_mean(score.positives) for score in scores], dtype=np.float64),
         negative=np.array([_mean(score.negatives) for score in scores], dtype=np.float64),
         cluster=np.array(_clusters(scores), dtype=np.int64),
+        pairs=graded.pairs(scores),
         tags=[score.tags for score in scores],
         has_negative=has_negative,
         images=judge_images(scores),
@@ -168,6 +171,7 @@ def _numbers(outcomes: Outcomes, groups: Sequence[Bools], seed: int, resamples: 
     measured, ratios = stats.grouped_ratios(*_columns(outcomes), outcomes.cluster, groups, seed, resamples)
     on_images = _image_side(outcomes, groups, seed, resamples)
     found = []
+    spread = graded.spread(outcomes.caption)
     for index, mask in enumerate(groups):
         n, n_positive = int(mask.sum()), int((mask & outcomes.has_positive).sum())
         compared = mask & outcomes.has_negative
@@ -189,6 +193,7 @@ def _numbers(outcomes: Outcomes, groups: Sequence[Bools], seed: int, resamples: 
                     negative=_mean_score(outcomes.negative[compared]),
                 ),
                 image_side=on_images[index],
+                graded=graded.graded(outcomes, mask, spread),
             )
         )
     return found
