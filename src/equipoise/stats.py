@@ -142,6 +142,13 @@ def percentile_interval(values: Floats, level: float = LEVEL) -> tuple[float, fl
     return (float(low), float(high))
 
 
+def share_interval(value: float, spread: Floats, clusters: int) -> tuple[float, float]:
+    """Bootstrap percentiles. Where every item agrees they would claim certainty, so Wilson's over images stands in."""
+    if value in (0.0, 1.0) and np.all(spread[~np.isnan(spread)] == value):
+        return wilson(round(value * clusters), clusters)
+    return percentile_interval(spread)
+
+
 def mcnemar(only_first: int, only_second: int) -> float:
     """Exact two-sided McNemar p-value from the items that only one of two models gets right."""
     discordant = only_first + only_second

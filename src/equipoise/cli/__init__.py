@@ -219,7 +219,12 @@ def _metrics_caption(metrics: Metrics, average: str | None) -> list[str]:
         lines.append(f"headline by {average_words(headline)}; Orig. by other rules: {', '.join(others)}")
     for numbers in metrics.paper.values():
         shown = {name: value for name, value in numbers.items() if isinstance(value, float)}
-        lines.append("the paper's own: " + ", ".join(_paper_number(*pair) for pair in shown.items()))
+        counted = [f"{name} {numbers[name]:,}" for name in ("n", "incomplete", "ties") if numbers.get(name)]
+        lines.append(
+            "the paper's own: "
+            + ", ".join(_paper_number(*pair) for pair in shown.items())
+            + (f" ({', '.join(counted)})" if counted else "")
+        )
     return lines
 
 
@@ -235,7 +240,7 @@ def _caveats(record: RunRecord) -> list[str]:
 
 def _paper_number(name: str, value: float) -> str:
     words = name.replace("_", " ")
-    return f"{words} {value:.1f}" if name.endswith("rank") else f"{words} {100 * value:.1f}%"
+    return f"{words} {value:.1f}" if name.endswith("rank") else f"{words} {100 * value:.2f}%"
 
 
 @app.command()

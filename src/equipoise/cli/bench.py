@@ -129,7 +129,7 @@ def check(
     from equipoise.benchmarks.check import check as check_items
 
     items, benchmark = registry.load(name, source, split_names(splits))
-    images = len({item.image for item in items if item.image}) if data else 0
+    images = len({ref for item in items for ref in item.images()}) if data else 0
     with progress(images, "images", "images") as advance:
         report = check_items(items, benchmark, data, advance)
     for line in report.lines():

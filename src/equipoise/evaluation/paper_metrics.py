@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from equipoise import stats
 from equipoise.errors import UserError
+from equipoise.evaluation.image_side import Square, judge_square, square
 from equipoise.evaluation.record import Interval, PaperNumbers
 from equipoise.evaluation.scores import ItemScores
 from equipoise.items import Item
@@ -25,7 +26,7 @@ def ranks(scores: Sequence[ItemScores]) -> PaperNumbers:
 
     A negative with the caption's score counts as above it; CREPE's argsort leaves that order undefined.
     """
-    rank = np.array([1 + sum(value >= score.caption for value in score.negatives) for score in scores])
+    rank = np.array([1 + sum(value >= s.caption for value in s.negatives) for s in scores if s.negatives])
     found: PaperNumbers = {"n": len(rank)}
     for k in (1, 3, 5, 10):
         wins = int((rank <= k).sum())
@@ -35,23 +36,43 @@ def ranks(scores: Sequence[ItemScores]) -> PaperNumbers:
 
 
 def groups(scores: Sequence[ItemScores]) -> PaperNumbers:
-    """Winoground: text, image and group score of pairs of items that share the tag `pair`.
+    """Winoground: text, image and group score of items with two images and two captions.
 
-    Each item is one image with its own caption against the other's, so the two rows hold all four scores.
-    Chance is 1/4, 1/4 and 1/6.
+    Also of two items that share the tag `pair`, each one image with its own caption against the other's: so other
+    people's scores come, which name one image a line, and so these items were before they could hold two images.
+    Chance is 1/4, 1/4 and 1/6. A tie is an own score that equals the highest of those it must beat.
     """
+    found, incomplete = _squares(scores)
+    numbers: PaperNumbers = {"n": len(found), "incomplete": incomplete, "ties": sum(one.tie for one in found)}
+    for name in ("text", "image", "group"):
+        numbers |= _share(name, [getattr(one, name) for one in found])
+    return numbers
+
+
+def image_score(scores: Sequence[ItemScores]) -> PaperNumbers:
+    """COLA: the image score alone. A tie here is a text that puts its own image level with another."""
+    found, incomplete = _squares(scores)
+    ties = sum(one.image_tie for one in found)
+    return {"n": len(found), "incomplete": incomplete, "ties": ties} | _share("image", [one.image for one in found])
+
+
+def _share(name: str, wins: Sequence[bool]) -> PaperNumbers:
+    interval = Interval(*stats.wilson(sum(wins), len(wins)))
+    return {name: sum(wins) / len(wins) if wins else None, f"{name}_interval": interval}
+
+
+def _squares(scores: Sequence[ItemScores]) -> tuple[list[Square], int]:
+    """The verdict on every two-by-two, and how many are only half there."""
     pairs: dict[str, list[ItemScores]] = {}
+    found = []
     for score in scores:
-        pairs.setdefault(score.tags["pair"], []).append(score)
+        if (verdict := square(score)) is not None:
+            found.append(verdict)
+        else:
+            pairs.setdefault(score.tags.get("pair", score.id), []).append(score)
     whole = [pair for pair in pairs.values() if len(pair) == 2]
-    text = [all(item.caption > item.negatives[0] for item in pair) for pair in whole]
-    image = [a.caption > b.negatives[0] and b.caption > a.negatives[0] for a, b in whole]
-    both = [one and other for one, other in zip(text, image, strict=True)]
-    found: PaperNumbers = {"n": len(whole), "incomplete": len(pairs) - len(whole)}
-    for name, wins in {"text": text, "image": image, "group": both}.items():
-        found[name] = sum(wins) / len(whole) if whole else None
-        found[f"{name}_interval"] = Interval(*stats.wilson(sum(wins), len(whole)))
-    return found
+    found += [judge_square([[a.caption, a.negatives[0]], [b.negatives[0], b.caption]]) for a, b in whole]
+    return found, len(pairs) - len(whole)
 
 
 def tot(scores: Sequence[ItemScores]) -> PaperNumbers:
@@ -61,9 +82,9 @@ def tot(scores: Sequence[ItemScores]) -> PaperNumbers:
     has one positive per item. Where there are several, the cosines between two positives are not asked:
     `TextScores` does not hold them.
     """
-    itt = [min([s.caption, *s.positives]) > max(s.negatives) for s in scores if s.positives]
+    itt = [min([s.caption, *s.positives]) > max(s.negatives) for s in scores if s.positives and s.negatives]
     found: PaperNumbers = {"n": len(itt), "itt": sum(itt) / len(itt) if itt else None}
-    asked = [score.text for score in scores if score.text is not None and score.positives]
+    asked = [score.text for score in scores if score.text is not None and score.positives and score.negatives]
     if asked:
         wins = [
             min(text.caption_positives)
@@ -229,17 +250,36 @@ def sets(scores: Sequence[ItemScores]) -> PaperNumbers:
 PAPER_METRICS: dict[str, Callable[[Sequence[ItemScores]], PaperNumbers]] = {
     "ranks": ranks,
     "groups": groups,
+    "image_score": image_score,
     "mirrored": mirrored,
     "tot": tot,
     "truth": truth,
     "sets": sets,
 }
-NEEDED_TAGS = {"groups": "pair", "truth": "label"}
+_NEED_SQUARES = {"groups", "image_score"}
+NEEDED_TAGS = {"truth": "label"}
 _AUC_RESAMPLES = 1000
 
 
 def require_tags(metrics: Iterable[str], items: Sequence[Item | ItemScores]) -> None:
     """Refuse items that lack what a paper's metric reads, before a model has scored them for an hour."""
+    _require_named_tags(metrics, items)
+    for metric in _NEED_SQUARES.intersection(metrics):
+        without = [item.id for item in items if not _has_square(item)]
+        if without:
+            raise UserError(
+                f"{len(without):,} of {len(items):,} items are not two images and two captions, which the metric "
+                f"{metric!r} compares, for instance {without[0]!r}. Give each negative_images, negatives that "
+                "describe them, and \"paired\": true; or two items of one image each the same tag 'pair'; or all of "
+                "them ids that are not the benchmark's."
+            )
+
+
+def _has_square(item: Item | ItemScores) -> bool:
+    return item.paired or ("pair" in item.tags and bool(item.negatives) and not item.negative_images)
+
+
+def _require_named_tags(metrics: Iterable[str], items: Sequence[Item | ItemScores]) -> None:
     for metric in metrics:
         tag = NEEDED_TAGS.get(metric)
         without = [item.id for item in items if tag is not None and tag not in item.tags]

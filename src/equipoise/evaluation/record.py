@@ -24,6 +24,17 @@ METRICS: dict[Metric, str] = {  # name: what people call it; in the order of eve
 }
 SHARES: tuple[Metric, ...] = ("original", "augmented", "brittleness")  # those that are shares of items
 
+ImageMetric = Literal["original", "augmented", "brittleness", "drop", "text", "image", "group"]
+IMAGE_METRICS: dict[ImageMetric, str] = {  # of `image_side`; image_side.py defines them
+    "original": "Image-Original accuracy",
+    "augmented": "Image-Augmented accuracy",
+    "brittleness": "Image-Brittleness",
+    "drop": "image drop",
+    "text": "text score",
+    "image": "image score",
+    "group": "group score",
+}
+
 
 class Interval(NamedTuple):
     """The middle 95%; a list of two numbers in JSON."""
@@ -41,6 +52,29 @@ class _Part(BaseModel):
 # ---------------------------------------------------------------------------- numbers
 
 
+class ImageNumbers(_Part):
+    """The metrics of the image side of some items; None where nothing was measured."""
+
+    n: int  # items with a negative image
+    n_positives: int  # of them, those with a hard positive or a positive image
+    n_groups: int  # of them, those whose negative images each have their own text: Winoground's scores are theirs
+    ties: int | float
+    original: float | None
+    augmented: float | None
+    brittleness: float | None
+    drop: float | None
+    text: float | None
+    image: float | None
+    group: float | None
+    intervals: dict[ImageMetric, Interval]
+
+    def __getitem__(self, metric: ImageMetric) -> float | None:
+        if metric not in IMAGE_METRICS:
+            raise KeyError(metric)
+        value: float | None = getattr(self, metric)
+        return value
+
+
 class Numbers(_Part):
     """The metrics of some items; None where nothing was measured. `numbers["original"]` works as well."""
 
@@ -51,6 +85,7 @@ class Numbers(_Part):
     brittleness: float | None
     drop: float | None
     intervals: dict[Metric, Interval]
+    image_side: ImageNumbers | None = None  # None: no item has a negative image
 
     def __getitem__(self, metric: Metric) -> float | None:
         if metric not in METRICS:
@@ -269,6 +304,7 @@ class Difference(_Part):
     augmented: Change | None = None
     brittleness: Change | None = None
     drop: Change | None = None
+    image_side: dict[ImageMetric, Change] = Field(default_factory=dict)  # where items have negative images
 
     def __getitem__(self, metric: Metric) -> Change | None:
         if metric not in METRICS:

@@ -26,9 +26,11 @@ from equipoise.evaluation.measure import measure
 from equipoise.evaluation.metrics import Outcomes, judge
 from equipoise.evaluation.paper_metrics import require_tags
 from equipoise.evaluation.record import (
+    IMAGE_METRICS,
     METRICS,
     Arguments,
     FullArguments,
+    ImageNumbers,
     ItemCounts,
     Metrics,
     Numbers,
@@ -260,7 +262,14 @@ def _differing(stored: Metrics, fresh: Metrics) -> list[str]:
     for part in here.keys() & there.keys():
         wrong += [f"{part}.{name}" for name in METRICS if not _equal(there[part][name], here[part][name])]
         wrong += [f"{part}.n"] if there[part].n != here[part].n else []
+        wrong += _differing_images(f"{part}.image_side", there[part].image_side, here[part].image_side)
     return sorted(wrong)
+
+
+def _differing_images(part: str, there: ImageNumbers | None, here: ImageNumbers | None) -> list[str]:
+    if there is None or here is None:
+        return [] if there is here else [part]
+    return [f"{part}.{name}" for name in IMAGE_METRICS if not _equal(there[name], here[name])]
 
 
 def _equal(first: float | None, second: float | None) -> bool:
