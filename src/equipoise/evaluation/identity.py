@@ -16,6 +16,7 @@ from pydantic import JsonValue, ValidationError
 from equipoise import run_folder
 from equipoise.benchmarks.base import Benchmark
 from equipoise.errors import Problems
+from equipoise.evaluation.embedding.collector import without_collection
 from equipoise.evaluation.embedding.embed import EMBEDDING_CODE, batch_matters
 from equipoise.evaluation.record import AverageId, BenchmarkId, ImagesId, ModelCard, RunRecord, Settings
 from equipoise.files import sha256_json
@@ -84,6 +85,7 @@ def images_id(digests: Mapping[str, bytes]) -> ImagesId:
     return ImagesId(sha256=sha256_json(pairs), count=len(pairs))
 
 
+@without_collection
 def items_hash(items: Sequence[Item]) -> str:
     """sha256_json of all items, put together by hand: a second less on 27,443 of them, while photos wait."""
     digest = hashlib.sha256(b"[")
@@ -97,17 +99,19 @@ def _canonical(item: Item) -> str:
     """The item's JSON with sorted keys and no blanks."""
     image = "null"
     if item.image is not None:
-        image = f'{{"box":{_dumps(item.image.box)},"path":{_quoted(item.image.path)}}}'
+        box = "null" if item.image.box is None else _dumps(item.image.box)
+        image = f'{{"box":{box},"path":{_quoted(item.image.path)}}}'
+    tags = ",".join([f"{_quoted(tag)}:{_quoted(item.tags[tag])}" for tag in sorted(item.tags)])
     negatives, positives = (",".join(map(_canonical_text, part)) for part in (item.negatives, item.positives))
     return (
         f'{{"caption":{_quoted(item.caption)},"id":{_quoted(item.id)},"image":{image},'
-        f'"negatives":[{negatives}],"positives":[{positives}],"tags":{_dumps(item.tags)}}}'
+        f'"negatives":[{negatives}],"positives":[{positives}],"tags":{{{tags}}}}}'
     )
 
 
 def _canonical_text(text: Text) -> str:
-    edit = None if text.edit is None else text.edit.model_dump(by_alias=True, exclude_none=True)
-    return f'{{"edit":{_dumps(edit)},"text":{_quoted(text.text)}}}'
+    edit = "null" if text.edit is None else _dumps(text.edit.model_dump(by_alias=True, exclude_none=True))
+    return f'{{"edit":{edit},"text":{_quoted(text.text)}}}'
 
 
 _dumps = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode

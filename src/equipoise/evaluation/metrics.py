@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise import stats
+from equipoise.evaluation.embedding.collector import without_collection
 from equipoise.evaluation.record import METRICS, Interval, ItemNumbers, MacroNumbers, MeanScores, Metric, Summary
 from equipoise.evaluation.scores import ItemScores
 
@@ -58,6 +59,7 @@ class Outcomes:
         return shown | {"tie": bool(self.tie[index])}
 
 
+@without_collection
 def judge(scores: Sequence[ItemScores]) -> Outcomes:
     """The outcome of every item."""
     caption = np.array([score.caption for score in scores], dtype=np.float64)

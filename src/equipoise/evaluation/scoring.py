@@ -21,8 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.errors import UserError
+from equipoise.evaluation.embedding.asking import batched
 from equipoise.evaluation.embedding.cache import EmbeddingCache, Vector
-from equipoise.evaluation.embedding.embed import Embedded, batched, embed, embedding_identity
+from equipoise.evaluation.embedding.collector import without_collection
+from equipoise.evaluation.embedding.embed import Embedded, embed, embedding_identity
 from equipoise.evaluation.embedding.ranks import ALONE, Ranks
 from equipoise.evaluation.scores import ItemScores, TextScores, require_finite
 from equipoise.images.opening import ImageProblem, decode_image
@@ -208,6 +210,7 @@ def _row(item: Item, values: Sequence[float], text: TextScores | None = None) ->
     )
 
 
+@without_collection
 def _cosine_rows(items: Sequence[Item], embedded: Embedded, text_scores: bool) -> list[ItemScores]:
     texts = [[embedded.text[text] for text in item.texts()] for item in items]
     counts = np.array([len(rows) for rows in texts])
