@@ -24,6 +24,7 @@ import numpy as np
 from equipoise.errors import UserError
 from equipoise.evaluation.embedding.asking import Behind
 from equipoise.evaluation.embedding.cache import EmbeddingCache, Keeper, Vector
+from equipoise.evaluation.embedding.collector import quick_turns
 from equipoise.evaluation.embedding.photos import Images
 from equipoise.evaluation.embedding.ranks import ALONE, Ranks
 from equipoise.evaluation.embedding.texts import Texts
@@ -81,7 +82,8 @@ def embed(
     ranks: Ranks = ALONE,
 ) -> Embedded:
     identity = embedding_identity(model, batch_size) or "this run"
-    with Keeper(cache) as keeper, Images(model, items, source, cache, identity, batch_size, workers, ranks) as images:
+    images = Images(model, items, source, cache, identity, batch_size, workers, ranks)
+    with quick_turns(), Keeper(cache) as keeper, images:
         texts = Texts(model, items, cache, identity, batch_size, ranks)
         seconds = texts.seconds | _work(images, texts, keeper)
     for part in (texts, images):
