@@ -20,7 +20,7 @@ from equipoise.evaluation.embedding.collector import without_collection
 from equipoise.evaluation.embedding.embed import EMBEDDING_CODE, batch_matters
 from equipoise.evaluation.record import AverageId, BenchmarkId, ImagesId, ModelCard, RunRecord, Settings
 from equipoise.files import sha256_json
-from equipoise.items import Item, Text
+from equipoise.items import Edit, Item, Text
 from equipoise.records import explain
 
 _COUNTED = {"name", "items_sha256", "macro", "least", "metrics"}  # the rest of a benchmark's id are words about it
@@ -110,8 +110,16 @@ def _canonical(item: Item) -> str:
 
 
 def _canonical_text(text: Text) -> str:
-    edit = "null" if text.edit is None else _dumps(text.edit.model_dump(by_alias=True, exclude_none=True))
+    edit = "null" if text.edit is None else _canonical_edit(text.edit)
     return f'{{"edit":{edit},"text":{_quoted(text.text)}}}'
+
+
+def _canonical_edit(edit: Edit) -> str:
+    words = (("by", edit.by), ("from", edit.source), ("op", edit.op), ("target", edit.target), ("to", edit.to))
+    found = [f'"{name}":{_quoted(word)}' for name, word in words if word is not None]
+    if edit.span is not None:
+        found.insert(sum(name < '"span' for name in found), f'"span":{_dumps(edit.span)}')
+    return "{" + ",".join(found) + "}"
 
 
 _dumps = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode

@@ -133,29 +133,29 @@ class Keeper:
         self._new: dict[bytes, Vector] = {}
         self._last = time.monotonic()
         self._pool = ThreadPoolExecutor(1)
-        self._writing: Future[None] | None = None
+        self._writing: list[Future[None]] = []
 
     def add(self, vectors: Mapping[bytes, Vector]) -> None:
         self._new.update(vectors)
         if time.monotonic() - self._last > self.EVERY:
-            self._flush()
+            self._wait()  # a disk that is slower than the model must not fill the memory
+            self.flush()
 
-    def _flush(self) -> None:
-        if self._writing is not None:
-            self._writing.result()
-        self._writing = self._pool.submit(self._cache.put, self._new)
+    def flush(self) -> None:
+        """Begin to write what is there; leaving the context waits for it."""
+        if self._new:
+            self._writing.append(self._pool.submit(self._cache.put, self._new))
         self._new, self._last = {}, time.monotonic()
+
+    def _wait(self) -> None:
+        while self._writing:
+            self._writing.pop(0).result()
 
     def __enter__(self) -> Keeper:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        try:
-            self._flush()
-        except UserError:
-            if kind is None:
-                raise
-        finally:
-            self._pool.shutdown()
-        if kind is None and self._writing is not None:
-            self._writing.result()
+        self.flush()
+        self._pool.shutdown()
+        if kind is None:  # an error while storing does not hide the one that is on its way
+            self._wait()

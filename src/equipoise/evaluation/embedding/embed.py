@@ -14,6 +14,7 @@ there is none; each batch is begun before the one before it is waited for.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -80,12 +81,15 @@ def embed(
     batch_size: int,
     workers: int,
     ranks: Ranks = ALONE,
+    keeper: Keeper | None = None,
 ) -> Embedded:
+    """`keeper` may be the caller's, who then goes on while the last vectors are written to the cache."""
     identity = embedding_identity(model, batch_size) or "this run"
     images = Images(model, items, source, cache, identity, batch_size, workers, ranks)
-    with quick_turns(), Keeper(cache) as keeper, images:
+    with quick_turns(), contextlib.nullcontext(keeper) if keeper else Keeper(cache) as kept, images:
         texts = Texts(model, items, cache, identity, batch_size, ranks)
-        seconds = texts.seconds | _work(images, texts, keeper)
+        seconds = _work(images, texts, kept)
+        kept.flush()
     for part in (texts, images):
         part.exchange(ranks)
     both = [*images.vectors.values(), *texts.vectors.values()]
@@ -121,16 +125,21 @@ def _work(images: Images, texts: Texts, keeper: Keeper) -> dict[str, float]:
         before, started = started, time.monotonic()
         seconds[on] += started - before
 
-    shown = (images.count, "images", "images"), (len(texts.missing), "texts ", "texts")
+    shown = (images.count, "images", "images"), (len(texts.strings), "texts ", "texts")
     with several(*shown) as (more_images, more_texts), Behind(keeper) as behind:
         photos, strings = images.batches(), texts.batches()
-        more, left = True, images.count
+        more, left, unread = True, images.count, len(texts.strings)
+
+        def read(names: list[bytes], contents: list[Any], length: int | None) -> None:
+            nonlocal unread
+            behind.add(texts, names, texts.begin(contents, length))
+            more_texts(len(names))
+            unread -= len(names)
+            spent("texts")
+
         while more:
             if not images.ready() and (batch := next(strings, None)):
-                names, contents, length = batch
-                behind.add(texts, names, texts.begin(contents, length))
-                more_texts(len(names))
-                spent("texts")
+                read(*batch)
                 continue
             found = next(photos, None)
             spent("waited")
@@ -141,13 +150,13 @@ def _work(images: Images, texts: Texts, keeper: Keeper) -> dict[str, float]:
                 more_images(count)
                 left -= count
                 spent("images")
+        for batch in strings:
+            read(*batch)
         more_images(left)  # what the cache had
-        for names, contents, length in strings:
-            behind.add(texts, names, texts.begin(contents, length))
-            more_texts(len(names))
-        spent("texts")
+        more_texts(unread)
     spent("images")
-    return seconds
+    seconds["texts"] -= texts.tokenizing
+    return seconds | {"tokenize": texts.tokenizing}
 
 
 def _stacked(vectors: dict[bytes, Vector]) -> Vector:
