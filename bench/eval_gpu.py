@@ -106,7 +106,8 @@ def ours(
         f"  tokenize {spent['tokenize']:.2f}, towers {embedding:.2f} ({images / embedding:,.0f} images/s; "
         f"of it waited for photos {spent['waited']:.2f}, for the device with images {spent['images']:.2f}, with texts "
         f"{spent['texts']:.2f}), cosines {spent['cosines']:.2f}, the cache's last write {spent['kept']:.2f}, "
-        f"identity and rest of scoring {rest:.2f}, judge {spent['judge']:.2f}, write {total - spent['score'] - spent['judge']:.2f}"
+        f"identity and rest of scoring {rest:.2f}, judge {spent['judge']:.2f}, "
+        f"write {total - spent['score'] - spent['judge']:.2f}"
     )
     if arguments.profile:
         import pstats

@@ -86,8 +86,8 @@ class Texts:
             yield from self._cut(texts, length)
 
     def _padded(self, content: Any) -> int | None:
-        """Where the tower is causal nothing after a text's end can reach its embedding, so it is padded only to the next
-        multiple of LENGTH_STEP; elsewhere to the length the model was trained with."""
+        """Where the tower is causal nothing after a text's end can reach its embedding, so it is padded only to the
+        next multiple of LENGTH_STEP; elsewhere to the length the model was trained with."""
         if not self._by_tokens:
             return None
         longest: int = self.model.context_length
