@@ -85,9 +85,9 @@ def embed(
 ) -> Embedded:
     """`keeper` may be the caller's, who then goes on while the last vectors are written to the cache."""
     identity = embedding_identity(model, batch_size) or "this run"
+    texts = Texts(model, items, cache, identity, batch_size, ranks)  # before there are threads to share Python with
     images = Images(model, items, source, cache, identity, batch_size, workers, ranks)
     with quick_turns(), contextlib.nullcontext(keeper) if keeper else Keeper(cache) as kept, images:
-        texts = Texts(model, items, cache, identity, batch_size, ranks)
         seconds = _work(images, texts, kept)
         kept.flush()
     for part in (texts, images):
@@ -160,4 +160,7 @@ def _work(images: Images, texts: Texts, keeper: Keeper) -> dict[str, float]:
 
 
 def _stacked(vectors: dict[bytes, Vector]) -> Vector:
-    return np.stack(list(vectors.values())) if vectors else np.zeros((0, 0), np.float32)
+    """One row each; np.stack takes ten times as long for so many."""
+    if not vectors:
+        return np.zeros((0, 0), np.float32)
+    return np.concatenate(list(vectors.values())).reshape(len(vectors), -1)

@@ -29,7 +29,7 @@ class Texts:
         self.model, self.cache, self._batch_size = model, cache, batch_size
         self._by_tokens = by_tokens(model)
         self._key = Keys("text", identity)
-        self.strings = ranks.share(list(dict.fromkeys(text for item in items for text in item.texts())))
+        self.strings = ranks.share(_distinct(items))
         self.keys: dict[str, bytes] = {}
         self.vectors: dict[bytes, Vector] = {}
         self.encoded: set[bytes] = set()
@@ -118,3 +118,8 @@ class Texts:
             self.keys |= keys
             self.vectors |= vectors
             self.encoded |= encoded
+
+
+@without_collection
+def _distinct(items: Sequence[Item]) -> list[str]:
+    return list(dict.fromkeys(text for item in items for text in item.texts()))
