@@ -18,7 +18,10 @@ PAIR_CHANCE = {"original": 1 / 2}  # caption against one negative
 PAPER_METRICS = {  # what a benchmark may ask for beside Original accuracy; evaluation/paper_metrics.py computes them
     "ranks": "recall at 1, 3, 5 and 10, mean and median rank of the caption among its negatives (CREPE)",
     "groups": "text, image and group score of two items that share the tag `pair` (Winoground)",
+    "mirrored": "both mirrored items right, all and by the tag `part`; right in both wordings, in one (predicate-noun)",
     "tot": "ITT, and TOT, which asks the text tower alone whether the right captions are closest (SugarCrepe++)",
+    "truth": "AUC of true against false sentences, and of one sentence true of one photo and false of another (VSR)",
+    "sets": "pairs of opposite places and sets of four of the same two objects, all right (What's Up)",
 }
 TRIPLE_CHANCE = {"original": 1 / 2, "augmented": 1 / 3, "brittleness": 1 / 3}
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from equipoise.benchmarks.base import Benchmark
+from equipoise.benchmarks.ceilings import as_read
 from equipoise.errors import UserError
 from equipoise.images.opening import use_image
 from equipoise.images.sources import absent, open_source
@@ -97,11 +98,6 @@ def check(
     )
 
 
-def clean(text: str) -> str:
-    """What is left of a text after CLIP's tokenizer: it lower-cases and squeezes white space."""
-    return " ".join(text.lower().split())
-
-
 def _finding(what: str, examples: Iterable[str], serious: bool) -> Finding:
     found = list(examples)
     return Finding(what, found[:SHOWN], len(found), serious)
@@ -157,9 +153,9 @@ def _duplicates(items: Sequence[Item]) -> Iterable[str]:
     for item in items:
         key = (
             item.image,
-            clean(item.caption),
-            tuple(clean(text.text) for text in item.positives),
-            tuple(clean(text.text) for text in item.negatives),
+            as_read(item.caption),
+            tuple(as_read(text.text) for text in item.positives),
+            tuple(as_read(text.text) for text in item.negatives),
         )
         if key in first:
             yield f"{item.id} is {first[key]} again"
@@ -168,16 +164,16 @@ def _duplicates(items: Sequence[Item]) -> Iterable[str]:
 
 def _forced_ties(items: Sequence[Item]) -> Iterable[str]:
     for item in items:
-        wrong = {clean(text.text) for text in item.negatives}
+        wrong = {as_read(text.text) for text in item.negatives}
         for text in (item.caption, *(positive.text for positive in item.positives)):
-            if clean(text) in wrong:
+            if as_read(text) in wrong:
                 yield f"{item.id}: {text!r}"
                 break
 
 
 def _idle_positives(items: Sequence[Item]) -> Iterable[str]:
     for item in items:
-        if any(clean(text.text) == clean(item.caption) for text in item.positives):
+        if any(as_read(text.text) == as_read(item.caption) for text in item.positives):
             yield f"{item.id}: {item.caption!r}"
 
 
@@ -187,12 +183,12 @@ def _contradictions(items: Sequence[Item]) -> Iterable[str]:
     for item in items:
         if item.image is not None:
             for text in (item.caption, *(positive.text for positive in item.positives)):
-                right.setdefault((item.image, clean(text)), []).append(item.id)
+                right.setdefault((item.image, as_read(text)), []).append(item.id)
     seen: set[tuple[ImageRef, str]] = set()
     for item in items:
         for negative in item.negatives if item.image is not None else ():
             assert item.image is not None
-            pair = (item.image, clean(negative.text))
+            pair = (item.image, as_read(negative.text))
             other = next((name for name in right.get(pair, ()) if name != item.id), None)
             if other is not None and pair not in seen:
                 seen.add(pair)

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise import stats
+from equipoise.evaluation import graded
 from equipoise.evaluation.embedding.collector import without_collection
 from equipoise.evaluation.record import METRICS, Interval, ItemNumbers, MacroNumbers, MeanScores, Metric, Summary
 from equipoise.evaluation.scores import ItemScores
@@ -45,6 +46,7 @@ class Outcomes:
     caption: stats.Floats  # scores; the positives' and negatives' are means within the item
     positive: stats.Floats
     negative: stats.Floats
+    pairs: graded.Pairs  # the caption with each of the others, for the graded numbers
     cluster: NDArray[np.int64]
     tags: Sequence[Mapping[str, str]]
 
@@ -80,6 +82,7 @@ def judge(scores: Sequence[ItemScores]) -> Outcomes:
         caption=caption,
         positive=np.array([_mean(score.positives) for score in scores], dtype=np.float64),
         negative=np.array([_mean(score.negatives) for score in scores], dtype=np.float64),
+        pairs=graded.pairs(scores),
         cluster=np.array(cluster, dtype=np.int64),
         tags=[score.tags for score in scores],
     )
@@ -129,6 +132,7 @@ def _columns(outcomes: Outcomes) -> tuple[stats.Floats, stats.Floats]:
 def _numbers(outcomes: Outcomes, groups: Sequence[Bools], seed: int, resamples: int) -> list[ItemNumbers]:
     measured, ratios = stats.grouped_ratios(*_columns(outcomes), outcomes.cluster, groups, seed, resamples)
     found = []
+    spread = graded.spread(outcomes.caption)
     for index, mask in enumerate(groups):
         n, n_positive = int(mask.sum()), int((mask & outcomes.has_positive).sum())
         clusters = len(np.unique(outcomes.cluster[mask]))
@@ -147,6 +151,7 @@ def _numbers(outcomes: Outcomes, groups: Sequence[Bools], seed: int, resamples: 
                     positive=_mean_score(outcomes.positive[mask & outcomes.has_positive]),
                     negative=_mean_score(outcomes.negative[mask]),
                 ),
+                graded=graded.graded(outcomes, mask, spread),
             )
         )
     return found

@@ -6,9 +6,12 @@ numbers. Comparisons are strict here as everywhere; where a paper's code lets a 
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from equipoise import stats
 from equipoise.errors import UserError
@@ -71,12 +74,168 @@ def tot(scores: Sequence[ItemScores]) -> PaperNumbers:
     return found
 
 
+def mirrored(scores: Sequence[ItemScores]) -> PaperNumbers:
+    """Predicate-noun dependencies: both items of a mirrored pair right, by wording and part; and wordings compared.
+
+    `pair_SPLIT` is the paper's accuracy, `noun_SPLIT` and `predicate_SPLIT` its parts. `both_wordings` is the share of
+    rows whose right sentence beats the wrong one in both wordings, `one_wording` in exactly one of them: Brittleness
+    for scores that cannot be compared across wordings. A tie counts for neither.
+    """
+    found: PaperNumbers = {}
+    pairs: dict[tuple[str, str], list[ItemScores]] = {}
+    for score in scores:
+        pairs.setdefault((score.tags.get("split", ""), score.tags.get("pair", score.id)), []).append(score)
+    whole = {key: pair for key, pair in pairs.items() if len(pair) == 2}
+    found |= {"n": len(whole), "incomplete": len(pairs) - len(whole)}
+    wins: dict[str, list[bool]] = {}
+    for (split, _), pair in whole.items():
+        for name in dict.fromkeys(("pair", pair[0].tags.get("part", ""))):
+            if name:
+                wins.setdefault(f"{name}_{split}", []).append(all(one.caption > max(one.negatives) for one in pair))
+    for name, won in wins.items():
+        found[name] = sum(won) / len(won)
+        found[f"{name}_interval"] = Interval(*stats.wilson(sum(won), len(won)))
+    return found | _wordings(scores)
+
+
+def _wordings(scores: Sequence[ItemScores]) -> PaperNumbers:
+    """Rows by how many of their two wordings are right; images are resampled."""
+    rows: dict[str, list[ItemScores]] = {}
+    for score in scores:
+        rows.setdefault(score.id.rpartition("/")[2], []).append(score)
+    asked = [row for row in rows.values() if len({one.tags.get("split") for one in row}) == len(row) == 2]
+    if not asked:
+        return {}
+    margins = np.array([[one.caption - max(one.negatives) for one in row] for row in asked])
+    right, wrong = (margins > 0).sum(axis=1), (margins < 0).sum(axis=1)
+    counts = np.ones((len(asked), 2))
+    wins = np.stack([right == 2, (right == 1) & (wrong == 1)], axis=1).astype(np.float64)
+    clusters: dict[str, int] = {}
+    cluster = np.array([clusters.setdefault(row[0].image or row[0].id, len(clusters)) for row in asked])
+    measured, ratios = stats.grouped_ratios(wins, counts, cluster, [np.ones(len(asked), dtype=bool)])
+    found: PaperNumbers = {"rows": len(asked)}
+    for column, name in enumerate(("both_wordings", "one_wording")):
+        found[name] = float(measured[0, column])
+        found[f"{name}_interval"] = Interval(*stats.percentile_interval(ratios[:, 0, column]))
+    return found
+
+
+def truth(scores: Sequence[ItemScores]) -> PaperNumbers:
+    """VSR: how well a score tells true sentences from false ones, without a threshold.
+
+    An item holds a sentence and its negation; the tag `label` says which of the two was published. `auc`: chance that a
+    true sentence (with its photo) scores above a false one, a tie counting half. `auc_within_relation`: of sentences
+    with one relation only, for relations are not equally often true. `same_statement`: where one sentence is true of
+    one photo and false of another, the share of such pairs that are in order, strictly; each sentence counts once.
+    `majority` and `majority_by_relation` are what naming the more frequent label would give.
+    """
+    value = np.array([s.caption if s.tags["label"] == "true" else s.negatives[0] for s in scores])
+    true = np.array([s.tags["label"] == "true" for s in scores])
+    found: PaperNumbers = {"n": len(scores), "true": int(true.sum())}
+    clusters = _numbered([s.image if s.image is not None else s.id for s in scores])
+    found |= _with_interval("auc", _auc, value, true, clusters)
+    relation = _numbered([s.tags.get("relation", "") for s in scores])
+    within = functools.partial(_auc, within=relation)
+    found |= _with_interval("auc_within_relation", within, value, true, clusters)
+    statement = _numbered([s.tags.get("statement", s.id) for s in scores])
+    shares = [_pair_share(value[at], true[at]) for at in _members(statement) if 0 < true[at].sum() < len(at)]
+    found |= {"n_same_statement": len(shares), "same_statement": sum(shares) / len(shares) if shares else None}
+    if shares:
+        drawn = stats.cluster_bootstrap(np.array(shares)[:, None], np.ones((len(shares), 1)))
+        found["same_statement_interval"] = Interval(*stats.percentile_interval(drawn[:, 0]))
+    found["majority"] = max(int(true.sum()), int((~true).sum())) / len(true)
+    right = sum(max(int(true[at].sum()), int((~true[at]).sum())) for at in _members(relation))
+    return found | {"majority_by_relation": right / len(true)}
+
+
+def _auc(
+    value: stats.Floats,
+    true: NDArray[np.bool_],
+    weight: stats.Floats,
+    within: NDArray[np.int64] | None = None,
+) -> float:
+    """The area under the ROC curve of weighted items; NaN without both kinds. `within`: pairs of one group only."""
+    order = np.argsort(value, kind="stable") if within is None else np.lexsort((value, within))
+    value, true, weight = value[order], true[order], weight[order]
+    group = np.zeros(len(value), np.int64) if within is None else within[order]
+    new_group = np.r_[True, group[1:] != group[:-1]]
+    steps = np.flatnonzero(new_group | np.r_[True, value[1:] != value[:-1]])  # where a run of equal scores begins
+    positive, negative = np.add.reduceat(weight * true, steps), np.add.reduceat(weight * ~true, steps)
+    below = np.cumsum(negative) - negative
+    first = new_group[steps]
+    below -= below[np.flatnonzero(first)][np.cumsum(first) - 1]  # false sentences of this group alone
+    groups = np.flatnonzero(first)
+    pairs = float(np.sum(np.add.reduceat(positive, groups) * np.add.reduceat(negative, groups)))
+    return float(np.sum(positive * (below + negative / 2))) / pairs if pairs else math.nan
+
+
+def _with_interval(
+    name: str,
+    measure: Callable[[stats.Floats, NDArray[np.bool_], stats.Floats], float],
+    value: stats.Floats,
+    true: NDArray[np.bool_],
+    clusters: NDArray[np.int64],
+) -> PaperNumbers:
+    """A number of all items, and the middle 95% of it over resampled images."""
+    measured = measure(value, true, np.ones(len(value)))
+    if math.isnan(measured):
+        return {name: None}
+    rng, count = np.random.default_rng(0), int(clusters.max()) + 1
+    draws = (np.bincount(rng.integers(count, size=count), minlength=count)[clusters] for _ in range(_AUC_RESAMPLES))
+    drawn = np.array([measure(value, true, weight.astype(np.float64)) for weight in draws])
+    return {name: measured, f"{name}_interval": Interval(*stats.percentile_interval(drawn))}
+
+
+def _pair_share(value: stats.Floats, true: NDArray[np.bool_]) -> float:
+    return float(np.mean(value[true][:, None] > value[~true][None, :]))
+
+
+def _numbered(names: Sequence[str]) -> NDArray[np.int64]:
+    number: dict[str, int] = {}
+    return np.array([number.setdefault(name, len(number)) for name in names], dtype=np.int64)
+
+
+def _members(group: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """The places of each group's items."""
+    order = np.argsort(group, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(group[order])) + 1)
+
+
+_OPPOSITE = {"left": "right", "on": "under", "in-front": "behind"}
+
+
+def sets(scores: Sequence[ItemScores]) -> PaperNumbers:
+    """What's Up: of the photos of the same two objects, both of two opposite places right, and all four.
+
+    Of each split with the tag `set`: `SPLIT_pair` and `SPLIT_set`, and how many there are. The paper divides by half
+    and a quarter of the photos; here only whole pairs and sets count, and `incomplete` says how many sets are not.
+    """
+    places: dict[tuple[str, str], dict[str, bool]] = {}
+    for score in scores:
+        if "set" in score.tags:
+            key = (score.tags.get("split", "all"), score.tags["set"])
+            places.setdefault(key, {})[score.tags.get("relation", "")] = score.caption > max(score.negatives)
+    found: PaperNumbers = {"incomplete": sum(len(one) != 4 for one in places.values())}
+    for split in sorted({split for split, _ in places}):
+        mine = [one for (of, _), one in places.items() if of == split]
+        pairs = [one[a] and one[b] for one in mine for a, b in _OPPOSITE.items() if a in one and b in one]
+        whole = [all(one.values()) for one in mine if len(one) == 4]
+        for name, wins in {f"{split}_pair": pairs, f"{split}_set": whole}.items():
+            found |= {f"{name}_n": len(wins), name: sum(wins) / len(wins) if wins else None}
+            found[f"{name}_interval"] = Interval(*stats.wilson(sum(wins), len(wins)))
+    return found
+
+
 PAPER_METRICS: dict[str, Callable[[Sequence[ItemScores]], PaperNumbers]] = {
     "ranks": ranks,
     "groups": groups,
+    "mirrored": mirrored,
     "tot": tot,
+    "truth": truth,
+    "sets": sets,
 }
-NEEDED_TAGS = {"groups": "pair"}
+NEEDED_TAGS = {"groups": "pair", "truth": "label"}
+_AUC_RESAMPLES = 1000
 
 
 def require_tags(metrics: Iterable[str], items: Sequence[Item | ItemScores]) -> None:

@@ -10,6 +10,7 @@ from typing import Final, Literal, NamedTuple
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, JsonValue
 
+from equipoise.benchmarks.ceilings import Ceilings
 from equipoise.provenance import Environment
 
 SCHEMA: Final = 2
@@ -44,7 +45,7 @@ class Numbers(_Part):
     """The metrics of some items; None where nothing was measured. `numbers["original"]` works as well."""
 
     n: int
-    ties: int | float  # a mean where several runs are averaged
+    ties: int | float | None  # a mean where several runs are averaged; None: unknown, only outcomes were published
     original: float | None
     augmented: float | None
     brittleness: float | None
@@ -64,6 +65,21 @@ class MeanScores(_Part):
     negative: float | None
 
 
+class Graded(_Part):
+    """How far, not only how often; evaluation/graded.py says what is whose. None where nothing was measured."""
+
+    n_positives: int  # pairs of a caption and a hard positive
+    n_negatives: int
+    spread: float | None  # standard deviation of s(c) over all items of the run
+    margin: float | None  # s(c) - s(n) in units of the spread; the mean over items
+    margin_positive: float | None  # s(p) - s(n), likewise
+    change: float | None  # |s(c) - s(p)|, likewise
+    invariance_error: float | None  # LGIP: the mean of |s(c) - s(p)| over pairs, in units of the score
+    sensitivity_gap: float | None  # LGIP: the mean of s(c) - s(n) over pairs
+    positive_rate: float | None  # LGIP: the share of pairs with s(c) > s(n)
+    intervals: dict[str, Interval]
+
+
 class ItemNumbers(Numbers):
     """A plain mean over items."""
 
@@ -71,6 +87,7 @@ class ItemNumbers(Numbers):
     images: int
     wilson: dict[Metric, Interval]  # for readers who do not bootstrap; it takes items for independent
     mean_scores: MeanScores
+    graded: Graded | None = None  # None: not recorded (an older version)
 
 
 class MacroNumbers(Numbers):
@@ -109,6 +126,14 @@ class Metrics(Summary):
     def by_rule(self, rule: str | None) -> Numbers:
         """The numbers by a rule, the headline's without one; the plain mean where too few items leave it no group."""
         return self.headline if rule is None else self.averages.get(rule) or self.overall
+
+
+class Elsewhere(Metrics):
+    """The numbers of scores that were made elsewhere, and what a reader of them must know."""
+
+    layout: str  # whose; "equipoise" is ours
+    outcomes_only: bool  # right or wrong was published and no score: ties and mean scores are unknown
+    notes: list[str]
 
 
 # ---------------------------------------------------------------------------- what was measured, with what
@@ -211,6 +236,8 @@ class RunRecord(_Part):
     model: ModelCard
     settings: Settings
     metrics: Metrics
+    edits: dict[str, Graded] = Field(default_factory=dict)  # by what the items say was changed: "negative swap object"
+    ceilings: Ceilings | None = None  # what the texts alone decide; None: not recorded (an older version)
     n: ItemCounts
     skipped: dict[str, str]  # item id -> why; the first hundred
     counts: dict[str, int]

@@ -16,10 +16,12 @@ from pydantic import JsonValue
 
 from equipoise import registry, run_folder
 from equipoise.benchmarks.base import Benchmark
+from equipoise.benchmarks.ceilings import ceilings
 from equipoise.errors import UserError
 from equipoise.evaluation.embedding.cache import EmbeddingCache, default_cache
 from equipoise.evaluation.embedding.collector import set_aside
 from equipoise.evaluation.embedding.ranks import ALONE, Ranks
+from equipoise.evaluation.graded import by_edit
 from equipoise.evaluation.identity import Identity, benchmark_id, images_id, model_card, settings_of
 from equipoise.evaluation.measure import measure
 from equipoise.evaluation.metrics import Outcomes, judge
@@ -138,6 +140,8 @@ def evaluate(
         model=identity.model,
         settings=identity.settings,
         metrics=metrics,
+        edits=by_edit(scoring.rows, items),
+        ceilings=ceilings(items),
         n=ItemCounts(items=len(items), scored=len(scoring.rows), skipped=len(scoring.skipped)),
         skipped=dict(list(scoring.skipped.items())[:100]),
         counts=scoring.counts,

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rich.console import Console
@@ -18,6 +18,7 @@ from equipoise.evaluation.record import (
     METRICS,
     Change,
     Comparison,
+    Elsewhere,
     ItemNumbers,
     MacroNumbers,
     MeanScores,
@@ -49,6 +50,10 @@ class Line:
     chance: Mapping[str, float] | None = None
     skipped: int | None = None
     paper: Mapping[str, PaperNumbers] | None = None
+    outcomes_only: bool | None = None  # True: no score was published
+    ceilings: Mapping[str, int] | None = None
+    edits: Mapping[str, Any] | None = None  # graded numbers by edit
+    graded: Mapping[str, Any] | None = None  # of all items, where `numbers` are an average of groups
 
     def to_json(self) -> dict[str, Any]:
         """Everything that is known; metrics that were not measured are null."""
@@ -71,6 +76,9 @@ def result_rows(record: RunRecord, rule: str | None = None) -> list[Line]:
             chance=record.benchmark.chance,
             skipped=record.n.skipped,
             paper=metrics.paper,
+            ceilings=record.ceilings.model_dump() if record.ceilings else None,
+            edits={edit: one.model_dump(mode="json") for edit, one in record.edits.items()} or None,
+            graded=graded.model_dump(mode="json") if (graded := metrics.overall.graded) else None,
         )
     ]
     parts = metrics.by.get("split", {})
@@ -87,9 +95,23 @@ def average_words(numbers: Numbers) -> str:
     return f"{rule}mean of {numbers.groups} {'/'.join(numbers.over)} groups"
 
 
+def graded_line(numbers: ItemNumbers) -> str:
+    """The graded numbers of all items in one line; "" where none were recorded."""
+    found = numbers.graded
+    if found is None:
+        return ""
+    units = {"c-n": found.margin, "p-n": found.margin_positive, "|c-p|": found.change}
+    scores = {"invariance error": found.invariance_error, "sensitivity gap": found.sensitivity_gap}
+    line = ", ".join(f"{name} {value:.2f}" for name, value in units.items() if value is not None)
+    lgip = [f"{name} {value:.4g}" for name, value in scores.items() if value is not None]
+    lgip += [] if found.positive_rate is None else [f"positive rate {100 * found.positive_rate:.1f}"]
+    spread = "" if found.spread is None else f"mean {line} in units of the spread of s(c), {found.spread:.3g}; "
+    return f"over items: {spread}LGIP: {', '.join(lgip)}" if lgip else ""
+
+
 def metrics_rows(summary: Summary, benchmark: str | None = None, rule: str | None = None) -> list[Line]:
     """The lines of `equipoise metrics`: a benchmark's headline and its other averages, overall, every tag and value."""
-    lines = []
+    lines: list[Line] = []
     if isinstance(summary, Metrics):
         shown = summary.by_rule(rule)
         lines += [Line(benchmark or "headline", shown, benchmark, average=average_words(shown), paper=summary.paper)]
@@ -100,6 +122,8 @@ def metrics_rows(summary: Summary, benchmark: str | None = None, rule: str | Non
     lines.append(Line("overall", summary.overall))
     for tag, values in summary.by.items():
         lines += [Line(f"{tag}={value}", numbers) for value, numbers in values.items()]
+    if isinstance(summary, Elsewhere) and summary.outcomes_only:
+        lines = [replace(line, label=f"{line.label} (outcomes only)", outcomes_only=True) for line in lines]
     return lines
 
 
@@ -138,7 +162,7 @@ def _cells(line: Line) -> tuple[str, ...]:
         percent(numbers, "original"),
         augmented,
         percent(numbers, "brittleness"),
-        f"{numbers.ties:,g}",
+        "-" if numbers.ties is None else f"{numbers.ties:,g}",
         *(_score(getattr(_mean_scores(numbers), part)) for part in SCORES),
     )
 
