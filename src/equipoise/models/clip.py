@@ -271,14 +271,17 @@ def _later(features: torch.Tensor) -> Callable[[], Floats]:
     whatever was begun after it."""
     features = features.float()
     unit = features / features.norm(dim=-1, keepdim=True)
-    if not unit.is_cuda:
-        return unit.cpu().numpy
-    found, copied = unit.to("cpu", non_blocking=True), torch.cuda.Event()
-    copied.record()
+    found = unit.to("cpu", non_blocking=True)
+    copied: Any = None
+    if unit.is_cuda:
+        copied = torch.cuda.Event()  # type: ignore[no-untyped-call]
+        copied.record()
 
     def wait() -> Floats:
-        copied.synchronize()
-        return found.numpy()
+        if copied is not None:
+            copied.synchronize()
+        array: Floats = found.numpy()
+        return array
 
     return wait
 
