@@ -98,7 +98,9 @@ def items(count: int, images: int) -> Iterator[Item]:
             caption=caption,
             positives=(Text(text=f"{caption} again", edit=Edit(op="add", target="attribute", to="again", by="rule")),),
             negatives=tuple(
-                Text(text=f"{caption} without {new}", edit=Edit(op="replace", target="object", **{"from": word}, to=new))
+                Text(
+                    text=f"{caption} without {new}", edit=Edit(op="replace", target="object", **{"from": word}, to=new)
+                )
                 for new in other
             ),
             tags={"split": SPLITS[number % 3], "type": TYPES[number % 6]},

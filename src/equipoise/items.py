@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import math
+import operator
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, overload
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
@@ -109,18 +110,50 @@ def texts(*strings: str, edit: Edit | None = None) -> tuple[Text, ...]:
 # ---------------------------------------------------------------------------- reading
 
 
-def load_items(path: str | Path, limit: int | None = None) -> list[Item]:
+HELD = 100_000  # items that are kept as objects, which take ten times the memory of their lines
+
+
+class ItemLines(Sequence[Item]):
+    """The items of a large file as their lines, checked before; an item is made when it is asked for."""
+
+    def __init__(self, lines: list[bytes]) -> None:
+        self._lines = lines
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    @overload
+    def __getitem__(self, index: int) -> Item: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Item]: ...
+    def __getitem__(self, index: int | slice) -> Item | Sequence[Item]:
+        if isinstance(index, slice):
+            return ItemLines(self._lines[index])
+        return Item.model_validate_json(self._lines[index])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and len(self) == len(other) and all(map(operator.eq, self, other))
+
+
+def load_items(path: str | Path, limit: int | None = None) -> Sequence[Item]:
     """Every item of a JSONL or Parquet file, checked; all problems of the file are raised together."""
     path = Path(path)
     problems = Problems(str(path))
     packed = path.suffix == ".parquet"
     lines = parquet_records(path, problems) if packed else jsonl_lines(path, problems)
+    checked_lines: list[bytes] = []
+    items: list[Item] = []
     with reading(path):
-        items = [item for _, item in islice(checked(lines, Item, problems, doubled=not packed), limit)]
+        for line, item in islice(checked(lines, Item, problems, doubled=not packed), limit):
+            checked_lines.append(line.encode())
+            if len(checked_lines) <= HELD:
+                items.append(item)
+            else:
+                items.clear()
     problems.raise_if_any("Fix the file, or write it again with `equipoise bench build` or `equipoise perturb`.")
-    if not items:
+    if not checked_lines:
         raise UserError(f"{path}: holds no items; expected one JSON object per line (see docs/design.md)")
-    return items
+    return items or ItemLines(checked_lines)
 
 
 def holds_items(path: str | Path, items: Sequence[Item]) -> bool:

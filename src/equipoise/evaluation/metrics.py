@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from equipoise import stats
 from equipoise.evaluation.record import METRICS, Interval, ItemNumbers, MacroNumbers, MeanScores, Metric, Summary
-from equipoise.evaluation.scores import ItemScores
+from equipoise.evaluation.scores import ItemScores, Lists, Scores
 
 MOST_GROUPS = 100  # a tag with more values (an image id) is no breakdown
 _SCALE = 2.0**40  # scores are summed this much smaller, which is exact: some people's are near 1e308
@@ -60,15 +60,15 @@ class Outcomes:
 
 def judge(scores: Sequence[ItemScores]) -> Outcomes:
     """The outcome of every item."""
-    caption = np.array([score.caption for score in scores], dtype=np.float64)
-    highest_negative = np.array([max(score.negatives) for score in scores], dtype=np.float64)
-    has_positive = np.array([bool(score.positives) for score in scores], dtype=bool)
-    right = [[score.caption, *score.positives] for score in scores]
-    lowest_right = np.array([min(values) for values in right], dtype=np.float64)
-    highest_right = np.array([max(values) for values in right], dtype=np.float64)
-    tie = np.array([max(s.negatives) in values for s, values in zip(scores, right, strict=True)], dtype=bool)
+    columns = Scores.of(scores)
+    right, negatives = columns.right, columns.negatives
+    caption = right.values[right.starts]
+    highest_negative = negatives.reduced(np.maximum, -math.inf)
+    lowest_right, highest_right = right.reduced(np.minimum, math.inf), right.reduced(np.maximum, -math.inf)
+    tie = right.reduced(np.logical_or, False, right.values == np.repeat(highest_negative, right.counts))
+    has_positive = right.counts > 1
     clusters: dict[str, int] = {}
-    cluster = [clusters.setdefault(s.image if s.image is not None else s.id, len(clusters)) for s in scores]
+    names = (name if image is None else image for name, image in zip(columns.ids, columns.images, strict=True))
     return Outcomes(
         original=caption > highest_negative,
         augmented=has_positive & (lowest_right > highest_negative),
@@ -76,17 +76,30 @@ def judge(scores: Sequence[ItemScores]) -> Outcomes:
         tie=tie,
         has_positive=has_positive,
         caption=caption,
-        positive=np.array([_mean(score.positives) for score in scores], dtype=np.float64),
-        negative=np.array([_mean(score.negatives) for score in scores], dtype=np.float64),
-        cluster=np.array(cluster, dtype=np.int64),
-        tags=[score.tags for score in scores],
+        positive=_means(right, skip=1),
+        negative=_means(negatives),
+        cluster=np.fromiter((clusters.setdefault(name, len(clusters)) for name in names), np.int64, len(columns)),
+        tags=columns.tags,
     )
 
 
+def _means(lists: Lists, skip: int = 0) -> stats.Floats:
+    """The mean of each list, without its first so many values; NaN where nothing is left.
+
+    One and two values are most of them, and their sums are exact or correctly rounded as `fsum`'s are.
+    """
+    values, first, counts = lists.values, lists.starts + skip, lists.counts - skip
+    found = np.full(len(counts), math.nan)
+    one, two = first[counts == 1], first[counts == 2]
+    found[counts == 1] = values[one]
+    found[counts == 2] = (values[two] / _SCALE + values[two + 1] / _SCALE) / 2 * _SCALE
+    for index in np.flatnonzero(counts > 2).tolist():
+        found[index] = _mean(lists[index][skip:])
+    return found
+
+
 def _mean(values: Sequence[float]) -> float:
-    if len(values) == 1:
-        return values[0]
-    return math.fsum(value / _SCALE for value in values) / len(values) * _SCALE if values else math.nan
+    return math.fsum(value / _SCALE for value in values) / len(values) * _SCALE
 
 
 # ---------------------------------------------------------------------------- numbers
