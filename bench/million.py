@@ -9,6 +9,7 @@ CPU seconds, which other work disturbs less than the wall clock. Exits with 1 wh
 from __future__ import annotations
 
 import argparse
+import contextlib
 import io
 import json
 import os
@@ -19,9 +20,10 @@ import tempfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from itertools import chain
 from multiprocessing import get_context
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 from PIL import Image
 
@@ -76,20 +78,30 @@ def measured(name: str, folder: Path, arguments: list[str], files: list[str]) ->
 def make(folder: Path, count: int, images: int) -> None:
     if (folder / "made").exists():
         return
-    for name in ("items.jsonl", "items.parquet"):
-        write_items(folder / name, items(count, images))
-    with (folder / "scores.jsonl").open("w") as handle:
+    write_items(folder / "items.parquet", items(count, images))
+    rng = random.Random(0)
+    with contextlib.ExitStack() as stack:
+        names = ("items.jsonl", "scores.jsonl", "a/items.jsonl", "b/items.jsonl")
+        records = [record(folder / run, next(items(1, 1))) for run in "ab"]
+        lines, scores, *runs = [stack.enter_context((folder / name).open("w")) for name in names]
         for item in items(count, images):
-            handle.write(json.dumps(scores(item, seed=0)) + "\n")
-    for seed, name in enumerate("ab"):
-        write_run(folder / name, items(count, images), seed)
+            lines.write(json.dumps(item.to_json()) + "\n")
+            scores.write(json.dumps(scored(item, rng)) + "\n")
+            texts = {"caption": item.caption}
+            texts |= {kind: [text.text for text in getattr(item, kind)] for kind in ("positives", "negatives")}
+            outcome = {"original": True, "augmented": False, "brittle": False, "tie": False}  # judged again when read
+            for run in runs:
+                run.write(json.dumps({**scored(item, rng), "outcome": outcome, "texts": texts}) + "\n")
+    for run, result in zip("ab", records, strict=True):
+        result["scores_sha256"] = sha256_file(folder / run / "items.jsonl")
+        (folder / run / "result.json").write_text(json.dumps(result))
     (folder / "made").touch()
 
 
 def items(count: int, images: int) -> Iterator[Item]:
     """One positive and one to three negatives each, about as long as those that `perturb` writes."""
+    rng = random.Random(0)
     for number in range(count):
-        rng = random.Random(number)
         caption = "A " + " ".join(rng.choices(WORDS, k=8)) + " near a " + rng.choice(WORDS)
         word, *other = rng.sample(WORDS, 4 if number % 8 == 0 else 2 if number % 2 else 3)
         yield Item(
@@ -98,51 +110,34 @@ def items(count: int, images: int) -> Iterator[Item]:
             caption=caption,
             positives=(Text(text=f"{caption} again", edit=Edit(op="add", target="attribute", to="again", by="rule")),),
             negatives=tuple(
-                Text(
-                    text=f"{caption} without {new}", edit=Edit(op="replace", target="object", **{"from": word}, to=new)
-                )
+                Text(text=f"{caption} without {new}", edit=Edit(op="replace", target="object", source=word, to=new))
                 for new in other
             ),
             tags={"split": SPLITS[number % 3], "type": TYPES[number % 6]},
         )
 
 
-def scores(item: Item, seed: int) -> dict[str, object]:
-    rng = random.Random(f"{item.id} {seed}")
-    values = [round(rng.gauss(0.25, 0.05), 16) for _ in item.texts()]
+def scored(item: Item, rng: random.Random) -> dict[str, object]:
+    values = [rng.gauss(0.25, 0.05) for _ in item.texts()]
     split = 1 + len(item.positives)
+    lists = {"positives": values[1:split], "negatives": values[split:]}
     image = item.image.path if item.image else None
-    return {
-        "id": item.id,
-        "image": image,
-        "caption": values[0],
-        "positives": values[1:split],
-        "negatives": values[split:],
-        "tags": item.tags,
-    }
+    return {"id": item.id, "image": image, "caption": values[0], **lists, "tags": item.tags}
 
 
-def write_run(folder: Path, many: Iterator[Item], seed: int) -> None:
-    """A run folder as `eval` writes it: the record of one item, and the scores of all."""
+def record(folder: Path, item: Item) -> dict[str, Any]:
+    """The result.json of a run on one item; the run's scores are replaced by those of all."""
     from equipoise.evaluation.run import evaluate
 
-    first = next(many)
-    evaluate(OnePhoto(), [first], images=OnePhoto(), name="made", out=folder)
-    with (folder / "items.jsonl").open("w") as handle:
-        for item in chain([first], many):
-            texts = {"caption": item.caption}
-            texts |= {kind: [text.text for text in getattr(item, kind)] for kind in ("positives", "negatives")}
-            outcome = {"original": True, "augmented": False, "brittle": False, "tie": False}  # judged again when read
-            handle.write(json.dumps({**scores(item, seed), "outcome": outcome, "texts": texts}) + "\n")
-    record = json.loads((folder / "result.json").read_text())
-    record["scores_sha256"] = sha256_file(folder / "items.jsonl")
-    (folder / "result.json").write_text(json.dumps(record))
+    evaluate(OnePhoto(), [item], images=OnePhoto(), name="made", out=folder)
+    found: dict[str, Any] = json.loads((folder / "result.json").read_text())
+    return found
 
 
 class OnePhoto:
     """A model and its photos, to make a record with."""
 
-    card = {"spec": "made", "digest": "made"}
+    card = MappingProxyType({"spec": "made", "digest": "made"})
 
     def read(self, path: str) -> bytes:
         Image.new("RGB", (8, 8)).save(buffer := io.BytesIO(), "PNG")

@@ -3,7 +3,8 @@
     python bench/perturb.py --captions COCO.json [--workers 2] [--sizes 10000,600000] [--recipes balanced]
 
 The captions of the file are repeated (as new images) until there are enough; from the second turn on with variation, so
-that a cache without a limit would be seen. Every run is a process of its own, so that its peak memory is its own. On a busy machine read the captions per second of CPU, which other work disturbs less.
+that a cache without a limit would be seen. Every run is a process of its own, so that its peak memory is its own. On a
+busy machine read the captions per second of CPU, which other work disturbs less.
 """
 
 from __future__ import annotations

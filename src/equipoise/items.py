@@ -197,9 +197,12 @@ def parquet_records(path: Path, problems: Problems) -> Iterator[tuple[str, str]]
             yield f"row {number}", item_row(row)
 
 
+_row_json = json.JSONEncoder(ensure_ascii=False, default=str).encode
+
+
 def item_row(row: dict[str, Any]) -> str:
     """A row of Parquet as the JSON of an item."""
-    return json.dumps(_without_empty_edits(row), ensure_ascii=False, default=str)
+    return _row_json(_without_empty_edits(row))
 
 
 def _without_empty_edits(record: dict[str, Any]) -> dict[str, Any]:

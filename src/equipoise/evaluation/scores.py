@@ -66,7 +66,7 @@ class Lists:
         return np.diff(np.asarray(self._ends))
 
     def reduced(self, by: np.ufunc, empty: float, values: NDArray[Any] | None = None) -> NDArray[Any]:
-        """One value a list (np.maximum: its highest), `empty` for an empty one; of other `values` where they are given."""
+        """One value a list (np.maximum: its highest), `empty` for an empty one; of other `values` where given."""
         values, there = self.values if values is None else values, self.counts > 0
         found = np.full(len(there), empty, values.dtype)
         if there.any():
