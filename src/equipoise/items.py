@@ -40,8 +40,8 @@ def _image_path(value: str) -> str:
     return value
 
 
-def _box(value: Box | None) -> Box | None:
-    if value is not None and (not all(map(math.isfinite, value)) or value[2] <= 0 or value[3] <= 0):
+def _box(value: Box) -> Box:
+    if not all(map(math.isfinite, value)) or value[2] <= 0 or value[3] <= 0:
         raise ValueError(f"expected x, y, width, height with width and height above 0, found {list(value)}")
     return value
 
@@ -68,7 +68,7 @@ class Text(_Record):
 
 class ImageRef(_Record):
     path: Annotated[NonEmpty, AfterValidator(_image_path)]
-    box: Annotated[Box | None, AfterValidator(_box)] = None
+    box: Annotated[Box, AfterValidator(_box)] | None = None
 
 
 class Item(_Record):
