@@ -110,7 +110,7 @@ def texts(*strings: str, edit: Edit | None = None) -> tuple[Text, ...]:
 # ---------------------------------------------------------------------------- reading
 
 
-HELD = 100_000  # items that are kept as objects, which take ten times the memory of their lines
+HELD = 50_000  # items that are kept as objects, which take ten times the memory of their lines
 
 
 class ItemLines(Sequence[Item]):

@@ -126,13 +126,11 @@ def _alike(held: Sequence[NDArray[np.int64]], both: Sequence[NDArray[Any]], clus
     key, room = np.zeros(clusters, np.int64), 1  # the columns as digits of one number
     for one, part in zip(held, both, strict=True):
         for column in part.T:
-            low = min(0, int(column.min(initial=0)))
-            radix = int(column.max(initial=0)) - low + 1
+            radix = 1 + int(column.max(initial=0)) - int(column.min(initial=0))  # digits below zero are unique as well
             if room * radix > 2**62:
                 key = np.unique(key, return_inverse=True)[1]
                 room = int(key.max()) + 1
             key *= radix
-            key -= low
             key[one] += column.astype(np.int64)
             room *= radix
     kinds, key = np.unique(key, return_inverse=True)
