@@ -35,6 +35,7 @@ TARGETS: dict[str, tuple[str, ...]] = {  # glob below the package: the tests tha
     "train/step/optim.py": ("tests/test_paper_constants.py", "tests/train/run/test_loop.py"),
     "perturb/llm/prompts.py": ("tests/test_paper_constants.py", "tests/perturb/llm"),
     "perturb/llm/recipes.py": ("tests/test_paper_constants.py", "tests/perturb/llm"),
+    "perturb/run/evening.py": ("tests/perturb/run/test_evening.py",),
     "perturb/recipes.py": ("tests/test_paper_constants.py", "tests/perturb/test_recipes.py"),
     **{  # the readers of papers' files; how facts are shown and files are found is no number of a paper
         f"benchmarks/{name}.py": ("tests/test_paper_constants.py", "tests/benchmarks/test_{stem}.py")

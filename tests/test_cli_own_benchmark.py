@@ -178,7 +178,7 @@ def test_show_what_is_not_there(run: Run) -> None:
         ('{"mine": Average(("group",))}', '("group",)', ("averages: expected rules by name",)),
         ('"mine": ', '"items": ', ("averages.items: this name is the plain mean's",)),
         ("load=load,", 'load=load, metrics="ranks",', ("metrics: expected a tuple",)),
-        ("load=load,", 'load=load, metrics=("rank",),', ("no metric 'rank' (ranks, groups, tot)",)),
+        ("load=load,", 'load=load, metrics=("rank",),', ("no metric 'rank' (ranks, groups, ",)),
         ('Average(("group",))', 'Average(("kind",))', ("6 problems", "toy-test/0: tag kind: missing")),
         ('read("toy"', 'read("toys"', ("toys-test/0: id: expected toy-test/KEY",)),
         ("return read(", "return 1 / 0; read(", ("ZeroDivisionError", "toy_broken.py, line 17: return 1 / 0")),

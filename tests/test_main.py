@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from equipoise.world.splits import make_world
 
 
@@ -16,6 +18,7 @@ def test_python_m_equipoise() -> None:
     assert "train" in found.stdout and "eval" in found.stdout
 
 
+@pytest.mark.slow
 def test_torchrun_m_equipoise_train(tmp_path: Path) -> None:
     items = make_world(16, 0, tmp_path / "world")
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]

@@ -178,6 +178,9 @@ AVERAGES: dict[str, dict[str, tuple[tuple[str, ...], int]]] = {
     "valse": {"paper": SPLITS, "ce_clip": SPLITS, "vl_compo": (("phenomenon", "split"), ONE)},
     "vl-checklist": {"paper": CORPUS, "vl_compo": CORPUS, "ce_clip": (("column", *CORPUS[0][1:]), ONE)},
     "winoground": {},
+    "visla": {"equipoise": SPLITS},  # the paper prints each part
+    "predicate-noun": {},
+    "predicate-noun-cropped": {},
     "crepe": {"equipoise": (("kind", "type", "split"), ONE)},
 }
 

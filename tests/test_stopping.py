@@ -21,6 +21,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 @pytest.mark.parametrize("moment", [0.2, 2.0])
 def test_a_stopped_perturb(tmp_path: Path, number: int, code: int, moment: float) -> None:

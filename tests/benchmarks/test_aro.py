@@ -15,13 +15,16 @@ def test_the_scored_relations_are_48() -> None:
     assert (len(aro.SPATIAL), len(aro.VERBS), len(aro.KINDS)) == (13, 32, 48)
 
 
-def test_symmetric_relations_are_left_out_and_boxes_kept(tmp_path: Path) -> None:
+def test_symmetric_relations_are_left_out_and_boxes_kept(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     texts = {"true_caption": "the horse is eating the grass", "false_caption": "the grass is eating the horse"}
     records = [
         {"image_path": "1.jpg", "relation_name": relation, **BOX, **texts} for relation in ("near", "eating", "pulling")
     ]
+    records += [{**records[0], "relation_name": relation} for relation in ("near", "by")]
     (tmp_path / "visual_genome_relation.json").write_text(json.dumps(records))
-    items = aro.RELATION.load(tmp_path, [])
+    with caplog.at_level("INFO"):
+        items = aro.RELATION.load(tmp_path, [])
+    assert "2 items; 3 of 2 other relations left out" in caplog.text
     assert [(item.id, item.tags["relation"]) for item in items] == [
         ("aro-vg-r-test/1", "eating"),
         ("aro-vg-r-test/2", "pulling"),

@@ -125,6 +125,15 @@ def test_what_does_not_fit_is_listed_with_its_index(tmp_path: Path, misfit: dict
     assert why in misfits[0].why
 
 
+@pytest.mark.parametrize(("count", "end"), [(5, "  record 5"), (6, "  ... and 1 more")])
+def test_five_that_do_not_fit_are_shown_and_the_others_counted(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, count: int, end: str
+) -> None:
+    swap.load(folder(tmp_path, record(), *[record("a red car", "a red man")] * count))
+    assert f"{count} records do not fit" in caplog.text
+    assert caplog.records[0].getMessage().rsplit("\n", 1)[1].startswith(end)
+
+
 def test_load_warns_with_the_count_and_the_first_five(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     bad = [record(f"nothing of the kind, {number}") for number in range(7)]
     with caplog.at_level(logging.WARNING):

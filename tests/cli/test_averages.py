@@ -125,7 +125,7 @@ def test_what_is_refused(run: Run, tmp_path: Path) -> None:
         (("--source", "."), "--source is of a benchmark"),
         (("--bench", "sugarcrepe", "--average", "paper"), "no average 'paper'; it has vl_compo, ce_clip, items"),
         (("--bench", "sugarcrepe", "--splits", "swap_obj"), "--source"),
-        (("--bench", "winoground"), "lack the tag 'pair'"),
+        (("--bench", "winoground"), "5 of 5 scores are of sugarcrepe and not of winoground"),
         (("--bench", "sugarcrep"), "Did you mean sugarcrepe"),
     ):
         code, _, error = run("metrics", "s.jsonl", *arguments)

@@ -22,6 +22,7 @@ def test_printable() -> None:
     assert printable("a\nb\x9b", lines=True) == "a\nb\\x9b"
 
 
+@pytest.mark.slow
 def test_escape_codes_and_formulas_in_tags(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     tag = "\\u001b[31m<b>[x](javascript:1)|"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from equipoise import stats
 from equipoise.errors import UserError
-from equipoise.evaluation.metrics import judge, macro, summarise
+from equipoise.evaluation.metrics import judge, leaves, macro, summarise
 from equipoise.evaluation.scores import ItemScores, Scores, TextScores, read_scores
 
 
@@ -123,6 +123,12 @@ def test_macro_is_the_plain_mean_of_splits() -> None:
     assert result["original"] == result["augmented"] == 0.5
     assert result.groups == 2 and result.n == 10
     assert summarise(judge(scores), resamples=20).overall["original"] == 0.9
+
+
+def test_weights_of_groups_are_shares_of_the_whole() -> None:
+    tags = [{"test": test, "file": file} for test, file in ("aa", "ab", "ac", "bd", "bd")]
+    found = leaves(tags, ("test", "file"))
+    assert found is not None and found.weights.tolist() == pytest.approx([1 / 6, 1 / 6, 1 / 6, 1 / 2])
 
 
 def test_macro_nests_and_leaves_small_groups_out() -> None:

@@ -65,6 +65,7 @@ def test_two_columns_of_one_name(tmp_path: Path) -> None:
         load_items(tmp_path / "x.parquet")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length, rows", [(3_000, 60_000), (300_000, 600)])
 def test_a_dictionary_bomb_stays_small(tmp_path: Path, length: int, rows: int) -> None:
     names = pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.int32()), ["a" * length])

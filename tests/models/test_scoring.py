@@ -51,6 +51,7 @@ def test_order_and_subset_change_no_bit(tiny_clip: ClipModel, world: tuple[Path,
     assert some == {name: whole[name] for name in some}
 
 
+@pytest.mark.slow
 def test_batch_size_and_workers_change_no_outcome(tiny_clip: ClipModel, world: tuple[Path, list[Item]]) -> None:
     folder, items = world
     reference = score_items(tiny_clip, items, images=folder, batch_size=16, workers=1).rows

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -22,6 +23,7 @@ from equipoise.train.losses.itc_hn import itc_hn
 from equipoise.train.losses.svlc import svlc_analogy, svlc_negative
 from equipoise.train.recipes import RECIPES, SETTINGS, Lora, Needs, Recipe, get_recipe, options_of
 from equipoise.train.recipes.about import about
+from equipoise.train.recipes.options import hints_of
 
 
 def batch_for(needs: Needs, samples: int = 4) -> Features:
@@ -320,6 +322,15 @@ def test_what_is_told_of_a_recipe() -> None:
     assert options["wise_ft"][0] == "number >= 0 and <= 1 or none"
     assert told["needs"] == ["hard negatives (relation, attribute, object, action)"] and "CVPR" in told["citation"]
     assert about("control")["needs"] == [] and json.dumps(told)
+    assert told["about"].startswith("CE-CLIP: four types of negatives")
+
+
+def test_an_option_without_a_type_has_that_of_its_default() -> None:
+    def own(*, steps=7, given, maybe=None):  # type: ignore[no-untyped-def]
+        return Recipe(terms={})
+
+    hints = hints_of(own)
+    assert (hints["steps"], hints["given"], hints["maybe"]) == (int, Any, Any)
 
 
 # ---------------------------------------------------------------- a recipe of one's own

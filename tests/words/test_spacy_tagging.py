@@ -52,6 +52,7 @@ def test_the_tokens_are_ours_and_the_tags_are_the_models(model: str) -> None:
     assert tagger_named(model)("") == []
 
 
+@pytest.mark.slow
 def test_a_run_with_it_says_so(model: str, tmp_path: Path) -> None:
     """The model's name and bytes are part of the run, and two workers write what one does."""
     captions = tmp_path / "captions.txt"

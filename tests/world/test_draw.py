@@ -7,15 +7,16 @@ from dataclasses import replace
 from random import Random
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
 from equipoise.world.art import CONTAINERS
 from equipoise.world.cases import replace_attributes
 from equipoise.world.draw import HUES, PIXELS, draw
-from equipoise.world.scenes import Object, Scene, related, sample_scene
+from equipoise.world.scenes import MARK, Object, Scene, related, sample_acting, sample_scene
 from equipoise.world.truth import holds
-from equipoise.world.words import KINDS
+from equipoise.world.words import ACTIONS, KINDS
 
 SIDE = 240
 PURE = ("red", "yellow", "green", "blue", "purple", "pink")  # hues that no detail and no wood has
@@ -107,6 +108,56 @@ def test_sentences_judged_by_pixels_agree_with_truth() -> None:
     assert judged >= 5
 
 
+def action_seen(picture: NDArray[np.uint8], thing: Object) -> str:
+    """What a thing does by the dark pixels in the four strips and the upper right corner around its box."""
+    dark = picture.max(-1) < 110
+    left, right = (round((thing.x + side * thing.width / 2) * SIDE) for side in (-1, 1))
+    top, bottom = (round((thing.y + side * thing.height / 2) * SIDE) for side in (-1, 1))
+    room, gap = round(MARK * SIDE), 2  # the rounding of the box
+    strips = {
+        "left": dark[top:bottom, left - room : left - gap],
+        "right": dark[top:bottom, right + gap : right + room],
+        "above": dark[top - room : top - gap, left:right],
+        "below": dark[bottom + gap : bottom + room, left:right],
+        "corner": dark[top - room : top - gap, right + gap : right + room],
+    }
+    inked = {name for name, strip in strips.items() if strip.sum() > 8}
+    shown = {
+        "": set(),
+        "sleeping": {"corner"},
+        "jumping": {"below"},
+        "shaking": {"left", "right"},
+        "glowing": {*strips},
+    }
+    return next((name for name, sides in shown.items() if sides == inked), f"unclear: {sorted(inked)}")
+
+
+def test_what_things_do_is_seen_in_the_pixels() -> None:
+    seen = []
+    for number in range(100):
+        scene = sample_acting(Random(number))
+        picture = draw(scene, SIDE, clean=True)
+        for each in scene.objects:
+            assert action_seen(picture, each) == each.action, (number, each)
+            seen.append(each.action)
+    assert min(seen.count(action) for action in (*ACTIONS, "")) >= 10
+
+
+def test_marks_touch_no_thing_and_actions_differ_even_at_the_models_size() -> None:
+    still = Object("tree", "red", "small", "plain", 0.5, 0.5, 0.2)
+    for pixels, least in ((SIDE, 0.2), (PIXELS, 0.2)):
+        looks = {
+            action: draw(Scene((replace(still, action=action),)), pixels, clean=True).astype(int)
+            for action in ("", *ACTIONS)
+        }
+        rows = slice(round((0.5 - still.height / 2) * pixels) + 1, round((0.5 + still.height / 2) * pixels) - 1)
+        columns = slice(round((0.5 - still.width / 2) * pixels) + 1, round((0.5 + still.width / 2) * pixels) - 1)
+        for action, look in looks.items():
+            assert (look[rows, columns] == looks[""][rows, columns]).all(), action
+            for other, another in looks.items():
+                assert action == other or np.abs(look - another).mean() > least, (action, other)
+
+
 def test_the_same_scene_is_the_same_picture_and_grain_differs_between_scenes() -> None:
     one, other = sample_scene(Random(1)), sample_scene(Random(2))
     assert (draw(one) == draw(one)).all()
@@ -135,6 +186,7 @@ def test_textures_are_seen() -> None:
             assert all(np.abs(look - other).mean() > 0.5 for other in looks[number + 1 :])
 
 
+@pytest.mark.slow
 def test_drawing_is_fast_enough() -> None:
     """At least 1,000 pictures a second on two cores; counted in processor time, so busy neighbours do not matter."""
     scenes = [sample_scene(Random(number)) for number in range(300)]

@@ -1,19 +1,40 @@
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 import pytest
 import torch
+from transformers import AutoTokenizer
 
 from equipoise.models import load_model
 from equipoise.world import model as world
 from equipoise.world.splits import TESTS, UNSEEN, PretrainingItems, world_items
+from equipoise.world.words import ACTIONS
 
 
 def test_every_word_of_the_world_is_one_token_and_other_text_is_kept() -> None:
     tokenizer = world.build_tokenizer()
     assert all(len(ids) == 3 for ids in tokenizer(world.vocabulary())["input_ids"])
     assert tokenizer.unk_token_id not in tokenizer("Zürich 42 zebra!")["input_ids"][1:-1]
+
+
+def test_verbs_left_the_shipped_model_as_it_was() -> None:
+    """They are spelled in pieces; every other token keeps its number, and the demo its digits."""
+    base = Path(world.__file__).parent / "base"
+    digest = hashlib.sha256((base / "model.safetensors").read_bytes()).hexdigest()
+    assert digest == "deb6fed63ab8fddc1a589522cb49f2d1ca0644fecfe0f52f1dcbc2bc5e3e2682"
+    shipped = AutoTokenizer.from_pretrained(base)
+    built = world.build_tokenizer()
+    assert shipped.get_vocab() == built.get_vocab()
+    verbs = [word for words in ACTIONS.values() for word in words]
+    assert not set(verbs) & set(world.vocabulary())
+    spelled = shipped(verbs)["input_ids"]
+    assert spelled == built(verbs)["input_ids"]
+    assert len({tuple(ids) for ids in spelled}) == len(verbs)
+    assert all(shipped.unk_token_id not in ids[1:-1] and 4 <= len(ids) <= 8 for ids in spelled)
+    texts = [item.negatives[0].text for item in world_items("finetune-actions", 300, 0, ("replace-actions",))]
+    assert max(len(ids) for ids in shipped(texts)["input_ids"]) < world.CONTEXT
 
 
 def test_every_sentence_fits_the_context() -> None:

@@ -5,8 +5,8 @@ from random import Random
 import pytest
 
 from equipoise.world.art import EXTENTS, board
-from equipoise.world.scenes import Object, related, sample_crowd, sample_scene
-from equipoise.world.words import RELATIONS
+from equipoise.world.scenes import MARK, Object, related, sample_acting, sample_crowd, sample_scene
+from equipoise.world.words import ACTIONS, RELATIONS
 
 
 def thing(x: float, y: float, kind: str = "house", scale: float = 0.2) -> Object:
@@ -39,7 +39,7 @@ def test_only_containers_contain() -> None:
     assert not holding(thing(0.5, 0.5), thing(0.5, 0.5, "tree", 0.5))
 
 
-@pytest.mark.parametrize("sample", [sample_scene, sample_crowd])
+@pytest.mark.parametrize("sample", [sample_scene, sample_crowd, sample_acting])
 def test_things_stay_on_the_picture_and_apart(sample: object) -> None:
     assert callable(sample)
     for number in range(300):
@@ -64,6 +64,23 @@ def test_every_scene_has_a_clear_relation_and_all_relations_occur() -> None:
         assert clear
         found += clear
     assert set(found) == set(RELATIONS)
+
+
+def test_who_acts_has_room_for_its_marks_and_all_actions_occur() -> None:
+    found = []
+    for number in range(200):
+        objects = sample_acting(Random(number)).objects
+        assert objects[0].action and len({each.kind for each in objects}) == len(objects)
+        found += [each.action for each in objects]
+        for one in objects:
+            assert one.x - one.width / 2 >= MARK and one.x + one.width / 2 <= 1 - MARK
+            assert one.y - one.height / 2 >= MARK and one.y + one.height / 2 <= 1 - MARK
+            for other in objects:
+                across = abs(one.x - other.x) - (one.width + other.width) / 2
+                down = abs(one.y - other.y) - (one.height + other.height) / 2
+                assert one is other or max(across, down) >= 2 * MARK
+    assert set(found) == {*ACTIONS, ""}  # some do nothing
+    assert not any(each.action for number in range(100) for each in sample_scene(Random(number)).objects)
 
 
 def test_extents_are_those_of_the_drawn_pictures() -> None:

@@ -48,7 +48,7 @@ def test_the_finetuning_set_is_frozen() -> None:
 
 
 def test_object_negatives_have_a_split_of_their_own() -> None:
-    """CE-CLIP has a threshold for each type: three of its four can move here. The world has no verbs for the fourth."""
+    """CE-CLIP has a threshold for each type: three of its four can move here, all in finetune-actions."""
     items = list(world_items("finetune-objects", 120))
     slots = get_recipe("ce_clip_zhang_2024").needs.negatives
     counts = {slot.name: sum(slot.accepts(item.negatives[0].edit) for item in items) for slot in slots}
@@ -63,6 +63,27 @@ def test_object_negatives_have_a_split_of_their_own() -> None:
     inside = sum(case.changed[2].value in {each.kind for each in case.scene.objects} for case in cases if case.changed)
     assert 5 <= inside <= 45, "some negatives name a thing that is in the picture, some do not"
     image = objects[0].image
+    assert image is not None and scene_of(image.path) == cases[0].scene
+
+
+def test_actions_have_a_split_with_all_of_ce_clips_types() -> None:
+    items = list(world_items("finetune-actions", 150))
+    slots = get_recipe("ce_clip_zhang_2024").needs.negatives
+    counts = {slot.name: sum(slot.accepts(item.negatives[0].edit) for item in items) for slot in slots}
+    assert counts == {"relation": 60, "attribute": 30, "object": 30, "action": 30}
+    acting = [item for item in items if item.tags["split"] == "replace-actions"]
+    for item in acting:
+        assert (item.tags["type"], item.tags["synonym"]) == ("action", "seen")
+        for changed in (item.positives[0], item.negatives[0]):
+            edit = changed.edit
+            assert edit is not None and (edit.op, edit.target) == ("replace", "action")
+            assert edit.source is not None and edit.to is not None
+            assert changed.text.split() == [edit.to if word == edit.source else word for word in item.caption.split()]
+    cases = [case_at("finetune-actions", "replace-actions", 0, index) for index in range(90)]
+    assert all(case.right() for case in cases)
+    shown = sum(case.changed[2].value in {each.action for each in case.scene.objects} for case in cases if case.changed)
+    assert 9 <= shown <= 70, "some negatives name what another thing in the picture does, some do not"
+    image = acting[0].image
     assert image is not None and scene_of(image.path) == cases[0].scene
 
 

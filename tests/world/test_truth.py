@@ -6,7 +6,7 @@ import pytest
 
 from equipoise.world.cases import MAKERS, Case
 from equipoise.world.check import check
-from equipoise.world.scenes import Object, Scene, sample_crowd, sample_scene
+from equipoise.world.scenes import Object, Scene, sample_acting, sample_crowd, sample_scene
 from equipoise.world.sentences import Sentence, Thing, text
 from equipoise.world.truth import holds
 from equipoise.world.words import Word, common, seen, unseen
@@ -15,13 +15,13 @@ SCENE = Scene(
     (
         Object("cat", "red", "small", "plain", 0.2, 0.5, 0.2),
         Object("house", "blue", "big", "striped", 0.7, 0.5, 0.38),
-        Object("cat", "green", "big", "plain", 0.2, 0.8, 0.3),
+        Object("cat", "green", "big", "plain", 0.2, 0.8, 0.3, action="sleeping"),
     )
 )
 
 
-def cat(*attributes: Word) -> Thing:
-    return Thing(common("kind", "cat"), attributes)
+def cat(*attributes: Word, action: str = "") -> Thing:
+    return Thing(common("kind", "cat"), attributes, action=common("action", action) if action else None)
 
 
 HOUSE = Thing(common("kind", "house"))
@@ -49,6 +49,9 @@ RED, GREEN, BLUE = (common("colour", value) for value in ("red", "green", "blue"
         (Sentence("without", (cat(), HOUSE), number=common("absence", "no")), False),
         (Sentence("things", (Thing(common("kind", "cat"), (), common("place", "left")),)), True),
         (Sentence("things", (Thing(common("kind", "cat"), (), common("place", "top")),)), False),
+        (Sentence("things", (cat(GREEN, action="sleeping"),)), True),
+        (Sentence("things", (cat(GREEN, action="jumping"),)), False),
+        (Sentence("things", (cat(RED, action="sleeping"),)), False),  # it is the other cat that sleeps
     ],
 )
 def test_truth_by_hand(sentence: Sentence, true: bool) -> None:
@@ -59,13 +62,15 @@ def test_a_sentence_reads_like_one() -> None:
     orange = common("colour", "orange")
     assert text(Sentence("things", (cat(orange), HOUSE), template=1)) == "there is an orange cat and a house"
     assert text(Sentence("relation", (cat(), HOUSE), common("relation", "on"))) == "a cat is on a house"
+    assert text(Sentence("things", (cat(RED, action="sleeping"), HOUSE))) == "a red cat sleeping and a house"
     assert text(Sentence("count", (cat(),), number=common("number", "2"))) == "two cats"
     assert text(Sentence("count", (cat(),), number=common("number", "1"))) == "one cat"
     assert text(Sentence("without", (cat(), HOUSE), number=common("absence", "no"))) == "a cat and no house"
 
 
 def made(test: str, count: int, synonym: str = "seen") -> list[Case]:
-    sample = sample_crowd if test in ("count", "without") else sample_scene
+    samplers = {"count": sample_crowd, "without": sample_crowd, "replace-actions": sample_acting}
+    sample = samplers.get(test, sample_scene)
     tried = (MAKERS[test](sample(Random(n)), Random(n), synonym) for n in range(2 * count))
     return [case for case in tried if case is not None][:count]
 
@@ -89,7 +94,7 @@ def test_cases_are_right_and_differ_by_the_edit_alone(test: str) -> None:
 @pytest.mark.parametrize("synonym", ["seen", "unseen"])
 def test_positives_use_the_synonyms_they_may(synonym: str) -> None:
     allowed = seen if synonym == "seen" else unseen
-    for test in ("replace-attributes", "replace-relations"):
+    for test in ("replace-attributes", "replace-relations", "replace-actions"):
         for case in made(test, 100, synonym):
             assert case.changed is not None
             old, to, wrong = case.changed

@@ -18,6 +18,7 @@ PAIR_CHANCE = {"original": 1 / 2}  # caption against one negative
 PAPER_METRICS = {  # what a benchmark may ask for beside Original accuracy; evaluation/paper_metrics.py computes them
     "ranks": "recall at 1, 3, 5 and 10, mean and median rank of the caption among its negatives (CREPE)",
     "groups": "text, image and group score of two items that share the tag `pair` (Winoground)",
+    "mirrored": "both mirrored items right, all and by the tag `part`; right in both wordings, in one (predicate-noun)",
     "tot": "ITT, and TOT, which asks the text tower alone whether the right captions are closest (SugarCrepe++)",
 }
 TRIPLE_CHANCE = {"original": 1 / 2, "augmented": 1 / 3, "brittleness": 1 / 3}
@@ -93,7 +94,7 @@ class Benchmark:
     citation: str
     url: str
     get: str  # steps that get the files, for people
-    load: Callable[[Path, Sequence[str]], list[Item]]
+    load: Callable[[Path, Sequence[str]], Sequence[Item]]
     averages: Mapping[str, Average] = field(default_factory=dict)
     metrics: tuple[str, ...] = ()  # the paper's metrics beside Original, of PAPER_METRICS
     downloads: tuple[Download, ...] = ()  # what `bench fetch` gets; nothing where there is no stable public address

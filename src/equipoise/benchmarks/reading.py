@@ -9,7 +9,7 @@ import json
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -28,6 +28,7 @@ class Raw(BaseModel):
     """A record of somebody's annotation file: the fields we use, typed; others are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
+    quoted: ClassVar[bool] = True  # False: a quote in a table is a mark like any other (VISLA)
 
 
 Record = TypeVar("Record", bound=BaseModel)
@@ -145,7 +146,7 @@ def _common(paths: Iterable[Path]) -> str:
 def entries(path: Path, kind: type[BaseModel], problems: Problems) -> Iterator[tuple[str, str, Any]]:
     """(where, key, value) of each record of a JSON object or list, JSONL, a CSV or TSV table, or Parquet."""
     if path.suffix in {".csv", ".tsv"}:
-        header, rows = table(path)
+        header, rows = table(path, quoted=getattr(kind, "quoted", True))
         needed = [field.alias or name for name, field in kind.model_fields.items() if field.is_required()]
         if missing := [name for name in needed if name not in header]:
             raise UserError(f"{path}, line 1: expected the columns {', '.join(needed)}; {', '.join(missing)} missing")
@@ -184,14 +185,21 @@ def _nested(schema: Any, name: str) -> bool:
     return any(schema.field(place).type.num_fields for place in schema.get_all_field_indices(name))
 
 
-def table(path: Path, several: tuple[str, ...] = ()) -> tuple[list[str], list[tuple[int, list[str]]]]:
+def table(
+    path: Path, several: tuple[str, ...] = (), quoted: bool = True
+) -> tuple[list[str], list[tuple[int, list[str]]]]:
     """The header of a CSV or TSV file, and (line, cells) of each row that is not empty.
 
-    Columns whose name begins with one of `several` may have the same name.
+    Columns whose name begins with one of `several` may have the same name. Without `quoted` a cell ends at the next
+    separator, whatever quotes it holds.
     """
     csv.field_size_limit(_LONGEST_CELL)
     text = read_text(path).removeprefix("\ufeff")
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter="\t" if path.suffix == ".tsv" else ",")
+    reader = csv.reader(
+        io.StringIO(text, newline=""),
+        delimiter="\t" if path.suffix == ".tsv" else ",",
+        quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
+    )
     rows: list[tuple[int, list[str]]] = []
     problems = Problems(str(path))
     try:

@@ -27,7 +27,7 @@ from equipoise.plugins import own_frame
 from equipoise.report import FORMATS
 
 if TYPE_CHECKING:
-    from equipoise.evaluation.record import Metrics, RunRecord, Summary
+    from equipoise.evaluation.record import Elsewhere, Metrics, RunRecord, Summary
 
 
 class _Stopped(Exception):
@@ -238,7 +238,13 @@ def _paper_number(name: str, value: float) -> str:
 
 @app.command()
 def metrics(
-    scores: Annotated[Path, typer.Argument(help="JSONL: id, image, caption, positives, negatives, tags")],
+    scores: Annotated[
+        list[Path],
+        typer.Argument(
+            help="JSONL: id, image, caption, positives, negatives, tags; or as Winoground, VALSE, predicate-noun (both "
+            "wordings), BiVLC and SugarCrepe are published"
+        ),
+    ],
     bench: Annotated[
         str | None,
         typer.Option(help="the benchmark, items file or py:module:name they are of: its averages and metrics"),
@@ -253,19 +259,21 @@ def metrics(
     form: FormatOption = "text",
 ) -> None:
     """Judge scores that were made elsewhere; with --bench as that benchmark's papers do."""
+    from equipoise.evaluation.foreign.layouts import read_any
     from equipoise.evaluation.metrics import judge, summarise
-    from equipoise.evaluation.scores import read_scores
     from equipoise.report.tables import metrics_rows, render
 
     shown = form_name(form)
     if bench is None:
         if given := [name for name, value in (("source", source), ("splits", splits), ("average", average)) if value]:
             raise UserError(f"--{given[0]} is of a benchmark: name it with --bench")
-        summary: Summary = summarise(judge(read_scores(scores)), seed)
+        summary: Summary = summarise(judge(read_any(scores, None).rows), seed)
         caption = ""
     else:
         summary = metrics = _as_benchmark(scores, bench, source, split_names(splits), average, seed)
-        caption = "\n".join(_metrics_caption(metrics, average))
+        caption = "\n".join([*metrics.notes, *_metrics_caption(metrics, average)])
+        for note in metrics.notes:
+            typer.echo(printable(f"note: {note}"), err=True)
     if as_json:
         typer.echo(summary.model_dump_json(indent=2))
     else:
@@ -273,11 +281,11 @@ def metrics(
 
 
 def _as_benchmark(
-    scores: Path, bench: str, source: Path | None, splits: list[str], average: str | None, seed: int
-) -> Metrics:
+    scores: list[Path], bench: str, source: Path | None, splits: list[str], average: str | None, seed: int
+) -> Elsewhere:
     from equipoise import registry
-    from equipoise.evaluation.measure import measure_elsewhere
-    from equipoise.evaluation.scores import read_scores
+    from equipoise.evaluation.foreign.judging import measure_foreign
+    from equipoise.evaluation.foreign.layouts import read_any
 
     items = None
     if source is None and not registry.is_file(bench):
@@ -288,7 +296,8 @@ def _as_benchmark(
         benchmark.require_rule(average)
     if items is None and splits:
         raise UserError("--splits chooses items of the annotation files: name their folder with --source")
-    return measure_elsewhere(read_scores(scores), benchmark, items, average, seed, str(scores))
+    subject = " and ".join(map(str, scores))
+    return measure_foreign(read_any(scores, benchmark.name), benchmark, items, splits, average, seed, subject)
 
 
 @app.command()

@@ -39,6 +39,12 @@ def perturb(
     refine: Annotated[
         str, typer.Option(help="balance edits against two blind judges: words, length, frequency, lm:FOLDER")
     ] = "",
+    even_positives: Annotated[
+        bool,
+        typer.Option(
+            "--even-positives", help="draw as many positives about relations (verbs, prepositions) as about attributes"
+        ),
+    ] = False,
     llm: Annotated[str, typer.Option(help="an OpenAI-compatible server, e.g. http://127.0.0.1:8000/v1")] = "",
     llm_model: Annotated[str, typer.Option(help="the model's name on that server")] = "",
     llm_key: Annotated[str, typer.Option(help="environment variable that holds the server's key")] = "OPENAI_API_KEY",
@@ -104,6 +110,7 @@ def perturb(
         engine=engine,  # type: ignore[arg-type]  # checked there
         limit=limit,
         refine=_two(refine),
+        even=even_positives,
     )
     typer.echo(json.dumps(report, indent=2) if as_json else printable(describe(report), lines=True))
     if not as_json:
@@ -150,6 +157,11 @@ def describe(report: dict[str, Any]) -> str:
             f"\nrefined against {' and '.join(report['refine'])}: {refined['positives_after']:,} of "
             f"{refined['positives_before']:,} positives and {refined['negatives_after']:,} of "
             f"{refined['negatives_before']:,} negatives kept"
+        )
+    if evened := report.get("evened"):
+        lines.append(
+            f"\nevened: {evened['kept of each']:,} positives about relations (of {evened['relations']:,}) and as many "
+            f"about attributes (of {evened['attributes']:,})"
         )
     return "\n".join([*lines, *_separability(report["separability"])])
 

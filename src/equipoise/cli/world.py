@@ -10,7 +10,7 @@ import typer
 app = typer.Typer(no_args_is_help=True, help="The built-in world: make items, show scenes.")
 
 Seed = Annotated[int, typer.Option(min=0)]
-Split = Annotated[str, typer.Option(help="pretrain, finetune, finetune-objects, validation or test")]
+Split = Annotated[str, typer.Option(help="pretrain, finetune, finetune-objects, finetune-actions, validation or test")]
 
 
 @app.command()

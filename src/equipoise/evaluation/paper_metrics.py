@@ -71,9 +71,56 @@ def tot(scores: Sequence[ItemScores]) -> PaperNumbers:
     return found
 
 
+def mirrored(scores: Sequence[ItemScores]) -> PaperNumbers:
+    """Predicate-noun dependencies: both items of a mirrored pair right, by wording and part; and wordings compared.
+
+    `pair_SPLIT` is the paper's accuracy, `noun_SPLIT` and `predicate_SPLIT` its parts. `both_wordings` is the share of
+    rows whose right sentence beats the wrong one in both wordings, `one_wording` in exactly one of them: Brittleness
+    for scores that cannot be compared across wordings. A tie counts for neither.
+    """
+    found: PaperNumbers = {}
+    pairs: dict[tuple[str, str], list[ItemScores]] = {}
+    for score in scores:
+        pairs.setdefault((score.tags.get("split", ""), score.tags.get("pair", score.id)), []).append(score)
+    whole = {key: pair for key, pair in pairs.items() if len(pair) == 2}
+    found |= {"n": len(whole), "incomplete": len(pairs) - len(whole)}
+    wins: dict[str, list[bool]] = {}
+    for (split, _), pair in whole.items():
+        for name in dict.fromkeys(("pair", pair[0].tags.get("part", ""))):
+            if name:
+                wins.setdefault(f"{name}_{split}", []).append(all(one.caption > max(one.negatives) for one in pair))
+    for name, won in wins.items():
+        found[name] = sum(won) / len(won)
+        found[f"{name}_interval"] = Interval(*stats.wilson(sum(won), len(won)))
+    return found | _wordings(scores)
+
+
+def _wordings(scores: Sequence[ItemScores]) -> PaperNumbers:
+    """Rows by how many of their two wordings are right; images are resampled."""
+    rows: dict[str, list[ItemScores]] = {}
+    for score in scores:
+        rows.setdefault(score.id.rpartition("/")[2], []).append(score)
+    asked = [row for row in rows.values() if len({one.tags.get("split") for one in row}) == len(row) == 2]
+    if not asked:
+        return {}
+    margins = np.array([[one.caption - max(one.negatives) for one in row] for row in asked])
+    right, wrong = (margins > 0).sum(axis=1), (margins < 0).sum(axis=1)
+    counts = np.ones((len(asked), 2))
+    wins = np.stack([right == 2, (right == 1) & (wrong == 1)], axis=1).astype(np.float64)
+    clusters: dict[str, int] = {}
+    cluster = np.array([clusters.setdefault(row[0].image or row[0].id, len(clusters)) for row in asked])
+    measured, ratios = stats.grouped_ratios(wins, counts, cluster, [np.ones(len(asked), dtype=bool)])
+    found: PaperNumbers = {"rows": len(asked)}
+    for column, name in enumerate(("both_wordings", "one_wording")):
+        found[name] = float(measured[0, column])
+        found[f"{name}_interval"] = Interval(*stats.percentile_interval(ratios[:, 0, column]))
+    return found
+
+
 PAPER_METRICS: dict[str, Callable[[Sequence[ItemScores]], PaperNumbers]] = {
     "ranks": ranks,
     "groups": groups,
+    "mirrored": mirrored,
     "tot": tot,
 }
 NEEDED_TAGS = {"groups": "pair"}

@@ -44,7 +44,7 @@ class Numbers(_Part):
     """The metrics of some items; None where nothing was measured. `numbers["original"]` works as well."""
 
     n: int
-    ties: int | float  # a mean where several runs are averaged
+    ties: int | float | None  # a mean where several runs are averaged; None: unknown, only outcomes were published
     original: float | None
     augmented: float | None
     brittleness: float | None
@@ -109,6 +109,14 @@ class Metrics(Summary):
     def by_rule(self, rule: str | None) -> Numbers:
         """The numbers by a rule, the headline's without one; the plain mean where too few items leave it no group."""
         return self.headline if rule is None else self.averages.get(rule) or self.overall
+
+
+class Elsewhere(Metrics):
+    """The numbers of scores that were made elsewhere, and what a reader of them must know."""
+
+    layout: str  # whose; "equipoise" is ours
+    outcomes_only: bool  # right or wrong was published and no score: ties and mean scores are unknown
+    notes: list[str]
 
 
 # ---------------------------------------------------------------------------- what was measured, with what

@@ -7,7 +7,6 @@ headers before it is opened, and what was decoded is counted. Whatever pyarrow r
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -87,24 +86,23 @@ def _converted(batch: Any, convert: Callable[[Any], Any]) -> Iterator[tuple[Row,
 def values_of(array: Any) -> list[Any]:
     """What `array.to_pylist(maps_as_pydicts="strict")` gives, column by column.
 
-    pyarrow makes an object of its own of every value first: 120 microseconds for a row of items, and 10 so.
+    pyarrow makes an object of its own of every value first, which takes several times as long.
     """
     import pyarrow.types as types
 
     kind = array.type
     whole = types.is_integer(kind) or types.is_float32(kind) or types.is_float64(kind)
     if types.is_string(kind) or types.is_large_string(kind) or (whole and not array.null_count):
-        found: list[Any] = array.to_numpy(zero_copy_only=False).tolist()
-        return found
+        return list(array.to_numpy(zero_copy_only=False).tolist())
+    found: list[Any]
     if types.is_struct(kind):
-        found = _dicts([kind.field(place).name for place in range(kind.num_fields)], array.flatten(), len(array))
+        found = list(_dicts([kind.field(place).name for place in range(kind.num_fields)], array.flatten(), len(array)))
     elif types.is_list(kind) or types.is_large_list(kind):
         found = [part for (part,) in _cut(array, array.values)]
     elif types.is_map(kind):
         found = [_map(*parts) for parts in _cut(array, array.keys, array.items)]
     else:
-        found = array.to_pylist(maps_as_pydicts="strict")
-        return found
+        return list(array.to_pylist(maps_as_pydicts="strict"))
     missing = array.is_null().to_numpy(zero_copy_only=False).nonzero()[0] if array.null_count else ()
     for place in missing:
         found[place] = None
@@ -221,7 +219,7 @@ def _batch_size(path: Path, raw: IO[bytes], metadata: Any, number: int, columns:
 
 def _rows_of(largest: Iterable[int], values: Sequence[int]) -> int:
     """How many rows fit, where each of a column's values may be its largest."""
-    return max(1, min(BATCH, BUDGET // max(1, sum(map(operator.mul, largest, values)))))
+    return max(1, min(BATCH, BUDGET // max(1, sum(one * many for one, many in zip(largest, values, strict=True)))))
 
 
 def _longest(path: Path, group: int, columns: Sequence[str] | None, dictionaries: dict[str, int]) -> list[int]:

@@ -122,6 +122,11 @@ def use_image(data: bytes, ref: ImageRef, use: Callable[[Image.Image], T]) -> T:
         return use(image)
 
 
+def image_size(data: bytes, ref: ImageRef) -> tuple[int, int]:
+    """Width and height from the header alone; nothing is decoded."""
+    return _opened(data, ref).size
+
+
 def _opened(data: bytes, ref: ImageRef) -> Image.Image:
     """The image with its header read, and nothing else."""
     with _problems_of(ref), warnings.catch_warnings():

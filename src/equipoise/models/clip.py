@@ -17,9 +17,9 @@ from PIL import Image
 from equipoise.errors import UserError
 from equipoise.files import write_json
 from equipoise.models.base import Floats
-from equipoise.models.families import family_of
+from equipoise.models.families import family_of, read_texts
 from equipoise.models.preprocess import Preprocess
-from equipoise.models.tokens import CLEANERS, check_tokenizer, cleaning_for, token_ids, tokenizer_sha256
+from equipoise.models.tokens import CLEANERS, check_tokenizer, cleaning_for, end_token, token_ids, tokenizer_sha256
 
 DTYPES = {
     "float32": torch.float32,
@@ -47,10 +47,15 @@ class ClipModel:
         config = network.config
         self.spec = spec
         self.family = family_of(network)
-        self.causal_text = self.family.causal_text
+        self.causal_text = self.family.causal_text or self.family.masked_text  # what stands after the end never counts
         self.context_length = int(config.text_config.max_position_embeddings)
-        check_tokenizer(tokenizer, config.text_config.vocab_size, causal=self.causal_text, where=spec)
-        if self.causal_text:
+        check_tokenizer(tokenizer, config.text_config.vocab_size, causal=self.family.causal_text, where=spec)
+        if self.family.masked_text and tokenizer.pad_token_id != config.text_config.pad_token_id:
+            raise UserError(
+                f"{spec}: the tokenizer pads with {tokenizer.pad_token_id}, config.json's text_config.pad_token_id is "
+                f"{config.text_config.pad_token_id}; padding would be read as words"
+            )
+        if self.family.causal_text:
             # Old configs say eos_token_id 2, by which transformers pools at the highest id, padding included.
             config.text_config.eos_token_id = network.text_model.eos_token_id = int(tokenizer.eos_token_id)
         expected = _square(config.vision_config.image_size)
@@ -76,13 +81,13 @@ class ClipModel:
 
     @property
     def end_id(self) -> int:
-        return int(self.tokenizer.eos_token_id)
+        return end_token(self.tokenizer)
 
     @property
     def pad_id(self) -> int:
         """CLIP pads with its end token, after the first of which nothing counts; SigLIP as its tokenizer says."""
         pad = self.tokenizer.pad_token_id
-        return self.end_id if self.causal_text or pad is None else int(pad)
+        return self.end_id if self.family.causal_text or pad is None else int(pad)
 
     def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
         """Start to end token of each text; neither padded nor truncated."""
@@ -100,7 +105,7 @@ class ClipModel:
     def pad(self, ids: Sequence[Sequence[int]], pad_to: int | None = None) -> tuple[torch.Tensor, torch.Tensor]:
         """Token matrix and, for each row, the position at which a causal tower is read (its first end token).
 
-        A causal tower needs no more columns than the longest text; a non-causal one is always padded to
+        A causal or masked tower needs no more columns than the longest text; another one is always padded to
         the context length, as it was trained (SigLIP attends to its padding and is read at the last position).
         """
         longest = max(len(row) for row in ids)
@@ -115,7 +120,7 @@ class ClipModel:
         rows = np.full((len(ids), width), self.pad_id, np.int64)
         rows[np.arange(width) < lengths[:, None]] = np.fromiter(itertools.chain.from_iterable(ids), np.int64)
         ends = (rows == self.end_id).argmax(1) if self.causal_text else np.full(len(ids), width - 1)
-        if self.causal_text and ((ends >= lengths) | (rows[np.arange(len(ids)), ends] != self.end_id)).any():
+        if self.family.causal_text and ((ends >= lengths) | (rows[np.arange(len(ids)), ends] != self.end_id)).any():
             raise UserError("a text has no end token, which is where the text tower is read; use `tokenize`")
         return torch.from_numpy(rows), torch.from_numpy(ends)
 
@@ -126,8 +131,8 @@ class ClipModel:
 
     def text_features(self, ids: torch.Tensor, ends: torch.Tensor) -> torch.Tensor:
         """Projected, not yet normalised; differentiable. Reads at `ends`, so that what pads cannot matter."""
-        if not self.causal_text:
-            features: torch.Tensor = self.network.get_text_features(input_ids=ids).pooler_output
+        if not self.family.causal_text:
+            features: torch.Tensor = read_texts(self.network, ids)
             return features
         hidden = self.network.text_model(input_ids=ids).last_hidden_state
         features = self.network.text_projection(hidden[torch.arange(len(ids), device=ids.device), ends])
@@ -270,7 +275,7 @@ def _card(model: ClipModel, network: Any, dtype: str) -> dict[str, Any]:
         "weight_sha256": weight_sha256(network),
         "architecture": {
             "class": type(network).__name__,
-            "vision": _tower(vision) | {"patch_size": vision.patch_size},
+            "vision": _tower(vision) | {"patch_size": getattr(vision, "patch_size", None)},
             "text": _tower(text) | {"vocabulary": text.vocab_size},
         },
         "activation": {"vision": vision.hidden_act, "text": text.hidden_act},
@@ -289,10 +294,12 @@ def _card(model: ClipModel, network: Any, dtype: str) -> dict[str, Any]:
     }
 
 
-def _tower(config: Any) -> dict[str, int]:
-    return {
-        "width": config.hidden_size,
-        "layers": config.num_hidden_layers,
-        "heads": config.num_attention_heads,
-        "mlp": config.intermediate_size,
+def _tower(config: Any) -> dict[str, int | None]:
+    """A convolutional tower has no heads."""
+    names = {
+        "width": "hidden_size",
+        "layers": "num_hidden_layers",
+        "heads": "num_attention_heads",
+        "mlp": "intermediate_size",
     }
+    return {ours: getattr(config, theirs, None) for ours, theirs in names.items()}

@@ -1,9 +1,10 @@
 """The dual encoders of transformers that `hf:` loads: one row per family, and nowhere else a word about which is which.
 
 A family is what `model_type` of a config.json says. Its network must have `get_image_features` and `get_text_features`,
-and its texts one of the two ways to be read that are known here: causal, pooled at the first end token (CLIP), or
-padded to the full context, as trained (SigLIP). A family that needs more (an attention mask, as BERT's towers do) is
-better wrapped in two methods and named `py:module:factory`.
+and its texts one of the three ways to be read that are known here: causal, pooled at the first end token (CLIP); padded
+to the full context, as trained (SigLIP); or with an attention mask over the padding, as BERT's towers want it (any
+vision model beside any text model, joined by transformers' VisionTextDualEncoder). A family that needs more is better
+wrapped in two methods and named `py:module:factory`.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ class Family:
     open_clip_names: bool  # its weights have names in open_clip's checkpoints
     width: str  # where its config keeps the width of an embedding
     cleaning: str | None = None  # of its texts (tokens.CLEANERS); None: as its tokenizer's class says
+    attention: str = "sdpa"  # transformers' name; its own class decides what it has
+    masked_text: bool = False  # the text tower is told by an attention mask which tokens are padding
 
     def embed_dim(self, config: Any) -> int:
         return int(attrgetter(self.width)(config))
@@ -51,6 +54,17 @@ FAMILIES = {
             open_clip_names=False,
             width="text_config.projection_size",
         ),
+        Family(
+            name="vision-text-dual-encoder",
+            network="VisionTextDualEncoderModel",
+            image_processor="CLIPImageProcessor",
+            causal_text=False,
+            by_pieces=False,
+            open_clip_names=False,
+            width="projection_dim",
+            attention="eager",  # the vision tower may be a convolutional one
+            masked_text=True,
+        ),
     )
 }
 
@@ -58,6 +72,14 @@ FAMILIES = {
 def family_of(network: Any) -> Family:
     """The family of a transformers model, by its config."""
     return family_named(getattr(network.config, "model_type", None), type(network).__name__)
+
+
+def read_texts(network: Any, ids: Any) -> Any:
+    """The projected features of padded token rows, by a family that is not walked through by its pieces."""
+    told = {}
+    if family_of(network).masked_text:
+        told = {"attention_mask": (ids != network.config.text_config.pad_token_id).long()}
+    return network.get_text_features(input_ids=ids, **told).pooler_output
 
 
 def family_named(name: Any, where: str) -> Family:

@@ -14,7 +14,7 @@ from typing import Any
 from equipoise.errors import Problems, UserError
 from equipoise.files import read_json
 from equipoise.models.clip import ClipModel, quiet_transformers
-from equipoise.models.families import family_named
+from equipoise.models.families import Family, family_named
 from equipoise.models.preprocess import Preprocess, from_config
 
 TOKENIZER_FILES = ("tokenizer.json", "vocab.json", "spiece.model", "tokenizer.model")
@@ -43,7 +43,7 @@ def load_folder(
     _check_folder(folder, config)
     preprocess = _preprocess(folder)
     tokenizer = _tokenizer(folder)
-    network = _network(folder, family.network)
+    network = _network(folder, family)
     return ClipModel(spec, network, tokenizer, preprocess, device=device, dtype=dtype, notes=notes)
 
 
@@ -114,7 +114,7 @@ def _tokenizer(folder: Path) -> Any:
         raise UserError(f"{folder}: the tokenizer could not be loaded ({_short(error)}){hint}") from error
 
 
-def _network(folder: Path, class_name: str) -> Any:
+def _network(folder: Path, family: Family) -> Any:
     import torch
     import transformers
 
@@ -123,13 +123,13 @@ def _network(folder: Path, class_name: str) -> Any:
         raise UserError(f"{folder}: no weights (model.safetensors)")
     try:
         with quiet_transformers():
-            network, info = getattr(transformers, class_name).from_pretrained(
+            network, info = getattr(transformers, family.network).from_pretrained(
                 str(folder),
                 local_files_only=True,
                 use_safetensors=safe,
                 weights_only=True,
                 dtype=torch.float32,
-                attn_implementation="sdpa",  # stated: a config may name a kernel of the hub, which is a program
+                attn_implementation=family.attention,  # stated: a config may name a kernel of the hub, a program
                 output_loading_info=True,
                 ignore_mismatched_sizes=True,  # so that they come back in `info`, with all the others
             )

@@ -104,6 +104,11 @@ def tokenizer_sha256(tokenizer: Any) -> str:
     return sha256_json(backend.to_str() if backend is not None else tokenizer.get_vocab())
 
 
+def end_token(tokenizer: Any) -> int:
+    """The id that ends a text; BERT's tokenizers call it the separator."""
+    return int(tokenizer.sep_token_id if tokenizer.eos_token_id is None else tokenizer.eos_token_id)
+
+
 def check_tokenizer(tokenizer: Any, rows: int, *, causal: bool, where: str) -> None:
     """Refuse a tokenizer that was not made for this text tower: its scores would be noise, not an error.
 
@@ -116,7 +121,7 @@ def check_tokenizer(tokenizer: Any, rows: int, *, causal: bool, where: str) -> N
         problems.add("vocabulary", f"token ids up to {highest}, but the text tower has {rows} embeddings")
     elif causal and size != rows:
         problems.add("vocabulary", f"{size} tokens, but the text tower has {rows} embeddings")
-    end = tokenizer.eos_token_id
+    end = tokenizer.sep_token_id if tokenizer.eos_token_id is None else tokenizer.eos_token_id
     if end is None:
         problems.add("end token", "the tokenizer has none")
     else:

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rich.console import Console
@@ -18,6 +18,7 @@ from equipoise.evaluation.record import (
     METRICS,
     Change,
     Comparison,
+    Elsewhere,
     ItemNumbers,
     MacroNumbers,
     MeanScores,
@@ -49,6 +50,7 @@ class Line:
     chance: Mapping[str, float] | None = None
     skipped: int | None = None
     paper: Mapping[str, PaperNumbers] | None = None
+    outcomes_only: bool | None = None  # True: no score was published
 
     def to_json(self) -> dict[str, Any]:
         """Everything that is known; metrics that were not measured are null."""
@@ -89,7 +91,7 @@ def average_words(numbers: Numbers) -> str:
 
 def metrics_rows(summary: Summary, benchmark: str | None = None, rule: str | None = None) -> list[Line]:
     """The lines of `equipoise metrics`: a benchmark's headline and its other averages, overall, every tag and value."""
-    lines = []
+    lines: list[Line] = []
     if isinstance(summary, Metrics):
         shown = summary.by_rule(rule)
         lines += [Line(benchmark or "headline", shown, benchmark, average=average_words(shown), paper=summary.paper)]
@@ -100,6 +102,8 @@ def metrics_rows(summary: Summary, benchmark: str | None = None, rule: str | Non
     lines.append(Line("overall", summary.overall))
     for tag, values in summary.by.items():
         lines += [Line(f"{tag}={value}", numbers) for value, numbers in values.items()]
+    if isinstance(summary, Elsewhere) and summary.outcomes_only:
+        lines = [replace(line, label=f"{line.label} (outcomes only)", outcomes_only=True) for line in lines]
     return lines
 
 
@@ -138,7 +142,7 @@ def _cells(line: Line) -> tuple[str, ...]:
         percent(numbers, "original"),
         augmented,
         percent(numbers, "brittleness"),
-        f"{numbers.ties:,g}",
+        "-" if numbers.ties is None else f"{numbers.ties:,g}",
         *(_score(getattr(_mean_scores(numbers), part)) for part in SCORES),
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from equipoise.items import Edit, Operation, Target
 from equipoise.train.features import StatefulLoss
@@ -51,6 +51,9 @@ class Lora:
     alpha: float = 1.0
 
 
+Freeze = Literal["vision", "vision_backbone"]  # the whole image side, or all of it but its projection (LiT)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
     """A complete way to finetune. The defaults are what nearly all of the papers share (open_clip's).
@@ -77,6 +80,7 @@ class Recipe:
     grad_clip: float | None = None  # largest gradient norm
     max_scale: float = 100.0  # exp(logit_scale) is held between 1 and this
     lora: Lora | None = None  # None: every parameter is trained
+    freeze: Freeze | None = None  # what is not trained; the photos then go through their tower once
     crop: tuple[float, float] | None = None  # random crops of this share of the image's area, e.g. (0.9, 1.0)
     wise_ft: float | None = None  # after training: weights = (1 - a) base + a finetuned
     seed: int = 0
@@ -89,6 +93,8 @@ class Recipe:
     def describe(self) -> dict[str, Any]:
         """Everything but the terms, as JSON: for a run's record, and to see whether a resumed run is the same."""
         plain = {name: value for name, value in vars(self).items() if name not in {"terms", "needs", "lora", "source"}}
+        if self.freeze is None:  # as before there was the choice, so that older runs are still known
+            del plain["freeze"]
         return plain | {
             "needs": asdict(self.needs),
             "lora": self.lora and asdict(self.lora),

@@ -2,8 +2,8 @@
 
 `replace` changes one word: the positive puts a synonym in its place, the negative another value. `swap` trades
 an attribute between two things in the negative, and in the positive the things trade places in the sentence.
-`count` and `without` are the types that finetuning never sees. `replace-objects` is for CE-CLIP's object negatives; the
-world has no verbs, so there is nothing for its action negatives to change.
+`count` and `without` are the types that finetuning never sees. `replace-objects` and
+`replace-actions` are for CE-CLIP, which has a threshold for each type of negative; no test set holds them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Case:
     caption: Sentence
     positive: Sentence
     negative: Sentence
-    test: str  # replace-attributes, replace-relations, replace-objects, swap, count or without
+    test: str  # replace-attributes, replace-relations, replace-objects, replace-actions, swap, count or without
     family: str  # what was changed
     synonym: str  # seen, unseen, or none where the positive replaces no word
     changed: tuple[Word, Word, Word] | None  # the word of the caption, of the positive, of the negative
@@ -107,6 +107,25 @@ def replace_objects(scene: Scene, rng: Random, synonym: str) -> Case | None:
     return _checked(Case(scene, caption, positive, negative, "replace-objects", "kind", synonym, (old, to, wrong)))
 
 
+def replace_actions(scene: Scene, rng: Random, synonym: str) -> Case | None:
+    """Another verb, half of the time what another thing in the picture does.
+
+    Whoever acts is named first: "a cat and a house glowing" might be read as both.
+    """
+    actor = rng.choice([each for each in scene.objects if each.action])
+    others = [each for each in scene.objects if each is not actor]
+    said = rng.sample(others, k=min(len(others), rng.choice((0, 1))))
+    old = common("action", actor.action)
+    things = (replace(_thing(actor, rng, None), action=old), *(_thing(each, rng, None) for each in said))
+    present = sorted({each.action for each in others} - {"", old.value})
+    free = sorted(set(FAMILIES["action"]) - {old.value})
+    value = rng.choice(present if present and rng.random() < CONFUSABLE else free)
+    caption = Sentence("things", things, template=rng.randrange(12))
+    to, wrong = _synonym(old, rng, synonym), _any_word("action", value, rng)
+    positive, negative = (caption.with_thing(0, replace(things[0], action=word)) for word in (to, wrong))
+    return _checked(Case(scene, caption, positive, negative, "replace-actions", "action", synonym, (old, to, wrong)))
+
+
 def swap(scene: Scene, rng: Random, synonym: str) -> Case | None:
     family = rng.choices(list(FAMILY_WEIGHTS), list(FAMILY_WEIGHTS.values()))[0]
     if len(scene.objects) < 2:
@@ -146,6 +165,7 @@ MAKERS: dict[str, Maker] = {
     "replace-attributes": replace_attributes,
     "replace-relations": replace_relations,
     "replace-objects": replace_objects,
+    "replace-actions": replace_actions,
     "swap": swap,
     "count": count,
     "without": without,

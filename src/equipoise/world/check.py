@@ -19,7 +19,7 @@ def check(count: int = COUNT, seed: int = 1) -> tuple[int, int, int]:
     wrong = [0, 0, 0]
     kinds = [(split, test) for split in ("finetune", "validation", "test") for test in (*TESTS, *UNSEEN)]
     kinds = [(split, test) for split, test in kinds if split != "finetune" or test in TESTS]
-    kinds.append(("finetune-objects", "replace-objects"))
+    kinds += [("finetune-objects", "replace-objects"), ("finetune-actions", "replace-actions")]
     with progress(count, "checking", "items") as advance:
         for number in range(count):
             split, test = kinds[number % len(kinds)]

@@ -11,10 +11,10 @@ from functools import cache, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
+from PIL import Image, ImageDraw
 
 from equipoise.world.art import CONTAINERS, DARK, INKS, LIGHT, WOOD, board
-from equipoise.world.scenes import Object, Scene
+from equipoise.world.scenes import MARK, Object, Scene
 
 PIXELS = 48  # the side of the pictures that the base model reads
 LAMP = 0.08  # how strongly the lamp may tint a picture
@@ -92,6 +92,10 @@ def draw(scene: Scene, pixels: int = PIXELS, clean: bool = False) -> Picture:
     canvas[:] = np.linspace(scene.paper, scene.paper - 0.06, pixels, dtype=np.float32)[:, None, None]
     for thing in scene.objects:
         _lay(canvas, thing, pixels, sprite(thing.kind, thing.texture, max(3, round(thing.scale * pixels))))
+    if any(thing.action for thing in scene.objects):
+        marked = _marked(scene, pixels)
+        canvas *= 1 - marked
+        canvas += marked * (np.array(DARK, dtype=np.float32) / 255)
     if not clean:
         canvas *= 1 + LAMP * np.array(scene.light, dtype=np.float32)
         canvas += _grain(pixels, scene.grain)
@@ -111,6 +115,58 @@ def _lay(canvas: _Array, thing: Object, pixels: int, layers: tuple[_Array, _Arra
     region += fixed
     region += first_share * first
     region += second_share * second
+
+
+# ---------------------------------------------------------------------------- what things do
+
+FINER = 4  # marks are drawn so much larger and then shrunk
+STROKE = 0.02  # width of a mark's line
+
+
+def _marked(scene: Scene, pixels: int) -> _Array:
+    """How much ink the marks of the acting things put on each pixel. They lie around a thing, never on it."""
+    side = pixels * FINER
+    image = Image.new("L", (side, side), 0)
+    brush = ImageDraw.Draw(image)
+    for thing in scene.objects:
+        for line in marks(thing):
+            brush.line([value * side for value in line], fill=255, width=round(STROKE * side))
+    small = image.resize((pixels, pixels), Image.Resampling.BOX)
+    return np.asarray(small, dtype=np.float32)[..., None] / np.float32(255)
+
+
+def marks(thing: Object) -> list[tuple[float, ...]]:
+    """Lines (x, y, x, y, ...) that show what the thing does, at most `MARK` away from its box.
+
+    A Z beside its head, a shadow below it, two strokes at either side, or rays to all sides.
+    """
+    x, y, across, down = thing.x, thing.y, thing.width / 2, thing.height / 2
+    near, far = 0.25 * MARK, 0.85 * MARK
+    if thing.action == "sleeping":
+        left, right, top, bottom = x + across + 0.1 * MARK, x + across + far, y - down - far, y - down - 0.15 * MARK
+        return [(left, top, right, top, left, bottom, right, bottom)]
+    if thing.action == "jumping":
+        ground = y + down + 0.75 * MARK
+        return [(x - 0.7 * across, ground, x + 0.7 * across, ground)]
+    if thing.action == "shaking":
+        return [
+            (place, y - share * down, place, y + share * down)
+            for away, share in ((near, 0.7), (far, 0.4))
+            for place in (x - across - away, x + across + away)
+        ]
+    if thing.action == "glowing":
+        ways = [(right, below) for right in (-1, 0, 1) for below in (-1, 0, 1) if right or below]
+        return [
+            (
+                x + right * (across + start),
+                y + below * (down + start),
+                x + right * (across + end),
+                y + below * (down + end),
+            )
+            for right, below in ways
+            for start, end in [(near, far) if not (right and below) else (0.0, 0.6 * far)]
+        ]
+    return []
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Scenes: a few things with kind, colour, size, texture and place. Relations follow from where things are.
+"""Scenes: a few things with kind, colour, size, texture, place and what they do. Relations follow from the places.
 
 Coordinates run from 0 to 1 over the picture, x to the right and y downwards.
 """
@@ -6,11 +6,11 @@ Coordinates run from 0 to 1 over the picture, x to the right and y downwards.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 from equipoise.world.art import CONTAINERS, EXTENTS
-from equipoise.world.words import COLOURS, KINDS, RELATIONS, SIZES, TEXTURES
+from equipoise.world.words import ACTIONS, COLOURS, KINDS, RELATIONS, SIZES, TEXTURES
 
 SCALES = {"small": (0.20, 0.22, 0.24), "big": (0.35, 0.38)}
 CONTAINER_SCALE = 0.5
@@ -20,12 +20,13 @@ ALIGNED = 0.06  # how far off the axis a clear relation may be
 NOTICEABLE = 0.08  # an offset from here on might be called "left of" or "above" by somebody
 APART = 0.06  # the least gap between a thing and another that is above it without being on it
 TOUCHING = 0.015
+MARK = 0.09  # room around a thing for the marks that show what it does
 
 # Few kinds are common and many are rare, as in any real collection of photos. It also makes a batch hold
 # several pictures of the same two things, which is what teaches a contrastive model where things are.
 KIND_WEIGHTS = [1 / (rank + 2) for rank in range(len(KINDS))]
 _KINDS, _COLOURS, _SIZES, _TEXTURES = list(KINDS), list(COLOURS), list(SIZES), list(TEXTURES)
-_RELATIONS = list(RELATIONS)
+_RELATIONS, _ACTIONS = list(RELATIONS), list(ACTIONS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,7 @@ class Object:
     y: float
     scale: float  # the longer side of the picture, as a share of the scene's side
     shade: float = 0.0  # -1..1: how far the colour strays within its name
+    action: str = ""  # what it does; "" for nothing
 
     @property
     def width(self) -> float:
@@ -114,6 +116,19 @@ def sample_crowd(rng: Random) -> Scene:
     return _finish(rng, objects)
 
 
+def sample_acting(rng: Random) -> Scene:
+    """Up to three things of different kinds with room around them for marks. The first does something."""
+    objects: list[Object] = []
+    for _ in range(rng.choice((4, 8))):  # tries: a big thing in the middle may stay alone
+        if len(objects) == 3:
+            break
+        kind = _kind(rng, {*CONTAINERS, *(thing.kind for thing in objects)})
+        placed = _placed_freely(rng, objects, kind, MARK)
+        if placed is not None:
+            objects.append(replace(placed, action=rng.choice([*_ACTIONS, ""] if objects else _ACTIONS)))
+    return _finish(rng, objects)
+
+
 def _finish(rng: Random, objects: Iterable[Object]) -> Scene:
     light = (rng.uniform(-1, 1), rng.uniform(-1, 1), rng.uniform(-1, 1))
     return Scene(tuple(objects), light, rng.uniform(0.82, 0.94), rng.getrandbits(31))
@@ -174,21 +189,22 @@ def _pair(rng: Random, relation: str) -> tuple[Object, Object]:
     return _at(a, spans[0] + offset[0], spans[1] + offset[1]), _at(b, spans[0], spans[1])
 
 
-def _anywhere(rng: Random, thing: Object) -> tuple[float, float]:
-    across, down = thing.width / 2 + EDGE, thing.height / 2 + EDGE
+def _anywhere(rng: Random, thing: Object, around: float = 0.0) -> tuple[float, float]:
+    across, down = thing.width / 2 + EDGE + around, thing.height / 2 + EDGE + around
     return rng.uniform(across, 1 - across), rng.uniform(down, 1 - down)
 
 
-def _placed_freely(rng: Random, others: list[Object], kind: str) -> Object | None:
-    """A thing of this kind that overlaps no other; None where there is no room."""
+def _placed_freely(rng: Random, others: list[Object], kind: str, around: float = 0.0) -> Object | None:
+    """A thing of this kind that overlaps no other, with room around both; None where there is no room."""
     thing = _object(rng, kind)
+    gap = 0.02 + 2 * around
     for attempt in range(12):
         if attempt == 6:
             thing = _object(rng, kind, "small")
-        x, y = _anywhere(rng, thing)
+        x, y = _anywhere(rng, thing, around)
         if all(
-            abs(x - other.x) > (thing.width + other.width) / 2 + 0.02
-            or abs(y - other.y) > (thing.height + other.height) / 2 + 0.02
+            abs(x - other.x) > (thing.width + other.width) / 2 + gap
+            or abs(y - other.y) > (thing.height + other.height) / 2 + gap
             for other in others
         ):
             return _at(thing, x, y)

@@ -26,6 +26,7 @@ class Thing:
     kind: Word
     attributes: tuple[Word, ...] = ()
     place: Word | None = None
+    action: Word | None = None
 
     def attribute(self, family: str) -> Word | None:
         return next((word for word in self.attributes if word.family == family), None)
@@ -80,6 +81,5 @@ def noun_phrase(thing: Thing) -> str:
 def _bare(thing: Thing, many: bool = False) -> str:
     noun = plural(thing.kind.text) if many else thing.kind.text
     words = [word.text for word in thing.attributes] + [noun]
-    if thing.place is not None:
-        words.append(thing.place.text)
+    words += [word.text for word in (thing.place, thing.action) if word is not None]
     return " ".join(words)

@@ -23,22 +23,25 @@ from equipoise.progress import progress
 from equipoise.world.cases import MAKERS, Case
 from equipoise.world.draw import PIXELS, draw
 from equipoise.world.noisy import noisy_caption
-from equipoise.world.scenes import Scene, sample_crowd, sample_scene
+from equipoise.world.scenes import Scene, sample_acting, sample_crowd, sample_scene
 from equipoise.world.sentences import text
 from equipoise.world.words import FAMILIES
 
-SPLITS = ("pretrain", "finetune", "finetune-objects", "validation", "test")
+SPLITS = ("pretrain", "finetune", "finetune-objects", "finetune-actions", "validation", "test")
 TESTS = ("replace-attributes", "replace-relations", "swap")  # what finetuning teaches
 UNSEEN = ("count", "without")  # what it never shows
 # Half of the finetuning items are swaps: with a third, 200 steps of hard negatives moved SWAP by less than two points.
 TURNS = {
     "finetune": ("replace-attributes", "swap", "replace-relations", "swap"),
-    # for CE-CLIP, which has a threshold for each type; a split of its own, so that the demo's items stay what they are
+    # for CE-CLIP, which has a threshold for each type; splits of their own, so that the demo's items stay what they are
     "finetune-objects": ("replace-attributes", "swap", "replace-relations", "replace-objects"),
+    # the four types of its paper; the verbs are words that the base model never saw
+    "finetune-actions": ("replace-attributes", "swap", "replace-relations", "replace-objects", "replace-actions"),
 }
 CROWDS = 0.1  # share of pretraining scenes with something to count
 FINETUNING = 12_000  # items of the demo's finetuning set
 _NO_CASE = 1000
+_SAMPLERS = {**dict.fromkeys(UNSEEN, sample_crowd), "replace-actions": sample_acting}
 
 
 def case_at(split: str, test: str, seed: int, index: int) -> Case:
@@ -46,7 +49,7 @@ def case_at(split: str, test: str, seed: int, index: int) -> Case:
     rng = Random(f"{split}/{test}/{seed}/{index}")
     synonym = "seen" if split.startswith("finetune") or index % 2 else "unseen"
     for _ in range(_NO_CASE):
-        scene = sample_crowd(rng) if test in UNSEEN else sample_scene(rng)
+        scene = _SAMPLERS.get(test, sample_scene)(rng)
         case = MAKERS[test](scene, rng, synonym)
         if case is not None:
             return case
@@ -94,7 +97,11 @@ def item_of(case: Case, name: str) -> Item:
     )
 
 
-_TARGETS: dict[str, Target] = {"replace-relations": "relation", "replace-objects": "object"}
+_TARGETS: dict[str, Target] = {
+    "replace-relations": "relation",
+    "replace-objects": "object",
+    "replace-actions": "action",
+}
 
 
 def _edits(case: Case) -> tuple[Edit, Edit]:

@@ -35,6 +35,8 @@ def fits(thing: Thing, candidate: Object, lenient: bool = False) -> bool:
         return False
     if any(getattr(candidate, word.family) != word.value for word in thing.attributes):
         return False
+    if thing.action is not None and thing.action.value != candidate.action:
+        return False
     return thing.place is None or _at_place(thing.place.value, candidate, lenient)
 
 

@@ -92,6 +92,15 @@ NUMBERS: Values = {
 }
 ABSENCE: Values = {"no": ("no", "not any", "not a single")}
 
+# What a thing does, shown by marks around it, so any kind can do it. Only `finetune-actions` speaks of it: the base
+# model was pretrained without verbs, and its tokenizer spells them in pieces.
+ACTIONS: Values = {
+    "sleeping": ("sleeping", "dozing", "napping", "slumbering"),
+    "jumping": ("jumping", "leaping", "hopping", "bouncing"),
+    "shaking": ("shaking", "trembling", "quivering", "shivering"),
+    "glowing": ("glowing", "shining", "beaming", "gleaming"),
+}
+
 FAMILIES: dict[str, Values] = {
     "kind": KINDS,
     "colour": COLOURS,
@@ -101,6 +110,7 @@ FAMILIES: dict[str, Values] = {
     "place": PLACES,
     "number": NUMBERS,
     "absence": ABSENCE,
+    "action": ACTIONS,
 }
 ATTRIBUTES = ("size", "texture", "colour")  # in the order in which they stand before a noun
 

@@ -186,6 +186,7 @@ def test_disk_space_is_checked_first(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert everything(tmp_path / "out") == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["w", "w:gz", "zip"])
 def test_a_flipped_byte_is_an_error_or_changes_nothing(kind: str, tmp_path: Path) -> None:
     """A tar with one damaged header was unpacked as far as it went: 4 of 10 files, and no error."""
@@ -206,6 +207,7 @@ def test_a_flipped_byte_is_an_error_or_changes_nothing(kind: str, tmp_path: Path
             assert len(list(out.iterdir())) == len(files)
 
 
+@pytest.mark.slow
 def test_a_zip_of_very_many_files(tmp_path: Path) -> None:
     """Above 65,535 the directory counts in a larger record."""
     source = pack(tmp_path / "x", {f"f{number}": b"" for number in range(65_540)})

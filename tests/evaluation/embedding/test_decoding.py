@@ -160,6 +160,7 @@ with decoding.Decoder(FolderImages(photos), paths, choose, clip_preprocess(16), 
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_nothing_is_left_behind(photos: Path, number: signal.Signals) -> None:
     """A script without `if __name__ == "__main__"`, killed while its processes decode or wait."""

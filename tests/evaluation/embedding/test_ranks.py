@@ -25,6 +25,7 @@ def test_shares_are_all_and_nothing_twice(count: int) -> None:
     assert [value for number in range(count) for value in Ranks(number, count).share(values)] == values
 
 
+@pytest.mark.slow
 def test_two_processes_find_what_one_finds(tmp_path: Path) -> None:
     (tmp_path / "photos").mkdir()
     for index in range(40):

@@ -109,6 +109,7 @@ def test_the_real_parser_sees_broken_grammar() -> None:
         assert check(Caption(caption), candidate(broken)), broken
 
 
+@pytest.mark.slow
 @real_parser
 def test_link_grammar_in_a_run(tmp_path: Path) -> None:
     """Same bytes for one worker and two, and the parser's version is part of what the run is."""

@@ -88,6 +88,7 @@ def test_another_seed_gives_other_items(captions: Path, whole: tuple[bytes, dict
     assert (tmp_path / "items.jsonl").read_bytes() != whole[0]
 
 
+@pytest.mark.slow
 def test_killed_at_random_moments(captions: Path, whole: tuple[bytes, dict[str, Any]], tmp_path: Path) -> None:
     out, parts = tmp_path / "items.jsonl", Parts(tmp_path / "items.jsonl").folder
     rng, kills = random.Random(), 0
@@ -109,6 +110,7 @@ def test_killed_at_random_moments(captions: Path, whole: tuple[bytes, dict[str, 
     assert not parts.exists()
 
 
+@pytest.mark.slow
 def test_workers_leave_when_the_main_process_is_killed(captions: Path, tmp_path: Path) -> None:
     out = tmp_path / "items.jsonl"
     run = subprocess.Popen([sys.executable, "-c", RUN, str(captions), str(out), "2"], stderr=subprocess.DEVNULL)

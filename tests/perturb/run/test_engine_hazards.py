@@ -233,6 +233,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", [0.0, 0.5])
 def test_ctrl_c_waits_for_no_shard(captions: Path, tmp_path: Path, moment: float) -> None:
     (tmp_path / "slow.py").write_text(SLOW)
@@ -255,6 +256,7 @@ def test_ctrl_c_waits_for_no_shard(captions: Path, tmp_path: Path, moment: float
     assert said.count("Traceback") == 1, said
 
 
+@pytest.mark.slow
 def test_ctrl_c_says_what_is_kept(captions: Path, tmp_path: Path) -> None:
     captions.write_text(LINES * 2_000)
     out = tmp_path / "items.jsonl"
@@ -274,6 +276,7 @@ def test_ctrl_c_says_what_is_kept(captions: Path, tmp_path: Path) -> None:
     assert "what was finished is kept" in said and "Traceback" not in said
 
 
+@pytest.mark.slow
 def test_a_script_without_a_guard_is_told_so(captions: Path, tmp_path: Path) -> None:
     call: Any = (
         f"perturb_file({str(captions)!r}, {str(tmp_path / 'items.jsonl')!r}, Setup('balanced'), workers=2, shard=1)"

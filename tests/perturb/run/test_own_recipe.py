@@ -49,6 +49,7 @@ def command(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_two_workers_build_it_by_its_name(folder: Path) -> None:
     script = (
         "import sys; sys.path = [p for p in sys.path if p]\n"

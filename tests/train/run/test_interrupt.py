@@ -42,6 +42,7 @@ def _waited(for_: Callable[[], bool], process: subprocess.Popen[str]) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "long_step", "workers"),
     [(signal.SIGTERM, True, "1"), (signal.SIGINT, True, "0"), (signal.SIGTERM, False, "1")],

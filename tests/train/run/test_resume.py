@@ -55,6 +55,7 @@ def _killed(work, at_step: int, monkeypatch) -> None:
     assert process.exitcode == -signal.SIGKILL
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lora", [None, Lora(rank=2)])
 def test_killed_runs_end_with_the_same_bits(tiny_model, tiny_items, tmp_path, monkeypatch, lora):
     recipe = replace(RECIPE, lora=lora, crop=(0.6, 1.0))

@@ -1,4 +1,4 @@
-"""The trainer on the built-in world with its shipped model: killed and resumed, and on two processes."""
+"""The trainer on the built-in world with its shipped model: killed and resumed, on two processes, with CE-CLIP."""
 
 from __future__ import annotations
 
@@ -12,10 +12,16 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from equipoise.models import load_model
+from equipoise.models.clip import ClipModel
+from equipoise.train.recipes import get_recipe
 from equipoise.train.run.log import read_log
+from equipoise.train.run.loop import train
+from equipoise.train.run.options import Hardware
+from equipoise.world.splits import DrawnImages, world_items
 
 # Seven processes that each load torch and the model; test_resume.py and test_distributed.py ask the same of a tiny one.
-pytestmark = pytest.mark.slow
+slow = pytest.mark.slow
 
 SCRIPT = """
 import sys
@@ -45,6 +51,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+@slow
 def test_killed_in_mid_epoch_it_ends_with_the_same_bytes(folder: Path) -> None:
     command = [sys.executable, folder / "script.py", folder, "cut"]
     latest = folder / "cut" / "latest"
@@ -62,6 +69,7 @@ def test_killed_in_mid_epoch_it_ends_with_the_same_bytes(folder: Path) -> None:
     assert whole == cut
 
 
+@slow
 def test_two_processes_train_what_one_trains(folder: Path) -> None:
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
@@ -71,3 +79,17 @@ def test_two_processes_train_what_one_trains(folder: Path) -> None:
     one, two = (load_file(folder / name / "model" / "model.safetensors") for name in ("whole", "two"))
     furthest = max(float((one[name] - two[name]).abs().max()) for name in one)
     assert furthest < 1e-3 and all(torch.isfinite(value).all() for value in two.values())
+
+
+@pytest.mark.parametrize(("split", "still"), [("finetune-actions", set()), ("finetune-objects", {"threshold_action"})])
+def test_ce_clips_thresholds_move_where_the_items_have_their_type(tmp_path: Path, split: str, still: set[str]) -> None:
+    """All four leave zero on finetune-actions: a type without negatives keeps its start."""
+    base = load_model("world", device="cpu")
+    assert isinstance(base, ClipModel)
+    recipe = get_recipe("ce_clip_zhang_2024", max_steps=6, batch_size=40, lr=3e-4, warmup_steps=0)
+    items = list(world_items(split, 120))
+    train(recipe, items, base, tmp_path / "run", images=DrawnImages(), hardware=Hardware(device="cpu"), show=False)
+    steps = [record["parts"] for record in read_log(tmp_path / "run")]
+    highest = {name: max(parts[name] for parts in steps) for name in steps[0] if name.startswith("threshold_")}
+    assert len(highest) == 4 and all(steps[0][name] == 0 for name in highest)
+    assert {name for name, value in highest.items() if value == 0} == still, highest

@@ -125,6 +125,7 @@ def test_two_processes_find_what_one_finds(tiny_model, tiny_items, tmp_path, mon
     assert len(ids) == len(set(ids)) == 10
 
 
+@pytest.mark.slow
 def test_the_whole_loop_in_two_processes(tiny_model, tiny_items, tmp_path):
     items = tiny_items(24)
     terms, needs = CASES["negatives"]

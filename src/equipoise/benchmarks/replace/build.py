@@ -175,19 +175,16 @@ def write_published(source: Path, out: Path) -> list[Path]:
     """Write the four files of the paper's repository below `out`; the bytes are those of the published ones."""
     files: dict[Path, str] = {}
     for split, triples in [(split, read_triples(source, split)) for split in SPLITS]:
-        for folder, captions in (
-            ("data", [triple.caption for triple in triples]),
-            ("swapped_data", [triple.positive for triple in triples]),
-        ):
+        for folder, which in (("data", "caption"), ("swapped_data", "positive")):
             path = out / folder / _file_name(split)
             records = [
                 {
                     "image_id": _stem(triple.image),
-                    "true_caption": caption,
+                    "true_caption": getattr(triple, which),
                     "false_caption": triple.negative,
                     "image_path": f"data/{triple.image}",
                 }
-                for triple, caption in zip(triples, captions, strict=True)
+                for triple in triples
             ]
             files[path] = json.dumps(records)
     for path, text in files.items():

@@ -108,6 +108,17 @@ def refine_file(
     path: Path, judges: Judges, seed: int = 0, keep_all: bool = False
 ) -> tuple[dict[str, int], dict[str, int]]:
     """Refine an items file in place, atomically; returns how many texts there were and are, and the edits that are."""
+    nothing = "refinement left nothing; take more captions, or other judges"
+    return rewrite_file(path, lambda read: refine_items(read, judges, seed, keep_all), nothing)
+
+
+def rewrite_file(
+    path: Path, change: Callable[[Callable[[], Iterator[Item]]], Iterator[Item]], nothing: str
+) -> tuple[dict[str, int], dict[str, int]]:
+    """An items file, changed in place, atomically, without being held in memory; `nothing` is said if no item is left.
+
+    Returns how many items and texts there were and are, and the edits that are.
+    """
 
     def read() -> Iterator[Item]:
         with path.open("rb") as handle:
@@ -121,7 +132,7 @@ def refine_file(
         for kind in KINDS:
             counts[f"{kind}_before"] += len(getattr(item, kind))
     with atomic_write(path) as handle:
-        for item in refine_items(read, judges, seed, keep_all):
+        for item in change(read):
             counts["items_after"] += 1
             for kind in KINDS:
                 texts: tuple[Text, ...] = getattr(item, kind)
@@ -129,5 +140,5 @@ def refine_file(
                 edits.update(edit_class(kind.removesuffix("s"), text.edit) for text in texts if text.edit)
             handle.write(json_line(item.to_json()) + "\n")
         if not counts["items_after"]:
-            raise UserError("refinement left nothing; take more captions, or other judges")
+            raise UserError(nothing)
     return counts, dict(sorted(edits.items(), key=lambda pair: (-pair[1], pair[0])))

@@ -24,6 +24,7 @@ from equipoise.perturb.bias.judges import check_judge, judge_identity, judge_nam
 from equipoise.perturb.bias.refine import KINDS, Judges, refine_file
 from equipoise.perturb.bias.separability import separability
 from equipoise.perturb.reading.captions import caption_files, read_captions
+from equipoise.perturb.run.evening import even_file
 from equipoise.perturb.run.joining import having
 from equipoise.perturb.run.parts import Parts, code_hash
 from equipoise.perturb.run.setup import Setup
@@ -47,6 +48,7 @@ def perturb_file(
     engine: Engine = "local",
     limit: int | None = None,
     refine: tuple[str, str] | None = None,
+    even: bool = False,
     shard: int = SHARD,
 ) -> dict[str, Any]:
     """Perturb every caption of a file into the items file `out`; returns, and writes beside it, the report."""
@@ -67,6 +69,10 @@ def perturb_file(
         given = given or any(record.item is not None for record in group.records)
     if refine is not None and given:
         raise UserError(f"--refine: would drop texts that the items of {captions} have already; refine captions alone")
+    if even and given:
+        raise UserError(
+            f"--even-positives: would drop texts that the items of {captions} have already; draw from captions"
+        )
     identity = {
         "schema": 1,
         "equipoise": __version__,
@@ -76,7 +82,10 @@ def perturb_file(
         "shard": shard,
         "setup": setup.identity(),
     }
-    judged = {"refine": None if refine is None else [judge_identity(judge) for judge in refine]}
+    judged = {
+        "refine": None if refine is None else [judge_identity(judge) for judge in refine],
+        "even_positives": True if even else None,  # None: as reports of before have it
+    }
     parts = Parts(out)
     if not parts.folder.is_dir() and (done := _finished_before(out, identity | judged)) is not None:
         return done  # also where nothing may be written any more
@@ -86,7 +95,7 @@ def perturb_file(
             return done
         parts.open(identity)  # the parts are the same whoever refines them
         found = _run(captions, setup, parts, total, workers, engine, limit, shard)
-        joined, report = _finish(parts, found, identity | judged, setup, refine)
+        joined, report = _finish(parts, found, identity | judged, setup, refine, even)
         report["seconds"] = round(time.monotonic() - started, 3)
         if out.exists() and sha256_file(out) != report["sha256"]:  # it appeared, or nobody knew whose it was
             run_folder.refuse_file(out)
@@ -272,8 +281,9 @@ def _finish(
     identity: dict[str, Any],
     setup: Setup,
     refine: tuple[str, str] | None,
+    even: bool,
 ) -> tuple[Path, dict[str, Any]]:
-    """Join the parts, refine, and judge the result by its words; all of it is done again if a kill comes between."""
+    """Join the parts, refine or draw, and judge the result by its words; all of it again if a kill comes between."""
     counts = summed(found[number] for number in sorted(found))
     if not counts["items"]:
         parts.remove()
@@ -283,13 +293,17 @@ def _finish(
             + _reasons(". Captions left out", counts["refused"])
             + _reasons(". Candidates dropped", counts["dropped"])
         )
-    joined, refined = parts.join(len(found)), None
+    joined, refined, evened = parts.join(len(found)), None, None
     if refine is not None:
         sample = list(sample_items(joined, counts["items"], _TAUGHT))
         first, second = refine
         judges: Judges = {kind: (judge_named(first, sample, kind), judge_named(second, sample, kind)) for kind in KINDS}
         refined, counts["edits"] = refine_file(joined, judges, setup.seed, keep_all=setup.keep_all)
         counts["items"] = refined["items_after"]
+    if even:
+        evened, counts["edits"] = even_file(joined, setup.seed, setup.keep_all)
+        counts["items"] = evened["items"]
+    if refined or evened:
         counts["having"] = having(sample_items(joined, counts["items"], counts["items"]))
     return joined, {
         **identity,
@@ -297,6 +311,7 @@ def _finish(
         "notes": setup.notes(),
         **counts,
         "refined": refined,
+        "evened": evened,
         "separability": separability(list(sample_items(joined, counts["items"], _SAMPLE))),
         "sha256": sha256_file(joined),
     }

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Hashable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any
@@ -140,6 +141,7 @@ class TrainingData(torch.utils.data.Dataset[Batch]):
         self._epoch: tuple[int, list[NDArray[np.int64]]] | None = None
         self.keeps_images = True  # workers would each keep their own
         self._images: dict[Hashable, NDArray[Any]] = {}
+        self._pooled: dict[Hashable, NDArray[Any]] = {}  # in place of pixels, where the vision tower is frozen
         self._image_bytes = 0
         self.first_steps = self._count_steps(recipe.epochs, recipe.max_steps)
 
@@ -236,6 +238,8 @@ class TrainingData(torch.utils.data.Dataset[Batch]):
     def _pixels(self, index: int, epoch: int) -> NDArray[np.uint8]:
         """The image in the model's size, still bytes: a quarter of the memory, and the device makes floats faster."""
         key = self._keys[index]
+        if key in self._pooled:
+            return self._pooled[key]
         if self.crop is None:
             if key not in self._images:
                 return self._keep(key, np.asarray(self.preprocess.pixels(self._decode(index))))
@@ -255,6 +259,26 @@ class TrainingData(torch.utils.data.Dataset[Batch]):
             self._image_bytes += pixels.nbytes
             self._images[key] = pixels
         return pixels
+
+    def pool(self, see: Callable[[Tensor], Tensor], at_once: int = 256) -> None:
+        """Every photo through a frozen tower, once; from now on a batch holds what came out. What cannot be read is
+        left for the batch to name."""
+        first = {key: index for index, key in reversed(list(enumerate(self._keys)))}
+        keys = list(first)
+        for start in range(0, len(keys), at_once):
+            some = keys[start : start + at_once]
+            with ThreadPoolExecutor() as threads:  # Pillow lets go of Python's lock while it decodes
+                read = dict(zip(some, threads.map(lambda key: self._readable(first[key]), some), strict=True))
+            pixels = {key: value for key, value in read.items() if value is not None}
+            if pixels:
+                rows = see(torch.from_numpy(np.stack(list(pixels.values())))).cpu().numpy()
+                self._pooled |= dict(zip(pixels, rows, strict=True))
+
+    def _readable(self, index: int) -> NDArray[Any] | None:
+        try:
+            return np.asarray(self.preprocess.pixels(self._decode(index)))
+        except ImageProblem:
+            return None
 
     def fits_in_memory(self) -> bool:
         """Whether all images would fit the cache, judged by the first that can be read."""

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
 
 from equipoise.errors import Problems, did_you_mean
-from equipoise.train.recipe import Lora, Recipe
+from equipoise.train.recipe import Freeze, Lora, Recipe
 from equipoise.train.recipes.shared import Count, Share, Weight
 
 
@@ -33,6 +33,7 @@ SETTINGS: dict[str, Any] = {
     "weight_decay": Weight,
     "grad_clip": Annotated[float, Field(gt=0, allow_inf_nan=False)] | None,
     "lora": Annotated[int, Field(ge=0)],
+    "freeze": Freeze | None,
     "crop": Annotated[tuple[_Area, _Area], AfterValidator(_ordered)] | None,
     "wise_ft": Share | None,
     "distinct_images": bool,

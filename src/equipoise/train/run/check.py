@@ -14,6 +14,7 @@ from equipoise.models.clip import ClipModel
 from equipoise.train.data.batches import Part, shares
 from equipoise.train.recipe import Recipe, Slot
 from equipoise.train.run.photos import Photos
+from equipoise.train.step.freeze import refuse_with_freeze
 
 
 def check_items(recipe: Recipe, parts: Sequence[Part], model: ClipModel) -> list[str]:
@@ -38,6 +39,7 @@ def check_items(recipe: Recipe, parts: Sequence[Part], model: ClipModel) -> list
         problems.add("model", f"{model.spec} has no token features; this recipe's local loss needs a CLIP")
     if wrong := [weight for weight in shares(parts) or () if not 0 < weight < math.inf]:
         problems.add("weights", f"every part needs a finite weight above 0, found {wrong[0]}")
+    refuse_with_freeze(recipe)
     problems.raise_if_any("Write hard positives and negatives with `equipoise perturb`, or choose another recipe.")
     for name in ("batch_size", "epochs", "max_steps"):
         value = getattr(recipe, name)

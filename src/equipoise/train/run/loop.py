@@ -40,6 +40,7 @@ from equipoise.train.run.watch import Watch, left_out, read_skipped
 from equipoise.train.run.wise import interpolate
 from equipoise.train.step import distributed
 from equipoise.train.step.backward import backward
+from equipoise.train.step.freeze import freeze
 from equipoise.train.step.lora import add_lora, merged, trained_weights
 from equipoise.train.step.optim import adamw, clamp_scale, learning_rate, set_learning_rate, warmup_used
 from equipoise.train.step.towers import Towers
@@ -150,6 +151,8 @@ class _Run:
         self.model.device, self.model.dtype = device, torch.float32
         if recipe.lora is not None:
             add_lora(self.network, recipe.lora, recipe.seed)
+        if recipe.freeze is not None:
+            freeze(self.network, recipe.freeze)
         self.loss = recipe.loss()
         self.optimizer = adamw(self.network, recipe)
         on_gpu = device.type == "cuda"
@@ -169,6 +172,8 @@ class _Run:
 
     def _workers(self, workers: int | None) -> int:
         """None are needed where all images stay in memory and a step is not over before its data is ready."""
+        if self.recipe.freeze is not None:
+            return 0
         if workers is not None:
             return workers
         if self.device.type == "cpu" and self.data.fits_in_memory():
@@ -187,6 +192,9 @@ class _Run:
         if self.checkpoints.model.is_dir():
             return self.checkpoints.model
         self._resume()
+        if self.recipe.freeze is not None:
+            self._say("the vision tower is frozen: every photo goes through it once")
+            self.data.pool(lambda pixels: self.towers.pooled(pixels.to(self.device)))
         if self.recipe.warmup_steps < self.warmup_asked:
             self._say(
                 f"warning: the warm-up is cut from {self.warmup_asked:,} to {self.recipe.warmup_steps:,} steps, "

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import linear, normalize
 
-from equipoise.models.families import family_of
+from equipoise.models.families import family_of, read_texts
 from equipoise.models.preprocess import Preprocess
 from equipoise.train.data.texts import PackedTexts, block_mask
 from equipoise.train.step import distributed
@@ -61,7 +61,11 @@ class Towers:
         """Bytes (I, H, W, 3) -> (I, D) unit norm, and (I, P, D) patches where wanted.
 
         The patches go through the layer norm and projection of the class token, as in FSC-CLIP (open_clip
-        norms all tokens before it pools; transformers only the pooled one)."""
+        norms all tokens before it pools; transformers only the pooled one).
+
+        Floats (I, width) are what `pooled` made of a frozen tower's images; only the projection is still to be done."""
+        if pixels.is_floating_point():
+            return self._unit(self._projected(pixels)), None
         if not self.by_pieces:
             output = self.network.get_image_features(pixel_values=self.normalized(pixels).permute(0, 3, 1, 2))
             return self._unit(output.pooler_output), None
@@ -71,6 +75,19 @@ class Towers:
         if not self.tokens:
             return image, None
         return image, self.network.visual_projection(tower.post_layernorm(states[:, 1:])).to(self.dtype)
+
+    @torch.no_grad()
+    def pooled(self, pixels: Tensor) -> Tensor:
+        """Bytes (I, H, W, 3) -> (I, width), before the projection: all that a frozen tower will ever say of them."""
+        output = self.network.vision_model(pixel_values=self.normalized(pixels).permute(0, 3, 1, 2))
+        pooled: Tensor = output.pooler_output.to(self.dtype)
+        return pooled
+
+    def _projected(self, pooled: Tensor) -> Tensor:
+        """SigLIP's pooled states are its embedding."""
+        projection = getattr(self.network, "visual_projection", None)
+        projected: Tensor = pooled if projection is None else projection(pooled)
+        return projected
 
     def _seen(self, pixels: Tensor) -> Tensor:
         """The last states of the class token and all patches, (I, 1 + P, width)."""
@@ -103,7 +120,7 @@ class Towers:
     def texts(self, chunk: PackedTexts | Tensor) -> tuple[Tensor, Tensor | None, Tensor | None]:
         """(U, D) unit norm, and (U, T, D) tokens with their mask where wanted (words and the end, no start)."""
         if not isinstance(chunk, PackedTexts):
-            return self._unit(self.network.get_text_features(input_ids=chunk).pooler_output), None, None
+            return self._unit(read_texts(self.network, chunk)), None, None
         states = self._packed(chunk)
         text = self._unit(self.network.text_projection(states[chunk.ends]))
         if not self.tokens:

@@ -1,0 +1,47 @@
+"""Recall on the split's photos, and agreement with the experts who judged caption-photo pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from data import tidy
+
+
+def recalls(images: NDArray[Any], captions: NDArray[Any], order: NDArray[Any]) -> dict[str, float]:
+    """Recall@1, 5, 10 in percent; captions[i] belongs to images[order[i]]. A tie counts against the model."""
+    scores = captions @ images.T
+    own = scores[np.arange(len(order)), order]
+    ranks = (scores >= own[:, None]).sum(1) - 1
+    found = {f"t2i@{k}": 100 * float((ranks < k).mean()) for k in (1, 5, 10)}
+    best = np.full(len(images), -np.inf)
+    np.maximum.at(best, order, own)
+    others = scores.T.copy()
+    others[order, np.arange(len(order))] = -np.inf
+    ahead = (others >= best[:, None]).sum(1)
+    return found | {f"i2t@{k}": 100 * float((ahead < k).mean()) for k in (1, 5, 10)}
+
+
+def experts(
+    images: Mapping[str, NDArray[Any]], embed: Callable[[list[str]], NDArray[Any]], photos: str
+) -> dict[str, float]:
+    """Spearman's correlation (in percent) of the score with the mean of three ratings; pairs whose photo is here."""
+    path = Path(photos) / "ExpertAnnotations.txt"
+    captions = dict(line.split("\t") for line in (Path(photos) / "captions.tsv").read_text().splitlines())
+    rows = [line.split("\t") for line in path.read_text().splitlines()]
+    rows = [row for row in rows if row[0] in images and row[1] in captions]
+    vectors = embed([tidy(captions[row[1]]) for row in rows])
+    scores = (vectors * np.stack([images[row[0]] for row in rows])).sum(1)
+    ratings = np.array([[float(value) for value in row[2:5]] for row in rows]).mean(1)
+    return {"experts": 100 * float(np.corrcoef(_ranks(scores), _ranks(ratings))[0, 1]), "experts/n": len(rows)}
+
+
+def _ranks(values: NDArray[Any]) -> NDArray[Any]:
+    """Ranks, ties shared."""
+    _, where, counts = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    return ((last - counts + last - 1) / 2)[where]

@@ -1,0 +1,199 @@
+"""Predicate-noun dependencies (Nikolaus et al. 2022): is the man in the photo wearing glasses or holding a bottle?
+
+Both the right and the wrong sentence were written twice ("a man is wearing glasses", "the man wears glasses"), so every
+row is asked in two splits: `first` has the first wording as caption and its own wrong sentence as negative, the other
+wording as hard positive; `alt` the reverse. Original accuracy of a split is the paper's accuracy per row. The paper
+itself counts pairs: rows 2m and 2m+1 swap right and wrong sentence, and a model that likes one of the two sentences
+whatever the photo shows gets every second row right and no pair. That is the metric `mirrored`, which also tells how
+many rows are right in both wordings, in one, in none, each wording against its own wrong sentence.
+
+`part` is "noun" where the subject differs and "predicate" where the object does, as the paper's tables call them. The
+wrong sentence is true of somebody else in the photo; cut to the box of the right one, nearly all difficulty is gone,
+which is the paper's control. Its boxes are fractions of the photo, so pixels need the photos.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from equipoise.benchmarks.base import TRIPLE_CHANCE, Benchmark, github
+from equipoise.benchmarks.reading import Case, Raw, choose, read
+from equipoise.errors import Problems, UserError
+from equipoise.images.opening import ImageProblem, image_size
+from equipoise.images.sources import absent, open_source
+from equipoise.items import ImageRef, Item, texts
+
+ROWS = 2584
+SPLITS: dict[str, int | None] = {"first": ROWS, "alt": ROWS}
+PARTS = {"subject": "noun", "object": "predicate"}  # what the paper calls the values of `pos`
+_FILE = "eval_set.json"
+_NAMED = 5
+
+
+class _Relationship(Raw):
+    bounding_box: list[Annotated[float, Field(ge=0, le=1)]] = Field(min_length=4, max_length=4)  # x, y, width, height
+
+
+class _Record(Raw):
+    id: int
+    img_filename: str
+    sentence_target: str
+    sentence_distractor: str
+    sentence_target_alt: str
+    sentence_distractor_alt: str
+    relationship_target: _Relationship
+    pos: str
+    open_images_split: str
+
+
+def _case(split: str, record: _Record) -> Case:
+    first, alt = record.sentence_target, record.sentence_target_alt
+    wrong = {"first": record.sentence_distractor, "alt": record.sentence_distractor_alt}
+    return Case(
+        str(record.id),
+        image=ImageRef(path=record.img_filename),
+        caption=first if split == "first" else alt,
+        positives=texts(alt if split == "first" else first),
+        negatives=texts(wrong[split]),
+        tags={
+            "pair": str(record.id // 2),
+            "part": PARTS.get(record.pos, record.pos),
+            "open_images": record.open_images_split,
+        },
+    )
+
+
+def load(source: Path, splits: Sequence[str]) -> list[Item]:
+    return [item for item, _ in _read("predicate-noun", source, splits)]
+
+
+def _read(name: str, source: Path, splits: Sequence[str]) -> list[tuple[Item, _Record]]:
+    """The items with their records; the file is read once, though it holds both wordings."""
+    files = choose(name, source, dict.fromkeys(SPLITS, _FILE), splits)
+    records: list[_Record] = []
+
+    def keep(split: str, _key: str, record: _Record) -> Iterator[Case]:
+        records.append(record)
+        yield _case(split, record)
+
+    path = next(iter(files.values()))
+    read(name, {"first": path}, _Record, keep)  # for its errors
+    found = [(_case(split, record).item(name, split), record) for split in files for record in records]
+    _check_mirrored([item for item, _ in found], str(path))
+    return found
+
+
+def _check_mirrored(items: Sequence[Item], subject: str) -> None:
+    """The official accuracy is of pairs: rows without a partner, or with one that asks something else, are refused."""
+    pairs: dict[tuple[str, str], list[Item]] = {}
+    for item in items:
+        pairs.setdefault((item.tags["split"], item.tags["pair"]), []).append(item)
+    wrong = [key for key, pair in pairs.items() if not _mirror(pair)]
+    problems = Problems(subject)
+    if wrong:
+        shown = ", ".join(f"{split} {2 * int(pair)} and {2 * int(pair) + 1}" for split, pair in wrong[:_NAMED])
+        more = ", ..." if len(wrong) > _NAMED else ""
+        problems.add(
+            "", f"{len(wrong):,} of {len(pairs):,} pairs are not two rows that mirror each other: {shown}{more}"
+        )
+    problems.raise_if_any("Rows 2m and 2m+1 must swap the right and the wrong sentence. Get the file again.")
+
+
+def _mirror(pair: Sequence[Item]) -> bool:
+    return len(pair) == 2 and all(
+        one.caption == other.negatives[0].text and one.tags["part"] == other.tags["part"]
+        for one, other in (pair, pair[::-1])
+    )
+
+
+# ---------------------------------------------------------------------------- cut to the box
+
+
+def load_cropped(source: Path, splits: Sequence[str]) -> list[Item]:
+    """The same items with the box of the right sentence, in pixels of the photos in images/ beside the file."""
+    found = _read("predicate-noun-cropped", source, splits)
+    file = choose("predicate-noun-cropped", source, {"first": _FILE}, ["first"])["first"]
+    sizes = _sizes(file.parent / "images", list(dict.fromkeys(record.img_filename for _, record in found)))
+    cut = []
+    for item, record in found:
+        across, down = sizes[record.img_filename]
+        x, y, width, height = record.relationship_target.bounding_box
+        box = (x * across, y * down, width * across, height * down)
+        cut.append(item.model_copy(update={"image": ImageRef(path=record.img_filename, box=box)}))
+    return cut
+
+
+def _sizes(folder: Path, names: Sequence[str]) -> dict[str, tuple[int, int]]:
+    why = "Boxes are fractions here; for pixels the photos must lie there, and --data names the same folder."
+    if not folder.is_dir():
+        raise UserError(f"{folder}: no such folder of photos. {why}")
+    source = open_source(folder)
+    problems = Problems(str(folder))
+    gone = set(absent(source, names))
+    if gone:
+        more = ", ..." if len(gone) > _NAMED else ""
+        problems.add("", f"{len(gone):,} of {len(names):,} photos missing: {', '.join(sorted(gone)[:_NAMED])}{more}")
+    sizes = {}
+    for name in names:
+        if name not in gone:
+            try:
+                sizes[name] = image_size(source.read(name), ImageRef(path=name))
+            except ImageProblem as problem:
+                problems.add("", str(problem))
+    problems.raise_if_any(why)
+    return sizes
+
+
+_GET = (
+    "Clone the repository (data/sentence-semantics/eval_set.json). Photos: Open Images, by the id in img_filename and "
+    "the folder in open_images_split (s3://open-images-dataset/SPLIT/ID.jpg, no account needed), or from the authors."
+)
+_DOWNLOADS = github(
+    "mitjanikolaus/multimodal-predicate-noun-dependencies",
+    "a84730fbb4f97026efc19602b345c7fefa7292ff",
+    "data/sentence-semantics/",
+    [("eval_set.json", 1_921_825, "fe9d4a5d052b30207df799a544c3d8697b4eccada672276f9256f3ff2e693ef5")],
+)
+_CITATION = (
+    "Nikolaus et al. 2022, Do Vision-and-Language Transformers Learn Grounded Predicate-Noun Dependencies?, EMNLP"
+)
+
+WHOLE = Benchmark(
+    name="predicate-noun",
+    title="Predicate-noun dependencies: right and wrong sentence in two human wordings",
+    splits=SPLITS,
+    chance={**TRIPLE_CHANCE, "pair": 1 / 4},
+    ties="a tie is wrong (strictly greater wins)",
+    licence="none stated for the annotations; Open Images photos are CC BY 2.0",
+    citation=_CITATION,
+    url="https://github.com/mitjanikolaus/multimodal-predicate-noun-dependencies",
+    get=_GET + " --data is one folder with all photos.",
+    load=load,
+    downloads=_DOWNLOADS,
+    by_hand="The 1,673 photos, one by one from Open Images (see above), as images/ID.jpg.",
+    metrics=("mirrored",),
+    notes="Every row is asked once in each wording. Original accuracy is the accuracy per row; the paper prints pairs "
+    "of mirrored rows (`pair`): CLIP gets 52 % of the rows and 20 % of the pairs, where chance is 25.",
+)
+CROPPED = Benchmark(
+    name="predicate-noun-cropped",
+    title="Predicate-noun dependencies, photos cut to the box of the right sentence (the paper's control)",
+    splits=SPLITS,
+    chance=WHOLE.chance,
+    ties=WHOLE.ties,
+    licence=WHOLE.licence,
+    citation=_CITATION,
+    url=WHOLE.url,
+    get=_GET
+    + " The boxes are fractions, so the photos must lie in images/ beside eval_set.json; --data names that folder.",
+    load=load_cropped,
+    downloads=_DOWNLOADS,
+    by_hand=WHOLE.by_hand,
+    metrics=WHOLE.metrics,
+    notes="Published scores of crops are judged with `--bench predicate-noun` too: rows and sentences are the same, "
+    "and no photos are needed for that.",
+)

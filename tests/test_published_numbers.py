@@ -1,0 +1,81 @@
+"""docs/published_numbers.md is what runs/published_numbers.py makes, and the numbers are those that were printed."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="module")
+def script() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("published_numbers", ROOT / "runs" / "published_numbers.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def rounded(numbers: Any, names: tuple[str, ...], digits: int) -> tuple[float, ...]:
+    return tuple(round(100 * numbers[name], digits) for name in names)
+
+
+def test_winoground_as_printed(script: ModuleType, shared_data: Path) -> None:
+    for name, (_, printed) in script.WINOGROUND.items():
+        assert rounded(script.winoground(shared_data, name), ("text", "image", "group"), 2) == printed
+
+
+def test_bivlc_as_printed(script: ModuleType, shared_data: Path) -> None:
+    for name, (_, printed) in script.BIVLC.items():
+        assert rounded(script.bivlc(shared_data, name), ("text", "image", "group"), 2) == printed
+    clip = script.bivlc(shared_data, "BiVLC_ViT-B-32")
+    assert rounded(clip, ("swap_text", "swap_image", "swap_group"), 2) == (46.52, 16.16, 13.65)
+
+
+@pytest.mark.slow
+def test_valse_as_printed(script: ModuleType, shared_data: Path) -> None:
+    ties = {"x-vlm_16m": 0, "blip2_itm_pretrain": 11}
+    for name, (_, printed, mean) in script.VALSE_PRINTED.items():
+        found = script.valse(shared_data, name)
+        splits = [found.by["split"][split]["original"] for split in script.VALSE]
+        assert [round(100 * value, 1) for value in splits] == list(printed)
+        assert round(100 * found.overall.original, 1) == mean and found.overall.ties == ties[name]
+    assert round(100 * found.macro.original, 2) == 72.76
+
+
+@pytest.mark.slow
+def test_predicate_noun(script: ModuleType, shared_data: Path) -> None:
+    lxmert = script.predicate_noun(shared_data, "lxmert", False)
+    first = lxmert.by["split"]["first"]
+    assert rounded(first, ("original", "augmented", "brittleness"), 1) == (76.4, 72.9, 6.4)
+    assert (first.n, first.images) == (2584, 1673)
+    assert rounded(lxmert.paper["mirrored"], ("pair_first", "both_wordings", "one_wording"), 2) == (56.81, 72.1, 7.62)
+    clip = script.predicate_noun(shared_data, "clip", False)
+    names = ("pair_first", "noun_first", "predicate_first", "one_wording")
+    assert rounded(clip.paper["mirrored"], names, 2) == (20.28, 21.49, 19.38, 19.43)
+    assert rounded(clip.by["split"]["first"], ("original", "augmented", "brittleness"), 2) == (52.09, 42.69, 19.43)
+    cropped = script.predicate_noun(shared_data, "clip", True)
+    assert rounded(cropped.paper["mirrored"], ("pair_first",), 2) == (59.13,)
+    for name, pair in {"vilbert": 27.55, "vilt": 40.33}.items():
+        assert rounded(script.within(shared_data, name, False), ("pair_first",), 2) == (pair,)
+
+
+@pytest.mark.slow
+def test_sugarcrepe_as_printed(script: ModuleType, shared_data: Path) -> None:
+    found, printed = script.sugarcrepe(shared_data), script.vl_compo(shared_data)
+    for split, numbers in found.by["split"].items():
+        assert 100 * numbers["original"] == pytest.approx(printed[split], abs=0.005)
+    assert found.outcomes_only and found.overall.n == 7511
+
+
+@pytest.mark.slow
+def test_the_page_is_made_by_the_script(script: ModuleType, shared_data: Path) -> None:
+    written = (ROOT / "docs" / "published_numbers.md").read_text(encoding="utf-8")
+    assert written == script.page(shared_data), "run: python runs/published_numbers.py"
+    first = written.splitlines()[2]
+    assert first.startswith("> Turn") and "19.4 [17.8, 21.1] %" in first
