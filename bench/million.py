@@ -28,7 +28,7 @@ from typing import Any
 from PIL import Image
 
 from equipoise.files import sha256_file
-from equipoise.items import Edit, ImageRef, Item, Text, write_items
+from equipoise.items import Edit, ImageRef, Item, Text, load_items, write_items
 
 MOST_SECONDS, MOST_MB = 30, 1500
 LOAD = "import sys; from equipoise.items import load_items; print(len(load_items(sys.argv[1])))"
@@ -78,7 +78,6 @@ def measured(name: str, folder: Path, arguments: list[str], files: list[str]) ->
 def make(folder: Path, count: int, images: int) -> None:
     if (folder / "made").exists():
         return
-    write_items(folder / "items.parquet", items(count, images))
     rng = random.Random(0)
     with contextlib.ExitStack() as stack:
         names = ("items.jsonl", "scores.jsonl", "a/items.jsonl", "b/items.jsonl")
@@ -95,6 +94,7 @@ def make(folder: Path, count: int, images: int) -> None:
     for run, result in zip("ab", records, strict=True):
         result["scores_sha256"] = sha256_file(folder / run / "items.jsonl")
         (folder / run / "result.json").write_text(json.dumps(result))
+    write_items(folder / "items.parquet", load_items(folder / "items.jsonl"))
     (folder / "made").touch()
 
 

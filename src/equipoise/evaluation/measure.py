@@ -94,19 +94,19 @@ def with_items(rows: Sequence[ItemScores], items: Sequence[Item], subject: str) 
     """The scores in the items' order with their tags and images; ids that do not match are refused, all at once."""
     scores = Scores.of(rows)
     given = {id_: place for place, id_ in enumerate(scores.ids)}
-    wanted = {item.id: (_shape(item), item.tags, item.image) for item in items}
+    wanted = {item.id: (_shape(item), {"tags": item.tags, "paired": item.paired}, item.image) for item in items}
     problems = Problems(f"{subject}: not the scores of these {len(items):,} items")
     _name(problems, "doubled", [id_ for id_, count in Counter(scores.ids).items() if count > 1])
     _name(problems, "unknown: no such item", [id_ for id_ in scores.ids if id_ not in wanted])
     _name(problems, "missing: item without a score", [id_ for id_ in wanted if id_ not in given])
     other = [id_ for id_ in given.keys() & wanted.keys() if _shape(scores[given[id_]]) != wanted[id_][0]]
-    _name(problems, "another number of positives or negatives than the item", sorted(other))
+    _name(problems, "another number of positives, negatives or images than the item", sorted(other))
     problems.raise_if_any('Expected one score per item: {"id": "...", "caption": 0.31, "negatives": [0.28]}')
 
-    def with_item(score: ItemScores, tags: dict[str, str], image: ImageRef | None) -> ItemScores:
-        return score.model_copy(update={"tags": tags, "image": image.path if image else score.image})
+    def with_item(score: ItemScores, update: dict[str, object], image: ImageRef | None) -> ItemScores:
+        return score.model_copy(update=update | {"image": image.path if image else score.image})
 
-    return Scores(with_item(scores[given[id_]], tags, image) for id_, (_, tags, image) in wanted.items())
+    return Scores(with_item(scores[given[id_]], update, image) for id_, (_, update, image) in wanted.items())
 
 
 def _name(problems: Problems, what: str, ids: Sequence[str]) -> None:
@@ -115,5 +115,5 @@ def _name(problems: Problems, what: str, ids: Sequence[str]) -> None:
         problems.add("", f"{len(ids):,} {what}: {', '.join(map(repr, ids[:_NAMED]))}{more}")
 
 
-def _shape(one: ItemScores | Item) -> tuple[int, int]:
-    return len(one.positives), len(one.negatives)
+def _shape(one: ItemScores | Item) -> tuple[int, ...]:
+    return len(one.positives), len(one.negatives), len(one.positive_images), len(one.negative_images)
