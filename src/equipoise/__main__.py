@@ -21,9 +21,10 @@ def main() -> None:
             signal.signal(number, _stop)
     try:
         from equipoise.cli import main as commands
-    except Stopped as stopped:
+
+        commands()
+    except Stopped as stopped:  # while the commands were loading, or before or after the one that was asked for
         _leave(stopped.code)
-    commands()
 
 
 def _stop(number: int, frame: FrameType | None) -> None:

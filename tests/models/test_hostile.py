@@ -107,3 +107,15 @@ def test_devices_that_are_not_here(device: str) -> None:
         pytest.skip("this machine has one")
     with pytest.raises(UserError, match="device"):
         load_model("world", device=device)
+
+
+def test_names_of_tensors_reach_the_terminal_without_their_escape_codes(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """transformers prints a report of what does not fit, with the names as the file has them."""
+    from safetensors.torch import load_file, save_file
+
+    state = load_file(folder / "model.safetensors")
+    save_file(state | {"\x1b]0;mine\x07": torch.zeros(2)}, folder / "model.safetensors", {"format": "pt"})
+    refused(folder, "unexpected")
+    assert "\x1b" not in "".join(capfd.readouterr())

@@ -124,17 +124,21 @@ class ParquetImages:
         for number, path in enumerate(self.paths):
             try:
                 file = pyarrow.parquet.ParquetFile(path)
-            except (pyarrow.ArrowInvalid, OSError) as error:
+            except (pyarrow.ArrowException, OSError, ValueError) as error:
                 raise UserError(f"{path}: not a Parquet file ({error})") from None
             with file:
                 name_column = self._name_column(path, file.schema_arrow)
                 for group in range(file.num_row_groups):
-                    table = file.read_row_group(group, columns=[name_column])
-                    names = table.column(0).to_pylist()
+                    try:
+                        names = file.read_row_group(group, columns=[name_column]).column(0).to_pylist()
+                    except (pyarrow.ArrowException, OSError, ValueError, IndexError) as error:
+                        raise UserError(f"{path}: the names in row group {group} cannot be read ({error})") from None
                     for row, name in enumerate(names):
                         self._add(name["path"] if isinstance(name, dict) else name, (number, group, row))
 
-    def _add(self, name: str, place: tuple[int, int, int]) -> None:
+    def _add(self, name: Any, place: tuple[int, int, int]) -> None:
+        if not isinstance(name, str):
+            raise UserError(f"{self.paths[place[0]]}: row {place[2]} of group {place[1]} has no name of an image")
         if name in self.rows:
             first = self.paths[self.rows[name][0]]
             raise UserError(f"{self.paths[place[0]]}: {name} is also in {first}; names must be unique")
@@ -174,11 +178,14 @@ class ParquetImages:
         number, group, row = self.rows[path]
         held = self._group  # read once: another thread may replace it
         if held is None or held[0] != (number, group):
-            with pyarrow.parquet.ParquetFile(self.paths[number]) as file:
-                self._group = held = ((number, group), file.read_row_group(group, columns=["image"]).column(0))
+            try:
+                with pyarrow.parquet.ParquetFile(self.paths[number]) as file:
+                    self._group = held = ((number, group), file.read_row_group(group, columns=["image"]).column(0))
+            except (pyarrow.ArrowException, OSError, ValueError) as error:  # a damaged page
+                raise ImageProblem(f"{path}: {self.paths[number]} cannot be read ({error})") from None
         value = held[1][row].as_py()
-        data: bytes | None = value["bytes"] if isinstance(value, dict) else value
-        if data is None:
+        data = value["bytes"] if isinstance(value, dict) else value
+        if not isinstance(data, bytes):
             raise ImageProblem(f"{path}: the row holds no bytes")
         return data
 

@@ -220,14 +220,17 @@ class ClipModel:
 
 @contextlib.contextmanager
 def quiet_transformers() -> Iterator[None]:
-    """Without the bars transformers draws for a second of reading or writing."""
+    """Without the bars transformers draws for a second of reading or writing, and without its report of tensors that do
+    not fit: it prints their names as the file has them, escape codes too, and we say the same ourselves."""
     from transformers.utils import logging
 
-    shown = logging.is_progress_bar_enabled()
+    shown, level = logging.is_progress_bar_enabled(), logging.get_verbosity()
     logging.disable_progress_bar()
+    logging.set_verbosity_error()
     try:
         yield
     finally:
+        logging.set_verbosity(level)
         if shown:
             logging.enable_progress_bar()
 

@@ -76,7 +76,7 @@ def test_a_signal_ends_the_process_and_the_same_command_goes_on(
     process.send_signal(number)
     said = process.communicate(timeout=30)[1]
     assert time.monotonic() - sent < 5
-    assert process.returncode == 130, said
+    assert process.returncode == 128 + number, said
     assert "The same command goes on from there." in said and "Traceback" not in said
     saved = int((tmp_path / "run" / "latest").read_text().strip().removeprefix("step-"))
     assert (saved == 2 and "stopped within step 3 of 20" in said) if long_step else 2 <= saved < 20

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Any
 
-from equipoise.errors import UserError
+from equipoise.errors import Stopped, UserError
 from equipoise.train.step import distributed
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -31,6 +31,7 @@ class Interrupt:
         self.within = within
         self.whole = threading.RLock()
         self._asked = False
+        self.code = 130  # what shells expect of the signal that came
         self._called, self._over = threading.Event(), threading.Event()
         self._save: Callable[[], str] | None = None
         self._before: dict[signal.Signals, Any] = {}
@@ -51,10 +52,10 @@ class Interrupt:
         self._before = {}
 
     def _note(self, number: int, frame: FrameType | None) -> None:
-        self._asked = True
+        self._asked, self.code = True, 128 + number
         self._restore()
         if self._save is None:
-            raise KeyboardInterrupt
+            raise Stopped(self.code)
         self._called.set()
 
     @contextmanager
@@ -78,7 +79,7 @@ class Interrupt:
             if save is None:  # the step was over in time
                 return
             try:
-                told, code = save(), 130
+                told, code = save(), self.code
             except UserError as error:
                 told, code = str(error), 2
             print(f"error: {told}", file=sys.stderr, flush=True)

@@ -21,7 +21,7 @@ from typing import Any
 import torch
 
 from equipoise import run_folder
-from equipoise.errors import UserError
+from equipoise.errors import Stopped, UserError
 from equipoise.files import atomic_write
 from equipoise.images.sources import ImageSource, open_source
 from equipoise.items import Item
@@ -228,7 +228,7 @@ class _Run:
                         self._save(judged.best if judged else None)
                     watch.log.pause()
                 if stop and not last:
-                    raise KeyboardInterrupt(self._stopped("after"))
+                    raise Stopped(interrupt.code, self._stopped("after"))
 
     def _stopped(self, when: str) -> str:
         step = self.step if when == "after" else self.step + 1
