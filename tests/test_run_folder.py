@@ -186,3 +186,9 @@ def test_without_locks_it_still_works(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr("equipoise.run_folder.fcntl", None)
     with locked(tmp_path / "run"), locked(tmp_path / "run"):
         assert (tmp_path / "run").is_dir()
+
+
+def test_a_claim_that_a_kill_left_half_written_goes_with_the_next_run(tmp_path: Path) -> None:
+    (tmp_path / f".{CLAIM}.abcd1234.part").touch()
+    take(tmp_path, "eval", {"seed": 1})
+    assert [path.name for path in tmp_path.iterdir()] == [CLAIM]

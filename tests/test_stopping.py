@@ -11,6 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from equipoise import __main__ as start
+from equipoise import cli
+from equipoise.errors import Stopped
+
 SLOW_IMPORT = """
 import signal, sys, os, threading
 threading.Timer({moment}, lambda: os.kill(os.getpid(), {number})).start()
@@ -46,3 +50,28 @@ def test_a_stopped_perturb(tmp_path: Path, number: int, code: int, moment: float
     time.sleep(1)
     with pytest.raises(ProcessLookupError):  # nobody of the group is left
         os.killpg(run.pid, 0)
+
+
+def stop(*_: object, **__: object) -> None:
+    raise Stopped(143)
+
+
+def test_a_signal_while_the_arguments_are_read(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Typer makes 130 of it, and says nothing."""
+    monkeypatch.setattr(cli._Verbs, "parse_args", stop)
+    monkeypatch.setattr(sys, "argv", ["equipoise", "bench", "list"])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 143 and "what was finished is kept" in capsys.readouterr().err
+
+
+def test_a_signal_before_the_command_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between the handlers and the first `try` of the commands: it was a traceback."""
+    codes: list[int] = []
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    monkeypatch.setattr(start, "_leave", codes.append)
+    monkeypatch.setattr(cli, "main", stop)
+    start.main()
+    assert codes == [143]

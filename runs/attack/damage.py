@@ -12,13 +12,14 @@ from typing import Any
 VALUES: list[Any] = [
     None, True, False, 0, -1, 1, 0.5, 1e308, -1e308, 5e-324, 10**30, 2**63, -(2**63) - 1, float("nan"), float("inf"),
     -float("inf"), "", " ", "x", "\x1b[31mred\x1b[0m", "\u202eabc", "\ud800", "\x00", "é\u0301", "\U0001f600", "=1+1",
-    "../../etc/passwd", "/etc/passwd", "a\nb", "a\r\nb", "1", "1.0", "NaN", "<script>", "a" * 5000, [], {}, [[]], [None],
-    [1, "x"], {"": None}, {"id": 1}, [0.1] * 200, "\ufeff", "C:\\x", "a/../b", "[bold]", "0x10", "1_000", "１２",
+    "../../etc/passwd", "/etc/passwd", "a\nb", "a\r\nb", "1", "1.0", "NaN", "<script>", "a" * 5000, [], {}, [[]],
+    [None], [1, "x"], {"": None}, {"id": 1}, [0.1] * 200, "\ufeff", "C:\\x", "a/../b", "[bold]", "0x10", "1_000",
+    "１２",
 ]  # fmt: skip
 BYTES = [
     b"1" * 5000, b"-1e999", b"NaN", b"[" * 5000, b'{"a":' * 3000, b'"\\ud800"', b'"\\u001b[31m"', b"null", b"\xff\xfe",
-    b"\0" * 600, b"\x1b]0;x\x07", b"=cmd()", b"99999999999999999999", b"\r", b"\n", b"\r\n", b"\xe2\x80\xa8", b"\x0c", b'"',
-    b",", b"\t", b"\xef\xbb\xbf", b"\x80", b"\x1c", b"\x85", b"}", b"]", b":", b"\\", b"0", b"-", b"e9", b"1e400",
+    b"\0" * 600, b"\x1b]0;x\x07", b"=cmd()", b"99999999999999999999", b"\r", b"\n", b"\r\n", b"\xe2\x80\xa8", b"\x0c",
+    b'"', b",", b"\t", b"\xef\xbb\xbf", b"\x80", b"\x1c", b"\x85", b"}", b"]", b":", b"\\", b"0", b"-", b"e9", b"1e400",
 ]  # fmt: skip
 
 
@@ -71,7 +72,9 @@ def of_value(value: Any, draw: random.Random) -> Any:
     if isinstance(value, float) and draw.random() < 0.5:
         return draw.choice((value + draw.choice((1e-9, -1e-9, 0.1, -0.1)), 0.25, 0.5, -0.0, 0.0, round(value), -value))
     if isinstance(value, str) and draw.random() < 0.3:
-        return draw.choice((value + "\x1b[2J", value + "\u2028", value * 50, value[::-1], value + "\ud83d", value + " "))
+        return draw.choice(
+            (value + "\x1b[2J", value + "\u2028", value * 50, value[::-1], value + "\ud83d", value + " ")
+        )
     return draw.choice(VALUES)
 
 

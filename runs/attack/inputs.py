@@ -1,4 +1,4 @@
-"""Damaged and odd inputs for every reader: read, or refused with a message; and what is read is held against a slow reading.
+"""Damaged and odd inputs for every reader: read, or refused with a message; what is read is checked by a slow reading.
 
     python runs/attack/inputs.py --inputs 20000 --seed 1
     python runs/attack/inputs.py --seed 1 --only scores --number 17      one case again; the file is kept and named
@@ -29,10 +29,10 @@ from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).parent))
-import damage  # noqa: E402
-import kinds  # noqa: E402
+import kinds
+from texts import Kind
 
-from equipoise.errors import UserError  # noqa: E402
+from equipoise.errors import UserError
 
 MOST_MEMORY = 2 * 2**20  # kilobytes
 
@@ -61,7 +61,7 @@ def command(*words: str) -> tuple[int, str, str]:
     return code, out.getvalue(), err.getvalue()
 
 
-def one(kind: kinds.Kind, draw: random.Random, folder: Path) -> tuple[str, str]:
+def one(kind: Kind, draw: random.Random, folder: Path) -> tuple[str, str]:
     """The verdict on one damaged input, "read", "refused" or a failure, and more about it."""
     folder.mkdir(parents=True)
     wanted = kind.prepare(folder, draw)

@@ -4,8 +4,9 @@
 
 One warm process imports everything and forks a child for each command, so that a kill costs less than a second. Of each
 chain one to four commands are stopped (SIGKILL to the process, SIGKILL to it and its workers, SIGTERM or SIGINT to the
-process), the last runs to its end. Then: exit code 0, the same files as two undisturbed runs left, the same bytes (of JSON
-files: the same values, without those in which the two undisturbed runs differ: dates and seconds).
+process), the last runs to its end. Then: exit code 0, the files of two undisturbed runs, the same bytes (of JSON files
+the same values, without those in which the two undisturbed runs differ: dates and seconds). Do not edit or commit
+meanwhile: results name the revision.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import contextlib
 import hashlib
 import importlib
 import json
+import multiprocessing.util
 import os
 import random
 import shutil
@@ -23,6 +25,7 @@ import signal
 import sys
 import tempfile
 import time
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -30,13 +33,17 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 WORLD = "--items {inputs}/world/items.jsonl --images {inputs}/world --model world --quick --device cpu"
 TRAIN = f"train hard_positives_kamath_2024 {WORLD} --set batch_size=4 --checkpoint-every 1"
 VERBS = {  # name: the command, and how many of 100 kills it gets
-    "eval": ("eval world --bench {inputs}/world/items.jsonl --data {inputs}/world --out {out}/r --no-cache --workers 1", 12),
+    "eval": (
+        "eval world --bench {inputs}/world/items.jsonl --data {inputs}/world --out {out}/r --no-cache --workers 1",
+        12,
+    ),
     "eval, cache": (
         "eval world --bench {inputs}/world/items.jsonl --data {inputs}/world --out {out}/r --cache {out}/c --workers 2",
         8,
     ),
     "eval, 2 benchmarks": (
-        "eval world --bench {inputs}/world/items.jsonl,{inputs}/table.csv --data {inputs}/world --out {out}/r --no-cache",
+        "eval world --bench {inputs}/world/items.jsonl,{inputs}/table.csv --data {inputs}/world --out {out}/r "
+        "--no-cache",
         4,
     ),
     "perturb": ("perturb {inputs}/captions.txt --out {out}/x.jsonl --workers 1", 14),
@@ -52,9 +59,13 @@ VERBS = {  # name: the command, and how many of 100 kills it gets
     "world show": ("world show --n 4 --out {out}/w.png", 3),
     "bench build": ("bench build {inputs}/many.csv --out {out}/x.jsonl", 12),
     "bench build, parquet": ("bench build {inputs}/many.csv --out {out}/x.parquet", 7),
-    "mine": ("mine {inputs}/world/items.jsonl --images {inputs}/world --model world --out {out}/m.jsonl --cache {out}/c", 2),
+    "mine": (
+        "mine {inputs}/world/items.jsonl --images {inputs}/world --model world --out {out}/m.jsonl --cache {out}/c",
+        2,
+    ),
     "demo": ("demo --out {out}/d", 2),
 }
+STOPS = {signal.SIGINT, signal.SIGTERM}
 PATIENCE = 5.0  # seconds from SIGTERM to the end, as promised
 
 
@@ -66,7 +77,12 @@ def make_inputs(folder: Path) -> None:
     lines = ["a red dog sits on the green grass", "a man holds a large blue ball", "two small cats sleep under a table"]
     (folder / "captions.txt").write_text("".join(f"{lines[n % 3]} near {n} trees\n" for n in range(150)))
     sentence = "{} {} {} {} on a {} {}"
-    words = (["a", "the"], ["red", "large", "small", "old"], ["dog", "man", "woman", "cat", "bird"], ["sits", "stands", "sleeps"])
+    words = (
+        ["a", "the"],
+        ["red", "large", "small", "old"],
+        ["dog", "man", "woman", "cat", "bird"],
+        ["sits", "stands", "sleeps"],
+    )
     words += (["green", "wooden", "wide"], ["table", "road", "field", "bench"])  # type: ignore[assignment]
     draw = random.Random(0)
     (folder / "more.txt").write_text("".join(sentence.format(*map(draw.choice, words)) + "\n" for _ in range(600)))
@@ -94,15 +110,18 @@ def small_demo() -> None:
 
 def start(line: str, out: Path, inputs: Path, log: Path) -> int:
     """A child, leader of its own group, that runs the command from a warm start."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
     if pid := os.fork():
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)
         return pid
-    os.setsid()
-    said = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-    os.dup2(said, 1)
-    os.dup2(said, 2)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     code: Any = 70
-    try:
+    try:  # nothing may leave this: above is the parent's own `with`, which would remove its folder
+        os.setsid()
+        said = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(said, 1)
+        os.dup2(said, 2)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)
         if line.startswith("demo"):
             small_demo()
         sys.argv = ["equipoise", *(word.format(out=out, inputs=inputs) for word in line.split())]
@@ -113,16 +132,14 @@ def start(line: str, out: Path, inputs: Path, log: Path) -> int:
     except SystemExit as ended:
         code = ended.code or 0
     except BaseException:
-        import traceback
-
         traceback.print_exc()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    log.with_name("modules").write_text("\n".join(sys.modules))
-    import multiprocessing.util
-
-    multiprocessing.util._exit_function()
-    os._exit(code if isinstance(code, int) else 71)
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        log.with_name("modules").write_text("\n".join(sys.modules))
+        multiprocessing.util._exit_function()
+    finally:
+        os._exit(code if isinstance(code, int) else 71)
 
 
 def warm(names: list[str]) -> None:
@@ -269,7 +286,8 @@ class Attack:
             wrong = [k for k in expected.keys() & found.keys() if k not in dropped and expected[k] != found[k]]
             if wrong:
                 shown = [(k, str(expected[k])[:60], str(found[k])[:60]) for k in sorted(wrong)[:4]]
-                self.fail(verb, chain, f"other values: {shown}", log)
+                files = sorted({k.split(" ")[0].split(":")[0] for k in wrong})
+                self.fail(verb, chain, f"other values in {files}: {shown}", log)
 
     def kill(self, verb: str, out: Path, log: Path, took: float, chain: list[str]) -> str:
         how = self.draw.choice(("SIGKILL", "SIGKILL", "SIGKILL all", "SIGTERM", "SIGTERM", "SIGINT"))
@@ -296,7 +314,9 @@ class Attack:
         elif how in ("SIGTERM", "SIGINT"):
             self.slowest = max(self.slowest, late)
             said = words(log)
-            early = code == -number or (code == 70 and said.rstrip().endswith("KeyboardInterrupt"))  # before main() began
+            early = code == -number or (
+                code == 70 and said.rstrip().endswith("KeyboardInterrupt")
+            )  # before main() began
             self.counts[f"{how}: exit {code}"] += 1
             if not early and (code not in (0, 128 + number) or "Traceback" in said):
                 self.fail(verb, [*chain, told], f"exit {code} after {late:.1f} s", log)
@@ -322,6 +342,7 @@ def main() -> None:
     from equipoise.perturb.run import engine  # noqa: F401
     from equipoise.train.run import loop, mining  # noqa: F401
     from equipoise.world import sheet  # noqa: F401
+
     models.load_model("world", device="cpu")  # transformers imports its parts late
 
     with tempfile.TemporaryDirectory() as name:

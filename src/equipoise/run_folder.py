@@ -12,6 +12,7 @@ is. What says that a run is finished is the file that its command writes last, w
 from __future__ import annotations
 
 import contextlib
+import glob
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -59,6 +60,8 @@ def take(
             refuse_other(folder, there["run"], identity)
         if not differences(there["run"], identity):
             return
+    for left in folder.glob(f".{glob.escape(claim)}.*.part"):  # of a run that was killed while it wrote this
+        left.unlink(missing_ok=True)
     write_json(folder / claim, {"schema": SCHEMA, "command": command, "run": _plain(identity)})
 
 

@@ -162,3 +162,24 @@ def test_sources_say_what_they_hold(places):
         assert absent(source, ["0003.jpg", "none.jpg"]) == ["none.jpg"]
         assert sorted(in_order(source, list(FILES)[::-1])) == list(FILES)
     assert in_order(open_source(places["tars"]), list(FILES)[::-1]) == list(FILES)
+
+
+def test_a_damaged_parquet_page_is_a_problem_of_its_images(tmp_path: Path) -> None:
+    """pyarrow's own errors are not for users, and a run with --allow-missing could not pass them over."""
+    path, data = tmp_path / "x.parquet", bytes(range(256)) * 8
+    names = ["a.jpg", "b.jpg"]
+    pyarrow.parquet.write_table(
+        pyarrow.table({"path": names, "image": [data, data[::-1]]}), path, compression="zstd", use_dictionary=False
+    )
+    whole, refused = path.read_bytes(), 0
+    for place in range(4, len(whole), 3):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 255]) + whole[place + 1 :])
+        try:
+            source = ParquetImages([path])
+            [source.read(name) for name in names if name in source]
+        except UserError as error:
+            refused += "cannot be read" in str(error)
+    assert refused
+    pyarrow.parquet.write_table(pyarrow.table({"path": ["a.jpg", None], "image": [data, data]}), path)
+    with pytest.raises(UserError, match="has no name"):
+        ParquetImages([path])

@@ -5,9 +5,11 @@ Heavy imports (torch, transformers) happen inside the commands, so that `--help`
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -36,14 +38,24 @@ class _Stopped(Exception):
     code = 130
 
 
+@contextlib.contextmanager
+def _unseen_by_typer() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt as stopped:
+        ended = _Stopped(str(stopped))
+        ended.code = stopped.code if isinstance(stopped, Stopped) else 130
+        raise ended from None
+
+
 class _Verbs(typer.core.TyperGroup):
+    def make_context(self, *arguments: Any, **options: Any) -> Any:
+        with _unseen_by_typer():
+            return super().make_context(*arguments, **options)
+
     def invoke(self, ctx: Any) -> Any:
-        try:
+        with _unseen_by_typer():
             return super().invoke(ctx)
-        except KeyboardInterrupt as stopped:
-            ended = _Stopped(str(stopped))
-            ended.code = stopped.code if isinstance(stopped, Stopped) else 130
-            raise ended from None
 
 
 app = typer.Typer(
