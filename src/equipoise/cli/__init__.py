@@ -17,6 +17,7 @@ from rich.console import Console
 
 from equipoise import __version__
 from equipoise.cli.bench import app as bench_commands
+from equipoise.cli.export import export
 from equipoise.cli.mine import mine
 from equipoise.cli.options import form_name, split_names
 from equipoise.cli.perturb import perturb
@@ -65,6 +66,7 @@ app.add_typer(bench_commands, name="bench")
 app.add_typer(world_commands, name="world")
 app.command()(perturb)
 app.command()(mine)
+app.command()(export)
 app.add_typer(train_commands, name="train")
 
 

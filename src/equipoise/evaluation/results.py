@@ -6,11 +6,11 @@ Both are written atomically and result.json last, so a folder that has it is who
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 import equipoise
 from equipoise.errors import Problems, UserError
@@ -20,7 +20,22 @@ from equipoise.evaluation.record import SCHEMA, RunRecord
 from equipoise.evaluation.scores import ItemScores, read_scores
 from equipoise.files import atomic_write, read_json, sha256_file, write_json
 from equipoise.items import Item
-from equipoise.records import explain
+from equipoise.records import checked, explain, jsonl_lines
+
+
+class Texts(BaseModel):
+    """What the scores of an item were given to."""
+
+    model_config = ConfigDict(strict=True, frozen=True)
+    caption: str
+    positives: list[str]
+    negatives: list[str]
+
+
+class _Line(BaseModel):
+    model_config = ConfigDict(strict=True, frozen=True)
+    id: str
+    texts: Texts | None = None
 
 
 def write_run(
@@ -99,4 +114,14 @@ def find_runs(folders: Sequence[Path]) -> list[tuple[Path, RunRecord]]:
         if not places:
             raise UserError(f"{folder}: no finished run in it (no result.json); make one with `equipoise eval`")
         found += [(place, read_result(place)) for place in places]
+    return found
+
+
+def read_texts(folder: Path, ids: Collection[str] | None = None) -> dict[str, Texts]:
+    """The texts that a run keeps beside its scores, of the items named or of all; none where it kept none."""
+    path = (folder if folder.is_dir() else folder.parent) / "items.jsonl"
+    problems = Problems(str(path))
+    lines = checked(jsonl_lines(path, problems), _Line, problems, doubled=False)
+    found = {line.id: line.texts for _, line in lines if line.texts and (ids is None or line.id in ids)}
+    problems.raise_if_any()
     return found
