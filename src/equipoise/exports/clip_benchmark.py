@@ -22,12 +22,13 @@ def clip_benchmark(run: Export) -> list[File]:
     for part, numbers in parts(run.record).items():
         dataset = f"{name}/{part}" if part else name
         metrics = (selection(run.record) if not part else {}) or _text_side(numbers)
+        skipped = {"skipped": run.record.n.skipped} if run.record.n.skipped and not part else {}
         value = {
             "dataset": dataset,
             "model": run.model,
             "pretrained": weights(run.record),
             "task": TASK,
-            "metrics": metrics | flat(numbers),
+            "metrics": metrics | flat(numbers) | skipped,
             "language": "en",
         }
         words = [dataset, value["pretrained"], run.model, "en", TASK]

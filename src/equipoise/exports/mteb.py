@@ -30,6 +30,7 @@ def mteb(run: Export) -> list[File]:
     splits = {part: flat(numbers) for part, numbers in parts(record).items() if part}
     entry = scores | {"main_score": main, "hf_subset": "default", "languages": ["eng-Latn"]} | flat(headline)
     entry |= {"average": average_words(headline), "equipoise_version": record.environment.equipoise}
+    entry |= {"skipped": record.n.skipped} if record.n.skipped else {}
     entry |= {"splits": splits} if splits else {}
     result = {
         "dataset_revision": record.benchmark.items_sha256,
