@@ -26,7 +26,7 @@ def export(
 ) -> None:
     """Write a finished run as CLIP_benchmark, mteb, the hub or Every Eval Ever have it (docs/exports.md)."""
     from equipoise.evaluation.results import find_runs
-    from equipoise.exports.base import Export, checked_model, model_id, write
+    from equipoise.exports.base import Export, File, checked_model, model_id, write
     from equipoise.exports.clip_benchmark import clip_benchmark
     from equipoise.exports.eval_results import eval_results
     from equipoise.exports.every_eval_ever import every_eval_ever
@@ -39,7 +39,7 @@ def export(
         raise UserError(f"--dataset is of eval-results; {to} has no place for it")
     if model is not None:
         checked_model(model)
-    files = {}
+    files: dict[str, File] = {}
     for folder, record in find_runs(runs):
         one = Export(
             folder if folder.is_dir() else folder.parent, record, model or model_id(record.model.spec), by, dataset

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Literal
 
 from equipoise.comparing.models import LOWER
 from equipoise.errors import UserError, did_you_mean
@@ -58,7 +58,7 @@ def read_gate(text: str) -> Gate:
         value = math.nan
     if not 0 <= value <= 100:
         raise UserError(f"--fail-if-worse {text}: expected METRIC:POINTS, POINTS from 0 to 100, as in {metric}:1")
-    return Gate(cast(Metric, metric), value)
+    return Gate(metric, value)
 
 
 def judge_gates(gates: Sequence[Gate], found: Sequence[Comparison]) -> list[Passed]:

@@ -15,6 +15,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
@@ -70,7 +71,7 @@ def compare_models(
     change = np.mean(after, axis=0) - np.mean(before, axis=0)
     measured, spread = grouped(change, outcomes, groups, seed, resamples)
     clusters = len(np.unique(outcomes.cluster[groups.kept]))
-    flips = inference.sign_flip_sums(contributions(change, outcomes.cluster, groups), seed)
+    flipped = inference.sign_flip_sums(contributions(change, outcomes.cluster, groups), seed)
     sides = [_seeds(values, outcomes.cluster, groups) for values in (before, after) if len(values) > 1]
     drawn = _draw_seeds(sides, seed, resamples)
     changes: dict[str, Change] = {}
@@ -78,9 +79,9 @@ def compare_models(
         if (known := found[metric]) is None:
             continue
         value, image_error = float(measured[index]), float(np.nanstd(spread[:, index], ddof=1))
-        p_value = inference.flip_p_value(value, flips[:, index])
+        p_value = inference.flip_p_value(value, flipped[:, index])
         if not sides:
-            more = {
+            more: dict[str, Any] = {
                 "p": p_value,
                 "detectable": inference.smallest_detectable(image_error, clusters),
                 "image_error": image_error,

@@ -32,9 +32,10 @@ def mteb(run: Export) -> list[File]:
     entry |= {"average": average_words(headline), "equipoise_version": record.environment.equipoise}
     entry |= {"skipped": record.n.skipped} if record.n.skipped else {}
     entry |= {"splits": splits} if splits else {}
+    name = known or f"Equipoise-{record.benchmark.name}"
     result = {
         "dataset_revision": record.benchmark.items_sha256,
-        "task_name": known or f"Equipoise-{record.benchmark.name}",
+        "task_name": name,
         "mteb_version": None,
         "scores": {"test": [_rounded(entry)]},
         "evaluation_time": record.seconds.score + record.seconds.judge,
@@ -44,7 +45,7 @@ def mteb(run: Export) -> list[File]:
     }
     folder = f"results/{run.model.replace('/', '__')}/{weights(record)}"
     return [
-        File(f"{folder}/{safe(result['task_name'])}.json", as_json(result)),
+        File(f"{folder}/{safe(name)}.json", as_json(result)),
         File(f"{folder}/model_meta.json", as_json(_model(run))),
     ]
 
