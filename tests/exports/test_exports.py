@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 import yaml
 
+from equipoise import registry
 from equipoise.benchmarks.base import Average, Benchmark
 from equipoise.cli import main
 from equipoise.errors import UserError
@@ -107,7 +108,10 @@ def test_the_three_scores_of_winoground(make_record: Callable[..., RunRecord]) -
     metrics = golden.metrics.model_copy(
         update={"paper": {"groups": {"n": 400, "text": 0.3075, "image": 0.105, "group": 0.08}}}
     )
-    run = Export(GOLDEN, make_record("winoground", metrics=metrics), "openai/clip", "us")
+    record = make_record("winoground", metrics=metrics)
+    items = sum(count or 0 for count in registry.get("winoground").splits.values())
+    record = record.model_copy(update={"n": record.n.model_copy(update={"items": items})})
+    run = Export(GOLDEN, record, "openai/clip", "us")
     (first, *_) = clip_benchmark(run)
     found = json.loads(first.text)["metrics"]
     assert (found["text_acc"], found["image_acc"], found["acc"]) == (0.3075, 0.105, 0.08)
@@ -158,7 +162,12 @@ def test_mteb(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     ("change", "name"),
-    [({}, "SugarCrepe"), ({"limit": 5}, "Equipoise-sugarcrepe"), ({"skipped": 1}, "Equipoise-sugarcrepe")],
+    [
+        ({}, "SugarCrepe"),
+        ({"limit": 5}, "Equipoise-sugarcrepe"),
+        ({"skipped": 1}, "Equipoise-sugarcrepe"),
+        ({"items": 7266}, "Equipoise-sugarcrepe"),  # without swap_obj
+    ],
 )
 def test_mteb_s_own_name_is_for_whole_runs(
     make_record: Callable[..., RunRecord], change: dict[str, int], name: str
@@ -167,7 +176,7 @@ def test_mteb_s_own_name_is_for_whole_runs(
     record = record.model_copy(
         update={
             "benchmark": record.benchmark.model_copy(update={"limit": change.get("limit")}),
-            "n": record.n.model_copy(update={"skipped": change.get("skipped", 0)}),
+            "n": record.n.model_copy(update={"items": 7511} | {"skipped": 0} | change),
         }
     )
     found = json.loads(mteb(Export(GOLDEN, record, "a/b", "us"))[0].text)

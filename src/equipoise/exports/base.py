@@ -75,12 +75,6 @@ def parts(record: RunRecord) -> dict[str, Numbers]:
     return {"": record.metrics.headline} | (dict(splits) if len(splits) > 1 else {})
 
 
-def whole(record: RunRecord) -> bool:
-    """Whether the run speaks for its whole benchmark: nothing skipped, no limit, no chosen splits."""
-    chosen = record.arguments.passed.get("splits")
-    return not (record.n.skipped or record.benchmark.limit or chosen)
-
-
 def flat(numbers: Numbers) -> dict[str, Any]:
     """Numbers and their intervals as one level of names, as tables want them; what was not measured is left out."""
     found: dict[str, Any] = {"n": numbers.n, "ties": numbers.ties}

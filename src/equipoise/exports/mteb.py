@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from equipoise.exports.base import Export, File, as_json, flat, parts, safe, selection, weights, whole
+from equipoise import registry
+from equipoise.evaluation.record import RunRecord
+from equipoise.exports.base import Export, File, as_json, flat, parts, safe, selection, weights
 from equipoise.report.tables import average_words
 
 TASKS = {"sugarcrepe": "SugarCrepe", "winoground": "Winoground"}  # the same items and the same question
@@ -19,7 +21,7 @@ DIGITS = 6  # as mteb writes
 def mteb(run: Export) -> list[File]:
     record = run.record
     # mteb's SugarCrepe is one mean over all items, whatever our headline is.
-    known = whole(record) and TASKS.get(record.benchmark.name)
+    known = TASKS.get(record.benchmark.name) if _whole(record) else None
     headline = record.metrics.overall if known else record.metrics.headline
     asked = selection(record)
     scores: dict[str, Any] = {"text_acc": headline.original}
@@ -48,6 +50,13 @@ def mteb(run: Export) -> list[File]:
         File(f"{folder}/{safe(name)}.json", as_json(result)),
         File(f"{folder}/model_meta.json", as_json(_model(run))),
     ]
+
+
+def _whole(record: RunRecord) -> bool:
+    """Whether the run speaks for its whole benchmark: every item that was published was scored."""
+    if record.benchmark.name not in TASKS or record.n.skipped or record.benchmark.limit:
+        return False
+    return record.n.items == sum(count or 0 for count in registry.get(record.benchmark.name).splits.values())
 
 
 def _rounded(value: Any) -> Any:

@@ -53,7 +53,7 @@ def _tests(found: Sequence[Comparison], correction: str) -> str:
 
 
 def _p(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4f}" if value >= 0.0001 else "<0.0001"
+    return "-" if value is None else f"{value:.4f}" if value > 0.0001 else "≤0.0001"
 
 
 def _size(value: float | None) -> str:
@@ -119,7 +119,7 @@ def gate_line(gate: Passed) -> str:
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int, caption: str = "") -> str:
-    table = Table(caption=Text(caption) if caption else None, caption_justify="left")
+    table = Table()
     for index, name in enumerate(header):
         words = index < left or name in {"caption", "negative"}
         table.add_column(printable(name), justify="left" if words else "right", no_wrap=True)
@@ -127,4 +127,5 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int, capt
         table.add_row(*(Text(printable(cell)) for cell in row))
     output = io.StringIO()
     Console(file=output, width=_WIDEST, highlight=False).print(table)
-    return "\n".join(line.rstrip() for line in output.getvalue().rstrip().split("\n"))
+    lines = [line.rstrip() for line in output.getvalue().rstrip().split("\n")]
+    return "\n".join([*lines, caption] if caption else lines)  # under the table, where it need not wrap
