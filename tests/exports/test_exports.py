@@ -25,7 +25,7 @@ from equipoise.cli import main
 from equipoise.errors import UserError
 from equipoise.evaluation.measure import measure
 from equipoise.evaluation.metrics import judge
-from equipoise.evaluation.record import METRICS, SHARES, RunRecord
+from equipoise.evaluation.record import METRICS, SHARES, ImageNumbers, Interval, RunRecord
 from equipoise.evaluation.results import read_result, write_run
 from equipoise.evaluation.scores import ItemScores
 from equipoise.exports import base
@@ -105,8 +105,12 @@ def test_clip_benchmark(folder: Path) -> None:
 
 def test_the_three_scores_of_winoground(make_record: Callable[..., RunRecord]) -> None:
     golden = read_result(GOLDEN)
+    side = ImageNumbers(
+        n=400, n_positives=0, n_groups=400, ties=0, original=0.2, augmented=None, brittleness=None, drop=None,
+        text=0.3075, image=0.105, group=0.08, intervals={"text": Interval(0.26, 0.35)},
+    )  # fmt: skip
     metrics = golden.metrics.model_copy(
-        update={"paper": {"groups": {"n": 400, "text": 0.3075, "image": 0.105, "group": 0.08}}}
+        update={"overall": golden.metrics.overall.model_copy(update={"image_side": side}), "macro": None}
     )
     record = make_record("winoground", metrics=metrics)
     items = sum(count or 0 for count in registry.get("winoground").splits.values())
@@ -115,6 +119,7 @@ def test_the_three_scores_of_winoground(make_record: Callable[..., RunRecord]) -
     (first, *_) = clip_benchmark(run)
     found = json.loads(first.text)["metrics"]
     assert (found["text_acc"], found["image_acc"], found["acc"]) == (0.3075, 0.105, 0.08)
+    assert (found["image_text"], found["image_text_low"]) == (0.3075, 0.26)
     result, meta = mteb(run)
     (entry,) = json.loads(result.text)["scores"]["test"]
     assert (entry["text_acc"], entry["image_acc"], entry["accuracy"], entry["main_score"]) == (

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from equipoise.errors import UserError
-from equipoise.evaluation.record import METRICS, Numbers, RunRecord
+from equipoise.evaluation.record import IMAGE_METRICS, METRICS, Numbers, RunRecord
 from equipoise.files import atomic_write, plain_target
 from equipoise.run_folder import refuse_file
 
@@ -82,14 +82,21 @@ def flat(numbers: Numbers) -> dict[str, Any]:
         found[name] = numbers[name]
         if interval := numbers.intervals.get(name):
             found |= {f"{name}_low": interval.low, f"{name}_high": interval.high}
+    if side := numbers.image_side:
+        found |= {"image_n": side.n, "image_ties": side.ties}
+        for metric in IMAGE_METRICS:
+            found[f"image_{metric}"] = side[metric]
+            if interval := side.intervals.get(metric):
+                found |= {f"image_{metric}_low": interval.low, f"image_{metric}_high": interval.high}
     return {name: value for name, value in found.items() if value is not None}
 
 
-def selection(record: RunRecord) -> dict[str, float]:
+def selection(numbers: Numbers) -> dict[str, float]:
     """Right by text, by image and by both, where the benchmark asks for images too (Winoground's three scores)."""
-    groups = record.metrics.paper.get("groups", {})
-    names = {"text": "text_acc", "image": "image_acc", "group": "acc"}
-    return {to: float(value) for name, to in names.items() if isinstance(value := groups.get(name), float)}
+    side = numbers.image_side
+    if side is None or side.text is None or side.image is None or side.group is None:
+        return {}
+    return {"text_acc": side.text, "image_acc": side.image, "acc": side.group}
 
 
 def as_json(value: Any) -> str:

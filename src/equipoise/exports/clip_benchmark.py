@@ -21,7 +21,7 @@ def clip_benchmark(run: Export) -> list[File]:
     found = []
     for part, numbers in parts(run.record).items():
         dataset = f"{name}/{part}" if part else name
-        metrics = (selection(run.record) if not part else {}) or _text_side(numbers)
+        metrics = selection(numbers) or _text_side(numbers)
         skipped = {"skipped": run.record.n.skipped} if run.record.n.skipped and not part else {}
         value = {
             "dataset": dataset,

@@ -17,7 +17,7 @@ from typing import Any
 from equipoise import stats
 from equipoise.errors import UserError
 from equipoise.evaluation.metrics import Outcomes, judge
-from equipoise.evaluation.record import METRICS, SHARES, Interval, Metric, Numbers, RunRecord
+from equipoise.evaluation.record import IMAGE_METRICS, METRICS, SHARES, Interval, Metric, Numbers, RunRecord
 from equipoise.evaluation.results import Texts, read_run, read_texts
 from equipoise.evaluation.scores import ItemScores
 from equipoise.exports.base import Export, File, as_json, as_line, sha256
@@ -115,6 +115,17 @@ def _results(record: RunRecord) -> Iterator[dict[str, Any]]:
                 config = _metric(metric, METRICS[metric], about, low, 1.0)
                 details = {"average": average_words(numbers), "ties": numbers.ties}
                 yield _result(record, part, metric, config, value, numbers.intervals.get(metric), numbers.n, details)
+        if (side := numbers.image_side) is not None:
+            for of_images, words in IMAGE_METRICS.items():
+                if (value := side[of_images]) is not None:
+                    low = -1.0 if of_images == "drop" else 0.0
+                    config = _metric(
+                        f"image.{of_images}", words, "of the image side: which image a text prefers", low, 1.0
+                    )
+                    interval = side.intervals.get(of_images)
+                    yield _result(
+                        record, part, f"image.{of_images}", config, value, interval, side.n, {"ties": side.ties}
+                    )
     for kind, found in record.metrics.paper.items():
         for name, number in found.items():
             if not isinstance(number, float):
@@ -164,7 +175,9 @@ def _result(
             "lower": interval.low,
             "upper": interval.high,
             "confidence_level": stats.LEVEL,
-            "method": "bootstrap over images" if metric in METRICS else "of the benchmark's paper, Wilson or bootstrap",
+            "method": "bootstrap over images"
+            if metric in METRICS or metric.startswith("image.")
+            else "of the benchmark's paper, Wilson or bootstrap",
         }
     facts = {"items_sha256": record.benchmark.items_sha256, "limit": record.benchmark.limit}
     facts |= {"skipped": record.n.skipped or None, "citation": record.benchmark.citation}

@@ -23,7 +23,7 @@ def mteb(run: Export) -> list[File]:
     # mteb's SugarCrepe is one mean over all items, whatever our headline is.
     known = TASKS.get(record.benchmark.name) if _whole(record) else None
     headline = record.metrics.overall if known else record.metrics.headline
-    asked = selection(record)
+    asked = selection(headline)
     scores: dict[str, Any] = {"text_acc": headline.original}
     if asked:  # Winoground's main score is right in both directions
         scores = {"text_acc": asked.get("text_acc"), "image_acc": asked.get("image_acc"), "accuracy": asked.get("acc")}
