@@ -1,6 +1,6 @@
 """How often the interval over seeds and images holds the truth: the table of docs/statistics.md.
 
-    python runs/seed_coverage.py [REPETITIONS]
+python runs/seed_coverage.py [REPETITIONS]
 """
 
 from __future__ import annotations
@@ -30,12 +30,13 @@ def run(right: np.ndarray) -> Run:
 
 
 def main(repetitions: int) -> None:
-    print("| seeds a side | spread of seeds | spread of images | seeds and images | images only |")
-    print("| ---: | ---: | ---: | ---: | ---: |")
+    print("| seeds a side | spread of seeds | spread of images | seeds and images | images only | width |")
+    print("| ---: | ---: | ---: | ---: | ---: | ---: |")
     for seeds in (2, 3, 5):
         for of_seeds, of_images in ((0.0, 0.0), (0.0, 1.0), (0.3, 0.0), (0.2, 0.7)):
             rng = np.random.default_rng(1)
             held = np.zeros(2)
+            found, widths = [], []
             for _ in range(repetitions):
                 base, own = (rng.normal(0, spread, IMAGES).repeat(ITEMS // IMAGES) for spread in (1, of_images))
                 first, second = (
@@ -46,8 +47,12 @@ def main(repetitions: int) -> None:
                     change = how(first, second, resamples=RESAMPLES).original
                     assert change is not None
                     held[place] += change.interval.low <= 0 <= change.interval.high
+                    if place == 0:
+                        found.append(change.difference)
+                        widths.append((change.interval.high - change.interval.low) / 2)
             both, images = 100 * held / repetitions
-            print(f"| {seeds} | {of_seeds:g} | {of_images:g} | {both:.1f} | {images:.1f} |", flush=True)
+            width = np.mean(widths) / (1.96 * np.std(found))
+            print(f"| {seeds} | {of_seeds:g} | {of_images:g} | {both:.1f} | {images:.1f} | {width:.1f} |", flush=True)
 
 
 if __name__ == "__main__":

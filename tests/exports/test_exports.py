@@ -27,7 +27,7 @@ from equipoise.evaluation.measure import measure
 from equipoise.evaluation.metrics import judge
 from equipoise.evaluation.record import METRICS, SHARES, ImageNumbers, Interval, RunRecord
 from equipoise.evaluation.results import read_result, write_run
-from equipoise.evaluation.scores import ItemScores
+from equipoise.evaluation.scores import ImageScores, ItemScores
 from equipoise.exports import base
 from equipoise.exports.base import Export, File, model_id, write
 from equipoise.exports.clip_benchmark import clip_benchmark
@@ -103,7 +103,7 @@ def test_clip_benchmark(folder: Path) -> None:
     assert all(re.fullmatch(r"[\w.-]+\.json", name, re.ASCII) for name in names)
 
 
-def test_the_three_scores_of_winoground(make_record: Callable[..., RunRecord]) -> None:
+def test_the_three_scores_of_winoground(tmp_path: Path, make_record: Callable[..., RunRecord]) -> None:
     golden = read_result(GOLDEN)
     side = ImageNumbers(
         n=400, n_positives=0, n_groups=400, ties=0, original=0.2, augmented=None, brittleness=None, drop=None,
@@ -130,6 +130,26 @@ def test_the_three_scores_of_winoground(make_record: Callable[..., RunRecord]) -
     )
     assert result.path.endswith("/Winoground.json") and meta.path == f"{Path(result.path).parent}/model_meta.json"
     assert "facebook/winoground" in eval_results(run)[0].text
+    aggregate = json.loads(every_eval_ever(Export(_square(tmp_path, record), record, "openai/clip", "us"))[1].text)
+    scores = {one["evaluation_result_id"]: one["score_details"]["score"] for one in aggregate["evaluation_results"]}
+    assert len(scores) == len(aggregate["evaluation_results"])
+    assert (scores["winoground/image.group"], scores["winoground/image.text"]) == (0.08, 0.3075)
+
+
+def _square(folder: Path, record: RunRecord) -> Path:
+    """A run with one item of two images and two captions, and one of images alone, which no line can hold."""
+    rows = [
+        ItemScores(
+            id="1",
+            caption=0.9,
+            negatives=[0.1],
+            paired=True,
+            negative_images=(ImageScores(caption=0.2, negatives=[0.8]),),
+        ),
+        ItemScores(id="2", caption=0.9, negative_images=(ImageScores(caption=0.2),)),
+    ]
+    write_run(folder / "run", record, rows, judge(rows), {})
+    return folder / "run"
 
 
 def test_mteb(folder: Path) -> None:

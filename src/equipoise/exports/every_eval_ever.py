@@ -136,11 +136,11 @@ def _results(record: RunRecord) -> Iterator[dict[str, Any]]:
             config = _metric(
                 f"{kind}.{name}", name, "of the benchmark's paper", *((1.0, "Infinity") if ranked else (0.0, 1.0))
             )
-            interval = found.get(f"{name}_interval")
+            bounds = found.get(f"{name}_interval")
             count = found.get("n")
             yield _result(
                 record, "", f"{kind}.{name}", config, number,
-                interval if isinstance(interval, Interval) else None,
+                bounds if isinstance(bounds, Interval) else None,
                 count if isinstance(count, int) else record.n.scored, {},
             )  # fmt: skip
 
