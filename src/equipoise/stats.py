@@ -99,7 +99,7 @@ def _resample(blocks: Sequence[_Block], clusters: int, seed: int, resamples: int
     for place, index in enumerate(wide):
         dense[blocks[index][0], place] = both[index]
     totals = np.empty((resamples, len(blocks), 2 * columns))
-    for start, counts in _draws(clusters, seed, resamples):
+    for start, counts in draws(clusters, seed, resamples):
         weights = counts.astype(kind)
         part = totals[start : start + len(weights)]
         part[:, wide] = (weights @ dense.reshape(clusters, -1)).reshape(len(weights), len(wide), 2 * columns)
@@ -111,7 +111,7 @@ def _resample(blocks: Sequence[_Block], clusters: int, seed: int, resamples: int
     return ratios
 
 
-def _draws(clusters: int, seed: int, resamples: int) -> Iterator[tuple[int, NDArray[Any]]]:
+def draws(clusters: int, seed: int, resamples: int) -> Iterator[tuple[int, NDArray[Any]]]:
     """(first resample, how often each resample of a chunk holds each cluster)."""
     keep = clusters * resamples <= _KEPT
     known = _kept(clusters, seed, resamples) if keep else _counts(clusters, seed, resamples)

@@ -1,0 +1,83 @@
+"""Standard evaluations, analyses and their differences as tables for the terminal."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from equipoise.errors import printable
+from equipoise.evaluation.record import Change
+from equipoise.standard.record import Number, StandardComparison, StandardRecord
+
+_WIDEST = 1000  # a table is as wide as its cells
+NAMES = {  # as people call them
+    "accuracy@1": "accuracy@1",
+    "accuracy@5": "accuracy@5",
+    "mean_per_class_recall": "mean per-class recall",
+    **{f"text_to_image_recall@{k}": f"text to image R@{k}" for k in (1, 5, 10)},
+    **{f"image_to_text_recall@{k}": f"image to text R@{k}" for k in (1, 5, 10)},
+    "spearman": "Spearman's rho",
+    "kendall_tau_b": "Kendall's tau-b",
+}
+
+
+def render_standard(record: StandardRecord) -> str:
+    """One run: each number with its interval and n."""
+    data, numbers = record.data, record.numbers
+    counts = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in data.counts.items() if count)
+    caption = [
+        f"{record.model.spec}: percent [{100 * record.intervals.level:g}% interval, photos resampled]; {counts}",
+        f"{numbers.ties:,} ties, none of them a win" if record.standard != "ratings" else _rating_ties(numbers.ties),
+    ]
+    if skipped := record.counts.get("skipped"):
+        caption.append(f"{skipped:,} photos were NOT used (see result.json)")
+    if cut := record.counts.get("texts_cut"):
+        caption.append(f"{cut:,} texts are longer than the model reads and were cut")
+    table = Table(caption=Text(printable("\n".join(caption), lines=True)), caption_justify="left")
+    table.add_column(Text(printable(f"{data.name} ({record.standard})")), no_wrap=True)
+    table.add_column("", justify="right", no_wrap=True)
+    table.add_column("n", justify="right", no_wrap=True)
+    for name, number in numbers.metrics.items():
+        table.add_row(NAMES.get(name, name), _percent(number), f"{number.n:,}")
+    return _plain(table)
+
+
+def _rating_ties(ties: int) -> str:
+    return f"{ties:,} pairs share their score with one that people rated differently"
+
+
+def _percent(number: Number) -> str:
+    if number.value is None:
+        return "-"
+    shown = f"{100 * number.value:.1f}"
+    return shown + (f" [{100 * number.interval.low:.1f}, {100 * number.interval.high:.1f}]" if number.interval else "")
+
+
+def render_changes(found: Sequence[StandardComparison]) -> str:
+    """Paired differences: points, interval, and whether the interval leaves zero out."""
+    table = Table(
+        caption="after minus before, in points [95% interval, paired over photos]; ~ the interval holds zero",
+        caption_justify="left",
+    )
+    for index, name in enumerate(("standard evaluation", "before", "after", "", "change")):
+        table.add_column(name, justify="right" if index == 4 else "left", overflow="fold")
+    for one in found:
+        for place, (name, change) in enumerate(one.changes.items()):
+            about = (f"{one.data} ({one.standard})", one.before, one.after) if place == 0 else ("", "", "")
+            table.add_row(*(Text(printable(cell)) for cell in about), NAMES.get(name, name), _points(change))
+    return _plain(table, max(120, Console().width))
+
+
+def _points(change: Change) -> str:
+    value, low, high = (f"{round(100 * one, 1) + 0.0:+.1f}" for one in (change.difference, *change.interval))
+    return f"{value} [{low}, {high}]{' ' if change.clear else '~'}"
+
+
+def _plain(table: Table, width: int = _WIDEST) -> str:
+    output = io.StringIO()
+    Console(file=output, width=width, highlight=False).print(table)
+    return output.getvalue().rstrip()
