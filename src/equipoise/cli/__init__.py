@@ -20,7 +20,7 @@ from equipoise.cli.bench import app as bench_commands
 from equipoise.cli.mine import mine
 from equipoise.cli.options import form_name, split_names
 from equipoise.cli.perturb import perturb
-from equipoise.cli.standard import standard
+from equipoise.cli.standard import analyse, standard
 from equipoise.cli.train import app as train_commands
 from equipoise.cli.world import app as world_commands
 from equipoise.errors import STOPPED, Stopped, UserError, printable
@@ -67,6 +67,7 @@ app.add_typer(world_commands, name="world")
 app.command()(perturb)
 app.command()(mine)
 app.command()(standard)
+app.command()(analyse)
 app.add_typer(train_commands, name="train")
 
 

@@ -9,9 +9,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from equipoise.errors import printable
+from equipoise.errors import UserError, printable
 from equipoise.evaluation.record import Change
 from equipoise.standard.record import Number, StandardComparison, StandardRecord
+from equipoise.stats import RESAMPLES
 
 _WIDEST = 1000  # a table is as wide as its cells
 NAMES = {  # as people call them
@@ -55,6 +56,37 @@ def _percent(number: Number) -> str:
         return "-"
     shown = f"{100 * number.value:.1f}"
     return shown + (f" [{100 * number.interval.low:.1f}, {100 * number.interval.high:.1f}]" if number.interval else "")
+
+
+def render_analysis(record: StandardRecord, by: str = "") -> str:
+    """Shares in percent, scores and cosines as they are; a line for each value of the tag `by`."""
+    if by and by not in record.by:
+        raise UserError(f"--by {by}: no such tag; there are {', '.join(record.by) or 'none'}")
+    lines = {record.data.name: record.numbers} | {f"  {value}": part for value, part in record.by.get(by, {}).items()}
+    level, resamples = 100 * record.intervals.level, record.intervals.resamples
+    caption = f"{record.model.spec}: [{level:g}% interval, {resamples:,} resamples of the photos]"
+    caption += f"; {by}: {RESAMPLES:,} resamples" if by else ""
+    table = Table(caption=Text(printable(caption)), caption_justify="left")
+    shown = list(record.numbers.metrics)
+    for index, name in enumerate(("", "n", *(_SHARES.get(name, name) for name in shown), "ties")):
+        table.add_column(Text(name), justify="right" if index else "left", no_wrap=True)
+    for label, part in lines.items():
+        cells = [_cell(name, part.metrics.get(name)) for name in shown]
+        items = max(number.n for number in part.metrics.values())
+        table.add_row(*(Text(printable(cell)) for cell in (label, f"{items:,}", *cells, f"{part.ties:,}")))
+    return _plain(table)
+
+
+_SHARES = {"original": "Orig.", "augmented": "Aug.", "brittleness": "Brittleness"}
+
+
+def _cell(name: str, number: Number | None) -> str:
+    if number is None or number.value is None:
+        return "-"
+    if name in _SHARES:
+        return _percent(number)
+    interval = number.interval
+    return f"{number.value:.3f}" + (f" [{interval.low:.3f}, {interval.high:.3f}]" if interval else "")
 
 
 def render_changes(found: Sequence[StandardComparison]) -> str:

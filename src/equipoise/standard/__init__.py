@@ -1,1 +1,1 @@
-"""Standard evaluations: zero-shot classification, retrieval, agreement with human ratings; and the analysis of scores."""
+"""Standard evaluations: zero-shot classification, retrieval, human ratings; and the analysis of scores."""

@@ -35,13 +35,13 @@ def difference(before: Path, after: Path, seed: int = 0, resamples: int = stats.
     ):
         raise UserError(
             f"{before} ({here.standard} {here.data.name}, {len(rows):,} rows) and {after} ({there.standard} "
-            f"{there.data.name}, {len(others):,}) were not asked the same, so they cannot be paired. Evaluate both with "
-            "the same --bench, --split and --templates."
+            f"{there.data.name}, {len(others):,}) were not asked the same, so they cannot be paired. Evaluate both "
+            "with the same --bench, --split and --templates."
         )
     if here.images.sha256 != there.images.sha256:
         raise UserError(
-            f"{before} and {after} ({here.data.name}) were evaluated on different photos, so they cannot be paired: the "
-            "paths are the same, the files are not."
+            f"{before} and {after} ({here.data.name}) were evaluated on different photos, so they cannot be paired: "
+            "the paths are the same, the files are not."
         )
     measure = KINDS[here.standard].measure
     first, second = (measure(part, here.data.counts, seed, resamples)[0] for part in (rows, others))

@@ -1,7 +1,7 @@
 """A standard evaluation from a set to a run on disk: whose folder, scores, numbers, result.json last.
 
-As `evaluation/run.py` does it for items: a folder that holds this very run is read (and judged again from its rows), one
-that holds another is refused with what differs, and nothing is visible as finished before everything is on disk.
+As `evaluation/run.py` does it for items: a folder that holds this very run is read (and judged again from its rows),
+one that holds another is refused with what differs, and nothing is visible as finished before everything is on disk.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from equipoise.evaluation.scoring import default_batch, default_workers
 from equipoise.files import atomic_write, read_json, sha256_file, write_json
 from equipoise.provenance import environment
 from equipoise.records import explain, jsonl_lines
-from equipoise.standard import classification, ratings, retrieval
+from equipoise.standard import analysis, classification, ratings, retrieval
 from equipoise.standard.asking import How, Told, digests
 from equipoise.standard.measured import Measured, numbers
 from equipoise.standard.reading.sets import AnySet, Kind, content_hash
@@ -44,12 +44,18 @@ class Evaluation:
     row: type[BaseModel]
     score: Callable[[Any, Any, How, Told], Sequence[Any]]
     measure: Callable[[Sequence[Any], Mapping[str, int], int, int], tuple[dict[str, Measured], Any, int]]
+    level: float = stats.LEVEL
+    resamples: int = stats.RESAMPLES
+    groups: Callable[[Sequence[Any]], dict[str, dict[str, list[Any]]]] | None = None  # parts measured by themselves
 
 
 KINDS: dict[Kind, Evaluation] = {
     "classification": Evaluation(classification.ClassRow, classification.score, classification.measure),
     "retrieval": Evaluation(retrieval.RetrievalRow, retrieval.score, retrieval.measure),
     "ratings": Evaluation(ratings.RatingRow, ratings.score, ratings.measure),
+    "analysis": Evaluation(
+        analysis.AnalysisRow, analysis.score, analysis.measure, analysis.LEVEL, analysis.RESAMPLES, analysis.groups
+    ),
 }
 
 
@@ -112,8 +118,9 @@ def run_standard(
             images=images_id(told.digests),
             model=card,
             settings=settings,
-            intervals=Level(level=stats.LEVEL, resamples=stats.RESAMPLES),
+            intervals=Level(level=kind.level, resamples=kind.resamples),
             numbers=measure(data.kind, rows, about.counts, seed),
+            by=breakdown(data.kind, rows, about.counts, seed),
             skipped=dict(list(told.skipped.items())[:100]),
             counts=told.counts | {"skipped": len(told.skipped), "rows": len(rows)},
             arguments=Arguments(
@@ -136,9 +143,22 @@ def run_standard(
 
 
 def measure(kind: Kind, rows: Sequence[Any], counts: Mapping[str, int], seed: int) -> Numbers:
-    """The numbers of rows, 95% intervals."""
-    found, cluster, ties = KINDS[kind].measure(rows, counts, seed, stats.RESAMPLES)
-    return numbers(found, cluster, ties)
+    """The numbers of rows, with the intervals of their kind."""
+    how = KINDS[kind]
+    found, cluster, ties = how.measure(rows, counts, seed, how.resamples)
+    return numbers(found, cluster, ties, how.level)
+
+
+def breakdown(kind: Kind, rows: Sequence[Any], counts: Mapping[str, int], seed: int) -> dict[str, dict[str, Numbers]]:
+    """The numbers of each part that a kind has."""
+    how = KINDS[kind]
+    parts = how.groups(rows) if how.groups else {}
+
+    def of(members: Sequence[Any]) -> Numbers:
+        found, cluster, ties = how.measure(members, counts, seed, stats.RESAMPLES)
+        return numbers(found, cluster, ties, how.level)
+
+    return {tag: {value: of(members) for value, members in values.items()} for tag, values in parts.items()}
 
 
 # ---------------------------------------------------------------------------- on disk
@@ -185,7 +205,8 @@ def _finished(folder: Path, identity: Mapping[str, Any], named: bool) -> Standar
             f"{folder / 'result.json'}: changed after the run: {ROWS} gives other numbers for {', '.join(wrong)}. "
             "Evaluate again into another folder (--out)."
         )
-    return StandardResult(record.model_copy(update={"numbers": fresh}), rows, folder)
+    parts = breakdown(record.standard, rows, record.data.counts, record.settings.seed)
+    return StandardResult(record.model_copy(update={"numbers": fresh, "by": parts}), rows, folder)
 
 
 def _equal(first: Numbers, second: Numbers, name: str) -> bool:
@@ -211,8 +232,8 @@ def read_rows(folder: Path) -> tuple[StandardRecord, list[Any]]:
     path = folder / ROWS
     if not path.exists() or sha256_file(path) != record.rows_sha256:
         raise UserError(
-            f"{path}: missing, or changed after the run (its sha256 is not the one in result.json). Evaluate again into "
-            "another folder (--out)."
+            f"{path}: missing, or changed after the run (its sha256 is not the one in result.json). Evaluate again "
+            "into another folder (--out)."
         )
     problems = Problems(str(path))
     # The hash says that we wrote them, so nothing in a line is doubled; one photo may have rows of the same id.

@@ -50,8 +50,8 @@ def read_classes(folder: Path, split: str, templates: Path | None = None) -> Cla
     found = _class_folders(below)
     if not found:
         raise UserError(
-            f"{folder}: no folder for each class with photos in it, no {split}/nshards.txt (CLIP_benchmark's shards) and "
-            "no CIFAR binary files; see --help"
+            f"{folder}: no folder for each class with photos in it, no {split}/nshards.txt (CLIP_benchmark's shards) "
+            "and no CIFAR binary files; see --help"
         )
     photos = [
         (f"{one.name}/{path.name}", number)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from equipoise import registry
@@ -9,6 +10,7 @@ from equipoise.errors import UserError, did_you_mean
 from equipoise.evaluation.embedding.cache import default_cache
 from equipoise.files import read_text
 from equipoise.images.sources import open_source
+from equipoise.items import Item
 from equipoise.standard.reading.captions import (
     caption_set,
     from_file,
@@ -20,7 +22,7 @@ from equipoise.standard.reading.captions import (
 )
 from equipoise.standard.reading.classes import is_class_folder, is_shards, read_classes
 from equipoise.standard.reading.ratings import flickr8k_experts, holds_ratings, read_ratings
-from equipoise.standard.reading.sets import AnySet
+from equipoise.standard.reading.sets import AnySet, ItemSet
 
 NAMED = {  # name: the file below --source that it is read from
     "coco": "dataset_coco.json",
@@ -93,13 +95,28 @@ def _file(path: Path, data: Path | None, split: str) -> AnySet:
 
 
 def _benchmark(name: str, source: Path | None, data: Path | None) -> AnySet:
-    if name not in registry.names() and not name.startswith("py:"):
+    found, benchmark, folder = _items(name, source, data, ())
+    return caption_set(benchmark, None, open_source(folder), from_items(found))
+
+
+def open_items(
+    name: str, *, source: Path | None = None, data: Path | None = None, splits: Sequence[str] = ()
+) -> ItemSet:
+    """The items of a benchmark or of a file, for an analysis."""
+    found, benchmark, folder = _items(name, source, data, splits)
+    return ItemSet(benchmark, ",".join(splits) or None, open_source(folder), tuple(found))
+
+
+def _items(name: str, source: Path | None, data: Path | None, splits: Sequence[str]) -> tuple[list[Item], str, Path]:
+    """(items, the name of their benchmark, where their photos are)."""
+    if name not in registry.names() and not name.startswith("py:") and not registry.is_file(name):
         hint = did_you_mean(name, [*NAMED, *registry.names()])
         raise UserError(f"--bench {name}: no such file or name.{hint} Expected: {FORMS}")
     folder = source or data
-    if folder is None and registry.get(name).drawn:
+    if folder is None and name in registry.names() and registry.get(name).drawn:
         folder = default_cache() / "world"
-    items, benchmark = registry.load(name, folder)
-    if data is None and folder is None:
+    items, benchmark = registry.load(name, folder, splits)
+    place = data or folder
+    if place is None:
         raise UserError(f"{name}: name the folder of its photos with --data")
-    return caption_set(benchmark.name, None, open_source(data or folder or Path()), from_items(items))
+    return items, benchmark.name, place

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 from equipoise.files import sha256_json
 from equipoise.images.sources import ImageSource
-from equipoise.items import ImageRef
+from equipoise.items import ImageRef, Item
 
 Kind = Literal["classification", "retrieval", "ratings", "analysis"]
 
@@ -92,7 +92,29 @@ class RatingSet:
         return {"photos": len(self.refs()), "pairs": len(self.pairs)}
 
 
-AnySet: TypeAlias = ClassSet | CaptionSet | RatingSet
+@dataclass(frozen=True)
+class ItemSet:
+    """Items, for the analysis of what a model does with them."""
+
+    kind: ClassVar[Kind] = "analysis"
+    name: str
+    split: str | None
+    source: ImageSource
+    items: tuple[Item, ...]
+
+    def refs(self) -> list[ImageRef]:
+        """The photos that scoring reads: items without a negative are not scored."""
+        found = {(item.image.path, item.image.box): item.image for item in self.items if item.image and item.negatives}
+        return list(found.values())
+
+    def content(self) -> Any:
+        return [item.to_json() for item in self.items]
+
+    def counts(self) -> dict[str, int]:
+        return {"photos": len(self.refs()), "items": len(self.items)}
+
+
+AnySet: TypeAlias = ClassSet | CaptionSet | RatingSet | ItemSet
 
 
 def content_hash(data: AnySet) -> str:
