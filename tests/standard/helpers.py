@@ -32,7 +32,8 @@ class Eye:
 
     def embed_texts(self, texts: Sequence[str]) -> Any:
         self.read += texts
-        return np.stack([np.array(next((v for k, v in COLOURS.items() if k in t), (1, 1, 1)), float) + 1 for t in texts])
+        named = [next((value for name, value in COLOURS.items() if name in text), (1, 1, 1)) for text in texts]
+        return np.array(named, float) + 1
 
 
 class Blind(Eye):

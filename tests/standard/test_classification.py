@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
+from tests.standard.helpers import COLOURS, Blind, Eye, Pairs, paint
 
 from equipoise.errors import UserError
 from equipoise.evaluation.embedding.cache import EmbeddingCache
@@ -16,7 +17,6 @@ from equipoise.standard.classification import ranked
 from equipoise.standard.reading.open import open_set
 from equipoise.standard.reading.sets import AnySet, ClassSet
 from equipoise.standard.run import StandardResult, run_standard
-from tests.standard.helpers import COLOURS, Blind, Eye, Pairs, paint
 
 
 @pytest.fixture

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.standard.helpers import COLOURS, Blind, Eye, Pairs, paint
 
 from equipoise.errors import UserError
 from equipoise.standard.ratings import RatingRow, kendall_tau_b, measure, spearman
 from equipoise.standard.reading.open import open_set
 from equipoise.standard.reading.sets import RatingSet
 from equipoise.standard.run import run_standard
-from tests.standard.helpers import COLOURS, Blind, Eye, Pairs, paint
 
 
 def tau_b(x: np.ndarray, y: np.ndarray) -> float:
@@ -99,7 +99,8 @@ def test_a_model_with_one_score_has_no_correlation(table: Path) -> None:
 
 def test_jsonl_and_problems_all_at_once(table: Path) -> None:
     path = table / "rated.jsonl"
-    good = [{"image": "red.png", "caption": "a", "rating": 1.5}, {"image": "blue.png", "caption": "b", "ratings": [2, 4]}]
+    good = [{"image": "red.png", "caption": "a", "rating": 1.5}]
+    good += [{"image": "blue.png", "caption": "b", "ratings": [2, 4]}]
     path.write_text("".join(json.dumps(line) + "\n" for line in good))
     data = open_set(str(path), data=table)
     assert isinstance(data, RatingSet) and [pair.rating for pair in data.pairs] == [1.5, 3.0]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.standard.helpers import COLOURS, Blind, Eye, Pairs, paint
 
 from equipoise.errors import UserError
 from equipoise.items import ImageRef, Item, texts, write_items
@@ -17,7 +18,6 @@ from equipoise.standard.reading.open import open_set
 from equipoise.standard.reading.sets import CaptionSet
 from equipoise.standard.retrieval import _Cosines, _Matrix, ranked
 from equipoise.standard.run import StandardResult, read_rows, run_standard
-from tests.standard.helpers import COLOURS, Blind, Eye, Pairs, paint
 
 
 @pytest.fixture
