@@ -38,7 +38,7 @@ def render_standard(record: StandardRecord) -> str:
         caption.append(f"{skipped:,} photos were NOT used (see result.json)")
     if cut := record.counts.get("texts_cut"):
         caption.append(f"{cut:,} texts are longer than the model reads and were cut")
-    table = Table(caption=Text(printable("\n".join(caption), lines=True)), caption_justify="left")
+    table = Table(caption=Text(printable("\n".join(caption), lines=True), no_wrap=True), caption_justify="left")
     table.add_column(Text(printable(f"{data.name} ({record.standard})")), no_wrap=True)
     table.add_column("", justify="right", no_wrap=True)
     table.add_column("n", justify="right", no_wrap=True)
@@ -96,12 +96,12 @@ def render_changes(found: Sequence[StandardComparison]) -> str:
         caption_justify="left",
     )
     for index, name in enumerate(("standard evaluation", "before", "after", "", "change")):
-        table.add_column(name, justify="right" if index == 4 else "left", overflow="fold")
+        table.add_column(name, justify="right" if index == 4 else "left", no_wrap=True)
     for one in found:
         for place, (name, change) in enumerate(one.changes.items()):
             about = (f"{one.data} ({one.standard})", one.before, one.after) if place == 0 else ("", "", "")
             table.add_row(*(Text(printable(cell)) for cell in about), NAMES.get(name, name), _points(change))
-    return _plain(table, max(120, Console().width))
+    return _plain(table)
 
 
 def _points(change: Change) -> str:
@@ -109,7 +109,7 @@ def _points(change: Change) -> str:
     return f"{value} [{low}, {high}]{' ' if change.clear else '~'}"
 
 
-def _plain(table: Table, width: int = _WIDEST) -> str:
+def _plain(table: Table) -> str:
     output = io.StringIO()
-    Console(file=output, width=width, highlight=False).print(table)
+    Console(file=output, width=_WIDEST, highlight=False).print(table)
     return output.getvalue().rstrip()

@@ -22,7 +22,8 @@ def compare_standard(first: Path, others: Sequence[Path], seed: int = 0) -> list
         after = find_standard(other)
         for name in before:
             if name in after:
-                found.append(difference(before[name], after[name], seed))
+                one = difference(before[name], after[name], seed)
+                found.append(one.model_copy(update={"before": str(first), "after": str(other)}))
     return found
 
 
