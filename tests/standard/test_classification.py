@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import tarfile
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ from tests.standard.helpers import COLOURS, Blind, Eye, Pairs, paint
 
 from equipoise.errors import UserError
 from equipoise.evaluation.embedding.cache import EmbeddingCache
-from equipoise.standard.classification import ranked
+from equipoise.standard.classification import _mean, ranked
 from equipoise.standard.reading.open import open_set
 from equipoise.standard.reading.sets import AnySet, ClassSet
 from equipoise.standard.run import StandardResult, run_standard
@@ -68,6 +70,25 @@ def test_templates_are_averaged_and_given_by_file(folder: Path, tmp_path: Path) 
     (tmp_path / "t.txt").write_text("a square\n{} and {}\n")
     with pytest.raises(UserError, match="2 problems"):
         open_set(str(folder), templates=tmp_path / "t.txt")
+
+
+def test_a_class_is_a_unit_vector_however_its_templates_differ(tmp_path: Path) -> None:
+    """Two texts far apart have a short mean; without making it a unit vector the class would lose for that alone."""
+
+    class Two(Eye):
+        def embed_images(self, images: Sequence[Image.Image]) -> Any:
+            return np.array([[1.0, 0.9, 0.0]] * len(images))
+
+        def embed_texts(self, texts: Sequence[str]) -> Any:
+            far = {"one cat": (1, 0, 0), "two cat": (0, 1, 0), "one dog": (0.6, 0.3, 0.8), "two dog": (0.6, 0.3, 0.8)}
+            return np.array([far[text] for text in texts], float)
+
+    for name in ("cat", "dog"):
+        paint(tmp_path / "pets" / name / "1.png", "red")
+    (tmp_path / "t.txt").write_text("one {}\ntwo {}\n")
+    rows = run(Two(), open_set(str(tmp_path / "pets"), templates=tmp_path / "t.txt")).rows
+    assert [row.predicted for row in rows] == [0, 0]
+    assert not _mean(np.array([[1, 0], [-1, 0]], np.float32)).any()  # they cancel out: near to nothing, and no NaN
 
 
 def test_texts_are_embedded_once_and_cached(folder: Path, tmp_path: Path) -> None:

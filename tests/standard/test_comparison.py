@@ -131,7 +131,7 @@ def test_standard_compare_and_analyse_from_the_command_line(run: Run, folder: Pa
     code, out, _ = run("compare", "before", "after", "--json")
     assert code == 0 and json.loads(out)[0]["changes"]["accuracy@1"]["clear"]
     code, _, err = run("compare", "before", "nothing")
-    assert code == 2 and "nothing" in err
+    assert code == 2 and "nothing (none) share no standard evaluation" in err
 
 
 def test_compare_shows_runs_of_eval_beside_them(run: Run, folder: Path) -> None:

@@ -10,13 +10,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 from tests.standard.helpers import COLOURS, Blind, Eye, Pairs, paint
 
 from equipoise.errors import UserError
 from equipoise.items import ImageRef, Item, texts, write_items
 from equipoise.standard.reading.open import open_set
 from equipoise.standard.reading.sets import CaptionSet
-from equipoise.standard.retrieval import _Cosines, _Matrix, ranked
+from equipoise.standard.retrieval import _Cosines, _Matrix, distinct, ranked
 from equipoise.standard.run import StandardResult, read_rows, run_standard
 
 
@@ -68,6 +69,26 @@ def test_a_pair_scorer_finds_the_same(folder: Path, monkeypatch: pytest.MonkeyPa
     assert run(Pairs(), data).record.counts["pairs_scored"] == 72
 
 
+def test_a_shared_text_is_right_for_both_and_fills_two_places_for_others(folder: Path) -> None:
+    """Nobody can tell equal texts apart: either photo is right. For a third photo it is wrong twice."""
+    lines = [("red.png", "a green square"), ("blue.png", "blue"), ("green.png", "a red thing"), ("red.png", "a yellow")]
+    lines += [("grey.png", "blue")]
+    (folder / "captions.jsonl").write_text("".join(json.dumps({"image": a, "caption": b}) + "\n" for a, b in lines))
+    ranks = {(row.find, row.id.partition("#")[0]): row.rank for row in run(Eye(), opened(folder)).rows}
+    assert ranks["image", "blue.png"] == ranks["image", "grey.png"] == 0
+    # green's own caption is "a red thing"; "a green square", "a yellow" and (twice) "blue" are nearer to it or not
+    ahead = [text for photo, text in lines if photo != "green.png" and _green(folder, text) >= _green(folder, "a red")]
+    assert ranks["text", "green.png"] == len(ahead) and ahead.count("blue") == 2
+
+
+def _pair(folder: Path, photo: str, text: str) -> tuple[list[Image.Image], list[str]]:
+    return [Image.open(folder / "photos" / photo)], [text]
+
+
+def _green(folder: Path, text: str) -> float:
+    return round(float(Pairs().score_pairs(*_pair(folder, "green.png", text))[0]), 6)
+
+
 def slow(scores: np.ndarray, owns: list[tuple[int, int]]) -> tuple[list[tuple[int, bool]], list[tuple[int, bool]]]:
     """Ranks by their definition, one search at a time."""
     to_image, to_text = [], []
@@ -100,6 +121,8 @@ def test_chunked_equals_full_and_the_definition(seed: int) -> None:
 def test_equal_vectors_tie_whatever_the_matrix_multiplication_rounds() -> None:
     vector = np.random.default_rng(0).normal(size=(1, 515)).astype(np.float32)
     images, captions = np.repeat(vector, 37, axis=0), np.repeat(vector, 53, axis=0)
+    rows, place = distinct(captions)
+    assert rows.shape == (1, 515) and not place.any() and (rows[0] == vector[0]).all()
     to_image, to_text = ranked(_Cosines(images, captions), [(n % 37, n) for n in range(53)], np.ones(53, np.int64))
     assert set(to_image) == {(36, True)} and all(tie for _, tie in to_text)
 

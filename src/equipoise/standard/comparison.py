@@ -10,6 +10,7 @@ import numpy as np
 from equipoise import stats
 from equipoise.errors import UserError
 from equipoise.evaluation.record import Change, Interval
+from equipoise.evaluation.results import holds_runs
 from equipoise.standard.record import StandardComparison
 from equipoise.standard.run import KINDS, find_standard, read_rows
 
@@ -20,10 +21,13 @@ def compare_standard(first: Path, others: Sequence[Path], seed: int = 0) -> list
     found = []
     for other in others:
         after = find_standard(other)
-        for name in before:
-            if name in after:
-                one = difference(before[name], after[name], seed)
-                found.append(one.model_copy(update={"before": str(first), "after": str(other)}))
+        shared = [name for name in before if name in after]
+        if before and not shared and not holds_runs(first):
+            there = ", ".join(after) or "none"
+            raise UserError(f"{first} ({', '.join(before)}) and {other} ({there}) share no standard evaluation")
+        for name in shared:
+            one = difference(before[name], after[name], seed)
+            found.append(one.model_copy(update={"before": str(first), "after": str(other)}))
     return found
 
 
