@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationInfo, field_validator
 
 from equipoise.errors import Problems, UserError, reading
 from equipoise.files import atomic_write, stays_inside
@@ -23,6 +23,7 @@ from equipoise.records import checked, jsonl_lines
 Operation = Literal["swap", "replace", "negate", "add", "shuffle"]
 Target = Literal["object", "attribute", "relation", "action", "order"]
 NonEmpty = Annotated[str, StringConstraints(min_length=1)]
+IMAGES = ("positive_images", "negative_images")  # fields of alternative images, in the order they are scored
 Box = tuple[float, float, float, float]  # x, y, width, height in pixels of the stored image
 
 
@@ -71,7 +72,13 @@ class ImageRef(_Record):
 
 
 class Item(_Record):
-    """One test or training case. `positives` keep the caption's meaning, `negatives` break it."""
+    """One test or training case. `positives` keep the caption's meaning, `negatives` break it.
+
+    The image has alternatives too: the caption is as true of every one of `positive_images` as of `image`, and of none
+    of `negative_images`. `paired` says that negatives[k] describes negative_images[k]: with one of each that is
+    Winoground's two images and two captions. It is said and not guessed from the numbers, as a negative text need not
+    belong to a negative image, and `perturb` adds some. Training does not look at alternative images.
+    """
 
     id: NonEmpty
     image: ImageRef | None = None
@@ -79,21 +86,45 @@ class Item(_Record):
     positives: tuple[Text, ...] = ()
     negatives: tuple[Text, ...] = ()
     tags: dict[str, str] = Field(default_factory=dict)
+    positive_images: tuple[ImageRef, ...] = ()
+    negative_images: tuple[ImageRef, ...] = ()
+    paired: bool = False
+
+    @field_validator("paired")
+    @classmethod
+    def _has_its_texts(cls, value: bool, info: ValidationInfo) -> bool:
+        images, negatives = (len(info.data.get(name, ())) for name in ("negative_images", "negatives"))
+        if value and not 0 < images <= negatives:
+            raise ValueError(f"expected a negative for each negative image, found {negatives} for {images}")
+        return value
 
     def texts(self) -> list[str]:
         """Every text that is scored: the caption, the positives, the negatives."""
         return [self.caption, *(text.text for text in self.positives), *(text.text for text in self.negatives)]
 
+    def images(self) -> tuple[ImageRef, ...]:
+        """Every image that is scored: its own, the positive ones, the negative ones; none without its own."""
+        return () if self.image is None else (self.image, *self.positive_images, *self.negative_images)
+
     def to_json(self) -> dict[str, Any]:
-        """The JSON object of this item, keys in the documented order; empty edit fields are left out."""
+        """The JSON object of this item, keys in the documented order; empty edit fields are left out.
+
+        So are alternative images where there are none: a file without them has the bytes it always had.
+        """
         return {
             "id": self.id,
-            "image": None if self.image is None else {"path": self.image.path, "box": self.image.box},
+            "image": None if self.image is None else _image_json(self.image),
             "caption": self.caption,
             "positives": [_text_json(text) for text in self.positives],
             "negatives": [_text_json(text) for text in self.negatives],
             "tags": self.tags,
+            **{kind: [_image_json(ref) for ref in getattr(self, kind)] for kind in IMAGES if getattr(self, kind)},
+            **({"paired": True} if self.paired else {}),
         }
+
+
+def _image_json(image: ImageRef) -> dict[str, Any]:
+    return {"path": image.path, "box": image.box}
 
 
 def _text_json(text: Text) -> dict[str, Any]:
@@ -188,6 +219,8 @@ def _write_parquet(path: Path, items: Iterable[Item]) -> int:
     )
     listed = pyarrow.list_(pyarrow.struct([("text", string), ("edit", edit)]))
     image = pyarrow.struct([("path", string), ("box", pyarrow.list_(pyarrow.float64()))])
+    items = items if isinstance(items, Sequence) else list(items)  # the columns must be known before the first row
+    shown = [kind for kind in IMAGES if any(getattr(item, kind) for item in items)]
     schema = pyarrow.schema(
         [
             ("id", string),
@@ -196,6 +229,8 @@ def _write_parquet(path: Path, items: Iterable[Item]) -> int:
             ("positives", listed),
             ("negatives", listed),
             ("tags", pyarrow.map_(string, string)),
+            *((kind, pyarrow.list_(image)) for kind in shown),
+            *([("paired", pyarrow.bool_())] if any(item.paired for item in items) else []),
         ]
     )
     count = 0

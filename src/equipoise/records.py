@@ -76,8 +76,11 @@ def explain(error: ValidationError, where: str, problems: Problems) -> None:
         if detail["type"] == "json_invalid":
             problems.add(where, f"not JSON ({detail['ctx']['error']})")
             continue
-        field = ".".join(str(part) for part in detail["loc"]) or "the record"
         message = detail["msg"].removeprefix("Value error, ")
+        if detail["type"] == "value_error" and not detail["loc"]:  # said by a class of ours, which names the fields
+            problems.add(where, message)
+            continue
+        field = ".".join(str(part) for part in detail["loc"]) or "the record"
         found = "" if detail["type"] in {"value_error", "missing"} else f"; found {short(detail['input'])}"
         problems.add(where, f"{field}: {message[0].lower()}{message[1:]}{found}")
 

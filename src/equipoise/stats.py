@@ -28,7 +28,7 @@ def wilson(successes: int, n: int, level: float = LEVEL) -> tuple[float, float]:
     """Wilson's score interval of a share, for independent items; sane at 0 and 1, unlike the normal one."""
     if n == 0:
         return (0.0, 1.0)
-    z = _normal_quantile(0.5 + level / 2)
+    z = normal_quantile(0.5 + level / 2)
     share = successes / n
     centre = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / (1 + z * z / n)
@@ -37,7 +37,7 @@ def wilson(successes: int, n: int, level: float = LEVEL) -> tuple[float, float]:
     return (low, 1.0 if successes == n else min(1.0, centre + half))
 
 
-def _normal_quantile(p: float) -> float:
+def normal_quantile(p: float) -> float:
     from statistics import NormalDist
 
     return NormalDist().inv_cdf(p)
@@ -140,6 +140,13 @@ def percentile_interval(values: Floats, level: float = LEVEL) -> tuple[float, fl
         return (math.nan, math.nan)
     low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
     return (float(low), float(high))
+
+
+def share_interval(value: float, spread: Floats, clusters: int) -> tuple[float, float]:
+    """Bootstrap percentiles. Where every item agrees they would claim certainty, so Wilson's over images stands in."""
+    if value in (0.0, 1.0) and np.all(spread[~np.isnan(spread)] == value):
+        return wilson(round(value * clusters), clusters)
+    return percentile_interval(spread)
 
 
 def mcnemar(only_first: int, only_second: int) -> float:

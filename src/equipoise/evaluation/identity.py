@@ -19,7 +19,7 @@ from equipoise.errors import Problems
 from equipoise.evaluation.embedding.embed import EMBEDDING_CODE, batch_matters
 from equipoise.evaluation.record import AverageId, BenchmarkId, ImagesId, ModelCard, RunRecord, Settings
 from equipoise.files import sha256_json
-from equipoise.items import Item, Text
+from equipoise.items import ImageRef, Item, Text
 from equipoise.records import explain
 
 _COUNTED = {"name", "items_sha256", "macro", "least", "metrics"}  # the rest of a benchmark's id are words about it
@@ -95,14 +95,22 @@ def items_hash(items: Sequence[Item]) -> str:
 
 def _canonical(item: Item) -> str:
     """The item's JSON with sorted keys and no blanks."""
-    image = "null"
-    if item.image is not None:
-        image = f'{{"box":{_dumps(item.image.box)},"path":{_quoted(item.image.path)}}}'
+    image = "null" if item.image is None else _canonical_image(item.image)
+    negative_images, positive_images = (  # in a hash only where there are some: older runs stay the same run
+        f'"{kind}":[{",".join(map(_canonical_image, refs))}],' if (refs := getattr(item, kind)) else ""
+        for kind in ("negative_images", "positive_images")
+    )
+    paired = '"paired":true,' if item.paired else ""
     negatives, positives = (",".join(map(_canonical_text, part)) for part in (item.negatives, item.positives))
     return (
         f'{{"caption":{_quoted(item.caption)},"id":{_quoted(item.id)},"image":{image},'
-        f'"negatives":[{negatives}],"positives":[{positives}],"tags":{_dumps(item.tags)}}}'
+        f'{negative_images}"negatives":[{negatives}],'
+        f'{paired}{positive_images}"positives":[{positives}],"tags":{_dumps(item.tags)}}}'
     )
+
+
+def _canonical_image(image: ImageRef) -> str:
+    return f'{{"box":{_dumps(image.box)},"path":{_quoted(image.path)}}}'
 
 
 def _canonical_text(text: Text) -> str:

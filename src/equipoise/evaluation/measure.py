@@ -99,11 +99,15 @@ def with_items(rows: Sequence[ItemScores], items: Sequence[Item], subject: str) 
     _name(problems, "unknown: no such item", [row.id for row in rows if row.id not in wanted])
     _name(problems, "missing: item without a score", [item.id for item in items if item.id not in given])
     other = [id_ for id_ in given.keys() & wanted.keys() if _shape(given[id_]) != _shape(wanted[id_])]
-    _name(problems, "another number of positives or negatives than the item", sorted(other))
+    _name(problems, "another number of positives, negatives or images than the item", sorted(other))
     problems.raise_if_any('Expected one score per item: {"id": "...", "caption": 0.31, "negatives": [0.28]}')
     return [
         given[item.id].model_copy(
-            update={"tags": item.tags, "image": item.image.path if item.image else given[item.id].image}
+            update={
+                "tags": item.tags,
+                "image": item.image.path if item.image else given[item.id].image,
+                "paired": item.paired,
+            }
         )
         for item in items
     ]
@@ -115,5 +119,5 @@ def _name(problems: Problems, what: str, ids: Sequence[str]) -> None:
         problems.add("", f"{len(ids):,} {what}: {', '.join(map(repr, ids[:_NAMED]))}{more}")
 
 
-def _shape(one: ItemScores | Item) -> tuple[int, int]:
-    return len(one.positives), len(one.negatives)
+def _shape(one: ItemScores | Item) -> tuple[int, ...]:
+    return len(one.positives), len(one.negatives), len(one.positive_images), len(one.negative_images)

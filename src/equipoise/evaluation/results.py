@@ -19,7 +19,7 @@ from equipoise.evaluation.metrics import Outcomes
 from equipoise.evaluation.record import SCHEMA, RunRecord
 from equipoise.evaluation.scores import ItemScores, read_scores
 from equipoise.files import atomic_write, read_json, sha256_file, write_json
-from equipoise.items import Item
+from equipoise.items import IMAGES, Item
 from equipoise.records import explain
 
 
@@ -40,6 +40,10 @@ def write_run(
             line: dict[str, Any] = {name: value for name, value in vars(row).items() if value is not None}
             if row.text is not None:
                 line["text"] = row.text.model_dump()
+            line = line if line["paired"] else {name: value for name, value in line.items() if name != "paired"}
+            for kind in IMAGES:  # left out where there are none
+                if others := line.pop(kind):
+                    line[kind] = [other.model_dump() for other in others]
             line["outcome"] = outcomes.of(index)
             if item := items.get(row.id):
                 line["texts"] = {

@@ -16,17 +16,21 @@ from pydantic import JsonValue
 
 from equipoise import registry, run_folder
 from equipoise.benchmarks.base import Benchmark
+from equipoise.benchmarks.ceilings import ceilings
 from equipoise.errors import UserError
 from equipoise.evaluation.embedding.cache import EmbeddingCache, default_cache
 from equipoise.evaluation.embedding.ranks import ALONE, Ranks
+from equipoise.evaluation.graded import by_edit
 from equipoise.evaluation.identity import Identity, benchmark_id, images_id, model_card, settings_of
 from equipoise.evaluation.measure import measure
 from equipoise.evaluation.metrics import Outcomes, judge
 from equipoise.evaluation.paper_metrics import require_tags
 from equipoise.evaluation.record import (
+    IMAGE_METRICS,
     METRICS,
     Arguments,
     FullArguments,
+    ImageNumbers,
     ItemCounts,
     Metrics,
     Numbers,
@@ -137,6 +141,8 @@ def evaluate(
         model=identity.model,
         settings=identity.settings,
         metrics=metrics,
+        edits=by_edit(scoring.rows, items),
+        ceilings=ceilings(items),
         n=ItemCounts(items=len(items), scored=len(scoring.rows), skipped=len(scoring.skipped)),
         skipped=dict(list(scoring.skipped.items())[:100]),
         counts=scoring.counts,
@@ -256,7 +262,14 @@ def _differing(stored: Metrics, fresh: Metrics) -> list[str]:
     for part in here.keys() & there.keys():
         wrong += [f"{part}.{name}" for name in METRICS if not _equal(there[part][name], here[part][name])]
         wrong += [f"{part}.n"] if there[part].n != here[part].n else []
+        wrong += _differing_images(f"{part}.image_side", there[part].image_side, here[part].image_side)
     return sorted(wrong)
+
+
+def _differing_images(part: str, there: ImageNumbers | None, here: ImageNumbers | None) -> list[str]:
+    if there is None or here is None:
+        return [] if there is here else [part]
+    return [f"{part}.{name}" for name in IMAGE_METRICS if not _equal(there[name], here[name])]
 
 
 def _equal(first: float | None, second: float | None) -> bool:

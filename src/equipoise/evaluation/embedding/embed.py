@@ -145,7 +145,7 @@ class _Images:
         self.encoded: set[bytes] = set()
         self.seconds: dict[str, float] = {}
         self._refs: dict[str, list[ImageRef]] = {}
-        distinct = {(item.image.path, item.image.box): item.image for item in items if item.image is not None}
+        distinct = {(ref.path, ref.box): ref for item in items for ref in item.images()}
         for ref in distinct.values():
             self._refs.setdefault(ref.path, []).append(ref)
         paths = ranks.share(in_order(source, self._refs))
