@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from equipoise.items import Edit, ImageRef, Item, Text, write_items
+from equipoise import evaluate
+from equipoise.items import Edit, ImageRef, Item, Text, load_items, write_items
 from equipoise.standard import analysis
 from equipoise.standard.reading.open import open_items
 from equipoise.standard.run import StandardResult, run_standard
@@ -93,7 +94,23 @@ def test_by_hand(folder: Path) -> None:
     for name, (value, n) in wanted.items():
         assert (metrics[name].value, metrics[name].n) == (pytest.approx(value, abs=1e-6), n), name
     assert set(analysis.SHARES) | set(analysis.SCORES) == set(wanted)
-    assert list(record.skipped) == ["4"] and record.numbers.images == 2
+    assert record.data.counts["items"] == 3 and record.numbers.images == 2  # the fourth has no negative
+
+
+def test_the_accuracies_are_those_of_eval(folder: Path) -> None:
+    items = [item for item in load_items(folder / "items.jsonl") if item.negatives]
+    overall = evaluate(Plane(), items, images=folder).record.metrics.overall
+    metrics = run(Plane(), folder).record.numbers.metrics
+    for name in ("original", "augmented", "brittleness"):
+        assert metrics[name].value == pytest.approx(overall[name])  # type: ignore[index]
+    assert metrics["s(n)"].value == pytest.approx(overall.mean_scores.negative)
+
+
+def test_other_images_of_an_item_need_not_be_there(folder: Path) -> None:
+    items = load_items(folder / "items.jsonl")
+    more = items[0].model_copy(update={"negative_images": (ImageRef(path="gone.png"),), "paired": True})
+    write_items(folder / "items.jsonl", [more, *items[1:]])
+    assert run(Plane(), folder).record.numbers.metrics["original"].n == 3
 
 
 def test_by_tag_and_by_edit(folder: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import runpy
 import tarfile
 import tracemalloc
 from pathlib import Path
@@ -229,6 +230,11 @@ def test_a_changed_run_is_not_believed(folder: Path) -> None:
     rows.write_text(rows.read_text().replace('"rank": 0', '"rank": 1', 1))
     with pytest.raises(UserError, match="changed after the run"):
         read_rows(folder / "run")
+
+
+def test_the_schema_file_is_that_of_the_classes() -> None:
+    written = runpy.run_path(str(Path(__file__).resolve().parents[2] / "runs" / "write_schemas.py"))
+    assert json.loads(written["STANDARD"].read_text()) == written["standard_schema"](), "run runs/write_schemas.py"
 
 
 def test_captions_without_photos_are_refused(folder: Path) -> None:

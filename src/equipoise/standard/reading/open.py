@@ -104,7 +104,17 @@ def open_items(
 ) -> ItemSet:
     """The items of a benchmark or of a file, for an analysis."""
     found, benchmark, folder = _items(name, source, data, splits)
-    return ItemSet(benchmark, ",".join(splits) or None, open_source(folder), tuple(found))
+    asked = tuple(_texts_alone(item) for item in found if item.negatives)
+    if not asked:
+        raise UserError(
+            f"{name}: none of its {len(found):,} items has a hard negative text, which an analysis is about"
+        )
+    return ItemSet(benchmark, ",".join(splits) or None, open_source(folder), asked)
+
+
+def _texts_alone(item: Item) -> Item:
+    """Other images of an item are no part of the analysis, and need not be there."""
+    return item.model_copy(update={"positive_images": (), "negative_images": (), "paired": False})
 
 
 def _items(name: str, source: Path | None, data: Path | None, splits: Sequence[str]) -> tuple[list[Item], str, Path]:

@@ -103,8 +103,7 @@ class ItemSet:
     items: tuple[Item, ...]
 
     def refs(self) -> list[ImageRef]:
-        """The photos that scoring reads: items without a negative are not scored."""
-        found = {(item.image.path, item.image.box): item.image for item in self.items if item.image and item.negatives}
+        found = {(item.image.path, item.image.box): item.image for item in self.items if item.image}
         return list(found.values())
 
     def content(self) -> Any:
