@@ -1,4 +1,4 @@
-"""docs/{result,standard}.schema.json: the fields of result.json as a JSON Schema, from the classes that read and write it."""
+"""docs/{result,standard}.schema.json: the fields of result.json as a JSON Schema, from the classes that write it."""
 
 from __future__ import annotations
 

@@ -38,13 +38,13 @@ def render_standard(record: StandardRecord) -> str:
         caption.append(f"{skipped:,} photos were NOT used (see result.json)")
     if cut := record.counts.get("texts_cut"):
         caption.append(f"{cut:,} texts are longer than the model reads and were cut")
-    table = Table(caption=Text(printable("\n".join(caption), lines=True), no_wrap=True), caption_justify="left")
+    table = Table()
     table.add_column(Text(printable(f"{data.name} ({record.standard})")), no_wrap=True)
     table.add_column("", justify="right", no_wrap=True)
     table.add_column("n", justify="right", no_wrap=True)
     for name, number in numbers.metrics.items():
         table.add_row(NAMES.get(name, name), _percent(number), f"{number.n:,}")
-    return _plain(table)
+    return "\n".join([_plain(table), *map(printable, caption)])  # a narrow table would break its own caption
 
 
 def _rating_ties(ties: int) -> str:

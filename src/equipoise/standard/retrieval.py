@@ -10,6 +10,7 @@ Scores are made some rows at a time, in float64, so that memory does not grow wi
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
@@ -24,7 +25,10 @@ from equipoise.standard.asking import How, Told, pair_scores, vectors
 from equipoise.standard.measured import Measured, clusters, means
 from equipoise.standard.reading.sets import Caption, CaptionSet
 
+log = logging.getLogger(__name__)
+
 TOPS = (1, 5, 10)
+COSTLY = 100_000  # pairs that a pair scorer is asked about without a word
 _BYTES = 64 * 2**20  # of scores at a time
 Floats = NDArray[np.float64]
 
@@ -43,6 +47,8 @@ class RetrievalRow(BaseModel):
 def score(model: Any, data: CaptionSet, how: How, told: Told) -> list[RetrievalRow]:
     strings = list(dict.fromkeys(caption.text for caption in data.captions))
     if kind_of(model) == "pairs":
+        if (pairs := len(data.photos) * len(strings)) > COSTLY:
+            log.warning("%s: this model is asked about every photo with every text, %s pairs", data.name, f"{pairs:,}")
         scores = pair_scores(model, data.photos, [strings] * len(data.photos), data.source, how, told)
         photos, captions = _usable(data, told)
         matrix = np.stack([row for row in scores if len(row)])

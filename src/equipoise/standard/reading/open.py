@@ -106,9 +106,7 @@ def open_items(
     found, benchmark, folder = _items(name, source, data, splits)
     asked = tuple(_texts_alone(item) for item in found if item.negatives)
     if not asked:
-        raise UserError(
-            f"{name}: none of its {len(found):,} items has a hard negative text, which an analysis is about"
-        )
+        raise UserError(f"{name}: none of its {len(found):,} items has a hard negative to analyse")
     return ItemSet(benchmark, ",".join(splits) or None, open_source(folder), asked)
 
 
