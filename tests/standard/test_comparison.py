@@ -97,7 +97,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], fol
     monkeypatch.setenv("EQUIPOISE_CACHE", str(folder / "cache"))
     monkeypatch.syspath_prepend(str(folder))
     tests = str(Path(__file__).resolve().parents[2])
-    (folder / "mine.py").write_text(
+    (folder / "painted.py").write_text(
         f"import sys; sys.path.insert(0, {tests!r})\n"
         "from tests.standard.helpers import Eye\n"
         "class Worse(Eye):\n"
@@ -119,12 +119,12 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], fol
 
 
 def test_standard_compare_and_analyse_from_the_command_line(run: Run, folder: Path) -> None:
-    code, out, _ = run("standard", "py:mine:eye", "--bench", "colours", "--out", "before")
+    code, out, _ = run("standard", "py:painted:eye", "--bench", "colours", "--out", "before")
     assert code == 0 and "accuracy@1" in out and "100.0" in out and "18" in out
     assert (folder / "before" / "colours-classification" / "result.json").is_file()
-    code, _, err = run("standard", "py:mine:eye", "--bench", "colours", "--out", "before")
+    code, _, err = run("standard", "py:painted:eye", "--bench", "colours", "--out", "before")
     assert code == 0 and "read from" in err
-    code, out, _ = run("standard", "py:mine:worse", "--bench", "colours", "--out", "after", "--json")
+    code, out, _ = run("standard", "py:painted:worse", "--bench", "colours", "--out", "after", "--json")
     assert code == 0 and json.loads(out)[0]["standard"] == "classification"
     code, out, _ = run("compare", "before", "after")
     assert code == 0 and "colours (classification)" in out and "mean per-class recall" in out
@@ -139,13 +139,13 @@ def test_compare_shows_runs_of_eval_beside_them(run: Run, folder: Path) -> None:
     item = {"id": "1", "image": photo, "caption": "red", "positives": [], "negatives": [{"text": "blue"}], "tags": {}}
     (folder / "items.jsonl").write_text(json.dumps(item) + "\n")
     for model, out in (("eye", "before"), ("worse", "after")):
-        run("standard", f"py:mine:{model}", "--bench", "colours", "--out", out)
-        assert run("eval", f"py:mine:{model}", "--bench", "items.jsonl", "--data", "colours", "--out", out)[0] == 0
+        run("standard", f"py:painted:{model}", "--bench", "colours", "--out", out)
+        assert run("eval", f"py:painted:{model}", "--bench", "items.jsonl", "--data", "colours", "--out", out)[0] == 0
     code, out, _ = run("compare", "before", "after")
     assert code == 0 and "items (items)" in out and "colours (classification)" in out
-    code, out, err = run("analyse", "py:mine:eye", "--bench", "items.jsonl", "--data", "colours", "--by", "split")
+    code, out, err = run("analyse", "py:painted:eye", "--bench", "items.jsonl", "--data", "colours", "--by", "split")
     assert code == 2 and "--by split" in err
-    code, out, _ = run("analyse", "py:mine:eye", "--bench", "items.jsonl", "--data", "colours")
+    code, out, _ = run("analyse", "py:painted:eye", "--bench", "items.jsonl", "--data", "colours")
     assert code == 0 and "s(c)-s(n)" in out and "cos(c,n)" in out
 
 
@@ -157,5 +157,5 @@ def test_bad_input_ends_with_2(run: Run) -> None:
         (("--bench", "cache"), "no such file or name"),
         (("--bench", "colours,colours", "--out", "x"), "one folder"),
     ):
-        code, _, err = run("standard", "py:mine:eye", *arguments)
+        code, _, err = run("standard", "py:painted:eye", *arguments)
         assert code == 2 and words in err, (arguments, err)
