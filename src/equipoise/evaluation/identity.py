@@ -16,10 +16,11 @@ from pydantic import JsonValue, ValidationError
 from equipoise import run_folder
 from equipoise.benchmarks.base import Benchmark
 from equipoise.errors import Problems
+from equipoise.evaluation.embedding.collector import without_collection
 from equipoise.evaluation.embedding.embed import EMBEDDING_CODE, batch_matters
 from equipoise.evaluation.record import AverageId, BenchmarkId, ImagesId, ModelCard, RunRecord, Settings
 from equipoise.files import sha256_json
-from equipoise.items import ImageRef, Item, Text
+from equipoise.items import Edit, ImageRef, Item, Text
 from equipoise.records import explain
 
 _COUNTED = {"name", "items_sha256", "macro", "least", "metrics"}  # the rest of a benchmark's id are words about it
@@ -84,6 +85,7 @@ def images_id(digests: Mapping[str, bytes]) -> ImagesId:
     return ImagesId(sha256=sha256_json(pairs), count=len(pairs))
 
 
+@without_collection
 def items_hash(items: Sequence[Item]) -> str:
     """sha256_json of all items, put together by hand: a second less on 27,443 of them, while photos wait."""
     digest = hashlib.sha256(b"[")
@@ -101,21 +103,31 @@ def _canonical(item: Item) -> str:
         for kind in ("negative_images", "positive_images")
     )
     paired = '"paired":true,' if item.paired else ""
+    tags = ",".join([f"{_quoted(tag)}:{_quoted(item.tags[tag])}" for tag in sorted(item.tags)])
     negatives, positives = (",".join(map(_canonical_text, part)) for part in (item.negatives, item.positives))
     return (
         f'{{"caption":{_quoted(item.caption)},"id":{_quoted(item.id)},"image":{image},'
         f'{negative_images}"negatives":[{negatives}],'
-        f'{paired}{positive_images}"positives":[{positives}],"tags":{_dumps(item.tags)}}}'
+        f'{paired}{positive_images}"positives":[{positives}],"tags":{{{tags}}}}}'
     )
 
 
 def _canonical_image(image: ImageRef) -> str:
-    return f'{{"box":{_dumps(image.box)},"path":{_quoted(image.path)}}}'
+    box = "null" if image.box is None else _dumps(image.box)
+    return f'{{"box":{box},"path":{_quoted(image.path)}}}'
 
 
 def _canonical_text(text: Text) -> str:
-    edit = None if text.edit is None else text.edit.model_dump(by_alias=True, exclude_none=True)
-    return f'{{"edit":{_dumps(edit)},"text":{_quoted(text.text)}}}'
+    edit = "null" if text.edit is None else _canonical_edit(text.edit)
+    return f'{{"edit":{edit},"text":{_quoted(text.text)}}}'
+
+
+def _canonical_edit(edit: Edit) -> str:
+    words = (("by", edit.by), ("from", edit.source), ("op", edit.op), ("target", edit.target), ("to", edit.to))
+    found = [f'"{name}":{_quoted(word)}' for name, word in words if word is not None]
+    if edit.span is not None:
+        found.insert(sum(name < '"span' for name in found), f'"span":{_dumps(edit.span)}')
+    return "{" + ",".join(found) + "}"
 
 
 _dumps = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode

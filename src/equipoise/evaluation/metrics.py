@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from equipoise import stats
 from equipoise.evaluation import graded
+from equipoise.evaluation.embedding.collector import without_collection
 from equipoise.evaluation.image_side import ImageOutcomes, image_numbers, judge_images
 from equipoise.evaluation.record import (
     METRICS,
@@ -76,6 +77,7 @@ class Outcomes:
         return shown | ({"images": on_images} if on_images else {})
 
 
+@without_collection
 def judge(scores: Sequence[ItemScores]) -> Outcomes:
     """The outcome of every item."""
     caption = np.array([score.caption for score in scores], dtype=np.float64)

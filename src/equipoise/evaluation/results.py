@@ -15,6 +15,7 @@ from pydantic import ValidationError
 import equipoise
 from equipoise.errors import Problems, UserError
 from equipoise.evaluation import schema_1
+from equipoise.evaluation.embedding.collector import without_collection
 from equipoise.evaluation.metrics import Outcomes
 from equipoise.evaluation.record import SCHEMA, RunRecord
 from equipoise.evaluation.scores import ItemScores, read_scores
@@ -22,7 +23,10 @@ from equipoise.files import atomic_write, read_json, sha256_file, write_json
 from equipoise.items import IMAGES, Item
 from equipoise.records import explain
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False)
 
+
+@without_collection
 def write_run(
     folder: Path,
     record: RunRecord,
@@ -51,7 +55,7 @@ def write_run(
                     "positives": [text.text for text in item.positives],
                     "negatives": [text.text for text in item.negatives],
                 }
-            handle.write(json.dumps(line, ensure_ascii=False) + "\n")
+            handle.write(_ENCODER.encode(line) + "\n")
     record = record.model_copy(update={"scores_sha256": sha256_file(folder / "items.jsonl")})
     write_json(folder / "result.json", record.model_dump(mode="json", by_alias=True))
     return record

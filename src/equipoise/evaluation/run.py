@@ -19,6 +19,7 @@ from equipoise.benchmarks.base import Benchmark
 from equipoise.benchmarks.ceilings import ceilings
 from equipoise.errors import UserError
 from equipoise.evaluation.embedding.cache import EmbeddingCache, default_cache
+from equipoise.evaluation.embedding.collector import set_aside
 from equipoise.evaluation.embedding.ranks import ALONE, Ranks
 from equipoise.evaluation.graded import by_edit
 from equipoise.evaluation.identity import Identity, benchmark_id, images_id, model_card, settings_of
@@ -64,12 +65,12 @@ class Result:
 
 
 def _alone(run: Callable[_Arguments, Result]) -> Callable[_Arguments, Result]:
-    """Only one run at a time may write its `out`."""
+    """Only one run at a time may write its `out`; the items are not looked through for garbage meanwhile."""
 
     @functools.wraps(run)
     def locked(*arguments: _Arguments.args, **options: _Arguments.kwargs) -> Result:
         out = options.get("out")
-        with contextlib.nullcontext() if out is None else run_folder.locked(str(out)):
+        with contextlib.nullcontext() if out is None else run_folder.locked(str(out)), set_aside():
             return run(*arguments, **options)
 
     return locked

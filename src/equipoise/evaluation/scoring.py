@@ -21,8 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.errors import UserError
-from equipoise.evaluation.embedding.cache import EmbeddingCache, Vector
-from equipoise.evaluation.embedding.embed import Embedded, batched, embed, embedding_identity
+from equipoise.evaluation.embedding.asking import batched
+from equipoise.evaluation.embedding.cache import EmbeddingCache, Keeper, Vector
+from equipoise.evaluation.embedding.collector import without_collection
+from equipoise.evaluation.embedding.embed import Embedded, embed, embedding_identity
 from equipoise.evaluation.embedding.ranks import ALONE, Ranks
 from equipoise.evaluation.scores import ImageScores, ItemScores, TextScores, require_finite
 from equipoise.images.opening import ImageProblem, decode_image
@@ -76,28 +78,30 @@ def score_items(
     usable, unseen = _present(usable, source, allow_missing)
     skipped |= unseen
     by_pairs = kind_of(model) == "pairs"
+    store = cache if cache is not None and embedding_identity(model, batch_size) else EmbeddingCache(None)
     seconds: dict[str, float] = {}
-    if by_pairs:
-        pairs, bad, digests, counts = _pair_scores(model, usable, source, batch_size, ranks)
-    else:
-        store = cache if cache is not None and embedding_identity(model, batch_size) else EmbeddingCache(None)
-        embedded = embed(model, usable, source, store, batch_size, workers, ranks)
-        bad, digests, counts, seconds = embedded.bad, embedded.digests, embedded.counts, embedded.seconds
-    if bad:
-        _refuse_bad(bad, source, allow_missing)
-        unread = {item.id: why for item in usable if (why := next((bad[r] for r in item.images() if r in bad), None))}
-        skipped |= unread
-        usable = [item for item in usable if item.id not in unread]
-    if not usable:
-        raise UserError(
-            f"none of {len(items):,} items could be scored; the first because: {next(iter(skipped.values()))}"
-        )
-    if by_pairs:
-        rows = [_row(item, [pairs[ref][text] for ref in item.images() for text in item.texts()]) for item in usable]
-    else:
+    with Keeper(store) as keeper:
+        if by_pairs:
+            pairs, bad, digests, counts = _pair_scores(model, usable, source, batch_size, ranks)
+        else:
+            embedded = embed(model, usable, source, store, batch_size, workers, ranks, keeper)
+            bad, digests, counts, seconds = embedded.bad, embedded.digests, embedded.counts, embedded.seconds
+        if bad:
+            _refuse_bad(bad, source, allow_missing)
+            unread = {i.id: why for i in usable if (why := next((bad[r] for r in i.images() if r in bad), None))}
+            skipped |= unread
+            usable = [item for item in usable if item.id not in unread]
+        if not usable:
+            raise UserError(
+                f"none of {len(items):,} items could be scored; the first because: {next(iter(skipped.values()))}"
+            )
         started = time.monotonic()
-        rows = _cosine_rows(usable, embedded, text_scores)
-        seconds["cosines"] = time.monotonic() - started
+        if by_pairs:
+            rows = [_row(item, [pairs[ref][text] for ref in item.images() for text in item.texts()]) for item in usable]
+        else:
+            rows = _cosine_rows(usable, embedded, text_scores)
+            seconds["cosines"] = time.monotonic() - started
+    seconds["kept"] = time.monotonic() - started - seconds.get("cosines", 0.0)
     require_finite(rows, "the model's scores")
     return Scoring(rows, skipped, digests, counts | {"items": len(rows)}, seconds)
 
@@ -223,6 +227,7 @@ def _row(item: Item, values: Sequence[float], text: TextScores | None = None) ->
     )
 
 
+@without_collection
 def _cosine_rows(items: Sequence[Item], embedded: Embedded, text_scores: bool) -> list[ItemScores]:
     texts = [[embedded.text[text] for text in item.texts()] for item in items]
     shown = [[embedded.image[ref.path, ref.box] for ref in item.images()] for item in items]
