@@ -80,7 +80,7 @@ def test_a_class_is_a_unit_vector_however_its_templates_differ(tmp_path: Path) -
             return np.array([[1.0, 0.9, 0.0]] * len(images))
 
         def embed_texts(self, texts: Sequence[str]) -> Any:
-            far = {"one cat": (1, 0, 0), "two cat": (0, 1, 0), "one dog": (0.6, 0.3, 0.8), "two dog": (0.6, 0.3, 0.8)}
+            far = {"one cat": (1, 0, 0), "two cat": (0, 1, 0), "one dog": (0.6, 0.6, 0.5), "two dog": (0.6, 0.6, 0.5)}
             return np.array([far[text] for text in texts], float)
 
     for name in ("cat", "dog"):
@@ -138,10 +138,12 @@ def test_cifars_binary_files(tmp_path: Path) -> None:
     for label, name in enumerate(names):
         pixels = np.broadcast_to(np.array(COLOURS[name], np.uint8)[:, None], (3, 1024))
         records.append(np.concatenate([[np.uint8(label)], pixels.ravel()]).astype(np.uint8))
+    records[1][1 + 32 * 4 + 3] = 77  # red of the pixel in column 3, row 4: rows come first in the file
     (tmp_path / "test_batch.bin").write_bytes(np.stack(records).tobytes())
     data = open_set(str(tmp_path))
     assert isinstance(data, ClassSet) and data.classes == tuple(names)
-    assert Image.open(io.BytesIO(data.source.read("00001.png"))).getpixel((3, 4)) == COLOURS[names[1]]
+    assert Image.open(io.BytesIO(data.source.read("00001.png"))).getpixel((4, 3)) == COLOURS[names[1]]
+    assert Image.open(io.BytesIO(data.source.read("00001.png"))).getpixel((3, 4)) == (77, *COLOURS[names[1]][1:])
     assert run(Eye(), data).record.numbers.metrics["accuracy@1"].value == 1.0
     (tmp_path / "test_batch.bin").write_bytes(b"12")
     with pytest.raises(UserError, match="not whole records"):
