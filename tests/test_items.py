@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from equipoise.errors import UserError
 from equipoise.files import atomic_write, inside, read_json, write_json
-from equipoise.items import Edit, ImageRef, Item, Text, load_items, texts, write_items
+from equipoise.items import Edit, ImageRef, Item, ItemLines, Text, load_items, texts, write_items
 
 words = st.text(alphabet=st.characters(blacklist_categories=["Cs"]), min_size=1).filter(lambda text: text.strip())
 edits = st.none() | st.builds(
@@ -239,3 +239,23 @@ def test_inside(tmp_path: Path) -> None:
     for path in ("../x", "/etc/passwd", "a/../../x"):
         with pytest.raises(UserError, match="leaves its folder"):
             inside(tmp_path, path)
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".parquet"])
+def test_a_large_file_is_kept_as_lines(suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    items = [
+        Item(id=str(n), image=ImageRef(path="é.jpg"), caption="a cat", negatives=texts("é"), tags={"n": str(n)})
+        for n in range(5)
+    ]
+    path = tmp_path / f"items{suffix}"
+    write_items(path, items)
+    monkeypatch.setattr("equipoise.items.HELD", 4)
+    large = load_items(path)
+    assert isinstance(large, ItemLines) and isinstance(load_items(path, limit=4), list)
+    assert large == items and items == large and list(large) == items
+    assert large != items[1:] and large != [*items[:4], items[0]]
+    assert large[1:3] == items[1:3] and large[-1] == items[-1] and len(large[:2]) == 2
+    with pytest.raises(IndexError):
+        large[5]
+    write_items(tmp_path / "again.jsonl", large)
+    assert load_items(tmp_path / "again.jsonl") == items

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import math
+import operator
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, overload
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationInfo, field_validator
 
@@ -40,8 +41,8 @@ def _image_path(value: str) -> str:
     return value
 
 
-def _box(value: Box | None) -> Box | None:
-    if value is not None and (not all(map(math.isfinite, value)) or value[2] <= 0 or value[3] <= 0):
+def _box(value: Box) -> Box:
+    if not all(map(math.isfinite, value)) or value[2] <= 0 or value[3] <= 0:
         raise ValueError(f"expected x, y, width, height with width and height above 0, found {list(value)}")
     return value
 
@@ -68,7 +69,7 @@ class Text(_Record):
 
 class ImageRef(_Record):
     path: Annotated[NonEmpty, AfterValidator(_image_path)]
-    box: Annotated[Box | None, AfterValidator(_box)] = None
+    box: Annotated[Box, AfterValidator(_box)] | None = None
 
 
 class Item(_Record):
@@ -140,18 +141,50 @@ def texts(*strings: str, edit: Edit | None = None) -> tuple[Text, ...]:
 # ---------------------------------------------------------------------------- reading
 
 
-def load_items(path: str | Path, limit: int | None = None) -> list[Item]:
+HELD = 50_000  # items that are kept as objects, which take ten times the memory of their lines
+
+
+class ItemLines(Sequence[Item]):
+    """The items of a large file as their lines, checked before; an item is made when it is asked for."""
+
+    def __init__(self, lines: list[bytes]) -> None:
+        self._lines = lines
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    @overload
+    def __getitem__(self, index: int) -> Item: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Item]: ...
+    def __getitem__(self, index: int | slice) -> Item | Sequence[Item]:
+        if isinstance(index, slice):
+            return ItemLines(self._lines[index])
+        return Item.model_validate_json(self._lines[index])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and len(self) == len(other) and all(map(operator.eq, self, other))
+
+
+def load_items(path: str | Path, limit: int | None = None) -> Sequence[Item]:
     """Every item of a JSONL or Parquet file, checked; all problems of the file are raised together."""
     path = Path(path)
     problems = Problems(str(path))
     packed = path.suffix == ".parquet"
     lines = parquet_records(path, problems) if packed else jsonl_lines(path, problems)
+    checked_lines: list[bytes] = []
+    items: list[Item] = []
     with reading(path):
-        items = [item for _, item in islice(checked(lines, Item, problems, doubled=not packed), limit)]
+        for line, item in islice(checked(lines, Item, problems, doubled=not packed), limit):
+            checked_lines.append(line.encode())
+            if len(checked_lines) <= HELD:
+                items.append(item)
+            else:
+                items.clear()
     problems.raise_if_any("Fix the file, or write it again with `equipoise bench build` or `equipoise perturb`.")
-    if not items:
+    if not checked_lines:
         raise UserError(f"{path}: holds no items; expected one JSON object per line (see docs/design.md)")
-    return items
+    return items or ItemLines(checked_lines)
 
 
 def holds_items(path: str | Path, items: Sequence[Item]) -> bool:
@@ -195,9 +228,12 @@ def parquet_records(path: Path, problems: Problems) -> Iterator[tuple[str, str]]
             yield f"row {number}", item_row(row)
 
 
+_row_json = json.JSONEncoder(ensure_ascii=False, default=str).encode
+
+
 def item_row(row: dict[str, Any]) -> str:
     """A row of Parquet as the JSON of an item."""
-    return json.dumps(_without_empty_edits(row), ensure_ascii=False, default=str)
+    return _row_json(_without_empty_edits(row))
 
 
 def _without_empty_edits(record: dict[str, Any]) -> dict[str, Any]:

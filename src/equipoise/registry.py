@@ -121,7 +121,7 @@ def _check_averages(benchmark: Benchmark, problems: Problems) -> None:
             problems.add(f"averages.{rule}", f'path: expected a tuple of tags, e.g. ("split",), found {average.path!r}')
 
 
-def load(name_or_path: str, source: Path | None = None, splits: Sequence[str] = ()) -> tuple[list[Item], Benchmark]:
+def load(name_or_path: str, source: Path | None = None, splits: Sequence[str] = ()) -> tuple[Sequence[Item], Benchmark]:
     """Items and facts of a benchmark by name, from the files below `source`, or of the user's own file by path.
 
     A file that `bench build` wrote is known by the ids of its items and keeps its benchmark's averages and metrics.

@@ -98,7 +98,7 @@ class Benchmark:
     citation: str
     url: str
     get: str  # steps that get the files, for people
-    load: Callable[[Path, Sequence[str]], list[Item]]
+    load: Callable[[Path, Sequence[str]], Sequence[Item]]
     averages: Mapping[str, Average] = field(default_factory=dict)
     metrics: tuple[str, ...] = ()  # the paper's metrics beside Original, of PAPER_METRICS
     downloads: tuple[Download, ...] = ()  # what `bench fetch` gets; nothing where there is no stable public address

@@ -30,7 +30,7 @@ from equipoise.evaluation.record import (
     RunRecord,
 )
 from equipoise.evaluation.results import find_runs, read_run
-from equipoise.evaluation.scores import ItemScores
+from equipoise.evaluation.scores import ItemScores, Scores
 
 
 @dataclass(frozen=True)
@@ -39,12 +39,17 @@ class Run:
 
     folder: Path
     records: tuple[RunRecord, ...]  # one, or that of each benchmark
-    rows: list[ItemScores]
+    rows: Sequence[ItemScores]
     outcomes: Outcomes
 
     @property
     def name(self) -> str:
         return "+".join(record.benchmark.name for record in self.records)
+
+    @property
+    def ids(self) -> list[str]:
+        """Of the items that were scored."""
+        return Scores.of(self.rows).ids
 
     @property
     def items(self) -> list[str]:
@@ -260,7 +265,7 @@ def _same_items(runs: Sequence[Run]) -> None:
     """Paired means the same items, in the same order, with the same texts and the same photos."""
     reference = runs[0]
     for run in runs[1:]:
-        if reference.items != run.items or [row.id for row in reference.rows] != [row.id for row in run.rows]:
+        if reference.items != run.items or reference.ids != run.ids:
             raise UserError(
                 f"{reference.folder} ({reference.name}, {len(reference.rows):,} items scored) and {run.folder} "
                 f"({run.name}, {len(run.rows):,}) were not scored on the same items, so they cannot be paired. "

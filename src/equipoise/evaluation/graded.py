@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from equipoise import stats
 from equipoise.evaluation.record import Graded, Interval
-from equipoise.evaluation.scores import ItemScores
+from equipoise.evaluation.scores import ItemScores, Lists
 from equipoise.items import Item, Text
 
 
@@ -49,15 +49,29 @@ class Texts(NamedTuple):
     negatives: Sequence[float]
 
 
-def pairs(scores: Sequence[ItemScores] | Sequence[Texts]) -> Pairs:
-    """Nothing is kept of the scores but four numbers an item."""
-    count = len(scores)
+def pairs(right: Lists, negatives: Lists) -> Pairs:
+    """Nothing is kept of the scores but four numbers an item; `right` has its caption, then its positives."""
+    caption = right.values[right.starts]
+    with np.errstate(over="ignore"):
+        change = np.abs(np.repeat(caption, right.counts) - right.values)
+    above = (np.repeat(caption, negatives.counts) > negatives.values).astype(np.float64)
     return Pairs(
-        positives=np.fromiter((len(s.positives) for s in scores), np.int64, count),
-        negatives=np.fromiter((len(s.negatives) for s in scores), np.int64, count),
-        change=np.fromiter((_share([abs(s.caption - p) for p in s.positives]) for s in scores), np.float64, count),
-        above=np.fromiter((_share([float(s.caption > n) for n in s.negatives]) for s in scores), np.float64, count),
+        positives=right.counts - 1,
+        negatives=negatives.counts,
+        change=_shares(change, right.starts + 1, right.counts - 1),
+        above=_shares(above, negatives.starts, negatives.counts),
     )
+
+
+def _shares(values: stats.Floats, first: NDArray[np.int64], counts: NDArray[np.int64]) -> stats.Floats:
+    """`_share` of so many values from each first one on; for one and two, which are most, all at once."""
+    found = np.zeros(len(counts))
+    one, two = first[counts == 1], first[counts == 2]
+    found[counts == 1] = values[one]
+    found[counts == 2] = values[two] / 2 + values[two + 1] / 2
+    for index in np.flatnonzero(counts > 2).tolist():
+        found[index] = _share(values[first[index] : first[index] + counts[index]].tolist())
+    return found
 
 
 def _share(values: Sequence[float]) -> float:
@@ -164,11 +178,15 @@ def _of_edit(parts: Sequence[tuple[int, Texts]], unit: float | None) -> Graded:
     texts = [part for _, part in parts]
     means = [[_share(one.positives) if one.positives else math.nan for one in texts]]
     means.append([_share(one.negatives) if one.negatives else math.nan for one in texts])
+    right, negatives = Lists(), Lists()
+    for one in texts:
+        right.append((one.caption, *one.positives))
+        negatives.append(one.negatives)
     part = _Part(
         caption=np.array([one.caption for one in texts]),
         positive=np.array(means[0]),
         negative=np.array(means[1]),
-        pairs=pairs(texts),
+        pairs=pairs(right, negatives),
         cluster=np.array([cluster for cluster, _ in parts]),
     )
     return graded(part, np.ones(len(texts), dtype=bool), unit)

@@ -38,7 +38,7 @@ from equipoise.evaluation.record import (
     Metric,
     Summary,
 )
-from equipoise.evaluation.scores import ItemScores
+from equipoise.evaluation.scores import ItemScores, Lists, Scores
 
 MOST_GROUPS = 100  # a tag with more values (an image id) is no breakdown
 _SCALE = 2.0**40  # scores are summed this much smaller, which is exact: some people's are near 1e308
@@ -80,15 +80,14 @@ class Outcomes:
 @without_collection
 def judge(scores: Sequence[ItemScores]) -> Outcomes:
     """The outcome of every item."""
-    caption = np.array([score.caption for score in scores], dtype=np.float64)
-    has_negative = np.array([bool(score.negatives) for score in scores], dtype=bool)
-    highest_negative = np.array([max(score.negatives, default=math.inf) for score in scores], dtype=np.float64)
-    has_positive = np.array([bool(score.positives and score.negatives) for score in scores], dtype=bool)
-    right = [[score.caption, *score.positives] for score in scores]
-    lowest_right = np.array([min(values) for values in right], dtype=np.float64)
-    highest_right = np.array([max(values) for values in right], dtype=np.float64)
-    pairs = zip(scores, right, strict=True)
-    tie = np.array([bool(s.negatives) and max(s.negatives) in values for s, values in pairs], dtype=bool)
+    columns = Scores.of(scores)
+    right, negatives = columns.right, columns.negatives
+    caption = right.values[right.starts]
+    has_negative = negatives.counts > 0
+    highest_negative = negatives.reduced(np.maximum, math.inf)
+    has_positive = (right.counts > 1) & has_negative
+    lowest_right, highest_right = right.reduced(np.minimum, math.inf), right.reduced(np.maximum, -math.inf)
+    tie = right.reduced(np.logical_or, False, right.values == np.repeat(highest_negative, right.counts))
     return Outcomes(
         original=caption > highest_negative,
         augmented=has_positive & (lowest_right > highest_negative),
@@ -96,17 +95,17 @@ def judge(scores: Sequence[ItemScores]) -> Outcomes:
         tie=tie,
         has_positive=has_positive,
         caption=caption,
-        positive=np.array([_mean(score.positives) for score in scores], dtype=np.float64),
-        negative=np.array([_mean(score.negatives) for score in scores], dtype=np.float64),
-        cluster=np.array(_clusters(scores), dtype=np.int64),
-        pairs=graded.pairs(scores),
-        tags=[score.tags for score in scores],
+        positive=_means(right, skip=1),
+        negative=_means(negatives),
+        cluster=np.array(_clusters(columns), dtype=np.int64),
+        pairs=graded.pairs(right, negatives),
+        tags=columns.tags,
         has_negative=has_negative,
-        images=judge_images(scores),
+        images=judge_images(columns) if any(columns.having("negative_images")) else None,
     )
 
 
-def _clusters(scores: Sequence[ItemScores]) -> list[int]:
+def _clusters(scores: Scores) -> list[int]:
     """The number of each item's cluster: items that share a photo are resampled together.
 
     With alternative images a photo may be one item's own and another's negative (COLA: 218 photos in 210 items), so
@@ -119,19 +118,33 @@ def _clusters(scores: Sequence[ItemScores]) -> list[int]:
             first[photo] = photo = first[other]
         return photo
 
-    own = [score.image if score.image is not None else score.id for score in scores]
-    for score, photo in zip(scores, own, strict=True):
-        for other in (*score.positive_images, *score.negative_images):
-            if other.image is not None:
-                first[root(other.image)] = root(photo)
+    own = [id_ if image is None else image for id_, image in zip(scores.ids, scores.images, strict=True)]
+    for field in ("positive_images", "negative_images"):
+        for index, others in scores.having(field):
+            for other in others:
+                if other.image is not None:
+                    first[root(other.image)] = root(own[index])
     clusters: dict[str, int] = {}
     return [clusters.setdefault(root(photo) if first else photo, len(clusters)) for photo in own]
 
 
+def _means(lists: Lists, skip: int = 0) -> stats.Floats:
+    """The mean of each list, without its first so many values; NaN where nothing is left.
+
+    One and two values are most of them, and their sums are exact or correctly rounded as `fsum`'s are.
+    """
+    values, first, counts = lists.values, lists.starts + skip, lists.counts - skip
+    found = np.full(len(counts), math.nan)
+    one, two = first[counts == 1], first[counts == 2]
+    found[counts == 1] = values[one]
+    found[counts == 2] = (values[two] / _SCALE + values[two + 1] / _SCALE) / 2 * _SCALE
+    for index in np.flatnonzero(counts > 2).tolist():
+        found[index] = _mean(lists[index][skip:])
+    return found
+
+
 def _mean(values: Sequence[float]) -> float:
-    if len(values) == 1:
-        return values[0]
-    return math.fsum(value / _SCALE for value in values) / len(values) * _SCALE if values else math.nan
+    return math.fsum(value / _SCALE for value in values) / len(values) * _SCALE
 
 
 # ---------------------------------------------------------------------------- numbers

@@ -61,7 +61,7 @@ def write_run(
     return record
 
 
-def read_run(folder: Path) -> tuple[RunRecord, list[ItemScores]]:
+def read_run(folder: Path) -> tuple[RunRecord, Sequence[ItemScores]]:
     """A finished run; scores that are not the ones its result was made from are refused."""
     record = read_result(folder)
     path = (folder if folder.is_dir() else folder.parent) / "items.jsonl"

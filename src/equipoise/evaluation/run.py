@@ -54,7 +54,7 @@ class Result:
     """What an evaluation found. `record` is result.json; `numbers` is what most people want of it."""
 
     record: RunRecord
-    rows: list[ItemScores]
+    rows: Sequence[ItemScores]
     outcomes: Outcomes
     read_from: Path | None = None  # the folder of a finished run that this is, where nothing was computed
 
