@@ -6,7 +6,7 @@ resamples of two runs on one set are paired.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -75,7 +75,3 @@ def numbers(
             for name, one in found.items()
         },
     )
-
-
-def same_rows(first: Sequence[str], second: Sequence[str]) -> bool:
-    return list(first) == list(second)

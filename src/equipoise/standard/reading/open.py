@@ -115,7 +115,9 @@ def _texts_alone(item: Item) -> Item:
     return item.model_copy(update={"positive_images": (), "negative_images": (), "paired": False})
 
 
-def _items(name: str, source: Path | None, data: Path | None, splits: Sequence[str]) -> tuple[list[Item], str, Path]:
+def _items(
+    name: str, source: Path | None, data: Path | None, splits: Sequence[str]
+) -> tuple[Sequence[Item], str, Path]:
     """(items, the name of their benchmark, where their photos are)."""
     if name not in registry.names() and not name.startswith("py:") and not registry.is_file(name):
         hint = did_you_mean(name, [*NAMED, *registry.names()])
