@@ -20,6 +20,7 @@ from equipoise.cli.bench import app as bench_commands
 from equipoise.cli.mine import mine
 from equipoise.cli.options import form_name, split_names
 from equipoise.cli.perturb import perturb
+from equipoise.cli.standard import analyse, standard
 from equipoise.cli.train import app as train_commands
 from equipoise.cli.world import app as world_commands
 from equipoise.errors import STOPPED, Stopped, UserError, printable
@@ -65,6 +66,8 @@ app.add_typer(bench_commands, name="bench")
 app.add_typer(world_commands, name="world")
 app.command()(perturb)
 app.command()(mine)
+app.command()(standard)
+app.command()(analyse)
 app.add_typer(train_commands, name="train")
 
 
@@ -344,16 +347,24 @@ def compare(
     seed: Seed = 0,
     as_json: Annotated[bool, typer.Option("--json")] = False,
 ) -> None:
-    """Paired differences between runs on the same items, with intervals."""
+    """Paired differences between runs on the same items, with intervals; of standard evaluations too."""
     import json
 
     from equipoise.evaluation.comparison import compare_folders
+    from equipoise.evaluation.results import holds_runs
+    from equipoise.report.standard import render_changes
     from equipoise.report.tables import render_differences
+    from equipoise.standard.comparison import compare_standard
 
     if len(runs) < 2:
         raise UserError("compare needs two runs or more: equipoise compare BEFORE AFTER")
-    found = compare_folders(runs[0], runs[1:], seed, average)
+    retained = compare_standard(runs[0], runs[1:], seed)
+    found = [] if retained and not holds_runs(runs[0]) else compare_folders(runs[0], runs[1:], seed, average)
     if as_json:
-        typer.echo(json.dumps([one.model_dump(mode="json", exclude_none=True) for one in found], indent=2))
-    else:
+        both = [one.model_dump(mode="json", exclude_none=True) for one in (*found, *retained)]
+        typer.echo(json.dumps(both, indent=2))
+        return
+    if found:
         typer.echo(render_differences(found))
+    if retained:
+        typer.echo(render_changes(retained))
