@@ -22,6 +22,7 @@ from equipoise.cli.export import export
 from equipoise.cli.mine import mine
 from equipoise.cli.options import form_name, split_names
 from equipoise.cli.perturb import perturb
+from equipoise.cli.standard import analyse, standard
 from equipoise.cli.train import app as train_commands
 from equipoise.cli.world import app as world_commands
 from equipoise.errors import STOPPED, Stopped, UserError, printable
@@ -69,6 +70,8 @@ app.command()(perturb)
 app.command()(mine)
 app.command()(export)
 app.command()(compare)
+app.command()(standard)
+app.command()(analyse)
 app.add_typer(train_commands, name="train")
 
 

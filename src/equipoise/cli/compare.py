@@ -41,17 +41,30 @@ def compare(
     seed: Annotated[int, typer.Option(min=0, help="of the bootstrap")] = 0,
     as_json: Annotated[bool, typer.Option("--json")] = False,
 ) -> None:
-    """Paired differences on the same items: intervals, tests, groups, what flipped (docs/statistics.md)."""
+    """Paired differences on the same items: intervals, tests, groups, what flipped (docs/statistics.md).
+
+    Of standard evaluations (retrieval, zero-shot, ratings) the differences with their intervals.
+    """
     from dataclasses import asdict
 
-    from equipoise.comparing.folders import compare_folders
+    from equipoise.comparing.folders import Compared, compare_folders, seeds_of
     from equipoise.comparing.gate import judge_gates, read_gate
+    from equipoise.evaluation.results import holds_runs
     from equipoise.report.comparison import gate_line, render_compared
+    from equipoise.report.standard import render_changes
+    from equipoise.standard.comparison import compare_standard
 
     if len(runs) < 2:
         raise UserError("compare needs two runs or more: equipoise compare BEFORE AFTER")
     gates = [read_gate(text) for text in fail_if_worse or []]
-    found = compare_folders(runs, seed, average, correct, flips)
+    folders = [seeds_of(text) for text in runs]
+    # Standard evaluations know no seeds: they are compared where every model is one folder.
+    single = all(len(seeds) == 1 for seeds in folders)
+    retained = compare_standard(folders[0][0], [seeds[0] for seeds in folders[1:]], seed) if single else []
+    only_standard = retained and not holds_runs(folders[0][0])
+    if only_standard and gates:
+        raise UserError("--fail-if-worse is of runs of `equipoise eval`; these are standard evaluations alone")
+    found = Compared([], []) if only_standard else compare_folders(runs, seed, average, correct, flips)
     passed = judge_gates(gates, found.differences)
     if as_json:
         value = {
@@ -62,10 +75,14 @@ def compare(
                 for name, by_metric in found.groups.items()
             },
             "gates": [asdict(gate) for gate in passed],
+            "standard": [one.model_dump(mode="json", exclude_none=True) for one in retained],
         }
         typer.echo(json.dumps(value, indent=2))
     else:
-        typer.echo(render_compared(found, correct, passed))
+        if found.differences:
+            typer.echo(render_compared(found, correct, passed))
+        if retained:
+            typer.echo(render_changes(retained))
     if failed := [gate for gate in passed if gate.failed]:
         if as_json:
             for gate in failed:

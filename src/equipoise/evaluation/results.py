@@ -95,6 +95,8 @@ def read_result(folder: Path) -> RunRecord:
     if not path.exists():
         raise UserError(f"{folder}: no finished run here (result.json is missing); make one with `equipoise eval`")
     value = read_json(path)
+    if isinstance(value, dict) and "standard" in value:
+        raise UserError(f"{path}: the result of `equipoise {_verb(value)}`, not of eval; `equipoise compare` takes two")
     if not isinstance(value, dict) or type(schema := value.get("schema")) is not int:
         raise UserError(f"{path}: not a result of equipoise (the field 'schema' is missing)")
     if schema > SCHEMA:
@@ -119,7 +121,7 @@ def find_runs(folders: Sequence[Path]) -> list[tuple[Path, RunRecord]]:
     """Every finished run in or below the folders, in order."""
     found = []
     for folder in folders:
-        places = sorted(path.parent for path in folder.rglob("result.json")) if folder.is_dir() else [folder]
+        places = _places(folder) if folder.is_dir() else [folder]
         if not places:
             raise UserError(f"{folder}: no finished run in it (no result.json); make one with `equipoise eval`")
         found += [(place, read_result(place)) for place in places]
@@ -134,3 +136,23 @@ def read_texts(folder: Path, ids: Collection[str] | None = None) -> dict[str, Te
     found = {line.id: line.texts for _, line in lines if line.texts and (ids is None or line.id in ids)}
     problems.raise_if_any()
     return found
+
+
+def holds_runs(folder: Path) -> bool:
+    """Whether a run of eval is in or below a folder."""
+    return not folder.is_dir() or bool(_places(folder))
+
+
+def _places(folder: Path) -> list[Path]:
+    """The folders of runs in or below one; those of standard evaluations have another record and are left out."""
+    return [path.parent for path in sorted(folder.rglob("result.json")) if not _is_standard(path)]
+
+
+def _is_standard(path: Path) -> bool:
+    """Read in full only where its first lines say so: a damaged file is for `read_result` to complain of."""
+    with path.open("rb") as handle:
+        return b'"standard":' in handle.read(200)
+
+
+def _verb(value: Mapping[str, Any]) -> str:
+    return "analyse" if value["standard"] == "analysis" else "standard"
