@@ -9,7 +9,7 @@ import pytest
 from equipoise.benchmarks import mmvp_vlm
 from equipoise.errors import UserError
 from equipoise.evaluation.paper_metrics import groups
-from equipoise.evaluation.scores import ItemScores
+from equipoise.evaluation.scores import ImageScores, ItemScores
 
 HEADER = "Question ID,Type,Statement\n"
 ROWS = "1,Quantity,one dog\n2,Quantity,two dogs\n3,Text,a sign\n4,Text,no sign\n"
@@ -18,18 +18,27 @@ ROWS = "1,Quantity,one dog\n2,Quantity,two dogs\n3,Text,a sign\n4,Text,no sign\n
 def test_two_rows_are_a_pair(tmp_path: Path) -> None:
     (tmp_path / "Questions.csv").write_text(HEADER + ROWS)
     items = mmvp_vlm.load(tmp_path, [])
-    assert [item.tags["pair"] for item in items] == ["1-2", "1-2", "3-4", "3-4"]
-    second = items[1]
-    assert second.image is not None and second.image.path == "Quantity/2.jpg"
-    assert (second.caption, second.negatives[0].text) == ("a photo of two dogs", "a photo of one dog")
+    assert [item.id for item in items] == ["mmvp-vlm-test/1-2", "mmvp-vlm-test/3-4"]
+    first = items[0]
+    assert [image.path for image in first.images()] == ["Quantity/1.jpg", "Quantity/2.jpg"] and first.paired
+    assert (first.caption, first.negatives[0].text) == ("a photo of one dog", "a photo of two dogs")
+    assert first.tags["pattern"] == "Quantity"
 
 
 def test_the_official_number_is_the_image_score(tmp_path: Path) -> None:
     (tmp_path / "Questions.csv").write_text(HEADER + ROWS)
-    own, other = [3.0, 2.0, 1.0, 1.0], [1.0, 2.5, 1.0, 0.0]  # each photo with its statement, and with the other's
+    # of each pair: the first photo with both statements, then the second photo with both
+    scores = [((3.0, 1.0), (2.5, 2.0)), ((1.0, 1.0), (0.0, 1.0))]
     rows = [
-        ItemScores(id=item.id, caption=a, negatives=[b], tags=item.tags)
-        for item, a, b in zip(mmvp_vlm.load(tmp_path, []), own, other, strict=True)
+        ItemScores(
+            id=item.id,
+            caption=first[0],
+            negatives=[first[1]],
+            negative_images=(ImageScores(caption=second[0], negatives=[second[1]]),),
+            paired=True,
+            tags=item.tags,
+        )
+        for item, (first, second) in zip(mmvp_vlm.load(tmp_path, []), scores, strict=True)
     ]
     found = groups(rows)
     assert (found["n"], found["image"], found["text"]) == (2, 0.5, 0.0)

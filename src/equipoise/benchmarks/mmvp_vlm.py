@@ -1,9 +1,9 @@
 """MMVP-VLM (Tong et al. 2024): pairs of photos that CLIP's image tower finds alike, and a statement of each.
 
-Two rows of Questions.csv that follow each other are a pair, and become two items that share the tag `pair`: each photo
-with its own statement against the other's. The official score is the image score of the metric `groups` (each statement
-picks its own photo of the two); others print the group score. The authors' code puts "a photo of " before every
-statement, and so does this reader. A pattern has 15 pairs, so its score moves in steps of 6.7 points.
+Two rows of Questions.csv that follow each other are a pair, and become one item with two photos and two statements. The
+official score is the image score of the metric `groups` (each statement picks its own photo of the two); others print
+the group score. The authors' code puts "a photo of " before every statement, and so does this reader. A pattern has 15
+pairs, so its score moves in steps of 6.7 points.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import Annotated
 
 from pydantic import Field
 
-from equipoise.benchmarks.base import PAIR_CHANCE, Benchmark
-from equipoise.benchmarks.reading import Case, Raw, choose, read
+from equipoise.benchmarks.base import Benchmark
+from equipoise.benchmarks.reading import Case, Raw, choose, read, two_by_two
 from equipoise.errors import UserError
-from equipoise.items import ImageRef, Item, texts
+from equipoise.items import Item
 
 _PREFIX = "a photo of "
 
@@ -43,14 +43,9 @@ def load(source: Path, splits: Sequence[str]) -> list[Item]:
                 f"{files['test']}: questions {pair[0].number} and {pair[1].number} follow each other and are a pair, "
                 f"but are of two patterns, {pair[0].pattern!r} and {pair[1].pattern!r}. Is a row missing?"
             )
-        for this, other in (pair, pair[::-1]):
-            yield Case(
-                str(this.number),
-                image=ImageRef(path=f"{this.pattern}/{this.number}.jpg"),
-                caption=_PREFIX + this.statement,
-                negatives=texts(_PREFIX + other.statement),
-                tags={"pair": f"{pair[0].number}-{pair[1].number}", "pattern": this.pattern},
-            )
+        photos = [(f"{one.pattern}/{one.number}.jpg", _PREFIX + one.statement) for one in pair]
+        key = f"{pair[0].number}-{pair[1].number}"
+        yield two_by_two(key, photos[0], photos[1], {"pattern": row.pattern})
 
     items = read("mmvp-vlm", files, _Question, build)
     if first:
@@ -61,8 +56,8 @@ def load(source: Path, splits: Sequence[str]) -> list[Item]:
 BENCHMARK = Benchmark(
     name="mmvp-vlm",
     title="MMVP-VLM: two photos that CLIP finds alike, a statement of each",
-    splits={"test": 270},
-    chance={**PAIR_CHANCE, "text": 1 / 4, "image": 1 / 4, "group": 1 / 6},
+    splits={"test": 135},
+    chance={"original": 1 / 2, "text": 1 / 4, "image": 1 / 4, "group": 1 / 6},
     ties="a tie is wrong (a probability above one half wins)",
     licence="MIT",
     citation="Tong et al. 2024, Eyes Wide Shut? Exploring the Visual Shortcomings of Multimodal LLMs, CVPR",
@@ -71,6 +66,6 @@ BENCHMARK = Benchmark(
     'Images", other names in other copies), which holds one folder a pattern.',
     load=load,
     metrics=("groups",),
-    notes="135 pairs, two items each. The official number is the image score; vl_compo prints the group score. The "
+    notes="135 pairs, one item each. The official number is the image score; vl_compo prints the group score. The "
     "published file was not to be had when this reader was written: its layout is that of the code that reads it.",
 )
