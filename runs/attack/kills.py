@@ -47,8 +47,7 @@ VERBS = {  # name: the command, and how many of 100 kills it gets
         4,
     ),
     "perturb": ("perturb {inputs}/captions.txt --out {out}/x.jsonl --workers 1", 14),
-    "perturb, 2 workers": ("perturb {inputs}/captions.txt --out {out}/x.jsonl --workers 2 --keep-all", 8),
-    "perturb, refine": ("perturb {inputs}/more.txt --out {out}/x.jsonl --workers 1 --refine words,frequency", 3),
+    "perturb, 2 workers": ("perturb {inputs}/captions.txt --out {out}/x.jsonl --workers 2 --keep-all", 11),
     "train": (f"{TRAIN} --set max_steps=4 --workers 0 --out {{out}}/t", 6),
     "train, watch": (
         f"{TRAIN} --set max_steps=4 --workers 1 --out {{out}}/t --watch {{inputs}}/world/items.jsonl "
@@ -76,16 +75,6 @@ def make_inputs(folder: Path) -> None:
     images = [json.loads(line)["image"]["path"] for line in (folder / "world" / "items.jsonl").read_text().splitlines()]
     lines = ["a red dog sits on the green grass", "a man holds a large blue ball", "two small cats sleep under a table"]
     (folder / "captions.txt").write_text("".join(f"{lines[n % 3]} near {n} trees\n" for n in range(150)))
-    sentence = "{} {} {} {} on a {} {}"
-    words = (
-        ["a", "the"],
-        ["red", "large", "small", "old"],
-        ["dog", "man", "woman", "cat", "bird"],
-        ["sits", "stands", "sleeps"],
-    )
-    words += (["green", "wooden", "wide"], ["table", "road", "field", "bench"])  # type: ignore[assignment]
-    draw = random.Random(0)
-    (folder / "more.txt").write_text("".join(sentence.format(*map(draw.choice, words)) + "\n" for _ in range(600)))
     rows = [f"{image},a red circle {n},a blue circle {n},a crimson circle {n}" for n, image in enumerate(images)]
     (folder / "table.csv").write_text("\n".join(["image,caption,negative,positive", *rows]) + "\n")
     (folder / "many.csv").write_text("\n".join(["image,caption,negative,positive", *rows * 200]) + "\n")
@@ -121,6 +110,7 @@ def start(line: str, out: Path, inputs: Path, log: Path) -> int:
         os.dup2(said, 1)
         os.dup2(said, 2)
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)
         if line.startswith("demo"):
             small_demo()
@@ -300,7 +290,10 @@ class Attack:
                 self.fail(verb, chain, f"a run that was not yet killed: exit {code}", log)
             return f"ended in {moment:.2f}"
         number = getattr(signal, how.split()[0])
-        (os.killpg if how.endswith("all") else os.kill)(pid, number)
+        try:
+            (os.killpg if how.endswith("all") else os.kill)(pid, number)
+        except ProcessLookupError:  # it is not yet the leader of a group
+            os.kill(pid, number)
         begin = time.monotonic()
         code = ended(pid, 30)
         late = time.monotonic() - begin
@@ -345,7 +338,8 @@ def main() -> None:
 
     models.load_model("world", device="cpu")  # transformers imports its parts late
 
-    with tempfile.TemporaryDirectory() as name:
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends with the counts so far
+    with tempfile.TemporaryDirectory() as name, contextlib.suppress(KeyboardInterrupt):
         attack = Attack(Path(name), asked.seed)
         attack.inputs.mkdir()
         make_inputs(attack.inputs)

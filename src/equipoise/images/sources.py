@@ -183,6 +183,8 @@ class ParquetImages:
                     self._group = held = ((number, group), file.read_row_group(group, columns=["image"]).column(0))
             except (pyarrow.ArrowException, OSError, ValueError) as error:  # a damaged page
                 raise ImageProblem(f"{path}: {self.paths[number]} cannot be read ({error})") from None
+        if row >= len(held[1]):  # a damaged footer: its columns do not have as many rows
+            raise ImageProblem(f"{path}: {self.paths[number]} cannot be read (no image in row {row} of group {group})")
         value = held[1][row].as_py()
         data = value["bytes"] if isinstance(value, dict) else value
         if not isinstance(data, bytes):
