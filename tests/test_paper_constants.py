@@ -32,6 +32,8 @@ OPEN_CLIP = {
     "grad_clip": None,
     "max_scale": 100.0,
     "lora": None,
+    "freeze": None,
+    "crop": None,
     "wise_ft": None,
     "seed": 0,
 }
@@ -46,6 +48,14 @@ PINNED: dict[str, dict[str, Any]] = {
     "dac_doveh_2023": {"batch_size": 32, "warmup_steps": 10_000, "lora": Lora(4, 1.0)},
     "ce_clip_zhang_2024": {"seed": 42},  # CE 4.1: 5 epochs, batch 256, defaults; seed 42 is the code's
     "fsc_clip_oh_2024": {},
+    "read_clip_kwon_2025": {  # the code's trainer; its scale is not held
+        "lr": 1e-5,
+        "betas": (0.9, 0.999),
+        "eps": 1e-8,
+        "grad_clip": 1.0,
+        "max_scale": 10_000.0,
+        "seed": 2025,
+    },
     "control_siglip": {"max_scale": 10_000.0},
 }
 OPTIONS: dict[str, dict[str, Any]] = {
@@ -64,6 +74,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "types": ["relation", "attribute", "object", "action"],
     },
     "fsc_clip_oh_2024": {"global_weight": 0.5, "local_weight": 0.2, "gamma": 2.0, "smoothing": 0.02, "lora": 0},
+    "read_clip_kwon_2025": {"alignment_weight": 0.5},
 }
 QUICK = {"batch_size": 128, "epochs": 100, "max_steps": 200, "lr": 6e-4, "warmup_steps": 20}  # ours, for the world
 
@@ -126,6 +137,8 @@ def test_which_texts_each_recipe_asks_for() -> None:
     assert slots("ce_clip_zhang_2024") == (None, ["relation", "attribute", "object", "action"])
     assert slots("fsc_clip_oh_2024") == (None, ["swap", "replace", "shuffle"])
     assert get_recipe("fsc_clip_oh_2024").needs.tokens
+    assert slots("read_clip_kwon_2025") == ("any", ["swap"] * 3)
+    assert slots("read_clip_kwon_2025", alignment_weight=0) == (None, ["swap"] * 3)
     assert get_recipe("negclip_yuksekgonul_2023").needs.hard_images
     dac = get_recipe("dac_doveh_2023").needs
     assert (dac.dense, dac.dense_negatives) == (10, True)
@@ -311,6 +324,7 @@ def test_weights_of_the_terms() -> None:
         "dac_doveh_2023": {"clip": 1, "mil": 1, "mil_negative": 1, "negative": 1},
         "ce_clip_zhang_2024": {"itc": 1, "imc": 0.2, "cmr": 0.4},
         "fsc_clip_oh_2024": {"clip": 1, "global": 0.5, "local": 0.2},
+        "read_clip_kwon_2025": {"itc": 1, "alignment": 0.5},
         "control_siglip": {"siglip": 1},
     }
 

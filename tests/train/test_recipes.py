@@ -91,7 +91,6 @@ def test_the_papers_numbers() -> None:
     assert get_recipe("negclip_yuksekgonul_2023").lr == 1e-6
     dac = get_recipe("dac_doveh_2023")
     assert (dac.batch_size, dac.needs.dense) == (32, 10)
-    assert all(get_recipe(name).betas == (0.9, 0.98) and get_recipe(name).eps == 1e-6 for name in RECIPES)
 
 
 # ---------------------------------------------------------------- Kamath et al.

@@ -25,6 +25,7 @@ from equipoise.train.losses.imc import Imc
 from equipoise.train.losses.itc_hn import itc_hn
 from equipoise.train.losses.negclip import negclip_loss
 from equipoise.train.losses.rank_each import RankEach
+from equipoise.train.losses.read import read_alignment
 from equipoise.train.losses.siglip import siglip_loss
 from equipoise.train.losses.sum import Sum
 from equipoise.train.losses.svlc import svlc_analogy, svlc_negative
@@ -336,6 +337,15 @@ def slow_agreement(f: Features) -> Tensor:
     return average(apart, f)
 
 
+def slow_read(f: Features) -> Tensor:
+    losses = []
+    for i in size(f):
+        if there(f.positive_mask, i):
+            captions = [s(f, f.positive[i], f.caption[j]) for j in size(f)]
+            losses.append(choose(captions[i], captions))
+    return average(losses, f)
+
+
 def cmr(f: Features, mean: Literal["paper", "code"] = "paper") -> Tensor:
     loss = Cmr([f"type {k}" for k in slots(f)], mean=mean)
     loss.thresholds = torch.tensor(THRESHOLDS[: len(slots(f))], dtype=torch.float64)
@@ -364,6 +374,7 @@ LOSSES: dict[str, tuple[Term, Term]] = {
     "rank focal": (RankEach(gamma=2.0, margin=1.0), slow_rank(2.0, 1.0)),
     "text_contrast": (TextContrast(), slow_text),
     "agreement": (Agreement(), slow_agreement),
+    "read_alignment": (read_alignment, slow_read),
 }
 
 
