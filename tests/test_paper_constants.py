@@ -56,6 +56,23 @@ PINNED: dict[str, dict[str, Any]] = {
         "max_scale": 10_000.0,
         "seed": 2025,
     },
+    "clic_peleg_2025": {  # 200 on each of 4 GPUs; 1M pairs are 1,250 steps, a fifth of them warm-up
+        "freeze": "vision",
+        "batch_size": 800,
+        "epochs": 1,
+        "lr": 1e-6,
+        "warmup_steps": 250,
+        "eps": 1e-8,
+        "max_scale": 10_000.0,
+    },
+    "cs_clip_kargi_2026": {  # warm-up: 3 epochs of 82,783 x 5 captions in batches of 128
+        "batch_size": 128,
+        "weight_decay": 0.01,
+        "warmup_steps": 9_700,
+        "grad_clip": 1.0,
+        "max_scale": 10_000.0,
+        "seed": 42,
+    },
     "control_siglip": {"max_scale": 10_000.0},
 }
 OPTIONS: dict[str, dict[str, Any]] = {
@@ -75,6 +92,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
     },
     "fsc_clip_oh_2024": {"global_weight": 0.5, "local_weight": 0.2, "gamma": 2.0, "smoothing": 0.02, "lora": 0},
     "read_clip_kwon_2025": {"alignment_weight": 0.5},
+    "clic_peleg_2025": {"plain_weight": 1.0, "contrast_weight": 0.5, "negative_weight": 0.5, "uni_weight": 1.0},
+    "cs_clip_kargi_2026": {"unit_weight": 0.5, "units": 2},
 }
 QUICK = {"batch_size": 128, "epochs": 100, "max_steps": 200, "lr": 6e-4, "warmup_steps": 20}  # ours, for the world
 
@@ -137,6 +156,10 @@ def test_which_texts_each_recipe_asks_for() -> None:
     assert slots("ce_clip_zhang_2024") == (None, ["relation", "attribute", "object", "action"])
     assert slots("fsc_clip_oh_2024") == (None, ["swap", "replace", "shuffle"])
     assert get_recipe("fsc_clip_oh_2024").needs.tokens
+    assert slots("clic_peleg_2025") == ("any", ["any"])
+    assert slots("cs_clip_kargi_2026") == (None, ["any"])
+    units = get_recipe("cs_clip_kargi_2026").needs
+    assert (units.dense, units.dense_negatives) == (2, True)
     assert slots("read_clip_kwon_2025") == ("any", ["swap"] * 3)
     assert slots("read_clip_kwon_2025", alignment_weight=0) == (None, ["swap"] * 3)
     assert get_recipe("negclip_yuksekgonul_2023").needs.hard_images
@@ -325,6 +348,8 @@ def test_weights_of_the_terms() -> None:
         "ce_clip_zhang_2024": {"itc": 1, "imc": 0.2, "cmr": 0.4},
         "fsc_clip_oh_2024": {"clip": 1, "global": 0.5, "local": 0.2},
         "read_clip_kwon_2025": {"itc": 1, "alignment": 0.5},
+        "clic_peleg_2025": {"clip": 1, "contrast": 0.5, "negative": 0.5, "uni": 1},
+        "cs_clip_kargi_2026": {"itc": 1, "unit": 0.5},
         "control_siglip": {"siglip": 1},
     }
 

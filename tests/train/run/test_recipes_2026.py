@@ -20,6 +20,8 @@ CPU = Hardware(device="cpu", workers=0)
     ("name", "terms"),
     [
         ("read_clip_kwon_2025", {"itc", "alignment"}),
+        ("clic_peleg_2025", {"clip", "contrast", "negative", "uni"}),
+        ("cs_clip_kargi_2026", {"itc", "unit"}),
     ],
 )
 def test_two_steps(name, terms, tiny_model, tiny_items, tmp_path):
@@ -33,7 +35,9 @@ def test_two_steps(name, terms, tiny_model, tiny_items, tmp_path):
         assert all(math.isfinite(value) for value in record["parts"].values())
         weighed = sum(recipe.terms[term][0] * value for term, value in record["parts"].items())
         assert record["loss"] == pytest.approx(weighed, rel=1e-5)
-    assert all(record["parts"][term] > 0 for record in records[1:] for term in terms), "a term that had nothing to learn"
+    assert all(record["parts"][term] > 0 for record in records[1:] for term in terms), (
+        "a term that had nothing to learn"
+    )
     before, after = base.network.state_dict(), load_file(folder / "model.safetensors")
     moved = {name.split(".")[0] for name, value in after.items() if not torch.equal(value, before[name])}
     frozen = {"vision_model", "visual_projection"} if recipe.freeze else set()

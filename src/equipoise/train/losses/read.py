@@ -5,10 +5,11 @@ keeps a paraphrase in place while hard negatives push at every change of words.
 
     L = mean over i with a positive of  -log( exp s P_i.T_i / sum_j exp s P_i.T_j )       j: all captions of the batch
 
-Where paper and code differ: the paper's side cannot be read here; this is the code. It contrasts in one direction (from
-the positive), with the learned scale, gradients through both sides, and without negatives (an option that adds them as
-columns is off). Every sample of the code has a positive, if only another caption of the photo; where an item has none,
-it is no row here and its caption stays a column. The code's alignment works on one GPU alone; ours takes the global batch.
+Where paper and code differ: of the paper only the abstract was at hand; this is the code. It contrasts in one direction
+(from the positive), with the learned scale, gradients through both sides, and without negatives (an option that adds
+them as columns is off). Every sample of the code has a positive, if only another caption of the photo; where an item
+has none, it is no row here and its caption stays a column. The code works on one GPU alone; ours takes the global
+batch.
 """
 
 from __future__ import annotations
