@@ -65,6 +65,7 @@ PINNED: dict[str, dict[str, Any]] = {
         "eps": 1e-8,
         "max_scale": 10_000.0,
     },
+    "degla_hu_2025": {"lr": 1e-6, "seed": 42},  # 32 on each of 8 GPUs
     "cs_clip_kargi_2026": {  # warm-up: 3 epochs of 82,783 x 5 captions in batches of 128
         "batch_size": 128,
         "weight_decay": 0.01,
@@ -93,6 +94,12 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "fsc_clip_oh_2024": {"global_weight": 0.5, "local_weight": 0.2, "gamma": 2.0, "smoothing": 0.02, "lora": 0},
     "read_clip_kwon_2025": {"alignment_weight": 0.5},
     "clic_peleg_2025": {"plain_weight": 1.0, "contrast_weight": 0.5, "negative_weight": 0.5, "uni_weight": 1.0},
+    "degla_hu_2025": {
+        "image_weight": 0.1,
+        "text_weight": 0.1,
+        "distillation_weight": 0.005,
+        "teacher_decay": 0.9996,
+    },
     "cs_clip_kargi_2026": {"unit_weight": 0.5, "units": 2},
 }
 QUICK = {"batch_size": 128, "epochs": 100, "max_steps": 200, "lr": 6e-4, "warmup_steps": 20}  # ours, for the world
@@ -158,6 +165,9 @@ def test_which_texts_each_recipe_asks_for() -> None:
     assert get_recipe("fsc_clip_oh_2024").needs.tokens
     assert slots("clic_peleg_2025") == ("any", ["any"])
     assert slots("cs_clip_kargi_2026") == (None, ["any"])
+    assert slots("degla_hu_2025") == (None, ["any"] * 4)
+    assert get_recipe("degla_hu_2025").needs.teacher == 0.9996
+    assert get_recipe("degla_hu_2025", text_weight=0, distillation_weight=0).needs.teacher is None
     units = get_recipe("cs_clip_kargi_2026").needs
     assert (units.dense, units.dense_negatives) == (2, True)
     assert slots("read_clip_kwon_2025") == ("any", ["swap"] * 3)
@@ -305,6 +315,9 @@ def test_defaults_of_losses() -> None:
     from equipoise.train.losses.cmr import Cmr
 
     assert Cmr(["any"]).upper == 10.0 and Cmr(["any"]).thresholds.tolist() == [0.0]
+    from equipoise.train.losses import degla
+
+    assert degla.DeglaText().scale == 10.0 and degla.BATCH == 256  # the code's fixed scale; 32 on each of 8 GPUs
     assert {name: weight for name, (weight, _) in get_recipe("control_siglip").terms.items()} == {"siglip": 1}
     assert {name: weight for name, (weight, _) in get_recipe("negclip_yuksekgonul_2023").terms.items()} == {
         "negclip": 1
@@ -349,6 +362,7 @@ def test_weights_of_the_terms() -> None:
         "fsc_clip_oh_2024": {"clip": 1, "global": 0.5, "local": 0.2},
         "read_clip_kwon_2025": {"itc": 1, "alignment": 0.5},
         "clic_peleg_2025": {"clip": 1, "contrast": 0.5, "negative": 0.5, "uni": 1},
+        "degla_hu_2025": {"itc": 1, "image": 0.1, "text": 0.1, "distillation": 0.005},
         "cs_clip_kargi_2026": {"itc": 1, "unit": 0.5},
         "control_siglip": {"siglip": 1},
     }
@@ -363,6 +377,7 @@ def test_a_recipe_needs_nothing_that_it_does_not_name() -> None:
         "dense_negatives": False,
         "tokens": False,
         "distinct_images": False,
+        "teacher": None,
     }
 
 

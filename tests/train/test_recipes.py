@@ -48,6 +48,9 @@ def batch_for(needs: Needs, samples: int = 4) -> Features:
     if needs.tokens:
         features.patches, features.caption_tokens = vectors(b, 5), vectors(b, 3)
         features.negative_tokens = vectors(b, k, 3)
+    if needs.teacher is not None:
+        features.teacher_image, features.teacher_caption = vectors(b), vectors(b)
+        features.teacher_negative = vectors(b, k)
     return features
 
 

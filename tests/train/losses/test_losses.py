@@ -22,6 +22,7 @@ from equipoise.train.losses.clip import clip_loss
 from equipoise.train.losses.cmr import Cmr
 from equipoise.train.losses.cs_clip import cs_unit
 from equipoise.train.losses.dac import dac_mil, dac_negative
+from equipoise.train.losses.degla import DeglaText, degla_distillation
 from equipoise.train.losses.fsc import FscGlobal, FscLocal
 from equipoise.train.losses.imc import Imc
 from equipoise.train.losses.itc_hn import itc_hn
@@ -80,6 +81,9 @@ def make(samples: int, share: float | None, *, negatives: int = 3, seed: int = 0
         caption_tokens_mask=caption_tokens_mask,
         negative_tokens=vectors(b, k, tokens, unit=False),
         negative_tokens_mask=negative_tokens_mask,
+        teacher_image=vectors(b),
+        teacher_caption=vectors(b),
+        teacher_negative=vectors(b, k),
     )
 
 
@@ -388,6 +392,25 @@ def slow_cs_unit(f: Features) -> Tensor:
     return average(units, f)
 
 
+def slow_degla_text(f: Features) -> Tensor:
+    losses = []
+    for i in size(f):
+        right = 10 * dot(f.caption[i], f.teacher_caption[i])
+        wrong = [10 * dot(f.caption[i], f.negative[i, k]) for k in slots(f) if there(f.negative_mask, i, k)]
+        if wrong:
+            losses.append(choose(right, [right, *wrong]))
+    return average(losses, f)
+
+
+def slow_degla_distillation(f: Features) -> Tensor:
+    total = 0
+    for i in size(f):
+        pairs = [(f.image[i], f.teacher_image[i]), (f.caption[i], f.teacher_caption[i])]
+        pairs += [(f.negative[i, k], f.teacher_negative[i, k]) for k in slots(f) if there(f.negative_mask, i, k)]
+        total = total + sum(dot(a - b, a - b) for a, b in pairs)
+    return total * 256 / len(f.image)
+
+
 def cmr(f: Features, mean: Literal["paper", "code"] = "paper") -> Tensor:
     loss = Cmr([f"type {k}" for k in slots(f)], mean=mean)
     loss.thresholds = torch.tensor(THRESHOLDS[: len(slots(f))], dtype=torch.float64)
@@ -420,6 +443,8 @@ LOSSES: dict[str, tuple[Term, Term]] = {
     "clic_negative": (one_negative(RankEach()), slow_clic_negative),
     "clic_uni": (clic_uni, slow_clic_uni),
     "cs_unit": (cs_unit, slow_cs_unit),
+    "degla_text": (DeglaText(), slow_degla_text),
+    "degla_distillation": (degla_distillation, slow_degla_distillation),
 }
 
 

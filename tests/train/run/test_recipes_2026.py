@@ -21,6 +21,7 @@ CPU = Hardware(device="cpu", workers=0)
     [
         ("read_clip_kwon_2025", {"itc", "alignment"}),
         ("clic_peleg_2025", {"clip", "contrast", "negative", "uni"}),
+        ("degla_hu_2025", {"itc", "image", "text", "distillation"}),
         ("cs_clip_kargi_2026", {"itc", "unit"}),
     ],
 )
