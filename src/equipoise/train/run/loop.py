@@ -268,8 +268,8 @@ class _Run:
         rate = learning_rate(self.recipe, self.step, self.steps)
         set_learning_rate(self.optimizer, rate)
         self.optimizer.zero_grad(set_to_none=True)
-        seed, teacher = self.recipe.seed * 1_000_003 + self.step, self.teacher and self.teacher.towers
-        parts = backward(self.towers, self.loss, batch, seed, teacher)
+        teacher = None if self.teacher is None else self.teacher.towers
+        parts = backward(self.towers, self.loss, batch, self.recipe.seed * 1_000_003 + self.step, teacher)
         distributed.sum_gradients(self.network.parameters())
         norm = None
         if self.recipe.grad_clip is not None:
