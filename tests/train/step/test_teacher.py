@@ -84,3 +84,14 @@ def test_a_stopped_run_goes_on_with_its_teacher(settings, tiny_model, tiny_items
     assert all(torch.equal(cut[name], value) for name, value in whole.items())
     parts = [record["parts"] for record in read_log(tmp_path / "whole") if "parts" in record]
     assert parts[0]["distillation"] == pytest.approx(0, abs=1e-6) and parts[-1]["distillation"] > 1e-3
+
+
+def test_the_loop_lets_it_follow(tiny_model, tiny_items, tmp_path):
+    """With a decay of 0 the teacher is where the student is at the start of every step; with 1 it is left behind."""
+    last, items = {}, tiny_items(12)
+    for decay in (0, 1):
+        recipe = get_recipe("degla_hu_2025", batch_size=6, max_steps=3, lr=1e-2, warmup_steps=0, teacher_decay=decay)
+        out = tmp_path / str(decay)
+        train(recipe, items, tiny_model(), out, images=tmp_path / "images", hardware=CPU, show=False)
+        last[decay] = [record["parts"]["distillation"] for record in read_log(out) if "parts" in record][-1]
+    assert last[0] == pytest.approx(0, abs=1e-6) and last[1] > 1e-3
