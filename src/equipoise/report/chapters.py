@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from equipoise.errors import Problems, UserError
+from equipoise.errors import Problems, UserError, printable
 from equipoise.evaluation.comparison import Run, load_run
 from equipoise.evaluation.record import Numbers
 from equipoise.evaluation.results import find_runs
@@ -121,7 +121,9 @@ def _chapter(
     for label, place in places:
         run = load_run(place)
         record = run.records[0]
-        entries.append(Entry(label, record.model.spec, record.metrics.headline, run, record.metrics.by))
+        entries.append(
+            Entry(printable(label), printable(record.model.spec), record.metrics.headline, run, record.metrics.by)
+        )
         if record.n.skipped:
             notes.append(f"{label}: {record.n.skipped:,} of {record.n.items:,} items were NOT scored.")
         if cut := record.counts.get("texts_cut"):
@@ -136,7 +138,7 @@ def _chapter(
     if record.benchmark.limit:
         notes.append(f"Only the first {record.benchmark.limit:,} items of the test set, for a first look.")
     return Chapter(
-        title=f"{name} ({items[:7]})" if several else name,
+        title=printable(f"{name} ({items[:7]})" if several else name),
         average=average_words(entries[0].numbers),
         chance=record.benchmark.chance,
         entries=entries,

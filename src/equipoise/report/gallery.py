@@ -119,7 +119,7 @@ def choose(chapter: Chapter, seed: int = 0) -> Iterator[int]:
 
 def _classes(chapter: Chapter) -> list[Bools]:
     codes = chapter.codes
-    found = [one == number for one in codes for number in range(NOT_COMPARED)]
+    found: list[Bools] = [one == number for one in codes for number in range(NOT_COMPARED)]
     right = [np.isin(one, OUTCOMES["right"][1]) for one in codes]
     seen = [one != NOT_COMPARED for one in codes]
     found += [right[a] & ~right[b] & seen[b] for a, b in permutations(range(len(codes)), 2)]
@@ -139,10 +139,11 @@ def _items(chapter: Chapter, budget: int, seed: int) -> tuple[list[dict[str, Any
         if len(chosen) == MOST_ITEMS:
             break
     texts = _texts(chapter, set(chosen))
-    found, size = [], 0
+    found: list[dict[str, Any]] = []
+    size = 0
     for item in chosen:
         row = chapter.row(item)
-        entry = {
+        entry: dict[str, Any] = {
             "i": item,
             "id": printable(row.id),
             "path": printable(row.image or ""),
@@ -193,8 +194,8 @@ def _texts(chapter: Chapter, wanted: set[int]) -> dict[int, list[Any]]:
                 continue
             number = _number(chapter, path, line.id)
             if number in wanted and line.texts is not None:
-                texts = line.texts
-                found[number] = [printable(texts.caption), *([printable(text) for text in part] for part in (texts.positives, texts.negatives))]  # fmt: skip
+                others = (line.texts.positives, line.texts.negatives)
+                found[number] = [printable(line.texts.caption), *([printable(text) for text in one] for one in others)]
     return found
 
 
@@ -254,9 +255,7 @@ def _sources(chapter: Chapter, images: ImageSource | str | Path | None, notes: l
     if images is not None:
         return [open_source(images)]
     found: list[ImageSource] = []
-    places = dict.fromkeys(
-        record.arguments.in_full.images for entry in chapter.entries for record in entry.run.records
-    )
+    places = dict.fromkeys(record.arguments.in_full.images for entry in chapter.entries for record in entry.run.records)
     wrong = []
     for place in places:
         try:

@@ -1,7 +1,7 @@
-"""In which order a model puts a caption c, a hard positive p and a hard negative n: the classes of items people look at.
+"""In which order a model puts a caption c, a hard positive p and a hard negative n: classes of items to look at.
 
-With several negatives n is the highest. With several positives p is the one that decides: the lowest where c is above n,
-the highest where it is below. So the classes agree with the metrics: `right` is Augmented, `brittle` is Brittleness.
+With several negatives n is the highest. With several positives p is the one that decides: the lowest where c is above
+n, the highest where it is below. So the classes agree with the metrics: `right` is Augmented, `brittle` is Brittleness.
 """
 
 from __future__ import annotations

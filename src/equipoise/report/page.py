@@ -29,7 +29,7 @@ from equipoise.report.orderings import CLASSES
 from equipoise.report.tables import percent
 
 log = logging.getLogger(__name__)
-MOST_BYTES = 4_800_000  # of a page, pictures included
+MOST_BYTES = 4_800_000  # of a page, pictures included: it can be mailed, and opens on a phone
 COLUMNS: dict[Metric, str] = {"original": "original", "augmented": "right", "brittleness": "brittle"}  # and its items
 
 
@@ -54,6 +54,7 @@ class Page:
     notes: Sequence[str] = ()
     provenance: Mapping[str, str] = field(default_factory=dict)
     images: ImageSource | str | Path | None = None  # in place of what the runs name
+    size: int = MOST_BYTES  # it is filled with items up to this
 
 
 def report_page(chapters: Sequence[Chapter], images: Path | None = None) -> Page:
@@ -98,7 +99,7 @@ def finding(chapter: Chapter) -> str:
 
 
 def write_page(path: str | Path, page: Page, seed: int = 0) -> None:
-    """Write the page; it is never larger than MOST_BYTES but where the figures alone are."""
+    """Write the page; it is larger than its `size` only where the figures alone are."""
     environment = Environment(
         loader=PackageLoader("equipoise.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
@@ -123,7 +124,7 @@ def write_page(path: str | Path, page: Page, seed: int = 0) -> None:
         "records": _records(page),
     }
     frame = template.render(**parts, data="", example=None, gallery_notes=[])
-    gallery = build_gallery(page.chapters, MOST_BYTES - len(frame.encode()) - 20_000, page.images, seed)
+    gallery = build_gallery(page.chapters, page.size - len(frame.encode()) - 20_000, page.images, seed)
     parts |= {"example": _example(page.chapters, gallery), "gallery_notes": gallery.notes}
     text = template.render(**parts, data=embedded(gallery.data))
     for note in gallery.notes:
