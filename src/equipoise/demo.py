@@ -47,10 +47,10 @@ PAPER: dict[
     },
 }
 STEPS = (("base", "HN"), ("HN", "HP+HN"), ("base", "HP+HN"))  # what is compared; the last is what a user gets
-CHAPTERS = {  # column: what the page calls it, and how it is averaged
-    "replace": ("REPLACE", "a word replaced; mean of attributes and relations"),
-    "swap": ("SWAP", "two attributes exchanged; mean over items"),
-    "world-unseen": ("UNSEEN", "numbers and absence, which no finetuning data changed; mean over items"),
+CHAPTERS = {  # column: what the page calls it, what is changed in the captions, and how it is averaged
+    "replace": ("REPLACE", "one word is replaced", "mean of attributes and relations"),
+    "swap": ("SWAP", "two attributes change places", "mean over items"),
+    "world-unseen": ("UNSEEN", "numbers and absence, which no finetuning data changed", "mean over items"),
 }
 TAGS = ("type", "synonym", "negative")  # of the world's items; see world/benchmarks.py
 
@@ -211,11 +211,16 @@ def build_page(runs: Mapping[str, Sequence[dict[str, Run]]]) -> Page:
     seeds = len(runs["HN"])
     return Page(
         title="What hard-negative finetuning does to a model",
-        lead="A small CLIP, a model that scores how well a sentence fits a picture, was pretrained on drawn pictures with "
-        "noisy captions, as the web has them. It was then finetuned three ways and asked two things about each picture: "
-        "is the right caption above a wrong one, a hard negative (Original), and is a reworded right caption, a hard "
-        "positive, above it too (Augmented)? A model that learned “any change is wrong” passes the first and fails the "
-        "second: it is brittle.",
+        lead=[
+            "CLIP is a model that scores how well a sentence fits a picture. Shown a caption and a wrong one that "
+            "differs in a word (a hard negative), it should score the right one higher. Finetuning on such pairs helps with "
+            "that, and may do harm: a model can pass by learning that any change of words is wrong. So we also reword "
+            "the caption without changing its meaning (a hard positive), and ask whether it is still above the wrong "
+            "one.",
+            "A small CLIP was pretrained on drawn pictures with noisy captions, as the web has them (base), and then "
+            "finetuned three ways: on clean captions alone (control), with hard negatives (HN), and with hard "
+            "negatives and hard positives (HP+HN). Three test sets change the captions in different ways.",
+        ],
         chapters=[_chapter(runs, column) for column in CHAPTERS],
         findings=findings(runs),
         tables=[
@@ -262,7 +267,7 @@ def build_page(runs: Mapping[str, Sequence[dict[str, Run]]]) -> Page:
 
 def _chapter(runs: Mapping[str, Sequence[dict[str, Run]]], column: str) -> Chapter:
     """One test set for the report, with every model; what it shows of single items is the first seed's."""
-    title, words = CHAPTERS[column]
+    title, about, words = CHAPTERS[column]
     first = runs["base"][0][column]
     values = {tag: sorted({row.tags[tag] for row in first.rows if tag in row.tags}) for tag in TAGS}
     entries = [
@@ -279,7 +284,7 @@ def _chapter(runs: Mapping[str, Sequence[dict[str, Run]]], column: str) -> Chapt
         )
         for label, by_seed in runs.items()
     ]
-    return Chapter(title=title, average=words, chance=first.records[0].benchmark.chance, entries=entries)
+    return Chapter(title=title, average=words, chance=first.records[0].benchmark.chance, entries=entries, about=about)
 
 
 def table_rows(page: Page) -> list[Line]:

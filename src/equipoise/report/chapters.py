@@ -56,6 +56,7 @@ class Chapter:
     entries: Sequence[Entry]
     points: Sequence[Point] = ()
     notes: Sequence[str] = ()
+    about: str = ""  # what was changed in the captions, in a few words
 
     @cached_property
     def ids(self) -> dict[str, int]:

@@ -36,8 +36,8 @@ def distributions(chapter: Chapter) -> Markup:
     found = [{name: getattr(entry.run.outcomes, name) for name in PARTS} for entry in chapter.entries]
     return figure(
         "Which scores does it give?",
-        "How many items get which score. Several positives or negatives of an item are averaged. Each model has a scale "
-        "of its own.",
+        "How many items get which score. Several positives or negatives of an item are averaged. Each model has its "
+        "own scale.",
         *_multiples(chapter, found, PARTS),
     )
 

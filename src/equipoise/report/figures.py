@@ -59,10 +59,7 @@ def dumbbell(chapter: Chapter, number: int) -> Markup:
     legend = [
         key("square", "original", "Original: the caption is above the wrong one"),
         key("circle", "augmented", "Augmented: the reworded caption too"),
-        *(
-            el("span", f"{METRICS[name]} by chance: {value:.1f}", class_=f"key by-{name}")
-            for name, value in chance.items()
-        ),
+        *(_by_chance(name, value) for name, value in chance.items()),
     ]
     outcomes: dict[Metric, str] = {"original": "original", "augmented": "right", "drop": "drop"}
     data = [
@@ -81,6 +78,11 @@ def dumbbell(chapter: Chapter, number: int) -> Markup:
         Markup("").join([*rows, axis(TICKS), el("p", *legend, class_="legend")]),
         table(["model", *(METRICS[metric] for metric in outcomes)], data),
     )
+
+
+def _by_chance(metric: Metric, value: float) -> Markup:
+    sample = el("svg", line((50, 50), (0, 14), f"chance {metric}"), width=16, height=14)
+    return el("span", sample, f"{METRICS[metric]} by chance: {value:.1f}", class_="key")
 
 
 def _ends(numbers: Numbers) -> list[Markup]:
@@ -151,7 +153,14 @@ def _segment(code: int, left: float, width: float, to: dict[str, object]) -> Mar
         parts.append(el("rect", fill="url(#stripes)", class_="stripes", **place))
     if width > 4:
         parts.append(
-            el("text", f"{width:.0f}", x=f"{left + width / 2:.2f}%", y=20, text_anchor="middle", class_="inside")
+            el(
+                "text",
+                f"{width:.0f}",
+                x=f"{left + width / 2:.2f}%",
+                y=20,
+                text_anchor="middle",
+                class_=f"inside o{code}",
+            )
         )
     return link(Markup("").join(parts), **to)
 

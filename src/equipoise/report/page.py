@@ -47,7 +47,7 @@ class Page:
     """A report. Findings are sentences that follow from numbers; the page shows them first."""
 
     title: str
-    lead: str
+    lead: Sequence[str]  # paragraphs
     chapters: Sequence[Chapter]
     findings: Sequence[str] = ()
     tables: Sequence[Table] = ()
@@ -61,9 +61,11 @@ def report_page(chapters: Sequence[Chapter], images: Path | None = None) -> Page
     """The page of `equipoise report`: what was measured, in words that follow from the numbers."""
     return Page(
         title="Does the model know when a change of words changes the meaning?",
-        lead="Each test item is a picture with its caption, a reworded caption that is still right (a hard positive) "
-        "and a caption with a small change that makes it wrong (a hard negative). The model gives each a score. It "
-        "should put both right captions above the wrong one.",
+        lead=[
+            "Each test item is a picture with its caption, a reworded caption that is still right (a hard positive) "
+            "and a caption with a small change that makes it wrong (a hard negative). The model gives each a score. It "
+            "should put both right captions above the wrong one."
+        ],
         chapters=chapters,
         findings=[finding(chapter) for chapter in chapters],
         notes=[
@@ -144,7 +146,7 @@ def _swatches() -> str:
     for number, one in enumerate(CLASSES):
         tone = seen.setdefault(one.group, 0)
         seen[one.group] += 1
-        rules.append(f".o{number}{{--tone:var(--{one.group}{min(tone, 1)})}}")
+        rules.append(f".o{number}{{--tone:var(--{one.group}{min(tone, 1)});--on:var(--on{min(tone, 1)})}}")
     return "".join(rules)
 
 

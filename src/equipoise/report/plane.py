@@ -38,12 +38,13 @@ def plane(chapter: Chapter) -> Markup:
     marks = _marks(chapter)
     low = max(0.0, 10.0 * int(min(10 * mark.x for mark in marks) - 0.3))
     high = min(100.0, 10.0 * (int(max(10 * mark.x for mark in marks) + 0.3) + 1))
-    ticks = [low + (high - low) * part / 4 for part in range(5)]
+    step = 10 if high - low <= 60 else 20
+    ticks = [*range(int(low), int(high), step), high]
     legend = [key(mark.shape, mark.colour, mark.label) for mark in marks]
     data = [[mark.label, f"{100 * mark.x:.1f}", f"{100 * mark.y:.1f}", mark.source] for mark in marks]
     plot = [
         el("p", "↑ Brittleness, percent", class_="axis-name"),
-        _plot(marks, low, high, top(mark.y for mark in marks)),
+        _plot(marks, ticks, top(mark.y for mark in marks)),
         axis(ticks, low, high),
         el("p", "Original accuracy, percent →", class_="axis-name end"),
         el("p", *legend, class_="legend"),
@@ -75,14 +76,16 @@ def _marks(chapter: Chapter) -> list[_Mark]:
     ]
 
 
-def _plot(marks: Sequence[_Mark], low: float, high: float, most: float) -> Markup:
+def _plot(marks: Sequence[_Mark], ticks: Sequence[float], most: float) -> Markup:
+    low, high = ticks[0], ticks[-1]
+
     def across(x: float) -> float:
         return 100 * (100 * x - low) / (high - low)
 
     def up(y: float) -> float:
         return HEIGHT * (1 - 100 * y / most)
 
-    drawn = [line((25 * part, 25 * part), (0, HEIGHT), "grid") for part in range(5)]
+    drawn = [line((across(tick / 100),) * 2, (0, HEIGHT), "grid") for tick in ticks]
     for part in range(5):
         y = HEIGHT * part / 4
         drawn.append(line((0, 100), (y, y), "grid"))
@@ -100,14 +103,24 @@ def _plot(marks: Sequence[_Mark], low: float, high: float, most: float) -> Marku
 
 
 def _labels(places: Sequence[tuple[str, float, float]]) -> list[Markup]:
-    """Names beside the marks, moved up where two would lie on each other; a phone has the legend alone."""
-    taken: list[tuple[float, float]] = []
+    """Names beside the marks, at the first of four places that is free; the legend has those for which none is.
+
+    Letters are taken for 1.5 percent of the width, which is that of a figure on a desk; a phone has the legend alone.
+    """
+    taken = [(x - 1.5, x + 1.5, y - 7, y + 7) for _, x, y in places]
     found = []
     for label, x, y in places:
-        place = y - 9
-        while any(abs(place - other) < 14 and abs(x - near) < 25 for near, other in taken):
-            place -= 14
-        taken.append((x, place))
-        anchor, dx = ("end", -8) if x > 70 else ("start", 8)
-        found.append(el("text", label, x=f"{x:.2f}%", dx=dx, y=place, text_anchor=anchor, class_="label"))
+        width = 1.5 * len(label)
+        for anchor, dx, dy in (("start", 8, -8), ("end", -8, -8), ("start", 8, 17), ("end", -8, 17)):
+            left = x + 1.6 if anchor == "start" else x - 1.6 - width
+            box = (left, left + width, y + dy - 11, y + dy + 2)
+            outside = left < 0 or left + width > 100 or box[2] < 0 or box[3] > HEIGHT
+            if outside or any(
+                box[0] < right and other < box[1] and box[2] < bottom and above < box[3]
+                for other, right, above, bottom in taken
+            ):
+                continue
+            taken.append(box)
+            found.append(el("text", label, x=f"{x:.2f}%", dx=dx, y=y + dy, text_anchor=anchor, class_="label"))
+            break
     return found
