@@ -213,10 +213,10 @@ def build_page(runs: Mapping[str, Sequence[dict[str, Run]]]) -> Page:
         title="What hard-negative finetuning does to a model",
         lead=[
             "CLIP is a model that scores how well a sentence fits a picture. Shown a caption and a wrong one that "
-            "differs in a word (a hard negative), it should score the right one higher. Finetuning on such pairs helps with "
-            "that, and may do harm: a model can pass by learning that any change of words is wrong. So we also reword "
-            "the caption without changing its meaning (a hard positive), and ask whether it is still above the wrong "
-            "one.",
+            "differs in a word (a hard negative), it should score the right one higher. Finetuning on such pairs "
+            "helps with that, and may do harm: a model can pass by learning that any change of words is wrong. So we "
+            "also reword the caption without changing its meaning (a hard positive), and ask whether it is still "
+            "above the wrong one.",
             "A small CLIP was pretrained on drawn pictures with noisy captions, as the web has them (base), and then "
             "finetuned three ways: on clean captions alone (control), with hard negatives (HN), and with hard "
             "negatives and hard positives (HP+HN). Three test sets change the captions in different ways.",

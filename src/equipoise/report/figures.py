@@ -20,6 +20,7 @@ from equipoise.report.tables import percent
 
 TICKS = (0, 25, 50, 75, 100)
 MOST_VALUES = 12  # of a tag in its figure; the table has all
+LONG = 6  # a figure with more rows has two columns
 
 
 def figures(chapter: Chapter, number: int) -> list[Markup]:
@@ -203,12 +204,16 @@ def by_tag(chapter: Chapter, number: int, tag: str) -> Markup | None:
         ]
         for value in values
     ]
+    half = len(rows) if len(rows) <= LONG else (len(rows) + 1) // 2
+    scale = axis([0, most / 2, most], 0, most)
+    columns = [el("div", *rows[first : first + half], scale) for first in range(0, len(rows), half)]
     keys = [key(*model_mark(index), entry.label) for index, entry in enumerate(chapter.entries)]
     return figure(
         f"Where is it brittle? By {printable(tag)}",
         f"Brittleness in percent, lower is better. Lines: 95% intervals.{more if len(values) > len(shown) else ''}",
-        Markup("").join([*rows, axis([0, most / 2, most], 0, most), el("p", *keys, class_="legend")]),
+        el("div", *columns, class_="columns") + el("p", *keys, class_="legend"),
         table([printable(tag), *(entry.label for entry in chapter.entries)], data),
+        wide=len(columns) > 1,
     )
 
 

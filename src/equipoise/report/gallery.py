@@ -51,9 +51,10 @@ def build_gallery(
     notes: list[str] = []
     for number, (chapter, part) in enumerate(zip(chapters, parts, strict=True)):
         here = left // (len(chapters) - number)  # what one leaves over, the next may use
-        items, text_bytes = _items(chapter, int(here * TEXT_SHARE), seed)
+        sources = _sources(chapter, images, notes)
+        items, text_bytes = _items(chapter, int(here * TEXT_SHARE) if sources else here, seed)
         left -= text_bytes
-        left -= _add_pictures(chapter, items, pictures, notes, here - text_bytes, images)
+        left -= _add_pictures(chapter, items, pictures, notes, here - text_bytes, sources)
         part["items"] = items
     data = {
         "classes": [{"name": one.name, "group": one.group} for one in CLASSES],
@@ -220,10 +221,9 @@ def _add_pictures(
     pictures: list[str],
     notes: list[str],
     budget: int,
-    images: ImageSource | str | Path | None,
+    sources: Sequence[ImageSource],
 ) -> int:
     """Give items their pictures, in their order, until the budget is spent; missing ones are said, not fatal."""
-    sources = _sources(chapter, images, notes)
     known: dict[str, int | None] = {}
     problems: list[str] = []
     spent = 0

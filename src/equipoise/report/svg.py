@@ -69,10 +69,11 @@ def key(shape: str, class_: str, *words: object) -> Markup:
 # ---------------------------------------------------------------------------- figures and tables
 
 
-def figure(title: str, how: object, plot: object, table: object) -> Markup:
+def figure(title: str, how: object, plot: object, table: object, wide: bool = False) -> Markup:
     """A figure, what to see in it, and its data."""
     data = el("details", el("summary", "The numbers of this figure"), el("div", table, class_="scroll"), class_="data")
-    return el("figure", el("figcaption", el("h3", title), el("p", how)), el("div", plot, class_="plot"), data)
+    head = el("figcaption", el("h3", title), el("p", how))
+    return el("figure", head, el("div", plot, class_="plot"), data, class_="wide" if wide else None)
 
 
 def link(text: object, **to: object) -> Markup:

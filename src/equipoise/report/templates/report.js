@@ -209,5 +209,6 @@
 
   byId("filters").hidden = false;
   byId("filters").addEventListener("submit", (event) => event.preventDefault());
-  change(chapters[0].runs.length && data.outcomes.brittle ? { outcome: "brittle" } : {});
+  const brittle = new Set(data.outcomes.brittle.codes);
+  change(chapters[0].codes[0].some((code) => brittle.has(code)) ? { outcome: "brittle" } : {});
 })();
