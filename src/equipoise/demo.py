@@ -15,7 +15,7 @@ from equipoise import registry, run_folder
 from equipoise.evaluation.comparison import Run, average, difference, joined, load_run
 from equipoise.evaluation.record import METRICS, SHARES, Change, Difference, Metric, Numbers
 from equipoise.evaluation.run import evaluate
-from equipoise.report.chapters import Chapter, Entry, lines
+from equipoise.report.chapters import Chapter, Entry
 from equipoise.report.page import Page, Table, write_page
 from equipoise.report.tables import Line
 
@@ -289,4 +289,8 @@ def _chapter(runs: Mapping[str, Sequence[dict[str, Run]]], column: str) -> Chapt
 
 def table_rows(page: Page) -> list[Line]:
     """The page's Table-1-shaped rows for a terminal: every model on REPLACE and on SWAP."""
-    return lines(page.chapters[:2])
+    return [
+        Line(f"{entry.label} {chapter.title}", entry.numbers)
+        for chapter in page.chapters[:2]
+        for entry in chapter.entries
+    ]

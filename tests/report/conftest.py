@@ -1,4 +1,4 @@
-"""Run folders for reports: two models on the same items, with pictures, made by what writes runs after an evaluation."""
+"""Run folders for reports: two models on the same items, with pictures, written by what writes an evaluation's."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from equipoise.items import ImageRef, Item, texts
 Scores = tuple[float, float, float]  # caption, positive, negative
 # every ordering and two ties; the second model is right where the first is brittle, and the other way round
 ORDERS: Sequence[Scores] = [(3, 2, 1), (2, 3, 1), (3, 1, 2), (1, 3, 2), (2, 1, 3), (1, 2, 3), (2, 1, 2), (2, 2, 1)]
-HOSTILE = '</script><script>document.title="owned"</script><img src=x onerror=alert(1)>'
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The page in a real browser: Debian's Chromium, driven by Playwright. Skipped, with the reason, where one is absent."""
+"""The page in a real browser: Debian's Chromium, driven by Playwright. Skipped, with a reason, where one is absent."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.report.test_page import HOSTILE, hostile
 
 from equipoise.report.chapters import Chapter, read_chapters
 from equipoise.report.orderings import OUTCOMES
 from equipoise.report.page import report_page, write_page
-from tests.report.test_page import HOSTILE, hostile
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright==1.65.0")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")

@@ -26,13 +26,18 @@ def report(
 ) -> None:
     """One page to look at and to mail: figures, tables, and items with their pictures. Needs no network to read."""
     from equipoise.files import atomic_write
+    from equipoise.images.sources import open_source
     from equipoise.report.chapters import lines, read_chapters, read_points
     from equipoise.report.page import report_page, write_page
     from equipoise.report.tables import render
 
-    table = None if form == "html" else form_name(form)
+    table = form_name(form, "html") if form != "html" else None
     if table is None and out is None:
         raise UserError("--out: name the page to write, for instance --out report.html")
+    if table is not None and (given := [name for name, value in (("images", images), ("points", points)) if value]):
+        raise UserError(f"--{given[0]} is for the page; a table has none (--format html)")
+    if images is not None:
+        open_source(images)  # a wrong path is said before anything is read
     chapters = read_chapters(runs, read_points(points) if points else ())
     if table is None:
         assert out is not None
