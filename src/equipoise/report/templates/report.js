@@ -97,7 +97,7 @@
   const number = (value) => (value === undefined ? "–" : Math.abs(value) < 1000 ? value.toFixed(3) : value.toPrecision(3));
 
   /* Scores of an item by every model; of several positives or negatives the ones that decide. */
-  function scores(chapter, item) {
+  function scores(chapter, item, whole) {
     const table = make("table");
     const head = make("tr");
     head.append(...["", "c", "p", "n", ""].map((word) => make("th", word)));
@@ -111,10 +111,11 @@
         const [c, ps, ns] = given;
         const n = ns.length ? Math.max(...ns) : undefined;
         const p = ps.length ? (c > n ? Math.min(...ps) : Math.max(...ps)) : undefined;
-        line.append(...[c, p, n].map((value) => make("td", number(value))));
+        line.append(...[c, p, n].map((value) => make("td", whole && value !== undefined ? value : number(value))));
       } else line.append(make("td", "–"), make("td", "–"), make("td", "–"));
       const kind = data.classes[chapter.codes[run][item.i]];
-      const verdict = make("td", kind.group === "none" ? "–" : kind.group, `g g-${kind.group}`);
+      const words = kind.group === "none" ? "–" : whole ? `${kind.group}: ${kind.name}` : kind.group;
+      const verdict = make("td", words, `g g-${kind.group}`);
       verdict.title = kind.name;
       line.append(verdict);
       table.tBodies[0].append(line);
@@ -150,10 +151,11 @@
     const given = chapter.tags.filter((tag) => tag.codes[item.i] < tag.values.length);
     const lines = [["item", item.id], ["picture", item.path || "–"]];
     lines.push(...given.map((tag) => [tag.name, tag.values[tag.codes[item.i]]]));
-    lines.push(...chapter.runs.map((label, run) => [label, data.classes[chapter.codes[run][item.i]].name]));
     lines.forEach(([name, value]) => facts.append(make("dt", name), make("dd", value)));
     const image = picture(item);
-    dialog.replaceChildren(close, ...(image ? [image] : []), ...texts(item), scores(chapter, item), facts);
+    const table = make("div", undefined, "scroll");
+    table.append(scores(chapter, item, true));
+    dialog.replaceChildren(close, ...(image ? [image] : []), ...texts(item), table, facts);
     dialog.showModal();
   }
 
