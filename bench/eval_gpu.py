@@ -99,14 +99,15 @@ def ours(
     record = result.record
     spent = {**record.seconds.parts, "score": record.seconds.score, "judge": record.seconds.judge}
     images, texts = record.counts["images_encoded"], record.counts["texts_encoded"]
-    towers = spent["images"] - spent["images_waited"]
+    embedding = spent["images"] + spent["texts"] + spent["waited"]
+    rest = spent["score"] - spent["tokenize"] - embedding - spent["cosines"] - spent["kept"]
     print(f"ours, {dtype}: {total:.2f} s for {len(result.rows):,} records, {images:,} images, {texts:,} texts")
     print(
-        f"  tokenize {spent['tokenize']:.2f}, text tower {spent['texts']:.2f}, waited for photos "
-        f"{spent['images_waited']:.2f}, image tower {towers:.2f} (together {images / spent['images']:,.0f} images/s), "
-        f"cosines {spent['cosines']:.2f}, identity and rest of scoring "
-        f"{spent['score'] - spent['tokenize'] - spent['texts'] - spent['images'] - spent['cosines']:.2f}, "
-        f"judge {spent['judge']:.2f}, write {total - spent['score'] - spent['judge']:.2f}"
+        f"  tokenize {spent['tokenize']:.2f}, towers {embedding:.2f} ({images / embedding:,.0f} images/s; "
+        f"of it waited for photos {spent['waited']:.2f}, for the device with images {spent['images']:.2f}, with texts "
+        f"{spent['texts']:.2f}), cosines {spent['cosines']:.2f}, the cache's last write {spent['kept']:.2f}, "
+        f"identity and rest of scoring {rest:.2f}, judge {spent['judge']:.2f}, "
+        f"write {total - spent['score'] - spent['judge']:.2f}"
     )
     if arguments.profile:
         import pstats
@@ -141,18 +142,19 @@ def decode_limit(model: Any, photos: Path, paths: list[str], workers: int) -> No
 
 def tower_limits(model: Any, items: Any) -> None:
     """Synthetic batches, one begun before the other is waited for; the first is not timed."""
-    from equipoise.evaluation.embedding.embed import LENGTH_STEP, TEXTS_PER_IMAGE
+    from equipoise.evaluation.embedding.texts import LENGTH_STEP, TOKENS_PER_IMAGE
     from equipoise.evaluation.scoring import default_batch
 
     rows = default_batch(model)
     batches = BATCHES if model.device.type == "cuda" else 2
     pixels = np.random.default_rng(0).integers(0, 255, (rows, *model.preprocess.image_size, 3), dtype=np.uint8)
     images = rate(lambda: model.begin_images(pixels), rows, batches)
-    texts = rows * (TEXTS_PER_IMAGE if model.device.type == "cuda" else 1)
     speeds = []
-    for length in (LENGTH_STEP, 2 * LENGTH_STEP):
+    for length in (2 * LENGTH_STEP, 3 * LENGTH_STEP, 4 * LENGTH_STEP):
+        texts = rows * TOKENS_PER_IMAGE // length
         ids = [[49406, *range(1000, 998 + length), 49407]] * texts
-        speeds.append(f"{rate(lambda ids=ids: model.begin_texts(ids), texts, batches):,.0f} texts/s of {length} tokens")
+        speed = rate(lambda ids=ids: model.begin_texts(ids), texts, batches)
+        speeds.append(f"{speed:,.0f} texts/s of {length} tokens")
     print(f"tower limit, {model.card['dtype']}: {images:,.0f} images/s, {', '.join(speeds)}")
 
 

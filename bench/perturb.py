@@ -2,8 +2,9 @@
 
     python bench/perturb.py --captions COCO.json [--workers 2] [--sizes 10000,600000] [--recipes balanced]
 
-The captions of the file are repeated (as new images) until there are enough. Every run is a process of its own, so that
-its peak memory is its own. On a busy machine read the captions per second of CPU, which other work disturbs less.
+The captions of the file are repeated (as new images) until there are enough; from the second turn on with variation, so
+that a cache without a limit would be seen. Every run is a process of its own, so that its peak memory is its own. On a
+busy machine read the captions per second of CPU, which other work disturbs less.
 """
 
 from __future__ import annotations
@@ -61,20 +62,33 @@ def main() -> None:
 
 
 def repeated(captions: Path, size: int, path: Path) -> Path:
-    """`size` captions as JSONL: those of the file again and again, each time of other images."""
+    """`size` captions as JSONL: those of the file again and again, each time of other images and in other words."""
     if path.exists():
         return path
     groups = list(read_captions(captions))
+    known = [record.text for group in groups for record in group.records]
     with path.open("w", encoding="utf-8") as handle:
         left = size
         for turn in count():
             for number, group in enumerate(groups):
-                texts = [record.text for record in group.records][:left]
+                texts = [varied(record.text, known, turn, left - place) for place, record in enumerate(group.records)]
+                texts = texts[:left]
                 handle.write(json.dumps({"image": f"{turn}/{number}.jpg", "caption": texts}) + "\n")
                 left -= len(texts)
                 if not left:
                     return path
     raise AssertionError
+
+
+def varied(text: str, known: list[str], turn: int, key: int) -> str:
+    """`text` with the second half of another caption; each twentieth also with a word that no other caption has."""
+    if turn == 0:
+        return text
+    here, there = text.split(), known[(key * 7919 + turn * 104729) % len(known)].split()
+    mixed = [*here[: len(here) // 2], *there[len(there) // 2 :]]
+    if key % 20 == 0:
+        mixed[-1] = "".join("bcdfglmnprstvz"[int(mark, 16) % 14] + "aeiou"[int(mark, 16) % 5] for mark in f"{key:x}")
+    return " ".join(mixed)
 
 
 def run(recipe: str, captions: Path, out: Path, workers: int) -> dict[str, float]:

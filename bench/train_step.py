@@ -7,6 +7,7 @@ compile. Ours: what `equipoise.train` does on a GPU (packed captions, compiled l
 through the same functions. Both compute the same loss of the same random weights, images (noise) and captions (real,
 several of one image standing for its positive and its negatives); data loading is left out on both sides,
 see input_pipeline.py. The share of the peak counts only the work that has to be done: real tokens, no padding.
+`--profile` runs our step alone and prints where the GPU's time goes.
 """
 
 from __future__ import annotations
@@ -224,6 +225,48 @@ def measure(
     return found
 
 
+KINDS = {  # part of a kernel's name -> what it is; the first that fits
+    "Memcpy": "copies", "Memset": "copies", "adam": "optimizer", "fmha": "attention", "flash": "attention",
+    "sdpa": "attention", "mem_eff": "attention", "cudnn_generated": "attention", "nvjet": "matrix products",
+    "gemm": "matrix products", "cutlass": "matrix products", "cublas": "matrix products", "triton": "compiled, fused",
+    "reduce": "sums (torch)", "elementwise": "elementwise (torch)", "indexing": "gather and scatter",
+    "embedding": "gather and scatter",
+}  # fmt: skip
+
+
+def profiled(step: Any, batches: list[Any], steps: int, flops: float, peak: float) -> None:
+    """Where the GPU's time goes in `steps` steps: by kind of kernel, the longest kernels, and time without any."""
+    from torch.profiler import ProfilerActivity, profile
+
+    seconds = timed(step, batches, len(batches), steps)
+    with profile(activities=[ProfilerActivity.CUDA]) as profiler:
+        for number in range(steps):
+            step(*batches[number % len(batches)])
+        _synchronize()
+    kernels = [event for event in profiler.events() if event.device_type == torch.autograd.DeviceType.CUDA]
+    spans = sorted((event.time_range.start, event.time_range.end) for event in kernels)
+    busy, end = 0.0, spans[0][0]
+    for start, stop in spans:
+        busy += max(0.0, stop - max(start, end))
+        end = max(end, stop)
+    by_kind: dict[str, float] = {}
+    by_name: dict[str, list[float]] = {}
+    for event in kernels:
+        took = event.time_range.end - event.time_range.start
+        kind = next((kind for part, kind in KINDS.items() if part.lower() in event.name.lower()), "other")
+        by_kind[kind] = by_kind.get(kind, 0.0) + took
+        by_name.setdefault(event.name, []).append(took)
+    print(
+        f"  {seconds * 1e3:.2f} ms a step without the profiler, {flops / seconds / peak:.1%} of peak; under it "
+        f"{(spans[-1][1] - spans[0][0]) / steps / 1e3:.2f} ms, the GPU busy for {busy / steps / 1e3:.2f}, "
+        f"{len(kernels) / steps:.0f} kernels"
+    )
+    for kind, took in sorted(by_kind.items(), key=lambda pair: -pair[1]):
+        print(f"    {took / steps / 1e3:7.3f} ms {took / busy:6.1%}  {kind}")
+    for name, times in sorted(by_name.items(), key=lambda pair: -sum(pair[1]))[:25]:
+        print(f"    {sum(times) / steps / 1e3:7.3f} ms {len(times) / steps:6.1f} x  {name[:110]}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--captions", type=Path, required=True, help="JSON of COCO captions, several of each image")
@@ -231,6 +274,7 @@ def main() -> None:
     parser.add_argument("--batches", type=int, default=8, help="different batches to go through")
     parser.add_argument("--steps", type=int, default=24)
     parser.add_argument("--out", type=Path, help="write the numbers as JSON here")
+    parser.add_argument("--profile", action="store_true", help="our step alone, and where the GPU's time goes")
     parser.add_argument("--tiny", action="store_true", help="a tiny model on the CPU: to see whether the script runs")
     options = parser.parse_args()
     device = "cpu" if options.tiny else "cuda"
@@ -245,6 +289,16 @@ def main() -> None:
     peak = 0.0 if options.tiny else measured_peak()
     name = "CPU" if options.tiny else torch.cuda.get_device_name()
     print(f"{name}, torch {torch.__version__}; bf16 matrix peak {peak / 1e12:.0f} TFLOP/s", flush=True)
+    if options.profile:
+        ours = Ours(start, compiled=True)
+        torch.use_deterministic_algorithms(True, warn_only=True)
+        for recipe_name, roles in RECIPES.items():
+            print(f"\n{recipe_name}:", flush=True)
+            batches = make_batches(model, images, roles, options.batch, options.batches)
+            ours.begin(get_recipe(recipe_name))
+            flops = statistics.mean(needed_flops(config, batch) for batch, *_ in batches)
+            profiled(ours, batches, options.steps, flops, peak)
+        return
     ways = {"ordinary": Ordinary(start), "ours, not compiled": Ours(start, compiled=False)}
     if peak:
         ways["ours"] = Ours(start, compiled=True)

@@ -39,7 +39,8 @@ TARGETS: dict[str, tuple[str, ...]] = {  # glob below the package: the tests tha
     "perturb/recipes.py": ("tests/test_paper_constants.py", "tests/perturb/test_recipes.py"),
     **{  # the readers of papers' files; how facts are shown and files are found is no number of a paper
         f"benchmarks/{name}.py": ("tests/test_paper_constants.py", "tests/benchmarks/test_{stem}.py")
-        for name in "aro aro_order crepe negclip sugarcrepe sugarcrepe_pp swap valse vl_checklist winoground".split()
+        for name in "aro aro_order crepe negclip sugarcrepe sugarcrepe_pp swap valse vl_checklist winoground bivlc "
+        "cola colorswap eqben vismin".split()
     },
     "benchmarks/replace/build.py": ("tests/test_paper_constants.py", "tests/benchmarks/replace"),
     "evaluation/paper_metrics.py": ("tests/evaluation/test_paper_metrics.py",),

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import socket
 import stat
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from equipoise.errors import UserError
-from equipoise.files import atomic_write, plain_target
+from equipoise.files import atomic_write, plain_target, stays_inside
 
 
 def _write(path: Path) -> None:
@@ -60,3 +62,10 @@ def test_what_is_not_there_may_be_written(tmp_path: Path) -> None:
     with atomic_write(tmp_path / "deep" / "x", "wb", flush=False) as handle:
         handle.write(b"new")
     assert (tmp_path / "deep" / "x").read_bytes() == b"new"
+
+
+@given(st.text(alphabet="./\\:aC\0 ", max_size=8))
+def test_paths_stay_inside_by_the_rules_of_paths(path: str) -> None:
+    parts = PurePosixPath(path.replace("\\", "/"))
+    leaves = "\0" in path or parts.is_absolute() or ".." in parts.parts or path[1:2] == ":"
+    assert stays_inside(path) == (not leaves)

@@ -6,13 +6,14 @@ import json
 import os
 from pathlib import Path
 
+import pyarrow.parquet
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from equipoise.errors import UserError
 from equipoise.files import atomic_write, inside, read_json, write_json
-from equipoise.items import Edit, ImageRef, Item, Text, load_items, texts, write_items
+from equipoise.items import Edit, ImageRef, Item, ItemLines, Text, load_items, texts, write_items
 
 words = st.text(alphabet=st.characters(blacklist_categories=["Cs"]), min_size=1).filter(lambda text: text.strip())
 edits = st.none() | st.builds(
@@ -29,8 +30,17 @@ images = st.none() | st.builds(
     box=st.none() | st.tuples(*[st.floats(1, 1e6, allow_nan=False)] * 4),
 )
 some = st.lists(st.builds(Text, text=words, edit=edits), max_size=3).map(tuple)
+others = st.lists(images.filter(lambda image: image is not None), max_size=2).map(tuple)
 an_item = st.builds(
-    Item, id=words, image=images, caption=words, positives=some, negatives=some, tags=st.dictionaries(words, st.text())
+    Item,
+    id=words,
+    image=images,
+    caption=words,
+    positives=some,
+    negatives=some,
+    tags=st.dictionaries(words, st.text()),
+    positive_images=others,
+    negative_images=others,
 )
 
 
@@ -46,6 +56,31 @@ def test_round_trip(suffix: str, tmp_path_factory: pytest.TempPathFactory) -> No
         assert load_items(path) == items
 
     check()
+
+
+def test_alternative_images_are_written_only_where_there_are_some(tmp_path: Path) -> None:
+    """Files and hashes of items without them are what they were before items could have them."""
+    plain = Item(id="1", image=ImageRef(path="a.jpg"), caption="a cat", negatives=texts("a dog"))
+    other = ImageRef(path="b.jpg", box=(1.0, 2.0, 3.0, 4.0))
+    both = plain.model_copy(update={"id": "2", "negative_images": (other,)})
+    paired = both.model_copy(update={"id": "3", "paired": True})
+    assert "paired" not in both.to_json() and paired.to_json()["paired"] is True
+    new = ["negative_images", "paired"]
+    assert list(plain.to_json()) == ["id", "image", "caption", "positives", "negatives", "tags"]
+    assert both.to_json()["negative_images"] == [{"path": "b.jpg", "box": (1.0, 2.0, 3.0, 4.0)}]
+    assert "positive_images" not in both.to_json()
+    for items, columns in (([plain], []), ([plain, both], new[:1]), ([plain, both, paired], new)):
+        write_items(tmp_path / "items.parquet", iter(items))
+        names = pyarrow.parquet.read_schema(tmp_path / "items.parquet").names
+        assert names == ["id", "image", "caption", "positives", "negatives", "tags", *columns]
+        assert load_items(tmp_path / "items.parquet") == items
+
+
+def test_an_alternative_image_stays_below_the_folder(tmp_path: Path) -> None:
+    line = {"id": "1", "image": {"path": "a.jpg"}, "caption": "a cat", "negative_images": [{"path": "../b.jpg"}]}
+    (tmp_path / "items.jsonl").write_text(json.dumps(line) + "\n")
+    with pytest.raises(UserError, match=r"line 1: negative_images.0.path: expected a path below the image folder"):
+        load_items(tmp_path / "items.jsonl")
 
 
 def test_the_documented_line(tmp_path: Path) -> None:
@@ -204,3 +239,23 @@ def test_inside(tmp_path: Path) -> None:
     for path in ("../x", "/etc/passwd", "a/../../x"):
         with pytest.raises(UserError, match="leaves its folder"):
             inside(tmp_path, path)
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".parquet"])
+def test_a_large_file_is_kept_as_lines(suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    items = [
+        Item(id=str(n), image=ImageRef(path="é.jpg"), caption="a cat", negatives=texts("é"), tags={"n": str(n)})
+        for n in range(5)
+    ]
+    path = tmp_path / f"items{suffix}"
+    write_items(path, items)
+    monkeypatch.setattr("equipoise.items.HELD", 4)
+    large = load_items(path)
+    assert isinstance(large, ItemLines) and isinstance(load_items(path, limit=4), list)
+    assert large == items and items == large and list(large) == items
+    assert large != items[1:] and large != [*items[:4], items[0]]
+    assert large[1:3] == items[1:3] and large[-1] == items[-1] and len(large[:2]) == 2
+    with pytest.raises(IndexError):
+        large[5]
+    write_items(tmp_path / "again.jsonl", large)
+    assert load_items(tmp_path / "again.jsonl") == items

@@ -178,10 +178,18 @@ AVERAGES: dict[str, dict[str, tuple[tuple[str, ...], int]]] = {
     "valse": {"paper": SPLITS, "ce_clip": SPLITS, "vl_compo": (("phenomenon", "split"), ONE)},
     "vl-checklist": {"paper": CORPUS, "vl_compo": CORPUS, "ce_clip": (("column", *CORPUS[0][1:]), ONE)},
     "winoground": {},
+    "bivlc": {},  # the mean over 2,933 items
+    "cola": {},
+    "colorswap": {},
+    "eqben": {"equipoise": SPLITS},  # never the mean over items: one of seven subsets is 78 % of them
+    "vismin": {"equipoise": (("category",), ONE)},
     "visla": {"equipoise": SPLITS},  # the paper prints each part
     "predicate-noun": {},
     "predicate-noun-cropped": {},
     "crepe": {"equipoise": (("kind", "type", "split"), ONE)},
+    "negbench": {"equipoise": SPLITS},
+    "whatsup": {"equipoise": SPLITS, "groups": (("group", "split"), ONE)},
+    "fg-ovd": {"equipoise": SPLITS},
 }
 
 

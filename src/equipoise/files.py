@@ -9,7 +9,7 @@ import os
 import stat
 import tempfile
 from collections.abc import Iterator
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import IO, Any
 
 from equipoise.errors import UserError, reading
@@ -144,8 +144,8 @@ def sha256_json(value: Any) -> str:
 
 def stays_inside(path: str) -> bool:
     """Whether a relative path, as somebody wrote it, stays below the folder it is relative to (links aside)."""
-    parts = PurePosixPath(path.replace("\\", "/"))
-    return not ("\0" in path or parts.is_absolute() or ".." in parts.parts or path[1:2] == ":")
+    plain = path.replace("\\", "/")  # not a PurePath, which takes ten times as long: every item is asked
+    return not ("\0" in path or plain.startswith("/") or ".." in plain.split("/") or path[1:2] == ":")
 
 
 def inside(root: str | Path, relative: str) -> Path:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 import math
+import operator
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, overload
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationInfo, field_validator
 
 from equipoise.errors import Problems, UserError, reading
 from equipoise.files import atomic_write, stays_inside
@@ -23,6 +24,7 @@ from equipoise.records import checked, jsonl_lines
 Operation = Literal["swap", "replace", "negate", "add", "shuffle"]
 Target = Literal["object", "attribute", "relation", "action", "order"]
 NonEmpty = Annotated[str, StringConstraints(min_length=1)]
+IMAGES = ("positive_images", "negative_images")  # fields of alternative images, in the order they are scored
 Box = tuple[float, float, float, float]  # x, y, width, height in pixels of the stored image
 
 
@@ -39,8 +41,8 @@ def _image_path(value: str) -> str:
     return value
 
 
-def _box(value: Box | None) -> Box | None:
-    if value is not None and (not all(map(math.isfinite, value)) or value[2] <= 0 or value[3] <= 0):
+def _box(value: Box) -> Box:
+    if not all(map(math.isfinite, value)) or value[2] <= 0 or value[3] <= 0:
         raise ValueError(f"expected x, y, width, height with width and height above 0, found {list(value)}")
     return value
 
@@ -67,11 +69,17 @@ class Text(_Record):
 
 class ImageRef(_Record):
     path: Annotated[NonEmpty, AfterValidator(_image_path)]
-    box: Annotated[Box | None, AfterValidator(_box)] = None
+    box: Annotated[Box, AfterValidator(_box)] | None = None
 
 
 class Item(_Record):
-    """One test or training case. `positives` keep the caption's meaning, `negatives` break it."""
+    """One test or training case. `positives` keep the caption's meaning, `negatives` break it.
+
+    The image has alternatives too: the caption is as true of every one of `positive_images` as of `image`, and of none
+    of `negative_images`. `paired` says that negatives[k] describes negative_images[k]: with one of each that is
+    Winoground's two images and two captions. It is said and not guessed from the numbers, as a negative text need not
+    belong to a negative image, and `perturb` adds some. Training does not look at alternative images.
+    """
 
     id: NonEmpty
     image: ImageRef | None = None
@@ -79,21 +87,45 @@ class Item(_Record):
     positives: tuple[Text, ...] = ()
     negatives: tuple[Text, ...] = ()
     tags: dict[str, str] = Field(default_factory=dict)
+    positive_images: tuple[ImageRef, ...] = ()
+    negative_images: tuple[ImageRef, ...] = ()
+    paired: bool = False
+
+    @field_validator("paired")
+    @classmethod
+    def _has_its_texts(cls, value: bool, info: ValidationInfo) -> bool:
+        images, negatives = (len(info.data.get(name, ())) for name in ("negative_images", "negatives"))
+        if value and not 0 < images <= negatives:
+            raise ValueError(f"expected a negative for each negative image, found {negatives} for {images}")
+        return value
 
     def texts(self) -> list[str]:
         """Every text that is scored: the caption, the positives, the negatives."""
         return [self.caption, *(text.text for text in self.positives), *(text.text for text in self.negatives)]
 
+    def images(self) -> tuple[ImageRef, ...]:
+        """Every image that is scored: its own, the positive ones, the negative ones; none without its own."""
+        return () if self.image is None else (self.image, *self.positive_images, *self.negative_images)
+
     def to_json(self) -> dict[str, Any]:
-        """The JSON object of this item, keys in the documented order; empty edit fields are left out."""
+        """The JSON object of this item, keys in the documented order; empty edit fields are left out.
+
+        So are alternative images where there are none: a file without them has the bytes it always had.
+        """
         return {
             "id": self.id,
-            "image": None if self.image is None else {"path": self.image.path, "box": self.image.box},
+            "image": None if self.image is None else _image_json(self.image),
             "caption": self.caption,
             "positives": [_text_json(text) for text in self.positives],
             "negatives": [_text_json(text) for text in self.negatives],
             "tags": self.tags,
+            **{kind: [_image_json(ref) for ref in getattr(self, kind)] for kind in IMAGES if getattr(self, kind)},
+            **({"paired": True} if self.paired else {}),
         }
+
+
+def _image_json(image: ImageRef) -> dict[str, Any]:
+    return {"path": image.path, "box": image.box}
 
 
 def _text_json(text: Text) -> dict[str, Any]:
@@ -109,18 +141,50 @@ def texts(*strings: str, edit: Edit | None = None) -> tuple[Text, ...]:
 # ---------------------------------------------------------------------------- reading
 
 
-def load_items(path: str | Path, limit: int | None = None) -> list[Item]:
+HELD = 50_000  # items that are kept as objects, which take ten times the memory of their lines
+
+
+class ItemLines(Sequence[Item]):
+    """The items of a large file as their lines, checked before; an item is made when it is asked for."""
+
+    def __init__(self, lines: list[bytes]) -> None:
+        self._lines = lines
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    @overload
+    def __getitem__(self, index: int) -> Item: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Item]: ...
+    def __getitem__(self, index: int | slice) -> Item | Sequence[Item]:
+        if isinstance(index, slice):
+            return ItemLines(self._lines[index])
+        return Item.model_validate_json(self._lines[index])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and len(self) == len(other) and all(map(operator.eq, self, other))
+
+
+def load_items(path: str | Path, limit: int | None = None) -> Sequence[Item]:
     """Every item of a JSONL or Parquet file, checked; all problems of the file are raised together."""
     path = Path(path)
     problems = Problems(str(path))
     packed = path.suffix == ".parquet"
     lines = parquet_records(path, problems) if packed else jsonl_lines(path, problems)
+    checked_lines: list[bytes] = []
+    items: list[Item] = []
     with reading(path):
-        items = [item for _, item in islice(checked(lines, Item, problems, doubled=not packed), limit)]
+        for line, item in islice(checked(lines, Item, problems, doubled=not packed), limit):
+            checked_lines.append(line.encode())
+            if len(checked_lines) <= HELD:
+                items.append(item)
+            else:
+                items.clear()
     problems.raise_if_any("Fix the file, or write it again with `equipoise bench build` or `equipoise perturb`.")
-    if not items:
+    if not checked_lines:
         raise UserError(f"{path}: holds no items; expected one JSON object per line (see docs/design.md)")
-    return items
+    return items or ItemLines(checked_lines)
 
 
 def holds_items(path: str | Path, items: Sequence[Item]) -> bool:
@@ -164,9 +228,12 @@ def parquet_records(path: Path, problems: Problems) -> Iterator[tuple[str, str]]
             yield f"row {number}", item_row(row)
 
 
+_row_json = json.JSONEncoder(ensure_ascii=False, default=str).encode
+
+
 def item_row(row: dict[str, Any]) -> str:
     """A row of Parquet as the JSON of an item."""
-    return json.dumps(_without_empty_edits(row), ensure_ascii=False, default=str)
+    return _row_json(_without_empty_edits(row))
 
 
 def _without_empty_edits(record: dict[str, Any]) -> dict[str, Any]:
@@ -188,6 +255,8 @@ def _write_parquet(path: Path, items: Iterable[Item]) -> int:
     )
     listed = pyarrow.list_(pyarrow.struct([("text", string), ("edit", edit)]))
     image = pyarrow.struct([("path", string), ("box", pyarrow.list_(pyarrow.float64()))])
+    items = items if isinstance(items, Sequence) else list(items)  # the columns must be known before the first row
+    shown = [kind for kind in IMAGES if any(getattr(item, kind) for item in items)]
     schema = pyarrow.schema(
         [
             ("id", string),
@@ -196,6 +265,8 @@ def _write_parquet(path: Path, items: Iterable[Item]) -> int:
             ("positives", listed),
             ("negatives", listed),
             ("tags", pyarrow.map_(string, string)),
+            *((kind, pyarrow.list_(image)) for kind in shown),
+            *([("paired", pyarrow.bool_())] if any(item.paired for item in items) else []),
         ]
     )
     count = 0

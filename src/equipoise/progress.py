@@ -1,8 +1,9 @@
-"""One progress bar for the whole project: what, how far, how fast, how long still."""
+"""The progress bars of the whole project: what, how far, how fast, how long still."""
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 from collections.abc import Callable, Iterator
 
@@ -14,21 +15,27 @@ from rich.text import Text
 class _Rate(TextColumn):
     """Units a second, over the whole run so that it does not jump about."""
 
-    def __init__(self, unit: str) -> None:
+    def __init__(self) -> None:
         super().__init__("")
-        self.unit = unit
 
     def render(self, task: Task) -> Text:
-        rate = task.completed / task.elapsed if task.elapsed else 0.0
-        return Text(f"{rate:,.0f} {self.unit}/s" if rate >= 10 else f"{rate:.1f} {self.unit}/s", style="dim")
+        rate, unit = task.completed / task.elapsed if task.elapsed else 0.0, task.fields["unit"]
+        return Text(f"{rate:,.0f} {unit}/s" if rate >= 10 else f"{rate:.1f} {unit}/s", style="dim")
+
+
+@contextlib.contextmanager
+def several(*parts: tuple[int, str, str]) -> Iterator[list[Callable[[int], None]]]:
+    """A bar on standard error for each (total, what, unit) of work that goes on at once; the yielded functions advance
+    them by so many units. Of a torchrun the first draws."""
+    silent = not any(total for total, _, _ in parts) or os.environ.get("RANK", "0") != "0"
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), _Rate(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), disable=silent) as bars:
+        tasks = [bars.add_task(what, total=total, visible=total > 0, unit=unit) for total, what, unit in parts]
+        yield [functools.partial(bars.advance, task) for task in tasks]
 
 
 @contextlib.contextmanager
 def progress(total: int, what: str, unit: str = "items") -> Iterator[Callable[[int], None]]:
-    """A bar on standard error; the yielded function advances it by so many units. Of a torchrun the first draws."""
-    silent = total == 0 or os.environ.get("RANK", "0") != "0"
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), _Rate(unit), TimeRemainingColumn())
-    with Progress(*columns, console=console, disable=silent) as bar:
-        task = bar.add_task(what, total=total)
-        yield lambda count: bar.advance(task, count)
+    """One such bar."""
+    with several((total, what, unit)) as (advance,):
+        yield advance

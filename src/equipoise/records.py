@@ -41,33 +41,26 @@ def jsonl_lines(path: Path, problems: Problems) -> Iterator[tuple[str, str]]:
 def checked(
     lines: Iterable[tuple[str, str]], kind: type[Record], problems: Problems, doubled: bool = True
 ) -> Iterator[tuple[str, Record]]:
-    """(where, record) for each line that fits `kind`; the others, and ids used twice, go to `problems`.
+    """(line, record) for each line that fits `kind`; the others, and ids used twice, go to `problems`.
 
-    pydantic takes the last of two equal keys, so lines are read once more for them; `doubled` is False where a line
-    was made by ourselves and cannot have any.
+    pydantic takes the last of two equal keys, so lines are looked at once more for them; `doubled` is False where a
+    line was made by ourselves and cannot have any.
     """
     seen: dict[str, str] = {}
+    shapes = json_text.Shapes()
     for where, raw in lines:
         try:
             record = kind.model_validate_json(raw)
         except ValidationError as error:
             explain(error, where, problems)
             continue
-        if doubled and (wrong := _doubled(raw)):
+        if doubled and (wrong := shapes.doubled(raw)):
             problems.add(where, wrong)
             continue
         name = getattr(record, "id", None)
         if name is not None and seen.setdefault(name, where) != where:
             problems.add(where, f"id: {name!r} is already used in {seen[name]}; ids must be unique")
-        yield where, record
-
-
-def _doubled(raw: str) -> str:
-    try:
-        json_text.parse(raw)
-    except (ValueError, RecursionError) as error:
-        return json_text.why(error)
-    return ""
+        yield raw, record
 
 
 def explain(error: ValidationError, where: str, problems: Problems) -> None:
@@ -76,8 +69,11 @@ def explain(error: ValidationError, where: str, problems: Problems) -> None:
         if detail["type"] == "json_invalid":
             problems.add(where, f"not JSON ({detail['ctx']['error']})")
             continue
-        field = ".".join(str(part) for part in detail["loc"]) or "the record"
         message = detail["msg"].removeprefix("Value error, ")
+        if detail["type"] == "value_error" and not detail["loc"]:  # said by a class of ours, which names the fields
+            problems.add(where, message)
+            continue
+        field = ".".join(str(part) for part in detail["loc"]) or "the record"
         found = "" if detail["type"] in {"value_error", "missing"} else f"; found {short(detail['input'])}"
         problems.add(where, f"{field}: {message[0].lower()}{message[1:]}{found}")
 

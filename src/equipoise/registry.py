@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from equipoise.benchmarks import facts, own, reading
 from equipoise.benchmarks.base import PAPER_METRICS, PLAIN, Average, Benchmark
+from equipoise.benchmarks.ceilings import Ceilings, ceilings
 from equipoise.errors import Problems, UserError, did_you_mean
 from equipoise.items import Item
 from equipoise.plugins import is_named, load_named, own_code
@@ -35,7 +36,18 @@ _ROWS = {  # name: module, below equipoise, and its variable; modules are import
     "valse": ("benchmarks.valse", "BENCHMARK"),
     "vl-checklist": ("benchmarks.vl_checklist", "BENCHMARK"),
     "winoground": ("benchmarks.winoground", "BENCHMARK"),
+    "bivlc": ("benchmarks.bivlc", "BENCHMARK"),
+    "cola": ("benchmarks.cola", "BENCHMARK"),
+    "colorswap": ("benchmarks.colorswap", "BENCHMARK"),
+    "eqben": ("benchmarks.eqben", "BENCHMARK"),
+    "vismin": ("benchmarks.vismin", "BENCHMARK"),
     "crepe": ("benchmarks.crepe", "BENCHMARK"),
+    "negbench": ("benchmarks.negbench", "BENCHMARK"),
+    "negbench-retrieval": ("benchmarks.negbench", "RETRIEVAL"),
+    "vsr": ("benchmarks.vsr", "BENCHMARK"),
+    "whatsup": ("benchmarks.whatsup", "BENCHMARK"),
+    "fg-ovd": ("benchmarks.fg_ovd", "BENCHMARK"),
+    "mmvp-vlm": ("benchmarks.mmvp_vlm", "BENCHMARK"),
     "negclip": ("benchmarks.negclip", "BENCHMARK"),
     "ce-clip": ("benchmarks.ce_clip", "BENCHMARK"),
     "hard-positives-ft": ("benchmarks.hard_positives_ft", "BENCHMARK"),
@@ -109,7 +121,7 @@ def _check_averages(benchmark: Benchmark, problems: Problems) -> None:
             problems.add(f"averages.{rule}", f'path: expected a tuple of tags, e.g. ("split",), found {average.path!r}')
 
 
-def load(name_or_path: str, source: Path | None = None, splits: Sequence[str] = ()) -> tuple[list[Item], Benchmark]:
+def load(name_or_path: str, source: Path | None = None, splits: Sequence[str] = ()) -> tuple[Sequence[Item], Benchmark]:
     """Items and facts of a benchmark by name, from the files below `source`, or of the user's own file by path.
 
     A file that `bench build` wrote is known by the ids of its items and keeps its benchmark's averages and metrics.
@@ -140,12 +152,16 @@ def is_file(name_or_path: str) -> bool:
     return Path(name_or_path).suffix in own.SUFFIXES and not is_named(name_or_path)
 
 
-def show(name_or_path: str) -> Benchmark:
-    """The facts of a benchmark; of a file with the splits that are in it, counted."""
-    if not is_file(name_or_path):
-        return get(name_or_path)
-    items, benchmark = load(name_or_path)
-    return dataclasses.replace(benchmark, splits=Counter(item.tags.get("split", "all") for item in items))
+def show(name_or_path: str, source: Path | None = None) -> tuple[Benchmark, Ceilings | None]:
+    """The facts of a benchmark, of a file with the splits that are in it, counted; and what its texts alone decide,
+    where they are there."""
+    if not is_file(name_or_path) and source is None:
+        return get(name_or_path), None
+    items, benchmark = load(name_or_path, source)
+    if is_file(name_or_path):
+        counts = Counter(item.tags.get("split", "all") for item in items)
+        benchmark = dataclasses.replace(benchmark, splits=counts)
+    return benchmark, ceilings(items)
 
 
 def keep_facts(path: Path, items: Sequence[Item], benchmark: Benchmark) -> Path | None:

@@ -23,15 +23,14 @@ EXAMPLE = {
 }
 
 
-def test_an_example_is_two_items_that_share_a_pair(tmp_path: Path) -> None:
+def test_an_example_is_one_item_of_two_images_and_two_captions(tmp_path: Path) -> None:
     (tmp_path / "examples.jsonl").write_text(json.dumps(EXAMPLE) + "\n")
-    one, two = winoground.load(tmp_path, [])
-    assert one.tags == two.tags == {"split": "test", "pair": "7", "tag": "Noun", "collapsed_tag": "Object"}
-    assert (one.id, two.id) == ("winoground-test/7-0", "winoground-test/7-1")
-    assert one.caption == two.negatives[0].text == EXAMPLE["caption_0"]
-    assert two.caption == one.negatives[0].text == EXAMPLE["caption_1"]
-    assert one.image is not None and one.image.path == "ex_7_img_0.png"
-    assert two.image is not None and two.image.path == "ex_7_img_1.png"
+    (item,) = winoground.load(tmp_path, [])
+    assert item.id == "winoground-test/7"
+    assert item.tags == {"split": "test", "tag": "Noun", "collapsed_tag": "Object"}
+    assert (item.caption, item.negatives[0].text) == (EXAMPLE["caption_0"], EXAMPLE["caption_1"])
+    assert [ref.path for ref in item.images()] == ["ex_7_img_0.png", "ex_7_img_1.png"]
+    assert item.positive_images == () and item.paired
 
 
 def test_the_hubs_parquet_file_reads_the_same(tmp_path: Path) -> None:

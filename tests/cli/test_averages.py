@@ -139,16 +139,16 @@ def test_metrics_of_single_papers(run: Run, tmp_path: Path) -> None:
     ]
     write(tmp_path / "s.jsonl", pair)
     code, out, _ = run("metrics", "s.jsonl", "--bench", "winoground")
-    assert code == 0 and "the paper's own: text 100.0%, image 0.0%, group 0.0%" in out
+    assert code == 0 and "the paper's own: text 100.00%, image 0.00%, group 0.00% (n 1)" in out
     text = {"caption_positives": [0.9], "caption_negatives": [0.8], "positives_negatives": [[0.7]]}
     row = {"id": "0", "caption": 0.4, "positives": [0.2], "negatives": [0.3], "tags": {"split": "a"}, "text": text}
     write(tmp_path / "s.jsonl", [row])
-    assert "the paper's own: itt 0.0%, tot 100.0%" in run("metrics", "s.jsonl", "--bench", "sugarcrepe-pp")[1]
+    assert "the paper's own: itt 0.00%, tot 100.00%" in run("metrics", "s.jsonl", "--bench", "sugarcrepe-pp")[1]
     write(tmp_path / "s.jsonl", [{name: value for name, value in row.items() if name != "text"}])
     assert "tot" not in run("metrics", "s.jsonl", "--bench", "sugarcrepe-pp")[1]
     tags = {"kind": "productivity", "type": "atom", "split": "x"}
     write(tmp_path / "s.jsonl", [{"id": "0", "caption": 0.4, "negatives": [0.5, 0.45, 0.1], "tags": tags}])
-    assert "recall at 3 100.0%" in run("metrics", "s.jsonl", "--bench", "crepe")[1]
+    assert "recall at 3 100.00%" in run("metrics", "s.jsonl", "--bench", "crepe")[1]
 
 
 # ---------------------------------------------------------------------------- eval, compare

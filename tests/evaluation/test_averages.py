@@ -200,7 +200,7 @@ def test_ids_that_do_not_match_are_named_and_counted() -> None:
         "1 doubled: '1'",
         "1 unknown: no such item: 'x'",
         "1 missing: item without a score: '2'",
-        "1 another number of positives or negatives than the item: '3'",
+        "1 another number of positives, negatives or images than the item: '3'",
     ):
         assert part in str(refused.value)
 
@@ -210,7 +210,7 @@ def test_without_items_the_tags_must_be_there() -> None:
     with pytest.raises(UserError, match=r"2 of 2 scores lack a tag of split.*--source"):
         measure_elsewhere([score("1"), score("2")], toy)
     assert measure_elsewhere([score("1")], toy, [item("1")]).headline.original == 1
-    with pytest.raises(UserError, match="lack the tag 'pair'"):
+    with pytest.raises(UserError, match=r"1 of 1 items are not two images.*'pair'"):
         measure_elsewhere([score("1")], benchmark(metrics=("groups",)))
 
 

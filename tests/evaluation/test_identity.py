@@ -276,7 +276,7 @@ def test_a_run_that_was_killed_between_its_two_files_is_made_again(run: Run, tmp
 # ---------------------------------------------------------------------------- what a metric needs
 
 
-def test_pairs_without_their_tag_are_refused_before_anything_is_scored(items: list[Item], tmp_path: Path) -> None:
+def test_items_that_are_no_two_by_two_are_refused_before_anything_is_scored(items: list[Item], tmp_path: Path) -> None:
     class Never(Mean):
         def embed_images(self, images: Any) -> Any:
             raise AssertionError("scored first")
@@ -286,7 +286,7 @@ def test_pairs_without_their_tag_are_refused_before_anything_is_scored(items: li
         for item, tags in zip(items, [{}, {"pair": "1"}, {}], strict=True)
     ]
     write_items(tmp_path / "mine.jsonl", named)
-    with pytest.raises(UserError, match=r"2 of 3 items lack the tag 'pair', .* for instance 'winoground-test/0'"):
+    with pytest.raises(UserError, match=r"2 of 3 items are not two images .* for instance 'winoground-test/0'"):
         list(evaluate_benchmarks(Never(), [str(tmp_path / "mine.jsonl")], data=tmp_path / "A"))
 
 
@@ -296,6 +296,16 @@ def test_pairs_without_their_tag_are_refused_before_anything_is_scored(items: li
 def test_the_hash_of_items_is_that_of_their_json() -> None:
     edit = Edit(op="replace", target="object", source='a "cat"', to="ein Kätzchen\n", by="x", span=(2, 9))
     cases = [
+        Item(
+            id="3",
+            image=ImageRef(path="a.jpg"),
+            caption="x",
+            negatives=texts("y"),
+            positive_images=(ImageRef(path='b"é.jpg', box=(0, 1, 2, 3)), ImageRef(path="c.jpg")),
+            negative_images=(ImageRef(path="d.jpg"),),
+            paired=True,
+        ),
+        Item(id="4", image=ImageRef(path="a.jpg"), caption="x", negative_images=(ImageRef(path="d.jpg"),)),
         Item(id="é/1", image=ImageRef(path="a b.jpg", box=(0.1, 2, 1e22, 3)), caption="a \\ cat\t\u2028", tags={}),
         Item(
             id="2",

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from equipoise import stats
 from equipoise.errors import UserError
 from equipoise.evaluation.metrics import judge, leaves, macro, summarise
-from equipoise.evaluation.scores import ItemScores, read_scores
+from equipoise.evaluation.scores import ItemScores, Scores, TextScores, read_scores
 
 
 def row(name: str, caption: float, positives: list[float], negatives: list[float], **rest: object) -> ItemScores:
@@ -261,3 +261,60 @@ def test_one_multiplication_for_all_groups_changes_no_bit(monkeypatch: pytest.Mo
                     plain = (weight * values)[mask].sum(0) / (weight * counts)[mask].sum(0)
                 np.testing.assert_array_equal(spread[resample, index], plain)
     np.testing.assert_array_equal(measured[1], values[groups[1]].sum(0) / counts[groups[1]].sum(0))
+
+
+def test_columns_give_back_the_rows() -> None:
+    text = TextScores(caption_positives=[0.5], caption_negatives=[0.1], positives_negatives=[[0.2]])
+    rows = [
+        row("a", 0.5, [], [0.1]),
+        row("b", 1, [2, 3], [4, 5, 6], image="1.jpg", tags={"split": "x"}, text=text),
+        row("c", -0.0, [0.1], [0.3], tags={"split": "x"}),
+    ]
+    columns = Scores(rows)
+    assert columns == rows and rows == columns and columns[-1] == rows[-1] and columns[1:] == rows[1:]
+    assert columns != rows[:2] and columns != [rows[0], rows[1], rows[1]]
+    assert columns[1].model_dump() == rows[1].model_dump()
+    assert columns.tags[1] is columns.tags[2], "what is the same is kept once"
+    assert Scores.of(columns) is columns
+    with pytest.raises(IndexError):
+        columns[3]
+    assert len(judge([])) == 0
+
+
+def test_columns_are_judged_as_single_items_are() -> None:
+    """Against the definitions at the top of metrics.py, item by item."""
+    rng = np.random.default_rng(0)
+    scores = []
+    for number in range(400):
+        values = rng.choice([0.0, 0.1, 0.2, 0.3, 1e308, -1.7e308], 9).tolist()
+        split = int(rng.integers(1, 5))
+        scores.append(row(str(number), values[0], values[1:split], values[5 : 5 + int(rng.integers(1, 5))]))
+    found = judge(scores)
+    for index, score in enumerate(scores):
+        right, highest = [score.caption, *score.positives], max(score.negatives)
+        tie = highest in right
+        assert found.original[index] == (score.caption > highest)
+        assert found.augmented[index] == (bool(score.positives) and min(right) > highest)
+        assert found.brittle[index] == (min(right) < highest < max(right) and not tie)
+        assert found.tie[index] == tie
+        for column, values in ((found.positive, score.positives), (found.negative, score.negatives)):
+            mean = math.fsum(value / 2**40 for value in values) / len(values) * 2**40 if values else math.nan
+            assert repr(float(column[index])) == repr(mean)
+
+
+def test_images_of_one_kind_are_counted_together_and_no_bit_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(2)
+    values, cluster = rng.integers(-1, 2, (3000, 4)).astype(float), np.arange(3000)
+    counts = (rng.random((3000, 4)) < 0.9).astype(float)
+    values[:, 2:], counts[:, 1:] = values[:, :2], counts[:, :1]
+    groups = [np.ones(3000, bool), cluster % 3 == 0, cluster < 5]
+    plain = stats.grouped_ratios(values, counts, cluster, groups, seed=3, resamples=70)
+    monkeypatch.setattr(stats, "_KEPT", 0)
+    monkeypatch.setattr(stats, "_AT_ONCE", 20_000)
+    kinds: list[object] = []
+    alike = stats._alike
+    monkeypatch.setattr(stats, "_alike", lambda *given: kinds.append(alike(*given)) or kinds[-1])
+    together = stats.grouped_ratios(values, counts, cluster, groups, seed=3, resamples=70)
+    assert kinds[0] is not None and kinds[0].max() < 100  # type: ignore[attr-defined]
+    for one, other in zip(plain, together, strict=True):
+        np.testing.assert_array_equal(one, other)

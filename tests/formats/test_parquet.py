@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from equipoise.errors import UserError
+from equipoise.formats import parquet
 from equipoise.items import load_items
 from equipoise.perturb.reading.captions import read_captions
 
@@ -84,3 +85,50 @@ print(int(status.split("VmHWM:")[1].split()[0]) // 1024)
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.splitlines()
     assert "unfold to more than" in said[0]
     assert int(said[-1]) < 1_000  # MB, pyarrow itself among them
+
+
+EDIT = pa.struct([("op", pa.string()), ("span", pa.list_(pa.int64()))])
+TEXTS = [
+    [{"text": "a", "edit": {"op": "add", "span": [1, 2]}}, {"text": None, "edit": None}],
+    None,
+    [],
+    [{"text": "é", "edit": {"op": None, "span": None}}, None],
+]
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        pa.array(TEXTS, pa.list_(pa.struct([("text", pa.string()), ("edit", EDIT)]))),
+        pa.array(TEXTS, pa.large_list(pa.struct([("text", pa.large_string()), ("edit", EDIT)]))),
+        pa.array([[("a", 1)], [], None, [("b", None), ("c", 2)]], pa.map_(pa.string(), pa.int32())),
+        pa.array([{}, None, {}], pa.struct([])),
+        pa.array([1, None, 3]),
+        pa.array([2**62 + 1, 3]),
+        pa.array([0.1, 0.2], pa.float32()),
+        pa.array([True, None]),
+        pa.array([b"a", None]),
+        pa.array(["a", "b", "a"]).dictionary_encode(),
+        pa.array([], pa.list_(pa.string())),
+        pa.array([[[1.5], None], [[]]], pa.list_(pa.list_(pa.float64()))),
+    ],
+    ids=str,
+)
+def test_columns_become_what_pyarrow_makes_of_each_value(array: pa.Array) -> None:
+    for part in (array, array[1:], array[:-1], array[1:3], array[len(array) :]):
+        expected = part.to_pylist(maps_as_pydicts="strict")
+        assert repr(parquet.values_of(part)) == repr(expected)
+
+
+def test_batches_are_bounded_by_the_longest_text_not_by_all_texts_of_a_dictionary(tmp_path: Path) -> None:
+    """23 rows at a time, and three minutes for a million items."""
+
+    def size(texts: list[str], several: int = 1) -> int:
+        path = write(tmp_path / "x.parquet", id=texts, negatives=[[{"text": text}] * several for text in texts])
+        with path.open("rb") as raw:
+            return parquet._batch_size(path, raw, pq.ParquetFile(path).metadata, 0, None)
+
+    short = [f"{number:0100d}" for number in range(8_000)]
+    assert size(short) == parquet.BATCH
+    assert size(["a" * 400_000, *short]) < parquet.BUDGET / 400_000
+    assert size([*short[:5_000], "a" * 100_000, *short[5_000:6_000]], several=20) < parquet.BUDGET / 20 / 100_000

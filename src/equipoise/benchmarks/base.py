@@ -17,10 +17,14 @@ from equipoise.items import Item
 PAIR_CHANCE = {"original": 1 / 2}  # caption against one negative
 PAPER_METRICS = {  # what a benchmark may ask for beside Original accuracy; evaluation/paper_metrics.py computes them
     "ranks": "recall at 1, 3, 5 and 10, mean and median rank of the caption among its negatives (CREPE)",
-    "groups": "text, image and group score of two items that share the tag `pair` (Winoground)",
+    "groups": "text, image and group score of two images and two captions (Winoground)",
+    "image_score": "the image score of two images and two captions: each caption prefers its own image (COLA)",
     "mirrored": "both mirrored items right, all and by the tag `part`; right in both wordings, in one (predicate-noun)",
     "tot": "ITT, and TOT, which asks the text tower alone whether the right captions are closest (SugarCrepe++)",
+    "truth": "AUC of true against false sentences, and of one sentence true of one photo and false of another (VSR)",
+    "sets": "pairs of opposite places and sets of four of the same two objects, all right (What's Up)",
 }
+GROUP_CHANCE = {"original": 1 / 2, "text": 1 / 4, "image": 1 / 4, "group": 1 / 6}  # two images, two captions
 TRIPLE_CHANCE = {"original": 1 / 2, "augmented": 1 / 3, "brittleness": 1 / 3}
 
 
@@ -94,7 +98,7 @@ class Benchmark:
     citation: str
     url: str
     get: str  # steps that get the files, for people
-    load: Callable[[Path, Sequence[str]], list[Item]]
+    load: Callable[[Path, Sequence[str]], Sequence[Item]]
     averages: Mapping[str, Average] = field(default_factory=dict)
     metrics: tuple[str, ...] = ()  # the paper's metrics beside Original, of PAPER_METRICS
     downloads: tuple[Download, ...] = ()  # what `bench fetch` gets; nothing where there is no stable public address

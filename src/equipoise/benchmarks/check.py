@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from equipoise.benchmarks.base import Benchmark
+from equipoise.benchmarks.ceilings import as_read
 from equipoise.errors import UserError
 from equipoise.images.opening import use_image
 from equipoise.images.sources import absent, open_source
@@ -76,13 +77,14 @@ def check(
     """
     counts = Counter(item.tags.get("split", "all") for item in items)
     published = {split: benchmark.splits.get(split) for split in counts} if benchmark else dict.fromkeys(counts)
-    refs = list(dict.fromkeys(item.image for item in items if item.image is not None))
+    refs = list(dict.fromkeys(ref for item in items for ref in item.images()))
     findings = [
         *_counts(counts, benchmark),
         *_images(refs, images, advance or (lambda count: None)),
-        _finding("items without a negative: they cannot be judged", (i.id for i in items if not i.negatives), True),
+        _finding("items without a negative: they cannot be judged", _unjudged(items), True),
         _finding("items twice (same image, caption, positives and negatives)", _duplicates(items), False),
         _finding("forced ties: a right caption reads the same as a negative", _forced_ties(items), False),
+        _finding("forced ties: a right image is a negative image too", _forced_image_ties(items), False),
         _finding("hard positives that read the same as their caption", _idle_positives(items), False),
         _finding(
             "texts that are right in one item and wrong in another of the same image", _contradictions(items), False
@@ -95,11 +97,6 @@ def check(
         findings=[finding for finding in findings if finding.count],
         looked_at_images=images is not None,
     )
-
-
-def clean(text: str) -> str:
-    """What is left of a text after CLIP's tokenizer: it lower-cases and squeezes white space."""
-    return " ".join(text.lower().split())
 
 
 def _finding(what: str, examples: Iterable[str], serious: bool) -> Finding:
@@ -157,9 +154,10 @@ def _duplicates(items: Sequence[Item]) -> Iterable[str]:
     for item in items:
         key = (
             item.image,
-            clean(item.caption),
-            tuple(clean(text.text) for text in item.positives),
-            tuple(clean(text.text) for text in item.negatives),
+            as_read(item.caption),
+            tuple(as_read(text.text) for text in item.positives),
+            tuple(as_read(text.text) for text in item.negatives),
+            item.images(),
         )
         if key in first:
             yield f"{item.id} is {first[key]} again"
@@ -168,16 +166,27 @@ def _duplicates(items: Sequence[Item]) -> Iterable[str]:
 
 def _forced_ties(items: Sequence[Item]) -> Iterable[str]:
     for item in items:
-        wrong = {clean(text.text) for text in item.negatives}
+        wrong = {as_read(text.text) for text in item.negatives}
         for text in (item.caption, *(positive.text for positive in item.positives)):
-            if clean(text) in wrong:
+            if as_read(text) in wrong:
                 yield f"{item.id}: {text!r}"
                 break
 
 
+def _unjudged(items: Sequence[Item]) -> Iterable[str]:
+    return (item.id for item in items if not (item.negatives or item.negative_images))
+
+
+def _forced_image_ties(items: Sequence[Item]) -> Iterable[str]:
+    for item in items:
+        right = item.images()[: 1 + len(item.positive_images)]
+        if both := [ref.path for ref in right if ref in item.negative_images]:
+            yield f"{item.id}: {both[0]}"
+
+
 def _idle_positives(items: Sequence[Item]) -> Iterable[str]:
     for item in items:
-        if any(clean(text.text) == clean(item.caption) for text in item.positives):
+        if any(as_read(text.text) == as_read(item.caption) for text in item.positives):
             yield f"{item.id}: {item.caption!r}"
 
 
@@ -185,15 +194,24 @@ def _contradictions(items: Sequence[Item]) -> Iterable[str]:
     """(image, text) pairs that one item calls right and another wrong; an item's own forced tie is not meant."""
     right: dict[tuple[ImageRef, str], list[str]] = {}
     for item in items:
-        if item.image is not None:
-            for text in (item.caption, *(positive.text for positive in item.positives)):
-                right.setdefault((item.image, clean(text)), []).append(item.id)
+        for image, text in _pairs(item, right=True):
+            right.setdefault((image, as_read(text)), []).append(item.id)
     seen: set[tuple[ImageRef, str]] = set()
     for item in items:
-        for negative in item.negatives if item.image is not None else ():
-            assert item.image is not None
-            pair = (item.image, clean(negative.text))
+        for image, text in _pairs(item, right=False):
+            pair = (image, as_read(text))
             other = next((name for name in right.get(pair, ()) if name != item.id), None)
             if other is not None and pair not in seen:
                 seen.add(pair)
-                yield f"{negative.text!r}: right in {other}, wrong in {item.id}"
+                yield f"{text!r}: right in {other}, wrong in {item.id}"
+
+
+def _pairs(item: Item, right: bool) -> Iterable[tuple[ImageRef, str]]:
+    """(image, text) pairs that the item calls right, or wrong, of its own and its alternative images."""
+    true = [item.caption, *(text.text for text in item.positives)]
+    false = [text.text for text in item.negatives]
+    shown = item.images()[: 1 + len(item.positive_images)]
+    yield from ((image, text) for image in shown for text in (true if right else false))
+    for index, image in enumerate(item.negative_images):
+        own = [false[index]] if item.paired else []
+        yield from ((image, text) for text in (own if right else true))

@@ -18,7 +18,7 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import BeforeValidator, Field
 
 from equipoise.benchmarks.base import Average, Benchmark
-from equipoise.benchmarks.check import clean
+from equipoise.benchmarks.ceilings import as_read
 from equipoise.benchmarks.reading import Case, Raw, choose, literal_list, read
 from equipoise.items import ImageRef, Item, texts
 
@@ -98,7 +98,7 @@ def load(source: Path, splits: Sequence[str]) -> list[Item]:
         if not row.negatives:
             empty.append(f"{split}/{key}")
             return
-        if clean(row.caption) in map(clean, row.negatives):
+        if as_read(row.caption) in map(as_read, row.negatives):
             tied.append(f"{split}/{key}")
         name = f"{row.image_id}.jpg"
         path = f"{folders[row.image_id]}/{name}" if row.image_id in folders else name

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from equipoise.benchmarks import own
 from equipoise.benchmarks.base import PAPER_METRICS, PLAIN, Average, Benchmark, Download, in_words
+from equipoise.benchmarks.ceilings import Ceilings
 from equipoise.errors import Problems
 from equipoise.files import read_json, write_json
 from equipoise.items import Item
@@ -62,8 +63,8 @@ def _total(benchmark: Benchmark) -> int | None:
 # ---------------------------------------------------------------------------- for people
 
 
-def describe(benchmark: Benchmark) -> str:
-    """All facts as lines of text."""
+def describe(benchmark: Benchmark, ceilings: Ceilings | None = None) -> str:
+    """All facts as lines of text, and what the texts alone decide where they are there."""
     splits = [name if count is None else f"{name} {count:,}" for name, count in benchmark.splits.items()]
     total = _total(benchmark)
     chance = ", ".join(f"{metric} {100 * value:.1f}" for metric, value in benchmark.chance.items())
@@ -72,6 +73,7 @@ def describe(benchmark: Benchmark) -> str:
         ("splits", ", ".join(splits)),
         ("chance", f"{chance} (percent)" if chance else "differs from item to item"),
         ("ties", f"in the paper: {benchmark.ties}\nhere: {TIES_HERE}"),
+        ("ceilings", ceilings.line() if ceilings else ""),
         ("headline", headline(benchmark)),
         ("averages", "\n".join(_averages(benchmark))),
         ("metrics", "\n".join(_metrics(benchmark))),
@@ -89,6 +91,8 @@ def describe(benchmark: Benchmark) -> str:
 
 def _metrics(benchmark: Benchmark) -> list[str]:
     plain = "Original accuracy; where items have hard positives also Augmented accuracy, drop and Brittleness"
+    if "group" in benchmark.chance or "image" in benchmark.chance:  # two images and two captions
+        plain += "; of images too: Image-Original accuracy, text, image and group score"
     return [plain, *(f"{name}: {PAPER_METRICS.get(name, '')}" for name in benchmark.metrics)]
 
 

@@ -22,9 +22,9 @@ from equipoise.records import explain
 SUFFIXES = {".jsonl", ".parquet", ".csv", ".tsv"}
 
 
-def load(path: Path, splits: Sequence[str]) -> list[Item]:
+def load(path: Path, splits: Sequence[str]) -> Sequence[Item]:
     """The items of `path`, of the named splits where some are named."""
-    items = _from_table(path) if path.suffix in {".csv", ".tsv"} else load_items(path)
+    items: Sequence[Item] = _from_table(path) if path.suffix in {".csv", ".tsv"} else load_items(path)
     if splits:
         check_splits(str(path), splits, dict.fromkeys(item.tags.get("split", "all") for item in items))
         items = [item for item in items if item.tags.get("split", "all") in splits]

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from equipoise.errors import Problems, UserError, did_you_mean
 from equipoise.files import read_json, read_text
 from equipoise.formats import json_text, parquet
-from equipoise.items import ImageRef, Item, Text
+from equipoise.items import Edit, ImageRef, Item, Text, texts
 from equipoise.records import explain, jsonl_lines, short
 
 log = logging.getLogger(__name__)
@@ -74,6 +74,24 @@ def choose(benchmark: str, source: Path, files: Mapping[str, str], splits: Seque
     return {split: found[split] for split in splits or found}
 
 
+def hub_files(benchmark: str, source: Path, names: Sequence[str], split: str = "test") -> list[Path]:
+    """The one file of `names` that is below `source`, or the Parquet files of the hub's dataset, in their order."""
+    if not source.exists():
+        raise UserError(f"{source}: no such folder. `equipoise bench fetch {benchmark}` gets its files, or says how.")
+    if source.is_file():
+        return [source]
+    if (found := next((path for name in names if (path := _find(source, name)) is not None), None)) is not None:
+        return [found]
+    packed = sorted(source.rglob("*.parquet"))
+    packed = [path for path in packed if path.name.startswith(split)] or packed
+    if not packed:
+        raise UserError(
+            f"{source}: holds none of the files of {benchmark}; expected {_some(names)}, or the Parquet files of the "
+            f"hub's dataset. `equipoise bench show {benchmark}` says how to get them."
+        )
+    return packed
+
+
 def _find(source: Path, name: str) -> Path | None:
     if source.is_file():
         return source if source.name == PurePosixPath(name).name else None
@@ -97,6 +115,8 @@ class Case(NamedTuple):
     negatives: tuple[Text, ...]
     positives: tuple[Text, ...] = ()
     tags: Mapping[str, str] = {}  # never written to
+    negative_images: tuple[ImageRef, ...] = ()
+    paired: bool = False
 
     def item(self, benchmark: str, split: str) -> Item:
         return Item(
@@ -106,7 +126,25 @@ class Case(NamedTuple):
             positives=self.positives,
             negatives=self.negatives,
             tags={"split": split, **self.tags},
+            negative_images=self.negative_images,
+            paired=self.paired,
         )
+
+
+def two_by_two(
+    key: str, first: tuple[str, str], second: tuple[str, str], tags: Mapping[str, str | None], edit: Edit | None = None
+) -> Case:
+    """Two images and two captions as one case: (image, caption) of the first and of the second; empty tags are left
+    out."""
+    return Case(
+        key,
+        image=ImageRef(path=first[0]),
+        caption=first[1],
+        negatives=texts(second[1], edit=edit),
+        negative_images=(ImageRef(path=second[0]),),
+        paired=True,
+        tags={name: value for name, value in tags.items() if value},
+    )
 
 
 def item_id(benchmark: str, split: str, key: object) -> str:
@@ -135,6 +173,25 @@ def read(
     problems.raise_if_any("Get the file again, or fix these records.")
     if not items:
         raise UserError(f"{_common(files.values())}: no record of it makes an item")
+    return items
+
+
+def read_through(
+    benchmark: str,
+    split: str,
+    files: Sequence[Path],
+    kind: type[Record],
+    build: Callable[[str, str, Record], Iterable[Case]],
+) -> list[Item]:
+    """As `read`, for one split in several files: their records are numbered through, one item each."""
+    items: list[Item] = []
+    for path in files:
+        before = len(items)
+
+        def numbered(split: str, key: str, record: Record, before: int = before) -> Iterable[Case]:
+            return build(split, str(before + int(key)), record)
+
+        items += read(benchmark, {split: path}, kind, numbered)
     return items
 
 

@@ -204,14 +204,16 @@ def evaluate(
 
 def _result_caption(record: RunRecord, average: str | None) -> str:
     lines = [f"{record.model.spec}: percent [95% interval, images resampled]; a tie is never a win"]
-    return "\n".join(lines + _metrics_caption(record.metrics, average) + _caveats(record))
+    lines += _metrics_caption(record.metrics, average)
+    lines += [f"ceilings: {record.ceilings.line()}"] if record.ceilings else []
+    return "\n".join(lines + _caveats(record))
 
 
 def _metrics_caption(metrics: Metrics, average: str | None) -> list[str]:
     """By which rule the headline is, what the others give, and the metrics of the paper."""
-    from equipoise.report.tables import average_words, percent
+    from equipoise.report.tables import average_words, graded_line, percent
 
-    lines = []
+    lines = [line] if (line := graded_line(metrics.overall)) else []
     if metrics.averages:
         headline = metrics.by_rule(average)
         rules = {"items": metrics.overall, **metrics.averages}
@@ -219,7 +221,12 @@ def _metrics_caption(metrics: Metrics, average: str | None) -> list[str]:
         lines.append(f"headline by {average_words(headline)}; Orig. by other rules: {', '.join(others)}")
     for numbers in metrics.paper.values():
         shown = {name: value for name, value in numbers.items() if isinstance(value, float)}
-        lines.append("the paper's own: " + ", ".join(_paper_number(*pair) for pair in shown.items()))
+        counted = [f"{name} {numbers[name]:,}" for name in ("n", "incomplete", "ties") if numbers.get(name)]
+        lines.append(
+            "the paper's own: "
+            + ", ".join(_paper_number(*pair) for pair in shown.items())
+            + (f" ({', '.join(counted)})" if counted else "")
+        )
     return lines
 
 
@@ -235,7 +242,7 @@ def _caveats(record: RunRecord) -> list[str]:
 
 def _paper_number(name: str, value: float) -> str:
     words = name.replace("_", " ")
-    return f"{words} {value:.1f}" if name.endswith("rank") else f"{words} {100 * value:.1f}%"
+    return f"{words} {value:.1f}" if name.endswith("rank") else f"{words} {100 * value:.2f}%"
 
 
 @app.command()
@@ -263,14 +270,14 @@ def metrics(
     """Judge scores that were made elsewhere; with --bench as that benchmark's papers do."""
     from equipoise.evaluation.foreign.layouts import read_any
     from equipoise.evaluation.metrics import judge, summarise
-    from equipoise.report.tables import metrics_rows, render
+    from equipoise.report.tables import graded_line, metrics_rows, render
 
     shown = form_name(form)
     if bench is None:
         if given := [name for name, value in (("source", source), ("splits", splits), ("average", average)) if value]:
             raise UserError(f"--{given[0]} is of a benchmark: name it with --bench")
         summary: Summary = summarise(judge(read_any(scores, None).rows), seed)
-        caption = ""
+        caption = graded_line(summary.overall)
     else:
         summary = metrics = _as_benchmark(scores, bench, source, split_names(splits), average, seed)
         caption = "\n".join([*metrics.notes, *_metrics_caption(metrics, average)])

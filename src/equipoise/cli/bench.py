@@ -47,17 +47,24 @@ def list_benchmarks() -> None:
 @app.command()
 def show(
     name: Name,
+    source: Annotated[
+        Path | None, typer.Option(help="folder of the annotation files: their ceilings are shown")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print the facts as JSON")] = False,
 ) -> None:
-    """All about one benchmark: splits, chance, ties, averages, licence, citation, and how to get it."""
+    """All about one benchmark: splits, chance, ties, averages, licence, citation, and how to get it.
+
+    With its files also ceilings: what no model, or none without word order, can win.
+    """
     from equipoise import registry
     from equipoise.benchmarks.facts import describe, facts
 
-    benchmark = registry.show(name)
+    benchmark, ceilings = registry.show(name, source)
     if as_json:
-        typer.echo(json.dumps(facts(benchmark), indent=2, ensure_ascii=False, allow_nan=False))
+        found = facts(benchmark) | ({"ceilings": ceilings.model_dump()} if ceilings else {})
+        typer.echo(json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False))
     else:
-        typer.echo(describe(benchmark))
+        typer.echo(describe(benchmark, ceilings))
 
 
 @app.command()
@@ -122,7 +129,7 @@ def check(
     from equipoise.benchmarks.check import check as check_items
 
     items, benchmark = registry.load(name, source, split_names(splits))
-    images = len({item.image for item in items if item.image}) if data else 0
+    images = len({ref for item in items for ref in item.images()}) if data else 0
     with progress(images, "images", "images") as advance:
         report = check_items(items, benchmark, data, advance)
     for line in report.lines():

@@ -260,7 +260,7 @@ def _evaluation(watch: Path | None, images: Path | None, metric: str | None) -> 
         what = "needs the folder of its images" if images is None else f"{images} is no folder of images"
         raise UserError(f"--watch {watch}: {what}: --watch-images DIR")
     source = open_source(images)
-    if missing := absent(source, dict.fromkeys(item.image.path for item in scored if item.image is not None)):
+    if missing := absent(source, dict.fromkeys(ref.path for item in scored for ref in item.images())):
         raise UserError(f"--watch {watch}: {len(missing):,} images are missing {source}, the first {missing[0]}")
 
     def judge(model: Any) -> dict[str, float]:

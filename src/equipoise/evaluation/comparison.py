@@ -7,19 +7,30 @@ other images, not of other seeds. The spread over seeds is therefore given besid
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
 from equipoise import stats
 from equipoise.benchmarks.base import PLAIN
 from equipoise.errors import UserError
+from equipoise.evaluation.image_side import named
 from equipoise.evaluation.metrics import Leaves, Outcomes, judge, leaves, weighted_mean
-from equipoise.evaluation.record import METRICS, Change, Comparison, Difference, Interval, Metric, Numbers, RunRecord
+from equipoise.evaluation.record import (
+    IMAGE_METRICS,
+    METRICS,
+    Change,
+    Comparison,
+    Difference,
+    Interval,
+    Numbers,
+    RunRecord,
+)
 from equipoise.evaluation.results import find_runs, read_run
-from equipoise.evaluation.scores import ItemScores
+from equipoise.evaluation.scores import ItemScores, Scores
 
 
 @dataclass(frozen=True)
@@ -28,12 +39,17 @@ class Run:
 
     folder: Path
     records: tuple[RunRecord, ...]  # one, or that of each benchmark
-    rows: list[ItemScores]
+    rows: Sequence[ItemScores]
     outcomes: Outcomes
 
     @property
     def name(self) -> str:
         return "+".join(record.benchmark.name for record in self.records)
+
+    @property
+    def ids(self) -> list[str]:
+        """Of the items that were scored."""
+        return Scores.of(self.rows).ids
 
     @property
     def items(self) -> list[str]:
@@ -82,31 +98,42 @@ def difference(
     that of the two headlines; McNemar's test knows items only and is given where they all weigh the same.
     """
     _same_items([*first, *second])
-    values = [_per_item(run.outcomes) for run in (*first, *second)]
-    a, b = (np.mean(part, axis=0) for part in (values[: len(first)], values[len(first) :]))
     outcomes = first[0].outcomes
     groups = _leaves(first[0], path, least)
-    measured, spread = _grouped(b - a, outcomes, groups, seed, resamples)
-    seeds = [
-        _grouped(there - here, outcomes, groups, seed, 0)[0]
-        for here, there in zip(values[: len(first)], values[len(first) :], strict=False)
-    ]
-    single = len(first) == len(second) == 1 and not path
-    changes: dict[Metric, Change] = {}
-    for index, name in enumerate(METRICS):
-        if np.isnan(measured[index]):
-            continue
-        low, high = stats.percentile_interval(spread[:, index])
-        changes[name] = Change(
-            difference=float(measured[index]),
-            interval=Interval(low, high),
-            clear=bool(low > 0 or high < 0),
-            by_run=[float(one[index]) for one in seeds],
-            mcnemar=stats.mcnemar(*_discordant(outcomes, second[0].outcomes))
-            if single and name == "original"
-            else None,
-        )
-    return Difference(n=int(groups.kept.sum()), runs=(len(first), len(second)), **changes)
+
+    def changes(per_item: Callable[[Outcomes], stats.Floats]) -> list[Change | None]:
+        values = [per_item(run.outcomes) for run in (*first, *second)]
+        before, after = values[: len(first)], values[len(first) :]
+        measured, spread = _grouped(np.mean(after, axis=0) - np.mean(before, axis=0), outcomes, groups, seed, resamples)
+        pairs = zip(before, after, strict=False)
+        seeds = [_grouped(there - here, outcomes, groups, seed, 0)[0] for here, there in pairs]
+        return [
+            _change(value, spread[:, index], [float(one[index]) for one in seeds])
+            for index, value in enumerate(measured.tolist())
+        ]
+
+    found = _known(METRICS, changes(_per_item))
+    if len(first) == len(second) == 1 and not path and "original" in found:
+        p_value = stats.mcnemar(*_discordant(outcomes, second[0].outcomes))
+        found["original"] = found["original"].model_copy(update={"mcnemar": p_value})
+    on_images = _known(IMAGE_METRICS, changes(_per_item_images)) if outcomes.images is not None else {}
+    return Difference(n=int(groups.kept.sum()), runs=(len(first), len(second)), **found, image_side=on_images)
+
+
+_Name = TypeVar("_Name", bound=str)
+
+
+def _known(names: Iterable[_Name], changes: Iterable[Change | None]) -> dict[_Name, Change]:
+    return {name: change for name, change in zip(names, changes, strict=True) if change is not None}
+
+
+def _change(value: float, spread: stats.Floats, by_run: list[float]) -> Change | None:
+    if np.isnan(value):
+        return None
+    low, high = stats.percentile_interval(spread)
+    return Change(
+        difference=value, interval=Interval(low, high), clear=bool(low > 0 or high < 0), by_run=by_run, mcnemar=None
+    )
 
 
 def average(
@@ -123,10 +150,14 @@ def average(
     groups = _leaves(runs[0], path, least)
     measured, spread = _grouped(np.mean(values, axis=0), outcomes, groups, seed, resamples)
     known = {name: index for index, name in enumerate(METRICS) if not np.isnan(measured[index])}
+    found = {name: float(measured[index]) for name, index in known.items()}
     return Numbers(
         n=int(groups.kept.sum()),
         ties=round(float(np.mean([(run.outcomes.tie & groups.kept).sum() for run in runs])), 1),
-        **{name: float(measured[known[name]]) if name in known else None for name in METRICS},
+        original=found.get("original"),
+        augmented=found.get("augmented"),
+        brittleness=found.get("brittleness"),
+        drop=found.get("drop"),
         intervals={name: Interval(*stats.percentile_interval(spread[:, index])) for name, index in known.items()},
     )
 
@@ -191,12 +222,19 @@ def _discordant(a: Outcomes, b: Outcomes) -> tuple[int, int]:
     return int((a.original & ~b.original).sum()), int((b.original & ~a.original).sum())
 
 
+def _per_item_images(outcomes: Outcomes) -> stats.Floats:
+    """(items, 7): as IMAGE_METRICS; NaN where an item has no negative image, no second right pair, no texts of them."""
+    assert outcomes.images is not None
+    wins, counts = outcomes.images.columns()
+    return named(np.where(counts > 0, wins, np.nan))
+
+
 def _per_item(outcomes: Outcomes) -> stats.Floats:
-    """(items, 4): original, augmented, brittle, drop; NaN where an item has no positive."""
+    """(items, 4): original, augmented, brittle, drop; NaN where an item has no positive, or no negative."""
     positive = np.where(outcomes.has_positive, 1.0, np.nan)
     return np.stack(
         [
-            outcomes.original.astype(float),
+            np.where(outcomes.has_negative, outcomes.original, np.nan),
             outcomes.augmented * positive,
             outcomes.brittle * positive,
             (outcomes.original.astype(float) - outcomes.augmented) * positive,
@@ -227,7 +265,7 @@ def _same_items(runs: Sequence[Run]) -> None:
     """Paired means the same items, in the same order, with the same texts and the same photos."""
     reference = runs[0]
     for run in runs[1:]:
-        if reference.items != run.items or [row.id for row in reference.rows] != [row.id for row in run.rows]:
+        if reference.items != run.items or reference.ids != run.ids:
             raise UserError(
                 f"{reference.folder} ({reference.name}, {len(reference.rows):,} items scored) and {run.folder} "
                 f"({run.name}, {len(run.rows):,}) were not scored on the same items, so they cannot be paired. "

@@ -16,10 +16,11 @@ from pydantic import JsonValue, ValidationError
 from equipoise import run_folder
 from equipoise.benchmarks.base import Benchmark
 from equipoise.errors import Problems
+from equipoise.evaluation.embedding.collector import without_collection
 from equipoise.evaluation.embedding.embed import EMBEDDING_CODE, batch_matters
 from equipoise.evaluation.record import AverageId, BenchmarkId, ImagesId, ModelCard, RunRecord, Settings
 from equipoise.files import sha256_json
-from equipoise.items import Item, Text
+from equipoise.items import Edit, ImageRef, Item, Text
 from equipoise.records import explain
 
 _COUNTED = {"name", "items_sha256", "macro", "least", "metrics"}  # the rest of a benchmark's id are words about it
@@ -84,6 +85,7 @@ def images_id(digests: Mapping[str, bytes]) -> ImagesId:
     return ImagesId(sha256=sha256_json(pairs), count=len(pairs))
 
 
+@without_collection
 def items_hash(items: Sequence[Item]) -> str:
     """sha256_json of all items, put together by hand: a second less on 27,443 of them, while photos wait."""
     digest = hashlib.sha256(b"[")
@@ -95,19 +97,37 @@ def items_hash(items: Sequence[Item]) -> str:
 
 def _canonical(item: Item) -> str:
     """The item's JSON with sorted keys and no blanks."""
-    image = "null"
-    if item.image is not None:
-        image = f'{{"box":{_dumps(item.image.box)},"path":{_quoted(item.image.path)}}}'
+    image = "null" if item.image is None else _canonical_image(item.image)
+    negative_images, positive_images = (  # in a hash only where there are some: older runs stay the same run
+        f'"{kind}":[{",".join(map(_canonical_image, refs))}],' if (refs := getattr(item, kind)) else ""
+        for kind in ("negative_images", "positive_images")
+    )
+    paired = '"paired":true,' if item.paired else ""
+    tags = ",".join([f"{_quoted(tag)}:{_quoted(item.tags[tag])}" for tag in sorted(item.tags)])
     negatives, positives = (",".join(map(_canonical_text, part)) for part in (item.negatives, item.positives))
     return (
         f'{{"caption":{_quoted(item.caption)},"id":{_quoted(item.id)},"image":{image},'
-        f'"negatives":[{negatives}],"positives":[{positives}],"tags":{_dumps(item.tags)}}}'
+        f'{negative_images}"negatives":[{negatives}],'
+        f'{paired}{positive_images}"positives":[{positives}],"tags":{{{tags}}}}}'
     )
 
 
+def _canonical_image(image: ImageRef) -> str:
+    box = "null" if image.box is None else _dumps(image.box)
+    return f'{{"box":{box},"path":{_quoted(image.path)}}}'
+
+
 def _canonical_text(text: Text) -> str:
-    edit = None if text.edit is None else text.edit.model_dump(by_alias=True, exclude_none=True)
-    return f'{{"edit":{_dumps(edit)},"text":{_quoted(text.text)}}}'
+    edit = "null" if text.edit is None else _canonical_edit(text.edit)
+    return f'{{"edit":{edit},"text":{_quoted(text.text)}}}'
+
+
+def _canonical_edit(edit: Edit) -> str:
+    words = (("by", edit.by), ("from", edit.source), ("op", edit.op), ("target", edit.target), ("to", edit.to))
+    found = [f'"{name}":{_quoted(word)}' for name, word in words if word is not None]
+    if edit.span is not None:
+        found.insert(sum(name < '"span' for name in found), f'"span":{_dumps(edit.span)}')
+    return "{" + ",".join(found) + "}"
 
 
 _dumps = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode

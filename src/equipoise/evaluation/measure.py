@@ -15,8 +15,8 @@ from equipoise.errors import Problems, UserError
 from equipoise.evaluation.metrics import Outcomes, judge, macro, summarise
 from equipoise.evaluation.paper_metrics import PAPER_METRICS, require_tags
 from equipoise.evaluation.record import MacroNumbers, Metrics
-from equipoise.evaluation.scores import ItemScores
-from equipoise.items import Item
+from equipoise.evaluation.scores import ItemScores, Scores
+from equipoise.items import ImageRef, Item
 
 log = logging.getLogger(__name__)
 
@@ -90,23 +90,23 @@ def measure_elsewhere(
     return measure(rows, judge(rows), benchmark, seed)
 
 
-def with_items(rows: Sequence[ItemScores], items: Sequence[Item], subject: str) -> list[ItemScores]:
+def with_items(rows: Sequence[ItemScores], items: Sequence[Item], subject: str) -> Sequence[ItemScores]:
     """The scores in the items' order with their tags and images; ids that do not match are refused, all at once."""
-    given = {row.id: row for row in rows}
-    wanted = {item.id: item for item in items}
+    scores = Scores.of(rows)
+    given = {id_: place for place, id_ in enumerate(scores.ids)}
+    wanted = {item.id: (_shape(item), {"tags": item.tags, "paired": item.paired}, item.image) for item in items}
     problems = Problems(f"{subject}: not the scores of these {len(items):,} items")
-    _name(problems, "doubled", [id_ for id_, count in Counter(row.id for row in rows).items() if count > 1])
-    _name(problems, "unknown: no such item", [row.id for row in rows if row.id not in wanted])
-    _name(problems, "missing: item without a score", [item.id for item in items if item.id not in given])
-    other = [id_ for id_ in given.keys() & wanted.keys() if _shape(given[id_]) != _shape(wanted[id_])]
-    _name(problems, "another number of positives or negatives than the item", sorted(other))
+    _name(problems, "doubled", [id_ for id_, count in Counter(scores.ids).items() if count > 1])
+    _name(problems, "unknown: no such item", [id_ for id_ in scores.ids if id_ not in wanted])
+    _name(problems, "missing: item without a score", [id_ for id_ in wanted if id_ not in given])
+    other = [id_ for id_ in given.keys() & wanted.keys() if _shape(scores[given[id_]]) != wanted[id_][0]]
+    _name(problems, "another number of positives, negatives or images than the item", sorted(other))
     problems.raise_if_any('Expected one score per item: {"id": "...", "caption": 0.31, "negatives": [0.28]}')
-    return [
-        given[item.id].model_copy(
-            update={"tags": item.tags, "image": item.image.path if item.image else given[item.id].image}
-        )
-        for item in items
-    ]
+
+    def with_item(score: ItemScores, update: dict[str, object], image: ImageRef | None) -> ItemScores:
+        return score.model_copy(update=update | {"image": image.path if image else score.image})
+
+    return Scores(with_item(scores[given[id_]], update, image) for id_, (_, update, image) in wanted.items())
 
 
 def _name(problems: Problems, what: str, ids: Sequence[str]) -> None:
@@ -115,5 +115,5 @@ def _name(problems: Problems, what: str, ids: Sequence[str]) -> None:
         problems.add("", f"{len(ids):,} {what}: {', '.join(map(repr, ids[:_NAMED]))}{more}")
 
 
-def _shape(one: ItemScores | Item) -> tuple[int, int]:
-    return len(one.positives), len(one.negatives)
+def _shape(one: ItemScores | Item) -> tuple[int, ...]:
+    return len(one.positives), len(one.negatives), len(one.positive_images), len(one.negative_images)

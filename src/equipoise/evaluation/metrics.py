@@ -9,7 +9,8 @@ For one item, with right captions R (the caption c and its hard positives p) and
 
 All comparisons are strict. With one positive and one negative these are the ECCV paper's definitions
 (c > n > p or p > n > c). The published code prints raw counts and counts a tie as wrong too, so the numbers agree.
-Items without a hard positive count for Original only.
+Items without a hard positive count for Original only, items without a hard negative for none of these; what is asked
+of alternative images is in image_side.py.
 """
 
 from __future__ import annotations
@@ -18,13 +19,26 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from equipoise import stats
-from equipoise.evaluation.record import METRICS, Interval, ItemNumbers, MacroNumbers, MeanScores, Metric, Summary
-from equipoise.evaluation.scores import ItemScores
+from equipoise.evaluation import graded
+from equipoise.evaluation.embedding.collector import without_collection
+from equipoise.evaluation.image_side import ImageOutcomes, image_numbers, judge_images
+from equipoise.evaluation.record import (
+    METRICS,
+    ImageNumbers,
+    Interval,
+    ItemNumbers,
+    MacroNumbers,
+    MeanScores,
+    Metric,
+    Summary,
+)
+from equipoise.evaluation.scores import ItemScores, Lists, Scores
 
 MOST_GROUPS = 100  # a tag with more values (an image id) is no breakdown
 _SCALE = 2.0**40  # scores are summed this much smaller, which is exact: some people's are near 1e308
@@ -44,31 +58,36 @@ class Outcomes:
     caption: stats.Floats  # scores; the positives' and negatives' are means within the item
     positive: stats.Floats
     negative: stats.Floats
+    pairs: graded.Pairs  # the caption with each of the others, for the graded numbers
     cluster: NDArray[np.int64]
     tags: Sequence[Mapping[str, str]]
+    has_negative: Bools  # False where an item has negative images alone
+    images: ImageOutcomes | None = None  # None: no item has a negative image
 
     def __len__(self) -> int:
         return len(self.original)
 
-    def of(self, index: int) -> dict[str, bool]:
+    def of(self, index: int) -> dict[str, Any]:
         """The outcome of one item, as written beside its scores."""
-        shown = {"original": bool(self.original[index])}
+        shown: dict[str, Any] = {"original": bool(self.original[index])} if self.has_negative[index] else {}
         if self.has_positive[index]:
             shown |= {"augmented": bool(self.augmented[index]), "brittle": bool(self.brittle[index])}
-        return shown | {"tie": bool(self.tie[index])}
+        shown |= {"tie": bool(self.tie[index])} if shown else {}
+        on_images = self.images.of(index) if self.images is not None else {}
+        return shown | ({"images": on_images} if on_images else {})
 
 
+@without_collection
 def judge(scores: Sequence[ItemScores]) -> Outcomes:
     """The outcome of every item."""
-    caption = np.array([score.caption for score in scores], dtype=np.float64)
-    highest_negative = np.array([max(score.negatives) for score in scores], dtype=np.float64)
-    has_positive = np.array([bool(score.positives) for score in scores], dtype=bool)
-    right = [[score.caption, *score.positives] for score in scores]
-    lowest_right = np.array([min(values) for values in right], dtype=np.float64)
-    highest_right = np.array([max(values) for values in right], dtype=np.float64)
-    tie = np.array([max(s.negatives) in values for s, values in zip(scores, right, strict=True)], dtype=bool)
-    clusters: dict[str, int] = {}
-    cluster = [clusters.setdefault(s.image if s.image is not None else s.id, len(clusters)) for s in scores]
+    columns = Scores.of(scores)
+    right, negatives = columns.right, columns.negatives
+    caption = right.values[right.starts]
+    has_negative = negatives.counts > 0
+    highest_negative = negatives.reduced(np.maximum, math.inf)
+    has_positive = (right.counts > 1) & has_negative
+    lowest_right, highest_right = right.reduced(np.minimum, math.inf), right.reduced(np.maximum, -math.inf)
+    tie = right.reduced(np.logical_or, False, right.values == np.repeat(highest_negative, right.counts))
     return Outcomes(
         original=caption > highest_negative,
         augmented=has_positive & (lowest_right > highest_negative),
@@ -76,17 +95,56 @@ def judge(scores: Sequence[ItemScores]) -> Outcomes:
         tie=tie,
         has_positive=has_positive,
         caption=caption,
-        positive=np.array([_mean(score.positives) for score in scores], dtype=np.float64),
-        negative=np.array([_mean(score.negatives) for score in scores], dtype=np.float64),
-        cluster=np.array(cluster, dtype=np.int64),
-        tags=[score.tags for score in scores],
+        positive=_means(right, skip=1),
+        negative=_means(negatives),
+        cluster=np.array(_clusters(columns), dtype=np.int64),
+        pairs=graded.pairs(right, negatives),
+        tags=columns.tags,
+        has_negative=has_negative,
+        images=judge_images(columns) if any(columns.having("negative_images")) else None,
     )
 
 
+def _clusters(scores: Scores) -> list[int]:
+    """The number of each item's cluster: items that share a photo are resampled together.
+
+    With alternative images a photo may be one item's own and another's negative (COLA: 218 photos in 210 items), so
+    all photos of an item are in one cluster.
+    """
+    first: dict[str, str] = {}  # photo -> another of its cluster, or itself
+
+    def root(photo: str) -> str:
+        while (other := first.setdefault(photo, photo)) != photo:
+            first[photo] = photo = first[other]
+        return photo
+
+    own = [id_ if image is None else image for id_, image in zip(scores.ids, scores.images, strict=True)]
+    for field in ("positive_images", "negative_images"):
+        for index, others in scores.having(field):
+            for other in others:
+                if other.image is not None:
+                    first[root(other.image)] = root(own[index])
+    clusters: dict[str, int] = {}
+    return [clusters.setdefault(root(photo) if first else photo, len(clusters)) for photo in own]
+
+
+def _means(lists: Lists, skip: int = 0) -> stats.Floats:
+    """The mean of each list, without its first so many values; NaN where nothing is left.
+
+    One and two values are most of them, and their sums are exact or correctly rounded as `fsum`'s are.
+    """
+    values, first, counts = lists.values, lists.starts + skip, lists.counts - skip
+    found = np.full(len(counts), math.nan)
+    one, two = first[counts == 1], first[counts == 2]
+    found[counts == 1] = values[one]
+    found[counts == 2] = (values[two] / _SCALE + values[two + 1] / _SCALE) / 2 * _SCALE
+    for index in np.flatnonzero(counts > 2).tolist():
+        found[index] = _mean(lists[index][skip:])
+    return found
+
+
 def _mean(values: Sequence[float]) -> float:
-    if len(values) == 1:
-        return values[0]
-    return math.fsum(value / _SCALE for value in values) / len(values) * _SCALE if values else math.nan
+    return math.fsum(value / _SCALE for value in values) / len(values) * _SCALE
 
 
 # ---------------------------------------------------------------------------- numbers
@@ -120,15 +178,19 @@ def _columns(outcomes: Outcomes) -> tuple[stats.Floats, stats.Floats]:
     """Per item: wins and counts of original, augmented, brittleness, and original where there is a positive."""
     positive = outcomes.has_positive
     wins = [outcomes.original, outcomes.augmented, outcomes.brittle, outcomes.original & positive]
-    counts = [np.ones(len(outcomes), dtype=bool), positive, positive, positive]
+    counts = [outcomes.has_negative, positive, positive, positive]
     return np.stack(wins, axis=1).astype(np.float64), np.stack(counts, axis=1).astype(np.float64)
 
 
 def _numbers(outcomes: Outcomes, groups: Sequence[Bools], seed: int, resamples: int) -> list[ItemNumbers]:
     measured, ratios = stats.grouped_ratios(*_columns(outcomes), outcomes.cluster, groups, seed, resamples)
+    on_images = _image_side(outcomes, groups, seed, resamples)
     found = []
+    spread = graded.spread(outcomes.caption)
     for index, mask in enumerate(groups):
         n, n_positive = int(mask.sum()), int((mask & outcomes.has_positive).sum())
+        compared = mask & outcomes.has_negative
+        wins = int((mask & outcomes.original).sum())
         clusters = len(np.unique(outcomes.cluster[mask]))
         values, intervals = _named(measured[index], ratios[:, index], clusters)
         found.append(
@@ -139,15 +201,25 @@ def _numbers(outcomes: Outcomes, groups: Sequence[Bools], seed: int, resamples: 
                 ties=int((mask & outcomes.tie).sum()),
                 **values,
                 intervals=intervals,
-                wilson={"original": Interval(*stats.wilson(int((mask & outcomes.original).sum()), n))},
+                wilson={"original": Interval(*stats.wilson(wins, int(compared.sum())))},
                 mean_scores=MeanScores(
                     caption=_mean_score(outcomes.caption[mask]),
                     positive=_mean_score(outcomes.positive[mask & outcomes.has_positive]),
-                    negative=_mean_score(outcomes.negative[mask]),
+                    negative=_mean_score(outcomes.negative[compared]),
                 ),
+                image_side=on_images[index],
+                graded=graded.graded(outcomes, mask, spread),
             )
         )
     return found
+
+
+def _image_side(outcomes: Outcomes, groups: Sequence[Bools], seed: int, resamples: int) -> list[ImageNumbers | None]:
+    images, cluster = outcomes.images, outcomes.cluster
+    if images is None:
+        return [None] * len(groups)
+    measured, ratios = stats.grouped_ratios(*images.columns(), cluster, groups, seed, resamples)
+    return [image_numbers(images, mask, cluster, measured[i], ratios[:, i]) for i, mask in enumerate(groups)]
 
 
 def _named(
@@ -158,14 +230,7 @@ def _named(
     spread = dict(zip(METRICS, [*ratios[:, :3].T, ratios[:, 3] - ratios[:, 1]], strict=True))
     finite = {name: _finite(value) for name, value in values.items()}
     known = [name for name in METRICS if finite[name] is not None]
-    return finite, {name: _interval(values[name], spread[name], clusters) for name in known}
-
-
-def _interval(value: float, spread: stats.Floats, clusters: int) -> Interval:
-    """Bootstrap percentiles. Where every item agrees they would claim certainty, so Wilson's over images stands in."""
-    if value in (0.0, 1.0) and np.all(spread[~np.isnan(spread)] == value):
-        return Interval(*stats.wilson(round(value * clusters), clusters))
-    return Interval(*stats.percentile_interval(spread))
+    return finite, {name: Interval(*stats.share_interval(values[name], spread[name], clusters)) for name in known}
 
 
 def _mean_score(values: stats.Floats) -> float | None:
@@ -210,13 +275,23 @@ def macro(
         **values,
         intervals=intervals,
         mean_scores=_macro_scores(outcomes, found),
+        image_side=_macro_images(outcomes, found, seed, resamples),
     )
+
+
+def _macro_images(outcomes: Outcomes, found: Leaves, seed: int, resamples: int) -> ImageNumbers | None:
+    images, cluster = outcomes.images, outcomes.cluster
+    if images is None:
+        return None
+    measured, ratios = stats.grouped_ratios(*images.columns(), cluster, found.masks, seed, resamples)
+    mean, spread = (weighted_mean(part, found.weights) for part in (measured[None], ratios))
+    return image_numbers(images, found.kept, cluster, mean[0], spread)
 
 
 def _macro_scores(outcomes: Outcomes, found: Leaves) -> MeanScores:
     """Mean scores by the weights of the groups, so that they belong to the accuracies beside them."""
     columns = [outcomes.caption, outcomes.positive, outcomes.negative]
-    there = [np.ones(len(outcomes), dtype=bool), outcomes.has_positive, np.ones(len(outcomes), dtype=bool)]
+    there = [np.ones(len(outcomes), dtype=bool), outcomes.has_positive, outcomes.has_negative]
     means = np.array(
         [
             [

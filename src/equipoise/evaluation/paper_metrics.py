@@ -6,12 +6,16 @@ numbers. Comparisons are strict here as everywhere; where a paper's code lets a 
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from equipoise import stats
 from equipoise.errors import UserError
+from equipoise.evaluation.image_side import Square, judge_square, square
 from equipoise.evaluation.record import Interval, PaperNumbers
 from equipoise.evaluation.scores import ItemScores
 from equipoise.items import Item
@@ -22,7 +26,7 @@ def ranks(scores: Sequence[ItemScores]) -> PaperNumbers:
 
     A negative with the caption's score counts as above it; CREPE's argsort leaves that order undefined.
     """
-    rank = np.array([1 + sum(value >= score.caption for value in score.negatives) for score in scores])
+    rank = np.array([1 + sum(value >= s.caption for value in s.negatives) for s in scores if s.negatives])
     found: PaperNumbers = {"n": len(rank)}
     for k in (1, 3, 5, 10):
         wins = int((rank <= k).sum())
@@ -32,23 +36,43 @@ def ranks(scores: Sequence[ItemScores]) -> PaperNumbers:
 
 
 def groups(scores: Sequence[ItemScores]) -> PaperNumbers:
-    """Winoground: text, image and group score of pairs of items that share the tag `pair`.
+    """Winoground: text, image and group score of items with two images and two captions.
 
-    Each item is one image with its own caption against the other's, so the two rows hold all four scores.
-    Chance is 1/4, 1/4 and 1/6.
+    Also of two items that share the tag `pair`, each one image with its own caption against the other's: so other
+    people's scores come, which name one image a line, and so these items were before they could hold two images.
+    Chance is 1/4, 1/4 and 1/6. A tie is an own score that equals the highest of those it must beat.
     """
+    found, incomplete = _squares(scores)
+    numbers: PaperNumbers = {"n": len(found), "incomplete": incomplete, "ties": sum(one.tie for one in found)}
+    for name in ("text", "image", "group"):
+        numbers |= _share(name, [getattr(one, name) for one in found])
+    return numbers
+
+
+def image_score(scores: Sequence[ItemScores]) -> PaperNumbers:
+    """COLA: the image score alone. A tie here is a text that puts its own image level with another."""
+    found, incomplete = _squares(scores)
+    ties = sum(one.image_tie for one in found)
+    return {"n": len(found), "incomplete": incomplete, "ties": ties} | _share("image", [one.image for one in found])
+
+
+def _share(name: str, wins: Sequence[bool]) -> PaperNumbers:
+    interval = Interval(*stats.wilson(sum(wins), len(wins)))
+    return {name: sum(wins) / len(wins) if wins else None, f"{name}_interval": interval}
+
+
+def _squares(scores: Sequence[ItemScores]) -> tuple[list[Square], int]:
+    """The verdict on every two-by-two, and how many are only half there."""
     pairs: dict[str, list[ItemScores]] = {}
+    found = []
     for score in scores:
-        pairs.setdefault(score.tags["pair"], []).append(score)
+        if (verdict := square(score)) is not None:
+            found.append(verdict)
+        else:
+            pairs.setdefault(score.tags.get("pair", score.id), []).append(score)
     whole = [pair for pair in pairs.values() if len(pair) == 2]
-    text = [all(item.caption > item.negatives[0] for item in pair) for pair in whole]
-    image = [a.caption > b.negatives[0] and b.caption > a.negatives[0] for a, b in whole]
-    both = [one and other for one, other in zip(text, image, strict=True)]
-    found: PaperNumbers = {"n": len(whole), "incomplete": len(pairs) - len(whole)}
-    for name, wins in {"text": text, "image": image, "group": both}.items():
-        found[name] = sum(wins) / len(whole) if whole else None
-        found[f"{name}_interval"] = Interval(*stats.wilson(sum(wins), len(whole)))
-    return found
+    found += [judge_square([[a.caption, a.negatives[0]], [b.negatives[0], b.caption]]) for a, b in whole]
+    return found, len(pairs) - len(whole)
 
 
 def tot(scores: Sequence[ItemScores]) -> PaperNumbers:
@@ -58,9 +82,9 @@ def tot(scores: Sequence[ItemScores]) -> PaperNumbers:
     has one positive per item. Where there are several, the cosines between two positives are not asked:
     `TextScores` does not hold them.
     """
-    itt = [min([s.caption, *s.positives]) > max(s.negatives) for s in scores if s.positives]
+    itt = [min([s.caption, *s.positives]) > max(s.negatives) for s in scores if s.positives and s.negatives]
     found: PaperNumbers = {"n": len(itt), "itt": sum(itt) / len(itt) if itt else None}
-    asked = [score.text for score in scores if score.text is not None and score.positives]
+    asked = [score.text for score in scores if score.text is not None and score.positives and score.negatives]
     if asked:
         wins = [
             min(text.caption_positives)
@@ -117,17 +141,145 @@ def _wordings(scores: Sequence[ItemScores]) -> PaperNumbers:
     return found
 
 
+def truth(scores: Sequence[ItemScores]) -> PaperNumbers:
+    """VSR: how well a score tells true sentences from false ones, without a threshold.
+
+    An item holds a sentence and its negation; the tag `label` says which of the two was published. `auc`: chance that a
+    true sentence (with its photo) scores above a false one, a tie counting half. `auc_within_relation`: of sentences
+    with one relation only, for relations are not equally often true. `same_statement`: where one sentence is true of
+    one photo and false of another, the share of such pairs that are in order, strictly; each sentence counts once.
+    `majority` and `majority_by_relation` are what naming the more frequent label would give.
+    """
+    value = np.array([s.caption if s.tags["label"] == "true" else s.negatives[0] for s in scores])
+    true = np.array([s.tags["label"] == "true" for s in scores])
+    found: PaperNumbers = {"n": len(scores), "true": int(true.sum())}
+    clusters = _numbered([s.image if s.image is not None else s.id for s in scores])
+    found |= _with_interval("auc", _auc, value, true, clusters)
+    relation = _numbered([s.tags.get("relation", "") for s in scores])
+    within = functools.partial(_auc, within=relation)
+    found |= _with_interval("auc_within_relation", within, value, true, clusters)
+    statement = _numbered([s.tags.get("statement", s.id) for s in scores])
+    shares = [_pair_share(value[at], true[at]) for at in _members(statement) if 0 < true[at].sum() < len(at)]
+    found |= {"n_same_statement": len(shares), "same_statement": sum(shares) / len(shares) if shares else None}
+    if shares:
+        drawn = stats.cluster_bootstrap(np.array(shares)[:, None], np.ones((len(shares), 1)))
+        found["same_statement_interval"] = Interval(*stats.percentile_interval(drawn[:, 0]))
+    found["majority"] = max(int(true.sum()), int((~true).sum())) / len(true)
+    right = sum(max(int(true[at].sum()), int((~true[at]).sum())) for at in _members(relation))
+    return found | {"majority_by_relation": right / len(true)}
+
+
+def _auc(
+    value: stats.Floats,
+    true: NDArray[np.bool_],
+    weight: stats.Floats,
+    within: NDArray[np.int64] | None = None,
+) -> float:
+    """The area under the ROC curve of weighted items; NaN without both kinds. `within`: pairs of one group only."""
+    order = np.argsort(value, kind="stable") if within is None else np.lexsort((value, within))
+    value, true, weight = value[order], true[order], weight[order]
+    group = np.zeros(len(value), np.int64) if within is None else within[order]
+    new_group = np.r_[True, group[1:] != group[:-1]]
+    steps = np.flatnonzero(new_group | np.r_[True, value[1:] != value[:-1]])  # where a run of equal scores begins
+    positive, negative = np.add.reduceat(weight * true, steps), np.add.reduceat(weight * ~true, steps)
+    below = np.cumsum(negative) - negative
+    first = new_group[steps]
+    below -= below[np.flatnonzero(first)][np.cumsum(first) - 1]  # false sentences of this group alone
+    groups = np.flatnonzero(first)
+    pairs = float(np.sum(np.add.reduceat(positive, groups) * np.add.reduceat(negative, groups)))
+    return float(np.sum(positive * (below + negative / 2))) / pairs if pairs else math.nan
+
+
+def _with_interval(
+    name: str,
+    measure: Callable[[stats.Floats, NDArray[np.bool_], stats.Floats], float],
+    value: stats.Floats,
+    true: NDArray[np.bool_],
+    clusters: NDArray[np.int64],
+) -> PaperNumbers:
+    """A number of all items, and the middle 95% of it over resampled images."""
+    measured = measure(value, true, np.ones(len(value)))
+    if math.isnan(measured):
+        return {name: None}
+    rng, count = np.random.default_rng(0), int(clusters.max()) + 1
+    draws = (np.bincount(rng.integers(count, size=count), minlength=count)[clusters] for _ in range(_AUC_RESAMPLES))
+    drawn = np.array([measure(value, true, weight.astype(np.float64)) for weight in draws])
+    return {name: measured, f"{name}_interval": Interval(*stats.percentile_interval(drawn))}
+
+
+def _pair_share(value: stats.Floats, true: NDArray[np.bool_]) -> float:
+    return float(np.mean(value[true][:, None] > value[~true][None, :]))
+
+
+def _numbered(names: Sequence[str]) -> NDArray[np.int64]:
+    number: dict[str, int] = {}
+    return np.array([number.setdefault(name, len(number)) for name in names], dtype=np.int64)
+
+
+def _members(group: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """The places of each group's items."""
+    order = np.argsort(group, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(group[order])) + 1)
+
+
+_OPPOSITE = {"left": "right", "on": "under", "in-front": "behind"}
+
+
+def sets(scores: Sequence[ItemScores]) -> PaperNumbers:
+    """What's Up: of the photos of the same two objects, both of two opposite places right, and all four.
+
+    Of each split with the tag `set`: `SPLIT_pair` and `SPLIT_set`, and how many there are. The paper divides by half
+    and a quarter of the photos; here only whole pairs and sets count, and `incomplete` says how many sets are not.
+    """
+    places: dict[tuple[str, str], dict[str, bool]] = {}
+    for score in scores:
+        if "set" in score.tags:
+            key = (score.tags.get("split", "all"), score.tags["set"])
+            places.setdefault(key, {})[score.tags.get("relation", "")] = score.caption > max(score.negatives)
+    found: PaperNumbers = {"incomplete": sum(len(one) != 4 for one in places.values())}
+    for split in sorted({split for split, _ in places}):
+        mine = [one for (of, _), one in places.items() if of == split]
+        pairs = [one[a] and one[b] for one in mine for a, b in _OPPOSITE.items() if a in one and b in one]
+        whole = [all(one.values()) for one in mine if len(one) == 4]
+        for name, wins in {f"{split}_pair": pairs, f"{split}_set": whole}.items():
+            found |= {f"{name}_n": len(wins), name: sum(wins) / len(wins) if wins else None}
+            found[f"{name}_interval"] = Interval(*stats.wilson(sum(wins), len(wins)))
+    return found
+
+
 PAPER_METRICS: dict[str, Callable[[Sequence[ItemScores]], PaperNumbers]] = {
     "ranks": ranks,
     "groups": groups,
+    "image_score": image_score,
     "mirrored": mirrored,
     "tot": tot,
+    "truth": truth,
+    "sets": sets,
 }
-NEEDED_TAGS = {"groups": "pair"}
+_NEED_SQUARES = {"groups", "image_score"}
+NEEDED_TAGS = {"truth": "label"}
+_AUC_RESAMPLES = 1000
 
 
 def require_tags(metrics: Iterable[str], items: Sequence[Item | ItemScores]) -> None:
     """Refuse items that lack what a paper's metric reads, before a model has scored them for an hour."""
+    _require_named_tags(metrics, items)
+    for metric in _NEED_SQUARES.intersection(metrics):
+        without = [item.id for item in items if not _has_square(item)]
+        if without:
+            raise UserError(
+                f"{len(without):,} of {len(items):,} items are not two images and two captions, which the metric "
+                f"{metric!r} compares, for instance {without[0]!r}. Give each negative_images, negatives that "
+                "describe them, and \"paired\": true; or two items of one image each the same tag 'pair'; or all of "
+                "them ids that are not the benchmark's."
+            )
+
+
+def _has_square(item: Item | ItemScores) -> bool:
+    return item.paired or ("pair" in item.tags and bool(item.negatives) and not item.negative_images)
+
+
+def _require_named_tags(metrics: Iterable[str], items: Sequence[Item | ItemScores]) -> None:
     for metric in metrics:
         tag = NEEDED_TAGS.get(metric)
         without = [item.id for item in items if tag is not None and tag not in item.tags]

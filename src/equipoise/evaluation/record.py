@@ -10,6 +10,7 @@ from typing import Final, Literal, NamedTuple
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, JsonValue
 
+from equipoise.benchmarks.ceilings import Ceilings
 from equipoise.provenance import Environment
 
 SCHEMA: Final = 2
@@ -22,6 +23,17 @@ METRICS: dict[Metric, str] = {  # name: what people call it; in the order of eve
     "drop": "drop",
 }
 SHARES: tuple[Metric, ...] = ("original", "augmented", "brittleness")  # those that are shares of items
+
+ImageMetric = Literal["original", "augmented", "brittleness", "drop", "text", "image", "group"]
+IMAGE_METRICS: dict[ImageMetric, str] = {  # of `image_side`; image_side.py defines them
+    "original": "Image-Original accuracy",
+    "augmented": "Image-Augmented accuracy",
+    "brittleness": "Image-Brittleness",
+    "drop": "image drop",
+    "text": "text score",
+    "image": "image score",
+    "group": "group score",
+}
 
 
 class Interval(NamedTuple):
@@ -40,6 +52,29 @@ class _Part(BaseModel):
 # ---------------------------------------------------------------------------- numbers
 
 
+class ImageNumbers(_Part):
+    """The metrics of the image side of some items; None where nothing was measured."""
+
+    n: int  # items with a negative image
+    n_positives: int  # of them, those with a hard positive or a positive image
+    n_groups: int  # of them, those whose negative images each have their own text: Winoground's scores are theirs
+    ties: int | float
+    original: float | None
+    augmented: float | None
+    brittleness: float | None
+    drop: float | None
+    text: float | None
+    image: float | None
+    group: float | None
+    intervals: dict[ImageMetric, Interval]
+
+    def __getitem__(self, metric: ImageMetric) -> float | None:
+        if metric not in IMAGE_METRICS:
+            raise KeyError(metric)
+        value: float | None = getattr(self, metric)
+        return value
+
+
 class Numbers(_Part):
     """The metrics of some items; None where nothing was measured. `numbers["original"]` works as well."""
 
@@ -50,6 +85,7 @@ class Numbers(_Part):
     brittleness: float | None
     drop: float | None
     intervals: dict[Metric, Interval]
+    image_side: ImageNumbers | None = None  # None: no item has a negative image
 
     def __getitem__(self, metric: Metric) -> float | None:
         if metric not in METRICS:
@@ -64,6 +100,21 @@ class MeanScores(_Part):
     negative: float | None
 
 
+class Graded(_Part):
+    """How far, not only how often; evaluation/graded.py says what is whose. None where nothing was measured."""
+
+    n_positives: int  # pairs of a caption and a hard positive
+    n_negatives: int
+    spread: float | None  # standard deviation of s(c) over all items of the run
+    margin: float | None  # s(c) - s(n) in units of the spread; the mean over items
+    margin_positive: float | None  # s(p) - s(n), likewise
+    change: float | None  # |s(c) - s(p)|, likewise
+    invariance_error: float | None  # LGIP: the mean of |s(c) - s(p)| over pairs, in units of the score
+    sensitivity_gap: float | None  # LGIP: the mean of s(c) - s(n) over pairs
+    positive_rate: float | None  # LGIP: the share of pairs with s(c) > s(n)
+    intervals: dict[str, Interval]
+
+
 class ItemNumbers(Numbers):
     """A plain mean over items."""
 
@@ -71,6 +122,7 @@ class ItemNumbers(Numbers):
     images: int
     wilson: dict[Metric, Interval]  # for readers who do not bootstrap; it takes items for independent
     mean_scores: MeanScores
+    graded: Graded | None = None  # None: not recorded (an older version)
 
 
 class MacroNumbers(Numbers):
@@ -219,6 +271,8 @@ class RunRecord(_Part):
     model: ModelCard
     settings: Settings
     metrics: Metrics
+    edits: dict[str, Graded] = Field(default_factory=dict)  # by what the items say was changed: "negative swap object"
+    ceilings: Ceilings | None = None  # what the texts alone decide; None: not recorded (an older version)
     n: ItemCounts
     skipped: dict[str, str]  # item id -> why; the first hundred
     counts: dict[str, int]
@@ -250,6 +304,7 @@ class Difference(_Part):
     augmented: Change | None = None
     brittleness: Change | None = None
     drop: Change | None = None
+    image_side: dict[ImageMetric, Change] = Field(default_factory=dict)  # where items have negative images
 
     def __getitem__(self, metric: Metric) -> Change | None:
         if metric not in METRICS:

@@ -15,14 +15,18 @@ from pydantic import ValidationError
 import equipoise
 from equipoise.errors import Problems, UserError
 from equipoise.evaluation import schema_1
+from equipoise.evaluation.embedding.collector import without_collection
 from equipoise.evaluation.metrics import Outcomes
 from equipoise.evaluation.record import SCHEMA, RunRecord
 from equipoise.evaluation.scores import ItemScores, read_scores
 from equipoise.files import atomic_write, read_json, sha256_file, write_json
-from equipoise.items import Item
+from equipoise.items import IMAGES, Item
 from equipoise.records import explain
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False)
 
+
+@without_collection
 def write_run(
     folder: Path,
     record: RunRecord,
@@ -40,6 +44,10 @@ def write_run(
             line: dict[str, Any] = {name: value for name, value in vars(row).items() if value is not None}
             if row.text is not None:
                 line["text"] = row.text.model_dump()
+            line = line if line["paired"] else {name: value for name, value in line.items() if name != "paired"}
+            for kind in IMAGES:  # left out where there are none
+                if others := line.pop(kind):
+                    line[kind] = [other.model_dump() for other in others]
             line["outcome"] = outcomes.of(index)
             if item := items.get(row.id):
                 line["texts"] = {
@@ -47,13 +55,13 @@ def write_run(
                     "positives": [text.text for text in item.positives],
                     "negatives": [text.text for text in item.negatives],
                 }
-            handle.write(json.dumps(line, ensure_ascii=False) + "\n")
+            handle.write(_ENCODER.encode(line) + "\n")
     record = record.model_copy(update={"scores_sha256": sha256_file(folder / "items.jsonl")})
     write_json(folder / "result.json", record.model_dump(mode="json", by_alias=True))
     return record
 
 
-def read_run(folder: Path) -> tuple[RunRecord, list[ItemScores]]:
+def read_run(folder: Path) -> tuple[RunRecord, Sequence[ItemScores]]:
     """A finished run; scores that are not the ones its result was made from are refused."""
     record = read_result(folder)
     path = (folder if folder.is_dir() else folder.parent) / "items.jsonl"

@@ -16,17 +16,22 @@ from pydantic import JsonValue
 
 from equipoise import registry, run_folder
 from equipoise.benchmarks.base import Benchmark
+from equipoise.benchmarks.ceilings import ceilings
 from equipoise.errors import UserError
 from equipoise.evaluation.embedding.cache import EmbeddingCache, default_cache
+from equipoise.evaluation.embedding.collector import set_aside
 from equipoise.evaluation.embedding.ranks import ALONE, Ranks
+from equipoise.evaluation.graded import by_edit
 from equipoise.evaluation.identity import Identity, benchmark_id, images_id, model_card, settings_of
 from equipoise.evaluation.measure import measure
 from equipoise.evaluation.metrics import Outcomes, judge
 from equipoise.evaluation.paper_metrics import require_tags
 from equipoise.evaluation.record import (
+    IMAGE_METRICS,
     METRICS,
     Arguments,
     FullArguments,
+    ImageNumbers,
     ItemCounts,
     Metrics,
     Numbers,
@@ -49,7 +54,7 @@ class Result:
     """What an evaluation found. `record` is result.json; `numbers` is what most people want of it."""
 
     record: RunRecord
-    rows: list[ItemScores]
+    rows: Sequence[ItemScores]
     outcomes: Outcomes
     read_from: Path | None = None  # the folder of a finished run that this is, where nothing was computed
 
@@ -60,12 +65,12 @@ class Result:
 
 
 def _alone(run: Callable[_Arguments, Result]) -> Callable[_Arguments, Result]:
-    """Only one run at a time may write its `out`."""
+    """Only one run at a time may write its `out`; the items are not looked through for garbage meanwhile."""
 
     @functools.wraps(run)
     def locked(*arguments: _Arguments.args, **options: _Arguments.kwargs) -> Result:
         out = options.get("out")
-        with contextlib.nullcontext() if out is None else run_folder.locked(str(out)):
+        with contextlib.nullcontext() if out is None else run_folder.locked(str(out)), set_aside():
             return run(*arguments, **options)
 
     return locked
@@ -137,6 +142,8 @@ def evaluate(
         model=identity.model,
         settings=identity.settings,
         metrics=metrics,
+        edits=by_edit(scoring.rows, items),
+        ceilings=ceilings(items),
         n=ItemCounts(items=len(items), scored=len(scoring.rows), skipped=len(scoring.skipped)),
         skipped=dict(list(scoring.skipped.items())[:100]),
         counts=scoring.counts,
@@ -256,7 +263,14 @@ def _differing(stored: Metrics, fresh: Metrics) -> list[str]:
     for part in here.keys() & there.keys():
         wrong += [f"{part}.{name}" for name in METRICS if not _equal(there[part][name], here[part][name])]
         wrong += [f"{part}.n"] if there[part].n != here[part].n else []
+        wrong += _differing_images(f"{part}.image_side", there[part].image_side, here[part].image_side)
     return sorted(wrong)
+
+
+def _differing_images(part: str, there: ImageNumbers | None, here: ImageNumbers | None) -> list[str]:
+    if there is None or here is None:
+        return [] if there is here else [part]
+    return [f"{part}.{name}" for name in IMAGE_METRICS if not _equal(there[name], here[name])]
 
 
 def _equal(first: float | None, second: float | None) -> bool:

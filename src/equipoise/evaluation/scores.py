@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+import operator
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any, overload
 
-from pydantic import BaseModel, ConfigDict, Field
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from equipoise.errors import Problems, UserError
+from equipoise.errors import Problems, UserError, reading
 from equipoise.records import checked, jsonl_lines
+from equipoise.stats import Floats
+
+_LISTS = ("positives", "negatives")
 
 
 class TextScores(BaseModel):
@@ -21,24 +29,162 @@ class TextScores(BaseModel):
     positives_negatives: list[list[float]]
 
 
+class ImageScores(BaseModel):
+    """The same texts for one alternative image of the item."""
+
+    model_config = ConfigDict(strict=True, frozen=True)
+    image: str | None = None
+    caption: float
+    positives: list[float] = Field(default_factory=list)
+    negatives: list[float] = Field(default_factory=list)
+
+
 class ItemScores(BaseModel):
-    """How high a model puts each text of one item for its image."""
+    """How high a model puts each text of one item for its image, and for each alternative image where it has some."""
 
     model_config = ConfigDict(strict=True, frozen=True, extra="ignore")  # a run also keeps outcome and texts
     id: str
     image: str | None = None  # what the bootstrap clusters by; the item itself where it is missing
     caption: float
     positives: list[float] = Field(default_factory=list)
-    negatives: list[float] = Field(min_length=1)
+    negatives: list[float] = Field(default_factory=list)  # none only where there are negative images
     tags: dict[str, str] = Field(default_factory=dict)
     text: TextScores | None = None
+    positive_images: tuple[ImageScores, ...] = ()
+    negative_images: tuple[ImageScores, ...] = ()
+    paired: bool = False  # negatives[k] is of the text that describes negative_images[k]
+
+    @model_validator(mode="after")
+    def _whole(self) -> ItemScores:
+        if not (self.negatives or self.negative_images):
+            raise ValueError("negatives: expected at least one score, or negative_images")
+        if self.paired and not 0 < len(self.negative_images) <= len(self.negatives):
+            raise ValueError(
+                f"paired: expected a negative for each negative image, found {len(self.negatives)} for "
+                f"{len(self.negative_images)}"
+            )
+        for kind in ("positive_images", "negative_images"):
+            for place, other in enumerate(getattr(self, kind)):
+                if _shape(other) != _shape(self):
+                    raise ValueError(
+                        f"{kind}.{place}: expected the scores of the item's own texts, {_shape(self)} positives and "
+                        f"negatives, found {_shape(other)}"
+                    )
+        return self
+
+    def images(self) -> list[ItemScores | ImageScores]:
+        """Itself, which holds the scores for its own image, and each alternative."""
+        return [self, *self.positive_images, *self.negative_images]
 
 
-def read_scores(path: str | Path) -> list[ItemScores]:
+def _shape(scores: ItemScores | ImageScores) -> tuple[int, int]:
+    return len(scores.positives), len(scores.negatives)
+
+
+class Lists:
+    """Lists of numbers as one column: all values, and where each list ends."""
+
+    def __init__(self) -> None:
+        self._values, self._ends = array("d"), array("q", [0])
+
+    def append(self, numbers: Iterable[float]) -> None:
+        self._values.extend(numbers)
+        self._ends.append(len(self._values))
+
+    def __getitem__(self, index: int) -> list[float]:
+        return self._values[self._ends[index] : self._ends[index + 1]].tolist()
+
+    @property
+    def values(self) -> Floats:
+        return np.asarray(self._values)
+
+    @property
+    def starts(self) -> NDArray[np.int64]:
+        return np.asarray(self._ends)[:-1]
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        return np.diff(np.asarray(self._ends))
+
+    def reduced(self, by: np.ufunc, empty: float, values: NDArray[Any] | None = None) -> NDArray[Any]:
+        """One value a list (np.maximum: its highest), `empty` for an empty one; of other `values` where given."""
+        values, there = self.values if values is None else values, self.counts > 0
+        found = np.full(len(there), empty, values.dtype)
+        if there.any():
+            found[there] = by.reduceat(values, self.starts[there])
+        return found
+
+
+class Scores(Sequence[ItemScores]):
+    """Scores of many items as columns, a tenth of the memory of as many objects; a row is made when it is asked for."""
+
+    def __init__(self, rows: Iterable[ItemScores] = ()) -> None:
+        self.ids: list[str] = []
+        self.images: list[str | None] = []
+        self.tags: list[dict[str, str]] = []
+        self.right, self.negatives = Lists(), Lists()  # `right`: the caption, then the positives
+        self._rest: dict[int, dict[str, Any]] = {}  # fields that few rows have
+        known: dict[Any, Any] = {}  # what many rows share is kept once
+        for row in rows:
+            fields = vars(row)
+            self.ids.append(row.id)
+            self.images.append(known.setdefault(row.image, row.image))
+            self.tags.append(known.setdefault((*row.tags.items(),), row.tags))
+            self.right.append((row.caption, *row.positives))
+            self.negatives.append(row.negatives)
+            if rest := {name: fields[name] for name in _RARE if fields[name]}:
+                self._rest[len(self.ids) - 1] = rest
+
+    @classmethod
+    def of(cls, rows: Iterable[ItemScores]) -> Scores:
+        """The rows as columns, which they may be already."""
+        return rows if isinstance(rows, Scores) else cls(rows)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @overload
+    def __getitem__(self, index: int) -> ItemScores: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[ItemScores]: ...
+    def __getitem__(self, index: int | slice) -> ItemScores | Sequence[ItemScores]:
+        if isinstance(index, slice):
+            return [self[place] for place in range(*index.indices(len(self)))]
+        index = range(len(self))[index]  # from the end, or IndexError
+        caption, *positives = self.right[index]
+        return ItemScores.model_construct(
+            id=self.ids[index],
+            image=self.images[index],
+            caption=caption,
+            positives=positives,
+            negatives=self.negatives[index],
+            tags=self.tags[index],
+            **self._rest.get(index, {}),
+        )
+
+    def having(self, field: str) -> Iterator[tuple[int, Any]]:
+        """Index and value of the rows that have one of the fields that few have."""
+        return ((index, rest[field]) for index, rest in self._rest.items() if field in rest)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and len(self) == len(other) and all(map(operator.eq, self, other))
+
+    def all_finite(self) -> bool:
+        """Whether no number is NaN or infinite; False too where there are numbers outside the columns."""
+        return not self._rest and bool(
+            np.isfinite(self.right.values).all() and np.isfinite(self.negatives.values).all()
+        )
+
+
+_RARE = set(ItemScores.model_fields) - {"id", "image", "caption", "positives", "negatives", "tags"}
+
+
+def read_scores(path: str | Path) -> Scores:
     """The scores of a JSONL file; every problem of the file is raised at once."""
     path = Path(path)
     problems = Problems(str(path))
-    scores = [score for _, score in checked(jsonl_lines(path, problems), ItemScores, problems)]
+    with reading(path):
+        scores = Scores(score for _, score in checked(jsonl_lines(path, problems), ItemScores, problems))
     problems.raise_if_any(
         'Expected one object per line: {"id": "...", "image": "...", "caption": 0.31, "positives": [0.30], '
         '"negatives": [0.28], "tags": {"split": "..."}}'
@@ -52,12 +198,15 @@ def read_scores(path: str | Path) -> list[ItemScores]:
 def require_finite(scores: Iterable[ItemScores], subject: str) -> None:
     """Refuse NaN and infinite scores by name: every comparison with NaN is false, which would pass for an opinion."""
     problems = Problems(subject)
+    if isinstance(scores, Scores) and scores.all_finite():
+        return
     for score in scores:
-        if math.isfinite(score.caption + sum(score.positives) + sum(score.negatives)):
-            continue  # the usual case; a sum may also overflow, so the others are looked at one by one
-        numbers = {"caption": [score.caption], "positives": score.positives, "negatives": score.negatives}
-        for field, values in numbers.items():
-            bad = [value for value in values if not math.isfinite(value)]
-            if bad:
-                problems.add(f"item {score.id!r}", f"{field}: expected finite scores, found {bad[0]}")
+        for one in score.images():
+            if math.isfinite(one.caption + sum(one.positives) + sum(one.negatives)):
+                continue  # the usual case; a sum may also overflow, so the others are looked at one by one
+            for field, values in (("caption", [one.caption]), *((f, getattr(one, f)) for f in _LISTS)):
+                bad = [value for value in values if not math.isfinite(value)]
+                if bad:
+                    where = field if one is score else f"{field} of {one.image or 'an alternative image'}"
+                    problems.add(f"item {score.id!r}", f"{where}: expected finite scores, found {bad[0]}")
     problems.raise_if_any("A model that gives such scores is broken for these items: look at its weights and dtype.")

@@ -21,10 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.errors import UserError
-from equipoise.evaluation.embedding.cache import EmbeddingCache, Vector
-from equipoise.evaluation.embedding.embed import Embedded, batched, embed, embedding_identity
+from equipoise.evaluation.embedding.asking import batched
+from equipoise.evaluation.embedding.cache import EmbeddingCache, Keeper, Vector
+from equipoise.evaluation.embedding.collector import without_collection
+from equipoise.evaluation.embedding.embed import Embedded, embed, embedding_identity
 from equipoise.evaluation.embedding.ranks import ALONE, Ranks
-from equipoise.evaluation.scores import ItemScores, TextScores, require_finite
+from equipoise.evaluation.scores import ImageScores, ItemScores, TextScores, require_finite
 from equipoise.images.opening import ImageProblem, decode_image
 from equipoise.images.sources import ImageSource, absent, open_source
 from equipoise.items import ImageRef, Item
@@ -57,7 +59,7 @@ def score_items(
     text_scores: bool = False,
     ranks: Ranks = ALONE,
 ) -> Scoring:
-    """Score every caption, positive and negative of `items` with `model`.
+    """Score every caption, positive and negative of `items` with `model`, for every image of its item.
 
     `model` is anything from `load_model`, or any object with `embed_images(list of PIL images)` and
     `embed_texts(list of str)`, or with `score_pairs(images, texts)`. `images` is where the items' images lie: a
@@ -76,27 +78,30 @@ def score_items(
     usable, unseen = _present(usable, source, allow_missing)
     skipped |= unseen
     by_pairs = kind_of(model) == "pairs"
+    store = cache if cache is not None and embedding_identity(model, batch_size) else EmbeddingCache(None)
     seconds: dict[str, float] = {}
-    if by_pairs:
-        pairs, bad, digests, counts = _pair_scores(model, usable, source, batch_size, ranks)
-    else:
-        store = cache if cache is not None and embedding_identity(model, batch_size) else EmbeddingCache(None)
-        embedded = embed(model, usable, source, store, batch_size, workers, ranks)
-        bad, digests, counts, seconds = embedded.bad, embedded.digests, embedded.counts, embedded.seconds
-    if bad:
-        _refuse_bad(bad, source, allow_missing)
-        skipped |= {item.id: bad[item.image] for item in usable if item.image in bad}
-        usable = [item for item in usable if item.image not in bad]
-    if not usable:
-        raise UserError(
-            f"none of {len(items):,} items could be scored; the first because: {next(iter(skipped.values()))}"
-        )
-    if by_pairs:
-        rows = [_row(item, [pairs[item.image][text] for text in item.texts()]) for item in usable if item.image]
-    else:
+    with Keeper(store) as keeper:
+        if by_pairs:
+            pairs, bad, digests, counts = _pair_scores(model, usable, source, batch_size, ranks)
+        else:
+            embedded = embed(model, usable, source, store, batch_size, workers, ranks, keeper)
+            bad, digests, counts, seconds = embedded.bad, embedded.digests, embedded.counts, embedded.seconds
+        if bad:
+            _refuse_bad(bad, source, allow_missing)
+            unread = {i.id: why for i in usable if (why := next((bad[r] for r in i.images() if r in bad), None))}
+            skipped |= unread
+            usable = [item for item in usable if item.id not in unread]
+        if not usable:
+            raise UserError(
+                f"none of {len(items):,} items could be scored; the first because: {next(iter(skipped.values()))}"
+            )
         started = time.monotonic()
-        rows = _cosine_rows(usable, embedded, text_scores)
-        seconds["cosines"] = time.monotonic() - started
+        if by_pairs:
+            rows = [_row(item, [pairs[ref][text] for ref in item.images() for text in item.texts()]) for item in usable]
+        else:
+            rows = _cosine_rows(usable, embedded, text_scores)
+            seconds["cosines"] = time.monotonic() - started
+    seconds["kept"] = time.monotonic() - started - seconds.get("cosines", 0.0)
     require_finite(rows, "the model's scores")
     return Scoring(rows, skipped, digests, counts | {"items": len(rows)}, seconds)
 
@@ -129,14 +134,15 @@ def photo_digests(
         except ImageProblem:
             return None
 
-    paths = list(dict.fromkeys(item.image.path for item in usable if item.image is not None))
+    paths = list(dict.fromkeys(ref.path for item in usable for ref in item.images()))
     with ThreadPoolExecutor(workers) as pool:
         found = zip(paths, pool.map(digest, paths), strict=True)
         return {path: value for path, value in found if value is not None}
 
 
 def _usable(items: Sequence[Item]) -> tuple[list[Item], dict[str, str]]:
-    skipped = {item.id: "no hard negative to compare with" for item in items if not item.negatives}
+    lonely = [item.id for item in items if not (item.negatives or item.negative_images)]
+    skipped = dict.fromkeys(lonely, "no hard negative to compare with")
     skipped |= {item.id: "no image" for item in items if item.image is None}
     return [item for item in items if item.id not in skipped], skipped
 
@@ -165,7 +171,7 @@ class _Nowhere:
 
 
 def _present(items: list[Item], source: ImageSource, allow_missing: bool) -> tuple[list[Item], dict[str, str]]:
-    distinct = dict.fromkeys(item.image.path for item in items if item.image is not None)
+    distinct = dict.fromkeys(ref.path for item in items for ref in item.images())
     missing = absent(source, distinct)
     if missing and not allow_missing:
         shown = "\n".join(f"  {path}" for path in missing[:5])
@@ -177,7 +183,7 @@ def _present(items: list[Item], source: ImageSource, allow_missing: bool) -> tup
     if not missing:
         return items, {}
     gone = set(missing)
-    skipped = {item.id: f"image missing: {item.image.path}" for item in items if item.image and item.image.path in gone}
+    skipped = {item.id: f"image missing: {ref.path}" for item in items for ref in item.images() if ref.path in gone}
     return [item for item in items if item.id not in skipped], skipped
 
 
@@ -195,30 +201,47 @@ def _refuse_bad(bad: dict[ImageRef, str], source: ImageSource, allow_missing: bo
 
 
 def _row(item: Item, values: Sequence[float], text: TextScores | None = None) -> ItemScores:
+    """The scores of every text for the item's own image, then for each alternative one."""
     assert item.image is not None
-    positives = len(item.positives)
+    right, count = 1 + len(item.positives), 1 + len(item.positives) + len(item.negatives)
+    others = tuple(
+        ImageScores(
+            image=ref.path,
+            caption=values[start],
+            positives=list(values[start + 1 : start + right]),
+            negatives=list(values[start + right : start + count]),
+        )
+        for start, ref in zip(range(count, len(values), count), item.images()[1:], strict=True)
+    )
     return ItemScores(
         id=item.id,
         image=item.image.path,
         caption=values[0],
-        positives=list(values[1 : 1 + positives]),
-        negatives=list(values[1 + positives :]),
+        positives=list(values[1:right]),
+        negatives=list(values[right:count]),
         tags=item.tags,
         text=text,
+        positive_images=others[: len(item.positive_images)],
+        negative_images=others[len(item.positive_images) :],
+        paired=item.paired,
     )
 
 
+@without_collection
 def _cosine_rows(items: Sequence[Item], embedded: Embedded, text_scores: bool) -> list[ItemScores]:
     texts = [[embedded.text[text] for text in item.texts()] for item in items]
-    counts = np.array([len(rows) for rows in texts])
-    images = np.repeat([embedded.image[item.image.path, item.image.box] for item in items if item.image], counts)
-    flat = np.fromiter(chain.from_iterable(texts), np.int64, int(counts.sum()))
+    shown = [[embedded.image[ref.path, ref.box] for ref in item.images()] for item in items]
+    widths, heights = (np.array([len(rows) for rows in part]) for part in (texts, shown))
+    counts = widths * heights
+    images = np.repeat(list(chain.from_iterable(shown)), np.repeat(widths, heights))
+    several = (rows * len(refs) for rows, refs in zip(texts, shown, strict=True))
+    flat = np.fromiter(chain.from_iterable(several), np.int64, int(counts.sum()))
     values = cosines(embedded.images, embedded.texts, images, flat).tolist()
     between = _text_scores(items, texts, embedded.texts) if text_scores else repeat(None)
     ends = counts.cumsum().tolist()
     return [
-        _row(item, values[end - len(rows) : end], text)
-        for item, rows, end, text in zip(items, texts, ends, between, strict=False)
+        _row(item, values[end - count : end], text)
+        for item, count, end, text in zip(items, counts.tolist(), ends, between, strict=False)
     ]
 
 
@@ -257,8 +280,8 @@ def _pair_scores(
     """Models with a matching head see each distinct (image, text) pair once."""
     pairs: dict[ImageRef, dict[str, float]] = {}
     for item in items:
-        if item.image is not None:
-            pairs.setdefault(item.image, {}).update(dict.fromkeys(item.texts(), np.nan))
+        for ref in item.images():
+            pairs.setdefault(ref, {}).update(dict.fromkeys(item.texts(), np.nan))
     bad: dict[ImageRef, str] = {}
     digests: dict[str, bytes] = {}
     total = sum(len(texts) for texts in pairs.values())

@@ -7,7 +7,8 @@ headers before it is opened, and what was decoded is counted. Whatever pyarrow r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any
 
@@ -47,7 +48,7 @@ def rows(path: Path, choose: Choose = lambda schema: None) -> Iterator[tuple[int
         convert = _as_text if any(_holds_bytes(field.type) for field in schema) else _as_it_is
         number, decoded, ceiling = 0, 0, max(RATIO_FROM, MOST_DECODED * path.stat().st_size)
         for group in range(file.metadata.num_row_groups):
-            size = _batch_size(path, raw, file.metadata.row_group(group), columns)
+            size = _batch_size(path, raw, file.metadata, group, columns)
             batches = file.iter_batches(size, row_groups=[group], columns=None if columns is None else list(columns))
             while True:
                 try:
@@ -71,7 +72,7 @@ def rows(path: Path, choose: Choose = lambda schema: None) -> Iterator[tuple[int
 
 def _converted(batch: Any, convert: Callable[[Any], Any]) -> Iterator[tuple[Row, str]]:
     try:
-        yield from [(convert(row), "") for row in batch.to_pylist(maps_as_pydicts="strict")]
+        yield from [(convert(row), "") for row in _dicts(batch.schema.names, batch.columns, batch.num_rows)]
         return
     except Exception:  # some row of the batch; find out which
         pass
@@ -80,6 +81,54 @@ def _converted(batch: Any, convert: Callable[[Any], Any]) -> Iterator[tuple[Row,
             yield convert(batch.slice(place, 1).to_pylist(maps_as_pydicts="strict")[0]), ""
         except Exception as error:
             yield {}, _why(error)
+
+
+def values_of(array: Any) -> list[Any]:
+    """What `array.to_pylist(maps_as_pydicts="strict")` gives, column by column.
+
+    pyarrow makes an object of its own of every value first, which takes several times as long.
+    """
+    import pyarrow.types as types
+
+    kind = array.type
+    whole = types.is_integer(kind) or types.is_float32(kind) or types.is_float64(kind)
+    if types.is_string(kind) or types.is_large_string(kind) or (whole and not array.null_count):
+        return list(array.to_numpy(zero_copy_only=False).tolist())
+    found: list[Any]
+    if types.is_struct(kind):
+        found = list(_dicts([kind.field(place).name for place in range(kind.num_fields)], array.flatten(), len(array)))
+    elif types.is_list(kind) or types.is_large_list(kind):
+        found = [part for (part,) in _cut(array, array.values)]
+    elif types.is_map(kind):
+        found = [_map(*parts) for parts in _cut(array, array.keys, array.items)]
+    else:
+        return list(array.to_pylist(maps_as_pydicts="strict"))
+    missing = array.is_null().to_numpy(zero_copy_only=False).nonzero()[0] if array.null_count else ()
+    for place in missing:
+        found[place] = None
+    return found
+
+
+def _dicts(names: Sequence[str], columns: Sequence[Any], rows: int) -> list[Row]:
+    if not columns:
+        return [{} for _ in range(rows)]
+    return [dict(zip(names, row, strict=True)) for row in zip(*map(values_of, columns), strict=True)]
+
+
+def _cut(array: Any, *below: Any) -> Iterator[tuple[list[Any], ...]]:
+    """The part of each column below that belongs to each row."""
+    ends = array.offsets.to_numpy()
+    first, last = (int(ends[0]), int(ends[-1])) if len(ends) else (0, 0)
+    whole = [values_of(one.slice(first, last - first)) for one in below]
+    ends = (ends - first).tolist()
+    return (tuple(values[start:end] for values in whole) for start, end in pairwise(ends))
+
+
+def _map(keys: list[Any], values: list[Any]) -> dict[Any, Any]:
+    found = dict(zip(keys, values, strict=True))
+    if len(found) < len(keys):
+        raise KeyError("a key stands twice")
+    return found
 
 
 def _as_it_is(value: Any) -> Any:
@@ -141,9 +190,11 @@ def _refuse_doubled_fields(path: Path, kind: Any, name: str) -> None:
         _refuse_doubled_fields(path, field.type, f"{name}.{field.name}")
 
 
-def _batch_size(path: Path, raw: IO[bytes], group: Any, columns: Sequence[str] | None) -> int:
+def _batch_size(path: Path, raw: IO[bytes], metadata: Any, number: int, columns: Sequence[str] | None) -> int:
     """How many rows may be decoded at a time; a group that no size makes safe is refused."""
-    dictionaries = 0
+    group = metadata.row_group(number)
+    dictionaries: dict[str, int] = {}  # of each column that is read, the bytes of its dictionary
+    values: list[int] = []  # in a row, on average
     for place in range(group.num_columns):
         column = group.column(place)
         name = column.path_in_schema
@@ -154,12 +205,62 @@ def _batch_size(path: Path, raw: IO[bytes], group: Any, columns: Sequence[str] |
             raise UserError(f"{path}: column {name}: {packed:,} bytes unpack to {unpacked:,}; refused")
         if column.num_values > MOST_VALUES * max(1, group.num_rows) and column.num_values > BATCH * MOST_VALUES:
             raise UserError(f"{path}: column {name}: {column.num_values:,} values in {group.num_rows:,} rows; refused")
+        dictionaries[name] = 0
+        values.append(-(-column.num_values // max(1, group.num_rows)))
         if column.dictionary_page_offset is not None:
-            size = _dictionary_bytes(raw, column.dictionary_page_offset)
+            size = dictionaries[name] = _dictionary_bytes(raw, column.dictionary_page_offset)
             if size > LARGEST_DICTIONARY:
                 raise UserError(f"{path}: column {name}: a dictionary of {size:,} bytes; refused")
-            dictionaries += size
-    return max(1, min(BATCH, BUDGET // max(1, dictionaries)))
+    size = _rows_of(dictionaries.values(), values)
+    if 10 * size > min(BATCH, group.num_rows):
+        return size
+    return _rows_of(_longest(path, number, columns, dictionaries), values)  # 20 rows at a time would take minutes
+
+
+def _rows_of(largest: Iterable[int], values: Sequence[int]) -> int:
+    """How many rows fit, where each of a column's values may be its largest."""
+    return max(1, min(BATCH, BUDGET // max(1, sum(one * many for one, many in zip(largest, values, strict=True)))))
+
+
+def _longest(path: Path, group: int, columns: Sequence[str] | None, dictionaries: dict[str, int]) -> list[int]:
+    """At most so many bytes has a value of each column: the longest text of its dictionary.
+
+    Where that cannot be seen, the bytes of the whole dictionary: no text can be longer. Read as dictionaries, the texts
+    are there once, whatever the rows make of them.
+    """
+    import pyarrow.compute
+    import pyarrow.parquet
+
+    sizes = list(dictionaries.values())
+    try:
+        with pyarrow.parquet.ParquetFile(path, read_dictionary=list(dictionaries)) as file:
+            chosen = None if columns is None else list(columns)
+            batch = next(file.iter_batches(BATCH, row_groups=[group], columns=chosen))
+        leaves = [leaf for column in batch.columns for leaf in _leaves(column)]
+        if len(leaves) != len(sizes):
+            return sizes
+        for place, leaf in enumerate(leaves):
+            if pyarrow.types.is_dictionary(leaf.type) and len(leaf.dictionary):
+                longest = pyarrow.compute.max(pyarrow.compute.binary_length(leaf.dictionary)).as_py()
+                sizes[place] = min(sizes[place], longest)
+    except Exception:  # whoever decodes it next will say what is wrong
+        pass
+    return sizes
+
+
+def _leaves(array: Any) -> Iterator[Any]:
+    """The columns of a nested array, in the order of the file."""
+    import pyarrow.types as types
+
+    if types.is_struct(array.type):
+        for place in range(array.type.num_fields):
+            yield from _leaves(array.field(place))
+    elif types.is_map(array.type):
+        yield from (*_leaves(array.keys), *_leaves(array.items))
+    elif types.is_list(array.type) or types.is_large_list(array.type):
+        yield from _leaves(array.values)
+    else:
+        yield array
 
 
 def _dictionary_bytes(raw: IO[bytes], offset: int) -> int:

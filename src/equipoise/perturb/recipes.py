@@ -10,6 +10,7 @@ from equipoise.perturb import checks
 from equipoise.perturb.english.word_lists import SECTIONS, Section
 from equipoise.perturb.operations.add import add_attribute, add_object
 from equipoise.perturb.operations.ce_clip import fill_any, swap_any_nouns
+from equipoise.perturb.operations.half_truth import add_false_detail, add_true_detail
 from equipoise.perturb.operations.negate import negate
 from equipoise.perturb.operations.replace import replace_any_positive, replace_negative, replace_positive
 from equipoise.perturb.operations.shuffle import (
@@ -176,6 +177,13 @@ RECIPES: dict[str, Recipe] = {
             "sugarcrepe_add_hsieh_2023",
             "SugarCrepe's ADD by rules: an object or an attribute that the photo does not have.",
             (Slot("add object", (add_object,)), Slot("add attribute", (add_attribute,))),
+            (),
+            CHECKS,
+        ),
+        Recipe(
+            "half_truth",
+            "The caption and a false detail as negative; with a true one, which another caption names, as positive.",
+            (Slot("false detail", (add_false_detail,)), Slot("true detail", (add_true_detail,))),
             (),
             CHECKS,
         ),

@@ -15,10 +15,14 @@ from rich.text import Text
 
 from equipoise.errors import printable
 from equipoise.evaluation.record import (
+    IMAGE_METRICS,
     METRICS,
     Change,
     Comparison,
     Elsewhere,
+    ImageMetric,
+    ImageNumbers,
+    Interval,
     ItemNumbers,
     MacroNumbers,
     MeanScores,
@@ -32,6 +36,18 @@ from equipoise.evaluation.record import (
 from equipoise.report import Format
 
 HEADER = ("", "n", "Orig.", "Aug. (drop)", "Brittleness", "ties")
+# A table of its own: which image a text prefers, and Winoground's scores.
+IMAGE_HEADER = (
+    "images",
+    "n",
+    "Image-Orig.",
+    "Image-Aug. (drop)",
+    "Image-Brittleness",
+    "text",
+    "image",
+    "group",
+    "ties",
+)
 SCORES = {"caption": "s(c)", "positive": "s(p)", "negative": "s(n)"}  # mean scores; Kamath et al. 2024, Tables 2 and 9
 
 _WIDEST = 1000  # a table is as wide as its cells: a number cut off by a narrow terminal would be lost
@@ -51,6 +67,9 @@ class Line:
     skipped: int | None = None
     paper: Mapping[str, PaperNumbers] | None = None
     outcomes_only: bool | None = None  # True: no score was published
+    ceilings: Mapping[str, int] | None = None
+    edits: Mapping[str, Any] | None = None  # graded numbers by edit
+    graded: Mapping[str, Any] | None = None  # of all items, where `numbers` are an average of groups
 
     def to_json(self) -> dict[str, Any]:
         """Everything that is known; metrics that were not measured are null."""
@@ -73,6 +92,9 @@ def result_rows(record: RunRecord, rule: str | None = None) -> list[Line]:
             chance=record.benchmark.chance,
             skipped=record.n.skipped,
             paper=metrics.paper,
+            ceilings=record.ceilings.model_dump() if record.ceilings else None,
+            edits={edit: one.model_dump(mode="json") for edit, one in record.edits.items()} or None,
+            graded=graded.model_dump(mode="json") if (graded := metrics.overall.graded) else None,
         )
     ]
     parts = metrics.by.get("split", {})
@@ -87,6 +109,20 @@ def average_words(numbers: Numbers) -> str:
         return "mean over items"
     rule = f"{numbers.rule}: " if numbers.rule else ""
     return f"{rule}mean of {numbers.groups} {'/'.join(numbers.over)} groups"
+
+
+def graded_line(numbers: ItemNumbers) -> str:
+    """The graded numbers of all items in one line; "" where none were recorded."""
+    found = numbers.graded
+    if found is None:
+        return ""
+    units = {"c-n": found.margin, "p-n": found.margin_positive, "|c-p|": found.change}
+    scores = {"invariance error": found.invariance_error, "sensitivity gap": found.sensitivity_gap}
+    line = ", ".join(f"{name} {value:.2f}" for name, value in units.items() if value is not None)
+    lgip = [f"{name} {value:.4g}" for name, value in scores.items() if value is not None]
+    lgip += [] if found.positive_rate is None else [f"positive rate {100 * found.positive_rate:.1f}"]
+    spread = "" if found.spread is None else f"mean {line} in units of the spread of s(c), {found.spread:.3g}; "
+    return f"over items: {spread}LGIP: {', '.join(lgip)}" if lgip else ""
 
 
 def metrics_rows(summary: Summary, benchmark: str | None = None, rule: str | None = None) -> list[Line]:
@@ -115,7 +151,15 @@ def render(lines: Sequence[Line], form: Format = "text", caption: str = "") -> s
         return _csv(lines)
     scored = any(_mean_scores(line.numbers).caption is not None for line in lines)
     header = (*HEADER, *SCORES.values()) if scored else HEADER
-    cells = [_cells(line)[: len(header)] for line in lines]
+    asked = [(line.label, line.numbers.image_side) for line in lines if line.numbers.image_side is not None]
+    tables = [_grid(form, header, [_cells(line)[: len(header)] for line in lines], "" if asked else caption)]
+    if asked:
+        tables.append(_grid(form, IMAGE_HEADER, [_image_cells(*one) for one in asked], caption))
+    return ("\n" if form == "text" else "\n\n").join(tables)
+
+
+def _grid(form: Format, header: Sequence[str], cells: Sequence[Sequence[str]], caption: str) -> str:
+    """One table for people."""
     if form == "md":
         written = ["| " + " | ".join(header) + " |", "|" + " --- |" * len(header)]
         written += ["| " + " | ".join(_markdown(cell) for cell in row) + " |" for row in cells]
@@ -147,6 +191,22 @@ def _cells(line: Line) -> tuple[str, ...]:
     )
 
 
+def _image_cells(label: str, numbers: ImageNumbers) -> tuple[str, ...]:
+    def share(name: ImageMetric) -> str:
+        return _percent(numbers[name], numbers.intervals.get(name))
+
+    drop = "" if numbers.drop is None else f" ({_signed(-numbers.drop)})"
+    return (
+        label,
+        f"{numbers.n:,}",
+        share("original"),
+        share("augmented") + drop,
+        share("brittleness"),
+        *(share(name) for name in ("text", "image", "group")),
+        f"{numbers.ties:,g}",
+    )
+
+
 def _mean_scores(numbers: Numbers) -> MeanScores:
     """What the model gave caption, positives and negatives on average; of several runs it is not known."""
     found = numbers.mean_scores if isinstance(numbers, ItemNumbers | MacroNumbers) else None
@@ -160,7 +220,10 @@ def _score(value: float | None) -> str:
 
 def percent(numbers: Numbers, name: Metric) -> str:
     """'61.6 [60.9, 62.3]' of a fraction and its interval."""
-    value, interval = numbers[name], numbers.intervals.get(name)
+    return _percent(numbers[name], numbers.intervals.get(name))
+
+
+def _percent(value: float | None, interval: Interval | None) -> str:
     if value is None:
         return "-"
     return f"{100 * value:.1f}" + (f" [{100 * interval.low:.1f}, {100 * interval.high:.1f}]" if interval else "")
@@ -177,6 +240,9 @@ def _csv(lines: Sequence[Line]) -> str:
     fields = [name for name in about if any(name in row for row in rows)]
     fields += [f"{name}{part}" for name in METRICS for part in ("", "_low", "_high")]
     fields += [f"mean_score_{part}" for part in SCORES]
+    if any(line.numbers.image_side is not None for line in lines):
+        fields += ["image_n", "image_ties"]
+        fields += [f"image_{name}{part}" for name in IMAGE_METRICS for part in ("", "_low", "_high")]
     output = io.StringIO()
     writer = csv.DictWriter(output, fields, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
@@ -184,8 +250,19 @@ def _csv(lines: Sequence[Line]) -> str:
         for name, interval in line.numbers.intervals.items():
             row |= {f"{name}_low": interval.low, f"{name}_high": interval.high}
         row |= {f"mean_score_{part}": getattr(_mean_scores(line.numbers), part) for part in SCORES}
+        row |= _image_row(line.numbers.image_side)
         writer.writerow({name: _cell(value) for name, value in row.items()})
     return output.getvalue().rstrip("\n")
+
+
+def _image_row(numbers: ImageNumbers | None) -> dict[str, Any]:
+    if numbers is None:
+        return {}
+    row: dict[str, Any] = {"image_n": numbers.n, "image_ties": numbers.ties}
+    row |= {f"image_{name}": numbers[name] for name in IMAGE_METRICS}
+    for name, interval in numbers.intervals.items():
+        row |= {f"image_{name}_low": interval.low, f"image_{name}_high": interval.high}
+    return row
 
 
 _LATEX = str.maketrans(
@@ -221,19 +298,31 @@ def _latex(header: Sequence[str], cells: Sequence[Sequence[str]], caption: str) 
 
 def render_differences(found: Sequence[Comparison]) -> str:
     """Paired differences for the terminal: points, interval, and whether the interval leaves zero out."""
+    shown: dict[Metric, str] = {"original": "Orig.", "augmented": "Aug.", "drop": "drop", "brittleness": "Brittleness"}
+    tables = [_differences(list(shown.values()), [(one, [one[metric] for metric in shown]) for one in found])]
+    if asked := [one for one in found if one.image_side]:
+        wanted: dict[ImageMetric, str] = {"original": "Image-Orig.", "augmented": "Image-Aug."}
+        wanted |= {"brittleness": "Image-Brittleness", "text": "text score", "image": "image score"}
+        wanted |= {"group": "group score"}
+        wanted = {metric: name for metric, name in wanted.items() if any(metric in one.image_side for one in asked)}
+        rows = [(one, [one.image_side.get(metric) for metric in wanted]) for one in asked]
+        tables.append(_differences(list(wanted.values()), rows))
+    notes = dict.fromkeys(printable(f"note: {note}") for one in found for note in one.notes)
+    return "\n".join([*tables, *notes])
+
+
+def _differences(names: Sequence[str], rows: Sequence[tuple[Comparison, Sequence[Change | None]]]) -> str:
     table = Table(
         caption="after minus before, in points [95% interval, paired over images]; ~ the interval holds zero",
         caption_justify="left",
     )
-    shown: dict[Metric, str] = {"original": "Orig.", "augmented": "Aug.", "drop": "drop", "brittleness": "Brittleness"}
-    for index, name in enumerate(("benchmark", "before", "after", "n", *shown.values())):
+    for index, name in enumerate(("benchmark", "before", "after", "n", *names)):
         table.add_column(name, justify="left" if index < 3 else "right", overflow="fold")
-    for one in found:
-        cells = [_points(change) if (change := one[metric]) else "-" for metric in shown]
+    for one, changes in rows:
+        cells = [_points(change) if change else "-" for change in changes]
         shown_cells = (f"{one.benchmark} ({one.average})", one.before, one.after, f"{one.n:,}", *cells)
         table.add_row(*(Text(printable(cell)) for cell in shown_cells))
-    notes = dict.fromkeys(printable(f"note: {note}") for one in found for note in one.notes)
-    return "\n".join([_plain(table), *notes])
+    return _plain(table)
 
 
 def _points(change: Change) -> str:

@@ -41,6 +41,7 @@ def test_two_processes_find_what_one_finds(tmp_path: Path) -> None:
             caption=" ".join(rng.choice(words, 5)),
             positives=texts(" ".join(rng.choice(words, 6))),
             negatives=texts(*(" ".join(rng.choice(words, 5)) for _ in range(1 + index % 2))),
+            negative_images=(ImageRef(path=f"{(index + 16) % 40}.png"),) if index % 10 == 1 else (),
         )
         for index in range(120)
     ]
@@ -58,7 +59,8 @@ def test_two_processes_find_what_one_finds(tmp_path: Path) -> None:
     assert again == rows and said == out
     for part in ("metrics", "n", "skipped", "images", "benchmark", "model", "settings", "counts"):
         assert second[part] == record[part], part
-    assert record["n"]["skipped"] == 3 and record["counts"]["images_encoded"] < 60
+    assert record["n"]["skipped"] == 6 and record["metrics"]["overall"]["image_side"]["n"] == 9
+    assert record["counts"]["images_encoded"] < 60
     # The same command again reads the finished run, in both processes.
     command = [sys.executable, *TWO, *EVAL, "--allow-missing", "--cache", "two-cache", "--out", "two"]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)

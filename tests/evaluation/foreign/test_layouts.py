@@ -65,7 +65,7 @@ def test_winoground(run: Run) -> None:
     found = json.loads(out)
     paper = found["paper"]["groups"]
     assert code == 0 and (paper["n"], paper["text"], paper["image"], paper["group"]) == (400, *[399 / 400] * 3)
-    assert found["overall"]["original"] == 799 / 800
+    assert found["overall"]["original"] == found["overall"]["image_side"]["group"] == 399 / 400
     assert (found["layout"], found["outcomes_only"]) == ("Winoground's labels", False)
 
 
@@ -126,7 +126,7 @@ def test_tags_of_winogrounds_items(run: Run) -> None:
     assert code == 0 and list(json.loads(out)["by"]["tag"]) == ["Noun"]
     write_lines("examples.jsonl", [{"id": n, **example} for n in range(399)])
     code, _, error = run("s.jsonl", "--bench", "winoground", "--source", ".")
-    assert code == 2 and "1 examples unknown to the benchmark: '399'" in error
+    assert code == 2 and "1 unknown: no such item: 'winoground-test/399'" in error
 
 
 # ---------------------------------------------------------------------------- VALSE

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import os
 import tarfile
+import tracemalloc
 from pathlib import Path
 
 import pyarrow
@@ -204,3 +206,32 @@ def test_a_pipe_among_the_captions_is_refused_not_waited_for(tmp_path: Path) -> 
     os.mkfifo(tmp_path / "b.txt")
     with pytest.raises(UserError, match=r"b\.txt: not a plain file"):
         list(read_captions(tmp_path))
+
+
+@pytest.mark.parametrize("bomb", ["header", "text"])
+def test_a_small_archive_does_not_fill_the_memory(tmp_path: Path, bomb: str) -> None:
+    path = tmp_path / "c.tar"
+    with gzip.open(path, "wb", compresslevel=1) as file:
+        member = tarfile.TarInfo("1.txt")
+        member.type, member.size = (tarfile.XHDTYPE if bomb == "header" else tarfile.REGTYPE), 80 * 2**20
+        file.write(member.tobuf())
+        for _ in range(80):
+            file.write(b"a" * 2**20)
+        file.write(bytes(1024))
+    tracemalloc.start()
+    try:
+        assert sum(len(group.refused) for group in read_captions(path)) == 1 and bomb == "text"
+    except UserError as error:
+        assert bomb == "header" and "a header of 83,886,080 bytes" in str(error)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert path.stat().st_size < 2e6 and peak < 20e6
+
+
+def test_the_members_of_an_archive_are_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """2.4 million empty ones, a file of 4.7 MB, took 2.2 GB."""
+    write_tar(tmp_path / "c.tar", [f"{number}.txt" for number in range(50)])
+    opened, plain = [], tarfile.open
+    monkeypatch.setattr(tarfile, "open", lambda *args, **options: opened.append(plain(*args, **options)) or opened[-1])
+    assert sum(len(group.records) for group in read_captions(tmp_path / "c.tar")) == 50
+    assert [len(archive.members) for archive in opened] == [0]

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from equipoise.errors import UserError
 from equipoise.train.features import Features
+from equipoise.train.losses.agreement import Agreement
 from equipoise.train.losses.clip import clip_loss
 from equipoise.train.losses.cmr import Cmr
 from equipoise.train.losses.dac import dac_mil, dac_negative
@@ -23,9 +24,12 @@ from equipoise.train.losses.fsc import FscGlobal, FscLocal
 from equipoise.train.losses.imc import Imc
 from equipoise.train.losses.itc_hn import itc_hn
 from equipoise.train.losses.negclip import negclip_loss
+from equipoise.train.losses.rank_each import RankEach
 from equipoise.train.losses.siglip import siglip_loss
 from equipoise.train.losses.sum import Sum
 from equipoise.train.losses.svlc import svlc_analogy, svlc_negative
+from equipoise.train.losses.text_contrast import TextContrast
+from equipoise.train.losses.two_captions import two_captions
 
 torch.set_num_threads(1)
 Term = Callable[[Features], Tensor]
@@ -283,6 +287,55 @@ def slow_siglip(f: Features) -> Tensor:
 THRESHOLDS = [0.5, 0.0, 2.5]
 
 
+def slow_two_captions(f: Features) -> Tensor:
+    total = 0
+    reworded = [f.positive[i] if there(f.positive_mask, i) else f.caption[i] for i in size(f)]
+    for texts in (list(f.caption), reworded):
+        for i in size(f):
+            right = s(f, f.image[i], texts[i])
+            total = total + choose(right, [s(f, f.image[i], texts[j]) for j in size(f)])
+            total = total + choose(right, [s(f, f.image[j], texts[i]) for j in size(f)])
+    return total / len(f.image) / 4
+
+
+def slow_rank(gamma: float, margin: float) -> Term:
+    def slow(f: Features) -> Tensor:
+        found = []
+        for i in size(f):
+            rights = [f.caption[i]] + ([f.positive[i]] if there(f.positive_mask, i) else [])
+            for right in rights:
+                for k in slots(f):
+                    if there(f.negative_mask, i, k):
+                        d = s(f, f.image[i], right) - s(f, f.image[i], f.negative[i, k]) - margin
+                        p = 1 / (1 + torch.exp(-d))
+                        found.append((1 - p) ** gamma * -torch.log(p))
+        return average(found, f)
+
+    return slow
+
+
+def slow_text(f: Features) -> Tensor:
+    halves = []
+    for a, b in ((f.caption, f.positive), (f.positive, f.caption)):
+        found = []
+        for i in size(f):
+            if there(f.positive_mask, i):
+                texts = [10 * dot(a[i], b[j]) for j in size(f) if there(f.positive_mask, j)]
+                texts += [10 * x / f.scale for x in own_negatives(f, a[i], i)]
+                found.append(choose(10 * dot(a[i], b[i]), texts))
+        halves.append(average(found, f))
+    return sum(halves) / 2
+
+
+def slow_agreement(f: Features) -> Tensor:
+    apart = [
+        (s(f, f.image[i], f.caption[i]) - s(f, f.image[i], f.positive[i])) ** 2
+        for i in size(f)
+        if there(f.positive_mask, i)
+    ]
+    return average(apart, f)
+
+
 def cmr(f: Features, mean: Literal["paper", "code"] = "paper") -> Tensor:
     loss = Cmr([f"type {k}" for k in slots(f)], mean=mean)
     loss.thresholds = torch.tensor(THRESHOLDS[: len(slots(f))], dtype=torch.float64)
@@ -305,6 +358,12 @@ LOSSES: dict[str, tuple[Term, Term]] = {
     "fsc_global": (FscGlobal(), slow_fsc_global),
     "fsc_local": (FscLocal(), slow_fsc_local),
     "siglip": (siglip_loss, slow_siglip),
+    "two_captions": (two_captions, slow_two_captions),
+    "rank": (RankEach(), slow_rank(0, 0)),
+    "rank margin": (RankEach(margin=3.0), slow_rank(0, 3.0)),
+    "rank focal": (RankEach(gamma=2.0, margin=1.0), slow_rank(2.0, 1.0)),
+    "text_contrast": (TextContrast(), slow_text),
+    "agreement": (Agreement(), slow_agreement),
 }
 
 

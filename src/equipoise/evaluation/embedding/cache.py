@@ -60,7 +60,7 @@ class EmbeddingCache:
     def __init__(self, folder: Path | None) -> None:
         self.path: Path | None = None
         self._memory: dict[bytes, Vector] = {}
-        self._lock = threading.Lock()
+        self._reading, self._writing = threading.Lock(), threading.Lock()
         if folder is None:
             return
         try:
@@ -72,9 +72,10 @@ class EmbeddingCache:
         self.path = folder / "embeddings.sqlite"
         try:
             self.database = sqlite3.connect(self.path, timeout=60, check_same_thread=False)
-            self.database.execute("PRAGMA journal_mode=WAL")
+            self.database.execute("PRAGMA journal_mode=WAL")  # by which reading need not wait for writing
             self.database.execute("PRAGMA synchronous=NORMAL")
             self.database.execute("CREATE TABLE IF NOT EXISTS embeddings (key BLOB PRIMARY KEY, vector BLOB NOT NULL)")
+            self._readable = sqlite3.connect(self.path, timeout=60, check_same_thread=False)
         except sqlite3.Error as error:
             raise self._failed(error) from None
 
@@ -90,11 +91,14 @@ class EmbeddingCache:
             return {name: self._memory[name] for name in keys if name in self._memory}
         found: dict[bytes, Vector] = {}
         try:
+            with self._reading:
+                if not self._readable.execute("SELECT 1 FROM embeddings LIMIT 1").fetchone():
+                    return {}
             for start in range(0, len(keys), 500):  # SQLite's limit on variables is 999 in old builds
                 part = keys[start : start + 500]
                 query = f"SELECT key, vector FROM embeddings WHERE key IN ({','.join('?' * len(part))})"
-                with self._lock:
-                    rows = self.database.execute(query, part).fetchall()
+                with self._reading:
+                    rows = self._readable.execute(query, part).fetchall()
                 found.update((name, np.frombuffer(raw, np.float32)) for name, raw in rows)
         except (sqlite3.Error, ValueError) as error:  # ValueError: bytes that are no vector
             raise self._failed(error) from None
@@ -108,13 +112,14 @@ class EmbeddingCache:
             return
         rows = [(name, np.ascontiguousarray(vector, dtype=np.float32).tobytes()) for name, vector in pairs]
         try:
-            with self._lock, self.database:
+            with self._writing, self.database:
                 self.database.executemany("INSERT OR REPLACE INTO embeddings VALUES (?, ?)", rows)
         except sqlite3.Error as error:
             raise self._failed(error) from None
 
     def close(self) -> None:
         if self.path is not None:
+            self._readable.close()
             self.database.close()
 
 
@@ -128,29 +133,29 @@ class Keeper:
         self._new: dict[bytes, Vector] = {}
         self._last = time.monotonic()
         self._pool = ThreadPoolExecutor(1)
-        self._writing: Future[None] | None = None
+        self._writing: list[Future[None]] = []
 
     def add(self, vectors: Mapping[bytes, Vector]) -> None:
         self._new.update(vectors)
         if time.monotonic() - self._last > self.EVERY:
-            self._flush()
+            self._wait()  # a disk that is slower than the model must not fill the memory
+            self.flush()
 
-    def _flush(self) -> None:
-        if self._writing is not None:
-            self._writing.result()
-        self._writing = self._pool.submit(self._cache.put, self._new)
+    def flush(self) -> None:
+        """Begin to write what is there; leaving the context waits for it."""
+        if self._new:
+            self._writing.append(self._pool.submit(self._cache.put, self._new))
         self._new, self._last = {}, time.monotonic()
+
+    def _wait(self) -> None:
+        while self._writing:
+            self._writing.pop(0).result()
 
     def __enter__(self) -> Keeper:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        try:
-            self._flush()
-        except UserError:
-            if kind is None:
-                raise
-        finally:
-            self._pool.shutdown()
-        if kind is None and self._writing is not None:
-            self._writing.result()
+        self.flush()
+        self._pool.shutdown()
+        if kind is None:  # an error while storing does not hide the one that is on its way
+            self._wait()

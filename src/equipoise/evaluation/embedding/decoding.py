@@ -72,6 +72,7 @@ class Decoder:
         self._reasons: dict[int, str] = {}
         self._refs: dict[int, ImageRef] = {}
         self._ready = self._given = self._freed = 0  # slots: made without a gap, given out, free again
+        self._lent = 0  # slots that `batches` has yielded
         self._complete = False
         self._failure: BaseException | None = None
         self._stopped = False
@@ -89,6 +90,10 @@ class Decoder:
         self._wake.close()
         self._woken.close()
 
+    def ready(self) -> bool:
+        """Whether `batches` would go on, or end, without waiting."""
+        return self._failure is not None or self._complete or self._ready >= self._lent + self._size
+
     def batches(self) -> Iterator[tuple[Any, list[tuple[ImageRef, str | None]]]]:
         """(slots, what is in them: the image and, where it could not be decoded, why). Valid until the next."""
         start = 0
@@ -98,7 +103,7 @@ class Decoder:
                     self._changed.wait()
                 if self._failure:
                     raise self._failure
-                stop = min(start + self._size, self._ready)
+                self._lent = stop = min(start + self._size, self._ready)
                 content = [(self._refs.pop(slot), self._reasons.get(slot)) for slot in range(start, stop)]
             if stop == start:
                 return

@@ -12,7 +12,7 @@ from equipoise.evaluation.record import PaperNumbers
 from equipoise.evaluation.scores import ItemScores
 from equipoise.items import Item
 
-Rows = list[ItemScores]
+Rows = Sequence[ItemScores]
 NAMED = 5  # ids of one kind in a message; all are counted
 
 

@@ -79,10 +79,10 @@ def _too_few(rows: Sequence[ItemScores], benchmark: Benchmark) -> list[str]:
 
 
 def _without_scores(metrics: Metrics) -> Metrics:
-    """Ties and mean scores of the ones and zeros that stand for outcomes would be somebody's invention."""
+    """Ties, mean scores and graded numbers of the ones and zeros that stand for outcomes would be an invention."""
 
     def plain(numbers: ItemNumbers) -> ItemNumbers:
-        return numbers.model_copy(update={"ties": None, "mean_scores": _NO_SCORES})
+        return numbers.model_copy(update={"ties": None, "mean_scores": _NO_SCORES, "graded": None})
 
     def macro(numbers: MacroNumbers) -> MacroNumbers:
         return numbers.model_copy(update={"ties": None, "mean_scores": _NO_SCORES})

@@ -18,7 +18,7 @@ from equipoise.benchmarks import valse as valse_benchmark
 from equipoise.benchmarks.reading import item_id
 from equipoise.errors import Problems
 from equipoise.evaluation.foreign.base import Foreign, Rows, check_finite, check_ids, check_single, name_some
-from equipoise.evaluation.scores import ItemScores
+from equipoise.evaluation.scores import ImageScores, ItemScores
 from equipoise.items import Item
 from equipoise.records import checked, jsonl_lines
 
@@ -55,38 +55,22 @@ def winoground(paths: Sequence[Path]) -> Foreign:
     check_ids(problems, (line.label for line in lines), wanted, "labels")
     problems.raise_if_any("Expected 0_c0_i0, 0_c1_i0, 0_c0_i1, 0_c1_i1 and so on, each once: caption and image.")
     score = {line.label: line.score for line in lines}
-    rows = [row for number in range(EXAMPLES) for row in _example(number, [score[f"{number}_{p}"] for p in FOUR])]
-    return Foreign("Winoground's labels", rows, fit=_fit_examples)
+    rows = [_example(number, [score[f"{number}_{part}"] for part in FOUR]) for number in range(EXAMPLES)]
+    return Foreign("Winoground's labels", rows)
 
 
-def _example(number: int, scores: Sequence[float]) -> Rows:
-    """Two rows that share the tag `pair`, each one image with its own caption against the other's."""
-    tags = {"split": "test", "pair": str(number)}
+def _example(number: int, scores: Sequence[float]) -> ItemScores:
+    """As an item of Winoground is: the first image and its caption, the other of both as negatives, all four scores."""
     own0, other0, other1, own1 = scores
-    return [
-        ItemScores(
-            id=item_id("winoground", "test", f"{number}-{side}"),
-            image=f"ex_{number}_img_{side}.png",
-            caption=own,
-            negatives=[other],
-            tags=tags,
-        )
-        for side, own, other in ((0, own0, other0), (1, own1, other1))
-    ]
-
-
-def _fit_examples(rows: Rows, items: Sequence[Item]) -> tuple[Rows, Sequence[Item]]:
-    """The rows stay two an example, whatever the items are; examples are matched and give their tags."""
-    tags = {_number(item.id): item.tags for item in items}
-    problems = Problems(f"not the scores of these {len(items):,} items of Winoground")
-    check_ids(problems, list(dict.fromkeys(row.tags["pair"] for row in rows)), list(tags), "examples")
-    problems.raise_if_any()
-    rows = [row.model_copy(update={"tags": tags[row.tags["pair"]] | row.tags}) for row in rows]
-    return rows, []
-
-
-def _number(id_: str) -> str:
-    return id_.rpartition("/")[2].partition("-")[0]
+    return ItemScores(
+        id=item_id("winoground", "test", number),
+        image=f"ex_{number}_img_0.png",
+        caption=own0,
+        negatives=[other0],
+        tags={"split": "test"},
+        negative_images=(ImageScores(image=f"ex_{number}_img_1.png", caption=other1, negatives=[own1]),),
+        paired=True,
+    )
 
 
 # ---------------------------------------------------------------------------- VALSE

@@ -117,6 +117,7 @@ def read_tar(path: Path) -> Iterator[Raw]:
 def _tar_members(archive: tarfile.TarFile) -> Iterator[tuple[str, str, str | None]]:
     """(key, name, text of a caption or None for an image)."""
     for member in tars.members(archive):
+        archive.members.clear()  # type: ignore[attr-defined]  # tarfile keeps all: 2.2 GB for an archive of 4.7 MB
         name = PurePosixPath(member.name)
         suffix = "." + name.name.split(".")[-1].lower()
         if not member.isfile() or suffix not in _IMAGE_SUFFIXES | {".txt"}:

@@ -1,0 +1,77 @@
+"""COLA, multi-object matching (Ray et al. 2023): two photos of Visual Genome and a caption of each.
+
+The captions share objects and attributes, differently bound; they are not the same words in another order (10 of 210
+are). The official score is the image score alone: each caption must prefer its own photo.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from pydantic import model_validator
+
+from equipoise.benchmarks.base import Benchmark, github
+from equipoise.benchmarks.photos import VISUAL_GENOME
+from equipoise.benchmarks.reading import Case, Raw, choose, read, two_by_two
+from equipoise.items import Item
+
+_FILE = "COLA_multiobjects_matching_benchmark.json"
+_FIELDS = ("image_0", "caption_0", "image_1", "caption_1")
+
+
+class _Record(Raw):
+    image_0: str
+    caption_0: str
+    image_1: str
+    caption_1: str
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named(cls, value: Any) -> Any:
+        if not isinstance(value, list) or len(value) != len(_FIELDS):
+            raise ValueError("expected a list of four: image, caption, image, caption")
+        return dict(zip(_FIELDS, value, strict=True))
+
+
+def _photo(address: str) -> str:
+    """The links point to a university's page; the last part is Visual Genome's own name of the photo."""
+    return PurePosixPath(address).name
+
+
+def _items(_split: str, key: str, record: _Record) -> Iterator[Case]:
+    yield two_by_two(key, (_photo(record.image_0), record.caption_0), (_photo(record.image_1), record.caption_1), {})
+
+
+def load(source: Path, splits: Sequence[str]) -> list[Item]:
+    return read("cola", choose("cola", source, {"multi-objects": _FILE}, splits), _Record, _items)
+
+
+BENCHMARK = Benchmark(
+    name="cola",
+    title="COLA multi-object matching: two photos, the same objects and attributes bound differently",
+    splits={"multi-objects": 210},
+    chance={"original": 1 / 2, "image": 1 / 4},
+    ties="a tie is wrong (strictly greater wins)",
+    licence="MIT (captions); Visual Genome's photos under their Flickr licences",
+    citation="Ray et al. 2023, COLA: A Benchmark for Compositional Text-to-image Retrieval, NeurIPS",
+    url="https://github.com/arijitray1993/COLA",
+    get="The repository's data/ has the file; photos: Visual Genome's two archives. --data is one folder with the "
+    "photos of both (ln -s ../VG_100K_2/*.jpg VG_100K/).",
+    load=load,
+    downloads=(
+        *github(
+            "arijitray1993/COLA",
+            "1fa52fba9cff4e6ffb7bfcf3550838748347273b",
+            "data/",
+            [(_FILE, 56_746, "e2846dcc958e3277813ca572bce53db96fd5dd65caaa57ccd20dc1ce51d73ec0")],
+        ),
+        *VISUAL_GENOME,
+    ),
+    by_hand="The photos unpack to images/VG_100K/ and images/VG_100K_2/; the captions' file does not say which of the "
+    "two has a photo, so put all into one folder.",
+    metrics=("image_score",),
+    notes="The official score is the image score, chance 25. 218 photos in 210 items: items that share one are "
+    "resampled together. 10 pairs of captions have the same words.",
+)

@@ -1,0 +1,116 @@
+"""VSR, Visual Spatial Reasoning (Liu et al. 2023): is this sentence about two objects true of this photo?
+
+A model that only scores has no threshold, so true and false cannot be read from a score. Two questions that need none:
+
+- AUC (the metric `truth`): how often a true sentence with its photo scores above a false one with its own. Here alone
+  a tie counts half, as in every AUC; where the same sentence is true of one photo and false of another the two are
+  compared by themselves, strictly.
+- Original accuracy: the sentence against itself with "not". Of the two, the right one is the caption and the wrong one
+  the hard negative. The second sentence is ours. A model that does not hear "not" and prefers the shorter text gets the
+  share of true sentences, 53.8% of the random test split: read it beside the breakdown by `label`.
+
+The tag `label` says whether the published sentence is true, the tag `statement` is that sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator
+
+from equipoise.benchmarks.base import PAIR_CHANCE, Benchmark, github
+from equipoise.benchmarks.reading import Case, Raw, check_splits, choose, read
+from equipoise.items import Edit, ImageRef, Item, texts
+
+SPLITS: dict[str, int | None] = {"random": 2195, "zeroshot": 1222}
+_VERBS = {  # of every relation the verb, negated
+    " contains ": " does not contain ",
+    " consists of ": " does not consist of ",
+    " has as a part ": " does not have as a part ",
+    " is ": " is not ",
+    " are ": " are not ",
+}
+
+
+def negated(statement: str) -> str:
+    """The sentence with "not" after its verb."""
+    for verb, instead in _VERBS.items():
+        if verb in statement:
+            return statement.replace(verb, instead, 1)
+    raise ValueError(f"expected one of the verbs {', '.join(word.strip() for word in _VERBS)}, to be negated")
+
+
+def _can_be_negated(statement: str) -> str:
+    negated(statement)
+    return statement
+
+
+class _Statement(Raw):
+    image: str
+    image_link: str
+    caption: Annotated[str, AfterValidator(_can_be_negated)]
+    label: Literal[0, 1]
+    relation: str
+
+
+def _items(_split: str, key: str, row: _Statement) -> Iterator[Case]:
+    right, wrong = row.caption, negated(row.caption)
+    if not row.label:
+        right, wrong = wrong, right
+    folder = "val2017/" if "/val2017/" in row.image_link else "train2017/"
+    yield Case(
+        key,
+        image=ImageRef(path=folder + row.image),
+        caption=right,
+        negatives=texts(wrong, edit=Edit(op="negate", target="relation", by="rules")),
+        tags={"label": "true" if row.label else "false", "relation": row.relation, "statement": row.caption},
+    )
+
+
+def load(source: Path, splits: Sequence[str]) -> list[Item]:
+    """From the repository, its folder data/splits, or one split's test.jsonl, which its folder's name tells apart."""
+    check_splits("vsr", splits, SPLITS)
+    alone = source if source.is_file() else source / "test.jsonl"
+    if alone.is_file():
+        only = "zeroshot" if "zeroshot" in alone.resolve().parent.name else "random"
+        files = choose("vsr", alone, {only: "test.jsonl"}, splits)
+    else:
+        root = source / "splits" if (source / "splits").is_dir() else source
+        root = source / "data" / "splits" if (source / "data" / "splits").is_dir() else root
+        files = choose("vsr", root, {split: f"{split}/test.jsonl" for split in SPLITS}, splits)
+    return read("vsr", files, _Statement, _items)
+
+
+BENCHMARK = Benchmark(
+    name="vsr",
+    title="VSR: is a sentence about where two objects are true of a photo?",
+    splits=SPLITS,
+    chance={**PAIR_CHANCE, "auc": 1 / 2, "auc_within_relation": 1 / 2, "same_statement": 1 / 2},
+    ties="the paper classifies and has none; in the AUC a tie counts half, in pairs of one statement it is wrong",
+    licence="Apache-2.0 (annotations); COCO images under their Flickr licences",
+    citation="Liu, Emerson and Collier 2023, Visual Spatial Reasoning, TACL",
+    url="https://github.com/cambridgeltl/visual-spatial-reasoning",
+    get="Clone the repository; --source is the clone. Images: COCO train2017 and val2017 (the sentences need both); "
+    "--data is the folder that holds the two.",
+    load=load,
+    downloads=github(
+        "cambridgeltl/visual-spatial-reasoning",
+        "master",  # the commits that could be read hold older files
+        "data/",
+        [
+            (
+                "splits/random/test.jsonl",
+                674_712,
+                "8ade82a0b93ac9dc1e53f6cf1f11e9d5536776a3715102b6b4d27d4f81d551cc",
+            ),
+            ("splits/zeroshot/test.jsonl", None, None),
+        ],
+    ),
+    by_hand="COCO's photos: unzip train2017.zip (18 GB) and val2017.zip (0.8 GB) of cocodataset.org into one folder.",
+    metrics=("truth",),
+    notes="The threshold-free number is the AUC of the metric `truth`; Original asks the sentence against itself with "
+    '"not", which is ours. Naming the more frequent label gives 53.8 on the random split, and 57.4 by relation; '
+    "both are in the metric. The README counts 616 sentences in the zero-shot test split, the file holds 1,222.",
+)

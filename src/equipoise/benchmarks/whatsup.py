@@ -1,0 +1,111 @@
+"""What's Up (Kamath, Hessel and Chang 2023): one object on, under, left or right of another.
+
+Two sets of staged photos with four options, and four of COCO and Visual Genome photos with two. The first option is
+the right one in every row, so an argmax gives a model without an opinion 100%; here a tie is never a win. A staged pair
+of objects was photographed in four places: pair accuracy asks for both of two opposite ones, set accuracy for all four
+(metric `sets`). As in the authors' code the place is read from the name of the photo.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any
+
+from pydantic import Field, model_validator
+
+from equipoise.benchmarks.base import Average, Benchmark
+from equipoise.benchmarks.reading import Case, Raw, choose, read
+from equipoise.items import Edit, ImageRef, Item, texts
+
+SPLITS: dict[str, int | None] = {
+    "controlled_a": 412,
+    "controlled_b": 408,
+    "coco_one": 2247,
+    "coco_two": 440,
+    "vg_one": 1160,
+    "vg_two": 291,
+}
+_FILES = {
+    "controlled_a": "controlled_images_dataset.json",
+    "controlled_b": "controlled_clevr_dataset.json",
+    "coco_one": "coco_qa_one_obj.json",
+    "coco_two": "coco_qa_two_obj.json",
+    "vg_one": "vg_qa_one_obj.json",
+    "vg_two": "vg_qa_two_obj.json",
+}
+_TWO = {"left of": "left", "right of": "right", "front of": "front", "behind": "behind", "above": "above"}
+_LAST = {"coco_two": "below", "vg_two": "top"}  # what the authors' code calls a caption with none of these
+_EDIT = Edit(op="replace", target="relation")
+
+
+class _Staged(Raw):
+    image_path: str
+    caption_options: Annotated[list[str], Field(min_length=2)]
+
+
+class _Found(Raw):
+    """A list of three: number of the photo, right caption, wrong caption."""
+
+    photo: int | str
+    right: str
+    wrong: str
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named(cls, value: Any) -> Any:
+        if not (isinstance(value, list) and len(value) == 3):
+            raise ValueError("expected a list of three: photo, right caption, wrong caption")
+        return dict(zip(("photo", "right", "wrong"), value, strict=True))
+
+
+def _staged(split: str, key: str, row: _Staged) -> Iterator[Case]:
+    right, *wrong = row.caption_options
+    parts = PurePosixPath(row.image_path).stem.split("_")
+    tags = {"group": "controlled"}
+    if len(parts) > 2:
+        tags |= {"relation": parts[1], "set": f"{split} {parts[0]} {parts[-1]}"}
+    path = row.image_path.removeprefix("data/")
+    yield Case(key, ImageRef(path=path), right, texts(*wrong, edit=_EDIT), tags=tags)
+
+
+def _found(split: str, key: str, row: _Found) -> Iterator[Case]:
+    coco = split.startswith("coco")
+    path = f"val2017/{int(row.photo):012d}.jpg" if coco else f"vg_images/{row.photo}.jpg"
+    if split.endswith("one"):
+        relation = row.right.split()[-1].strip(".")
+    else:
+        relation = next((name for words, name in _TWO.items() if words in row.right), _LAST[split])
+    tags = {"group": "coco" if coco else "vg", "relation": relation}
+    yield Case(key, ImageRef(path=path), row.right, texts(row.wrong, edit=_EDIT), tags=tags)
+
+
+def load(source: Path, splits: Sequence[str]) -> list[Item]:
+    files = choose("whatsup", source, _FILES, splits)
+    staged: Mapping[str, Path] = {split: path for split, path in files.items() if split.startswith("controlled")}
+    found: Mapping[str, Path] = {split: path for split, path in files.items() if split not in staged}
+    items = read("whatsup", staged, _Staged, _staged) if staged else []
+    return items + (read("whatsup", found, _Found, _found) if found else [])
+
+
+BENCHMARK = Benchmark(
+    name="whatsup",
+    title="What's Up: where one object is to another, only the preposition differs",
+    splits=SPLITS,
+    chance={"original": (2 / 4 + 4 / 2) / 6, "pair": 1 / 16, "set": 1 / 256},
+    ties="the first option wins a tie (argmax), and the right one is always the first: a constant scorer has 100%",
+    licence="MIT (annotations and staged photos); COCO and Visual Genome images under their own licences",
+    citation='Kamath, Hessel and Chang 2023, What\'s "up" with vision-language models? Investigating their struggle '
+    "with spatial reasoning, EMNLP",
+    url="https://github.com/amitakamath/whatsup_vlms",
+    get="The README links a Google Drive folder with the six JSON files and the photos; unpack all of it into one "
+    "folder: controlled_images/, controlled_clevr/, val2017/, vg_images/ beside the files. That folder is --source.",
+    load=load,
+    averages={
+        "equipoise": Average(("split",), "ours: the paper prints the six files (Table 3)"),
+        "groups": Average(("group", "split"), "the README on Table 1: staged, COCO and VG, each the mean of its two"),
+    },
+    metrics=("sets",),
+    notes="Papers average the six numbers by different rules (three groups, or a rule of their own): name the six. "
+    "Chance is 1/4 for the staged photos, else 1/2, which makes 5/12 of the six; pairs and sets are of staged photos.",
+)

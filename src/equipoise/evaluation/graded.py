@@ -1,0 +1,216 @@
+"""Graded numbers beside the shares: how far a model sets right and wrong captions apart, and two right ones.
+
+From Language-Guided Invariance Probing (Lee 2025, arXiv 2511.13494), as its code computes them, over pairs of texts:
+
+    invariance error   mean of |s(c) - s(p)| over (caption, hard positive); its paraphrases are our hard positives
+    sensitivity gap    mean of s(c) - s(n) over (caption, hard negative); its flips are our hard negatives
+    positive rate      share of (caption, hard negative) with s(c) > s(n); a tie is no win there either
+
+They are in units of the model's score, so two models cannot be compared by them: SigLIP's cosines are spread more
+widely than CLIP's. Ours are the same differences, and s(p) - s(n), divided by the standard deviation of s(c) over all
+items of the run: how far, measured by how far photos are apart anyway. There an item counts once, however many texts it
+has.
+
+Intervals are normal ones with the variance between images (items of one image are summed first), which is cheap and,
+for means, close to the bootstrap; where every pair agrees the positive rate has Wilson's over images.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from equipoise import stats
+from equipoise.evaluation.record import Graded, Interval
+from equipoise.evaluation.scores import ItemScores, Lists
+from equipoise.items import Item, Text
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Of each item: how many positives and negatives it has, and what becomes of its caption beside them."""
+
+    positives: NDArray[np.int64]
+    negatives: NDArray[np.int64]
+    change: stats.Floats  # the mean of |s(c) - s(p)|; 0 without a positive
+    above: stats.Floats  # the share of negatives that the caption is above; 0 without a negative
+
+
+class Texts(NamedTuple):
+    """Some of an item's scores."""
+
+    caption: float
+    positives: Sequence[float]
+    negatives: Sequence[float]
+
+
+def pairs(right: Lists, negatives: Lists) -> Pairs:
+    """Nothing is kept of the scores but four numbers an item; `right` has its caption, then its positives."""
+    caption = right.values[right.starts]
+    with np.errstate(over="ignore"):
+        change = np.abs(np.repeat(caption, right.counts) - right.values)
+    above = (np.repeat(caption, negatives.counts) > negatives.values).astype(np.float64)
+    return Pairs(
+        positives=right.counts - 1,
+        negatives=negatives.counts,
+        change=_shares(change, right.starts + 1, right.counts - 1),
+        above=_shares(above, negatives.starts, negatives.counts),
+    )
+
+
+def _shares(values: stats.Floats, first: NDArray[np.int64], counts: NDArray[np.int64]) -> stats.Floats:
+    """`_share` of so many values from each first one on; for one and two, which are most, all at once."""
+    found = np.zeros(len(counts))
+    one, two = first[counts == 1], first[counts == 2]
+    found[counts == 1] = values[one]
+    found[counts == 2] = values[two] / 2 + values[two + 1] / 2
+    for index in np.flatnonzero(counts > 2).tolist():
+        found[index] = _share(values[first[index] : first[index] + counts[index]].tolist())
+    return found
+
+
+def _share(values: Sequence[float]) -> float:
+    return math.fsum(value / len(values) for value in values)
+
+
+class Scored(Protocol):
+    """What of `metrics.Outcomes` is read here; positive and negative are means within the item."""
+
+    @property
+    def caption(self) -> stats.Floats: ...
+    @property
+    def positive(self) -> stats.Floats: ...
+    @property
+    def negative(self) -> stats.Floats: ...
+    @property
+    def pairs(self) -> Pairs: ...
+    @property
+    def cluster(self) -> NDArray[np.int64]: ...
+
+
+def spread(captions: stats.Floats) -> float | None:
+    """The standard deviation of the captions' scores; None where there is none to measure by."""
+    largest = float(np.abs(captions).max(initial=0.0)) or 1.0  # some people's scores are near 1e308
+    found = float(np.std(captions / largest)) * largest
+    return found if found > 1e-12 * largest and math.isfinite(found) else None
+
+
+def graded(scored: Scored, mask: NDArray[np.bool_], unit: float | None) -> Graded:
+    """The graded numbers of the items of `mask`; `unit` is the spread over all items."""
+    cluster = scored.cluster[mask]
+    caption, positive, negative = scored.caption[mask], scored.positive[mask], scored.negative[mask]
+    positives, negatives = (part[mask].astype(np.float64) for part in (scored.pairs.positives, scored.pairs.negatives))
+    change, above = scored.pairs.change[mask], scored.pairs.above[mask]
+    reworded, compared = (positives > 0).astype(np.float64), (negatives > 0).astype(np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        gap, gap_positive = caption - negative, positive - negative
+        asked = {
+            "margin": (gap, compared, unit),
+            "margin_positive": (gap_positive, reworded * compared, unit),
+            "change": (change, reworded, unit),
+            "invariance_error": (change, positives, 1.0),
+            "sensitivity_gap": (gap, negatives, 1.0),
+            "positive_rate": (above, negatives, 1.0),
+        }
+        found = {name: _mean(*one, cluster) for name, one in asked.items()}
+    values = {name: None if one is None else one[0] for name, one in found.items()}
+    intervals = {name: one[1] for name, one in found.items() if one is not None and one[1] is not None}
+    rate = values["positive_rate"]
+    if rate in (0.0, 1.0):
+        images = len(np.unique(cluster))
+        intervals["positive_rate"] = Interval(*stats.wilson(round(rate * images), images))
+    elif interval := intervals.get("positive_rate"):
+        intervals["positive_rate"] = Interval(max(0.0, interval.low), min(1.0, interval.high))
+    return Graded(
+        n_positives=int(positives.sum()), n_negatives=int(negatives.sum()), spread=unit, **values, intervals=intervals
+    )
+
+
+# ---------------------------------------------------------------------------- by edit
+
+
+@dataclass(frozen=True)
+class _Part:
+    """The scores of the texts that one kind of edit made."""
+
+    caption: stats.Floats
+    positive: stats.Floats
+    negative: stats.Floats
+    pairs: Pairs
+    cluster: NDArray[np.int64]
+
+
+def by_edit(rows: Sequence[ItemScores], items: Iterable[Item]) -> dict[str, Graded]:
+    """The graded numbers of each kind of edit that the items name: "negative replace object", "positive swap".
+
+    LGIP's numbers by type of flip. An item may have texts of several kinds, so this is no breakdown by tags. The spread
+    is that of all items.
+    """
+    edited = {item.id: item for item in items if any(text.edit for text in (*item.positives, *item.negatives))}
+    found: dict[str, list[tuple[int, Texts]]] = {}
+    clusters: dict[str, int] = {}
+    for row in rows:
+        cluster = clusters.setdefault(row.image if row.image is not None else row.id, len(clusters))
+        if (item := edited.get(row.id)) is None:
+            continue
+        for kind, texts, values in (
+            ("positive", item.positives, row.positives),
+            ("negative", item.negatives, row.negatives),
+        ):
+            for name in dict.fromkeys(filter(None, map(_edit_name, texts))):
+                chosen = [value for text, value in zip(texts, values, strict=True) if _edit_name(text) == name]
+                part = Texts(row.caption, *((chosen, ()) if kind == "positive" else ((), chosen)))
+                found.setdefault(f"{kind} {name}", []).append((cluster, part))
+    unit = spread(np.fromiter((row.caption for row in rows), np.float64, len(rows)))
+    return {name: _of_edit(parts, unit) for name, parts in sorted(found.items())}
+
+
+def _edit_name(text: Text) -> str:
+    return "" if text.edit is None else " ".join(filter(None, (text.edit.op, text.edit.target)))
+
+
+def _of_edit(parts: Sequence[tuple[int, Texts]], unit: float | None) -> Graded:
+    texts = [part for _, part in parts]
+    means = [[_share(one.positives) if one.positives else math.nan for one in texts]]
+    means.append([_share(one.negatives) if one.negatives else math.nan for one in texts])
+    right, negatives = Lists(), Lists()
+    for one in texts:
+        right.append((one.caption, *one.positives))
+        negatives.append(one.negatives)
+    part = _Part(
+        caption=np.array([one.caption for one in texts]),
+        positive=np.array(means[0]),
+        negative=np.array(means[1]),
+        pairs=pairs(right, negatives),
+        cluster=np.array([cluster for cluster, _ in parts]),
+    )
+    return graded(part, np.ones(len(texts), dtype=bool), unit)
+
+
+def _mean(
+    values: stats.Floats, weights: stats.Floats, unit: float | None, cluster: NDArray[np.int64]
+) -> tuple[float, Interval | None] | None:
+    """The weighted mean in units, and its interval where there are two images; None where there is nothing."""
+    held = weights > 0
+    values, weights, cluster = values[held], weights[held], cluster[held]
+    if unit is None or not len(values) or not np.isfinite(values).all():
+        return None
+    largest = float(np.abs(values).max()) or 1.0
+    values, unit = values / largest, unit / largest
+    mean = float(np.average(values, weights=weights))
+    if not math.isfinite(mean / unit):
+        return None
+    _, place = np.unique(cluster, return_inverse=True)
+    residuals = np.bincount(place, weights * (values - mean))
+    images = len(residuals)
+    if images < 2:
+        return mean / unit, None
+    error = math.sqrt(float(residuals @ residuals) * images / (images - 1)) / float(weights.sum())
+    half = stats.normal_quantile(0.5 + stats.LEVEL / 2) * error
+    low, high = (mean - half) / unit, (mean + half) / unit
+    return mean / unit, Interval(low, high) if math.isfinite(low) and math.isfinite(high) else None

@@ -1,0 +1,91 @@
+"""What stands beside the shares: ceilings in `bench show` and in results, graded numbers in eval and metrics."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from equipoise.cli import main
+
+Run = Callable[..., tuple[int, str, str]]
+MODEL = """
+import numpy as np
+class Model:
+    def embed_images(self, images): return np.array([[1.0, float(np.asarray(i).mean()) / 255] for i in images])
+    def embed_texts(self, texts): return np.array([[1.0, t.count("a") / 3] for t in texts])
+"""
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("EQUIPOISE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "own_model_beside.py").write_text(MODEL)
+    edit = {"op": "swap", "target": "object"}
+    rows = []
+    for n, caption in enumerate(["a dog on the mat", "a cat and a dog"]):
+        Image.fromarray(np.full((8, 8, 3), 90 * n, np.uint8)).save(tmp_path / f"{n}.png")
+        wrong = " ".join(reversed(caption.split())) if n else "the bird"
+        item = {"id": str(n), "image": {"path": f"{n}.png", "box": None}, "caption": caption, "positives": []}
+        rows.append(item | {"negatives": [{"text": wrong, "edit": edit}], "tags": {"type": "xy"[n]}})
+    (tmp_path / "items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["equipoise", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        output = capsys.readouterr()
+        return int(ended.value.code or 0), output.out, output.err
+
+    return call
+
+
+def test_show_has_ceilings_where_the_files_are(run: Run, samples: Path) -> None:
+    code, out, _ = run("bench", "show", "items.jsonl")
+    assert code == 0
+    assert "ceilings  1 captions with the words of a negative: without word order at most 50.0" in out
+    code, out, _ = run("bench", "show", "sugarcrepe", "--source", str(samples / "sugarcrepe"), "--json")
+    assert code == 0 and json.loads(out)["ceilings"]["items"] == 180
+    code, out, _ = run("bench", "show", "sugarcrepe")
+    assert code == 0 and "ceilings" not in out
+    code, _, error = run("bench", "show", "sugarcrepe", "--source", "nowhere")
+    assert code == 2 and "nowhere: no such folder" in error
+
+
+def test_a_result_keeps_and_shows_both(run: Run, tmp_path: Path) -> None:
+    arguments = ("eval", "py:own_model_beside:Model", "--bench", "items.jsonl", "--data", ".")
+    code, out, error = run(*arguments, "--out", "run")
+    assert code == 0, error
+    out = " ".join(out.split())  # the lines below a table are wrapped to its width
+    assert "over items: mean c-n" in out and "LGIP: sensitivity gap" in out
+    assert "ceilings: 1 captions with the words of a negative" in out
+    result = json.loads((tmp_path / "run" / "items" / "result.json").read_text())
+    assert (result["ceilings"]["items"], result["ceilings"]["same_words"]) == (2, 1)
+    assert list(result["edits"]) == ["negative swap object"]
+    assert result["edits"]["negative swap object"]["n_negatives"] == 2
+    graded = result["metrics"]["overall"]["graded"]
+    assert graded["sensitivity_gap"] == result["edits"]["negative swap object"]["sensitivity_gap"]
+    assert result["metrics"]["by"]["type"]["y"]["graded"]["sensitivity_gap"] == 0  # no word order in this model
+    code, out, _ = run(*arguments, "--out", "run", "--format", "json")  # read, not computed
+    (line,) = json.loads(out)
+    assert line["ceilings"] == result["ceilings"] and line["edits"] == result["edits"] and line["graded"] == graded
+
+
+def test_metrics_has_them_too(run: Run, tmp_path: Path) -> None:
+    score = {"id": "a", "caption": 0.5, "positives": [0.25], "negatives": [0.125]}
+    rows = [score, {**score, "id": "b", "caption": 1.0}]
+    (tmp_path / "scores.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    code, out, _ = run("metrics", "scores.jsonl")
+    assert code == 0
+    assert "over items: mean c-n 2.50, p-n 0.50, |c-p| 2.00 in units of the spread of s(c), 0.25;" in " ".join(
+        out.split()
+    )
+    code, out, _ = run("metrics", "scores.jsonl", "--json")
+    assert json.loads(out)["overall"]["graded"]["invariance_error"] == 0.5

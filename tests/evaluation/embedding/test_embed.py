@@ -1,0 +1,132 @@
+"""Photos and texts embedded as they come: whichever is first, the same bits; what is held back is given free again."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from equipoise.evaluation.embedding import texts as embedding_texts
+from equipoise.evaluation.embedding.cache import EmbeddingCache, Keeper
+from equipoise.evaluation.embedding.collector import SWITCH, quick_turns, set_aside, without_collection
+from equipoise.evaluation.embedding.photos import Images
+from equipoise.evaluation.scoring import score_items
+from equipoise.items import ImageRef, Item, texts
+from equipoise.models.preprocess import clip_preprocess
+
+
+class Tokens:
+    """A model by its pieces; notes what it is asked, in order."""
+
+    context_length = 8
+    causal_text = True
+    device = "cpu"
+
+    def __init__(self) -> None:
+        self.card: dict[str, Any] = {"dtype": "float32"}
+        self.preprocess = clip_preprocess(8)
+        self.asked: list[tuple[str, int, int]] = []
+
+    def tokenize(self, strings: Any) -> list[list[int]]:
+        return [[ord(letter) for letter in string] for string in strings]
+
+    def truncate(self, ids: Any) -> list[int]:
+        return list(ids[: self.context_length])
+
+    def encode_texts(self, ids: Any, pad_to: int | None = None) -> Any:
+        self.asked.append(("text", len(ids), pad_to or 0))
+        return np.stack([np.bincount(np.array(row) % 4, minlength=4) + 1.0 for row in ids])
+
+    def begin_images(self, pixels: Any) -> Any:
+        self.asked.append(("image", len(pixels), 0))
+        found = np.asarray(pixels, dtype=float).reshape(len(pixels), -1)[:, :4] + 1
+        return lambda: found
+
+    def encode_images(self, pixels: Any) -> Any: ...
+    def embed_images(self, images: Any) -> Any: ...
+    def embed_texts(self, strings: Any) -> Any: ...
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Item]]:
+    folder = tmp_path_factory.mktemp("photos")
+    rng = np.random.default_rng(0)
+    for index in range(12):
+        Image.fromarray(rng.integers(0, 255, (9, 9, 3), dtype=np.uint8)).save(folder / f"{index}.png")
+    words = ["".join(rng.choice(list("abcdefg"), size=rng.integers(1, 12))) for _ in range(90)]
+    return folder, [
+        Item(
+            id=str(n), image=ImageRef(path=f"{n % 12}.png"), caption=words[n], negatives=texts(words[n + 1], words[89])
+        )
+        for n in range(80)
+    ]
+
+
+def test_photos_or_texts_first(world: tuple[Path, list[Item]], monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, items = world
+    monkeypatch.setattr(embedding_texts, "AT_ONCE", 20)
+    found = {}
+    for photos_first in (True, False):
+        monkeypatch.setattr(Images, "ready", lambda self, first=photos_first: first)
+        model = Tokens()
+        scoring = score_items(model, items, images=folder, batch_size=2)
+        found[photos_first] = scoring.rows, sorted(model.asked), scoring.counts
+        assert model.asked[0][0] == ("image" if photos_first else "text")
+    assert found[True] == found[False]
+
+
+def test_shapes_depend_on_the_length_of_a_text_alone(
+    world: tuple[Path, list[Item]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, items = world
+    for at_once, some in ((7, items), (1000, items), (1000, items[:3])):
+        monkeypatch.setattr(embedding_texts, "AT_ONCE", at_once)
+        model = Tokens()
+        scoring = score_items(model, some, images=folder, batch_size=2)
+        asked = {(rows, length) for kind, rows, length in model.asked if kind == "text"}
+        assert asked <= {(32, 2), (16, 4), (10, 6), (8, 8)}
+        strings = {text for item in some for text in item.texts()}
+        assert scoring.counts["texts"] == scoring.counts["texts_encoded"] == len({text[:8] for text in strings})
+        assert scoring.counts["texts_cut"] == sum(len(text) > 8 for text in strings)
+
+
+def test_the_last_write_is_waited_for_on_leaving_alone() -> None:
+    wrote, may = [], threading.Event()
+
+    class Slow(EmbeddingCache):
+        def put(self, vectors: Any) -> None:
+            assert may.wait(10)
+            wrote.extend(vectors)
+
+    with Keeper(Slow(None)) as keeper:
+        keeper.add({b"1": np.zeros(2, np.float32)})
+        keeper.flush()
+        assert not wrote
+        may.set()
+    assert wrote == [b"1"]
+
+
+def test_the_collector_and_the_lock_are_as_they_were() -> None:
+    @without_collection
+    def work() -> None:
+        assert not gc.isenabled()
+        raise ValueError
+
+    before = sys.getswitchinterval()
+    with pytest.raises(ValueError), quick_turns(), set_aside():
+        assert gc.get_freeze_count() > 0 and sys.getswitchinterval() == pytest.approx(SWITCH)
+        work()
+    assert gc.isenabled() and gc.get_freeze_count() == 0 and sys.getswitchinterval() == pytest.approx(before)
+    gc.freeze()
+    try:
+        with set_aside():
+            pass
+        assert gc.get_freeze_count() > 0  # it is the caller's
+    finally:
+        gc.unfreeze()

@@ -1,0 +1,131 @@
+"""Graded numbers: LGIP's over pairs, ours over items and in units of the spread."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from equipoise.evaluation.graded import by_edit
+from equipoise.evaluation.metrics import judge, summarise
+from equipoise.evaluation.record import Graded
+from equipoise.evaluation.scores import ItemScores
+from equipoise.items import Edit, Item, Text
+from equipoise.report.tables import graded_line
+
+
+def of(rows: list[ItemScores]) -> Graded:
+    found = summarise(judge(rows), resamples=10).overall.graded
+    assert found is not None
+    return found
+
+
+def row(name: str, caption: float, positives: list[float], negatives: list[float], **tags: str) -> ItemScores:
+    return ItemScores(id=name, caption=caption, positives=positives, negatives=negatives, tags=tags)
+
+
+ROWS = [
+    row("a", 0.6, [0.5, 0.9], [0.2], type="x"),
+    row("b", 0.2, [], [0.1, 0.3, 0.2], type="y"),
+]
+
+
+def test_lgip_weighs_pairs() -> None:
+    """By hand; the code of the paper collects the pairs of all captions in one list."""
+    found = of(ROWS)
+    assert found.invariance_error == pytest.approx((0.1 + 0.3) / 2)
+    assert found.sensitivity_gap == pytest.approx((0.4 + 0.1 - 0.1 + 0.0) / 4)
+    assert found.positive_rate == pytest.approx(2 / 4)  # the tie is no win
+
+
+def test_ours_weigh_items_and_have_the_spread_as_their_unit() -> None:
+    found = of(ROWS)
+    assert found.spread == pytest.approx(0.2)
+    assert found.margin == pytest.approx((0.4 + 0.0) / 2 / 0.2)
+    assert found.margin_positive == pytest.approx((0.7 - 0.2) / 0.2)  # of the one item that has positives
+    assert found.change == pytest.approx(0.2 / 0.2)
+
+
+def test_groups_share_the_unit() -> None:
+    by = summarise(judge(ROWS), resamples=10).by["type"]
+    assert by["x"].graded is not None and by["y"].graded is not None
+    assert by["x"].graded.spread == by["y"].graded.spread == pytest.approx(0.2)
+    assert by["y"].graded.change is None and by["y"].graded.invariance_error is None
+    assert by["x"].graded.margin == pytest.approx(2.0)
+
+
+def test_a_scale_and_a_shift_change_lgip_and_not_ours() -> None:
+    other = of(
+        [
+            row(r.id, 10 * r.caption + 3, [10 * p + 3 for p in r.positives], [10 * n + 3 for n in r.negatives])
+            for r in ROWS
+        ]
+    )
+    mine = of(ROWS)
+    assert other.margin == pytest.approx(mine.margin) and other.change == pytest.approx(mine.change)
+    assert other.sensitivity_gap == pytest.approx(10 * (mine.sensitivity_gap or 0))
+
+
+def test_constant_scores_have_no_unit() -> None:
+    found = of([row(str(n), 0.5, [0.5], [0.5]) for n in range(3)])
+    assert found.spread is None and found.margin is None and found.change is None
+    assert (found.sensitivity_gap, found.positive_rate) == (0.0, 0.0)
+    low, high = found.intervals["positive_rate"]
+    assert low == 0.0 and high > 0.3  # Wilson's: three images are no certainty
+
+
+def test_huge_scores_are_measured_or_left_out() -> None:
+    found = of([row("a", 1e308, [-1e308], [-1e308]), row("b", 5e307, [5e307], [1e307])])
+    assert found.spread == pytest.approx(2.5e307)
+    assert found.positive_rate == 1.0
+    assert all(math.isfinite(value) for interval in found.intervals.values() for value in interval)
+
+
+def test_intervals_hold_the_true_mean_about_as_often_as_they_say() -> None:
+    """Clusters of four alike items: an interval that took items for independent would hold it in 67% of the draws."""
+    rng = np.random.default_rng(0)
+    held = 0
+    for _ in range(200):
+        gaps = np.repeat(rng.normal(0.3, 1.0, 30), 4)
+        rows = [
+            ItemScores(id=str(n), image=str(n // 4), caption=float(gap), negatives=[0.0]) for n, gap in enumerate(gaps)
+        ]
+        low, high = of(rows).intervals["sensitivity_gap"]
+        held += low <= 0.3 <= high
+    assert 180 <= held <= 199
+
+
+def test_by_edit_takes_texts_not_items() -> None:
+    swap, replace = Edit(op="swap", target="object"), Edit(op="replace", target="attribute")
+    items = [
+        Item(
+            id="a",
+            caption="c",
+            positives=(Text(text="p", edit=swap), Text(text="q")),
+            negatives=(Text(text="n", edit=replace),),
+        ),
+        Item(
+            id="b",
+            caption="c",
+            negatives=(Text(text="n", edit=replace), Text(text="m", edit=swap), Text(text="o", edit=replace)),
+        ),
+    ]
+    found = by_edit(ROWS, items)
+    assert list(found) == ["negative replace attribute", "negative swap object", "positive swap object"]
+    replaced = found["negative replace attribute"]
+    assert (replaced.n_negatives, replaced.n_positives) == (3, 0)
+    assert replaced.sensitivity_gap == pytest.approx((0.4 + 0.1 + 0.0) / 3)
+    assert replaced.positive_rate == pytest.approx(2 / 3)
+    assert replaced.spread == pytest.approx(0.2) and replaced.invariance_error is None
+    assert found["positive swap object"].invariance_error == pytest.approx(0.1)
+    assert found["positive swap object"].positive_rate is None
+    assert found["negative swap object"].sensitivity_gap == pytest.approx(-0.1)
+
+
+def test_the_line() -> None:
+    line = graded_line(summarise(judge(ROWS), resamples=10).overall)
+    assert line == (
+        "over items: mean c-n 1.00, p-n 2.50, |c-p| 1.00 in units of the spread of s(c), 0.2; "
+        "LGIP: invariance error 0.2, sensitivity gap 0.1, positive rate 50.0"
+    )
