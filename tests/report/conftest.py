@@ -12,7 +12,7 @@ from PIL import Image
 from equipoise.evaluation.metrics import judge, summarise
 from equipoise.evaluation.record import FullArguments, ItemCounts, Metrics, RunRecord
 from equipoise.evaluation.results import write_run
-from equipoise.evaluation.scores import ItemScores
+from equipoise.evaluation.scores import ImageScores, ItemScores
 from equipoise.items import ImageRef, Item, texts
 
 Scores = tuple[float, float, float]  # caption, positive, negative
@@ -50,6 +50,7 @@ def make_runs(tmp_path: Path, make_record: Callable[..., RunRecord]) -> Callable
         rows = []
         for number, item in enumerate(items):
             c, p, n = ORDERS[(number + 2 * shift) % len(ORDERS)]
+            other = ImageScores(image="7.png", caption=n / 10, positives=[n / 10] * len(item.positives))
             rows.append(
                 ItemScores(
                     id=item.id,
@@ -57,6 +58,7 @@ def make_runs(tmp_path: Path, make_record: Callable[..., RunRecord]) -> Callable
                     caption=c / 10,
                     positives=[p / 10] * len(item.positives),
                     negatives=[n / 10] * len(item.negatives),
+                    negative_images=() if item.negatives else (other,),
                     tags=item.tags,
                 )
             )

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from equipoise.items import texts
+from equipoise.items import ImageRef, texts
 from equipoise.report.chapters import Chapter, Point, read_chapters
 from equipoise.report.page import Page, Table, finding, report_page, write_page
 
@@ -82,6 +82,18 @@ def test_points_and_tables(make_runs: Runs, tmp_path: Path) -> None:
     text = (tmp_path / "page.html").read_text()
     assert "people: Original 97.0, Brittleness 2.0" in text and "a study of &lt;ten&gt;" in text
     assert "A lead &amp; more" in text and "a note" in text and "chance: Original 50.0" in text
+
+
+def test_items_with_pictures_as_negatives(make_runs: Runs, tmp_path: Path) -> None:
+    """Nothing of the three shares is measured; what is asked of the pictures is shown."""
+    items = {"negatives": (), "negative_images": (ImageRef(path="7.png"),)}
+    chapters = read_chapters(make_runs(change=lambda _: items))
+    text = written(chapters, tmp_path / "page.html")
+    assert "made: no wrong captions" in text and "Image-Original accuracy" in text
+    numbers = chapters[0].entries[0].numbers.image_side
+    assert numbers is not None and numbers.original is not None
+    assert f"<td>{100 * numbers.original:.1f} [" in text
+    assert "In which order" not in text and "Which scores does it give?" in text
 
 
 @pytest.mark.parametrize("fields", [{"positives": ()}, {"image": None}, {"tags": {}}])

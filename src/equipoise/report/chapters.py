@@ -136,6 +136,8 @@ def _chapter(
     if several:
         notes.append(f"Runs of {name} on other items have a part of their own: they cannot be compared with these.")
     record = entries[0].run.records[0]
+    if record.ceilings and any(count for name, count in record.ceilings if name not in ("items", "with_positives")):
+        notes.append(f"What the texts alone decide: {record.ceilings.line()}.")
     if record.benchmark.limit:
         notes.append(f"Only the first {record.benchmark.limit:,} items of the test set, for a first look.")
     return Chapter(
@@ -174,6 +176,7 @@ def lines(chapters: Sequence[Chapter]) -> list[Line]:
             model=entry.about,
             average=average_words(entry.numbers),
             chance=chapter.chance,
+            paper=entry.run.records[0].metrics.paper if len(entry.run.records) == 1 else None,
             skipped=sum(record.n.skipped for record in entry.run.records),
         )
         for chapter in chapters

@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from equipoise.errors import printable
 from equipoise.evaluation.record import METRICS, ItemNumbers, Metric, Numbers
+from equipoise.report.beside import beside
 from equipoise.report.chapters import Chapter
 from equipoise.report.curves import distributions, margins
 from equipoise.report.orderings import CLASSES, OUTCOMES, shares
@@ -25,10 +26,17 @@ LONG = 6  # a figure with more rows has two columns
 
 def figures(chapter: Chapter, number: int) -> list[Markup]:
     """Those that the chapter has numbers for, in the order of the story."""
-    found = [dumbbell(chapter, number) if has(chapter, "augmented") else None, orderings(chapter, number)]
+    found: list[Markup | None] = []
+    if has(chapter, "augmented"):
+        found.append(dumbbell(chapter, number))
+    if has(chapter, "original"):
+        found.append(orderings(chapter, number))
     if has(chapter, "brittleness"):
         found += [plane(chapter), *(by_tag(chapter, number, tag) for tag in chapter.tags())]
-    return [one for one in [*found, margins(chapter), distributions(chapter)] if one is not None]
+    if has(chapter, "original"):
+        found.append(margins(chapter))
+    found += [distributions(chapter), beside(chapter)]
+    return [one for one in found if one is not None]
 
 
 def has(chapter: Chapter, metric: Metric) -> bool:

@@ -82,7 +82,7 @@ def finding(chapter: Chapter) -> str:
     """One sentence on a test set: the most accurate model, and what of it a rewording leaves."""
     known = [entry for entry in chapter.entries if entry.numbers.original is not None]
     if not known:
-        return f"{chapter.title}: nothing was measured."
+        return f"{chapter.title}: no wrong captions, so none of the three shares; what else was measured is below."
     best = max(known, key=lambda entry: entry.numbers.original or 0)
     which = f"{best.label}, the most accurate of {len(known)} models," if len(known) > 1 else best.label
     text = (
