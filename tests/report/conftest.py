@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from PIL import Image
 
@@ -32,7 +33,8 @@ def make_runs(tmp_path: Path, make_record: Callable[..., RunRecord]) -> Callable
         photos = tmp_path / "photos"
         photos.mkdir(exist_ok=True)
         for number in range(8):
-            Image.new("RGB", (300, 200), (30 * number, 90, 200 - 20 * number)).save(photos / f"{number}.png")
+            grain = np.random.default_rng(number).integers(0, 256, (20, 30, 3), dtype=np.uint8)
+            Image.fromarray(grain).resize((300, 200)).save(photos / f"{number}.png")
         items = []
         for number in range(count):
             fields: dict[str, Any] = {
