@@ -101,13 +101,15 @@ def main() -> int:
         subprocess.run(
             [sys.executable, "-m", "equipoise", "report", str(folder / "runs"), "--out", str(page)], check=True
         )
+        seconds, used = time.monotonic() - started, resource.getrusage(resource.RUSAGE_CHILDREN)
         found = {
-            "seconds": time.monotonic() - started,
-            "gigabytes": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20,
+            "seconds": seconds,
+            "gigabytes": used.ru_maxrss / 2**20,
             "megabytes of the page": page.stat().st_size / 1e6,
         }
     for name, value in found.items():
         print(f"{name:22} {value:8.2f}   limit {LIMITS[name]:g}")
+    print(f"of the seconds, this process's own on the CPU: {used.ru_utime + used.ru_stime:.1f}")
     return int(any(value > LIMITS[name] for name, value in found.items()))
 
 

@@ -54,7 +54,7 @@ OUTCOMES: dict[str, tuple[str, list[int]]] = {  # key: what people read, and its
     "any": ("any outcome", list(range(len(CLASSES)))),
     "cnp": ("c > n > p: only the reworded caption falls below the wrong one", [_NUMBER["c > n > p"]]),
     "pnc": ("p > n > c: only the original caption falls below the wrong one", [_NUMBER["p > n > c"]]),
-    "brittle": ("brittle: one of these two", _codes(["brittle"])),
+    "brittle": ("brittle: c > n > p or p > n > c", _codes(["brittle"])),
     "right": ("all right: c and p above n", _codes(["right"])),
     "wrong": ("all wrong: n above c and p", _codes(["wrong"])),
     "tie": ("a tie with n", _codes(["tie"])),

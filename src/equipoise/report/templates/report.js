@@ -114,7 +114,7 @@
         line.append(...[c, p, n].map((value) => make("td", whole && value !== undefined ? value : number(value))));
       } else line.append(make("td", "–"), make("td", "–"), make("td", "–"));
       const kind = data.classes[chapter.codes[run][item.i]];
-      const words = kind.group === "none" ? "–" : whole ? `${kind.group}: ${kind.name}` : kind.group;
+      const words = kind.group === "none" ? "–" : whole ? kind.name : kind.group;
       const verdict = make("td", words, `g g-${kind.group}`);
       verdict.title = kind.name;
       line.append(verdict);
