@@ -24,6 +24,7 @@ from equipoise.cli.export import export
 from equipoise.cli.mine import mine
 from equipoise.cli.options import form_name, split_names
 from equipoise.cli.perturb import perturb
+from equipoise.cli.report import report
 from equipoise.cli.standard import analyse, standard
 from equipoise.cli.train import app as train_commands
 from equipoise.cli.world import app as world_commands
@@ -80,6 +81,7 @@ app.add_typer(bench_commands, name="bench")
 app.add_typer(world_commands, name="world")
 app.command()(perturb)
 app.command()(mine)
+app.command()(report)
 app.command()(export)
 app.command()(compare)
 app.command()(standard)
@@ -345,9 +347,9 @@ def demo(
 @app.command()
 def doctor() -> None:
     """What this machine can do, and what is missing."""
-    from equipoise.cli.machine import report
+    from equipoise.cli.machine import report as found_here
 
-    rows = report()
+    rows = found_here()
     for name, found, fine in rows:
         typer.echo(f"{'ok  ' if fine else 'MISS'}  {name:24} {found}")
     needed = [name for name, _, fine in rows if not fine and not name.startswith("extra ")]
