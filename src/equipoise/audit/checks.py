@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from equipoise.audit import edits
@@ -26,38 +27,44 @@ class Found(NamedTuple):
 
 
 class _Kind(NamedTuple):
+    """A check: by `find` over all items, or by `judge` of each text beside its caption."""
+
     name: str
     what: str
     fix: str
-    find: Callable[[Sequence[Item]], Iterable[Found]]
+    find: Callable[[Sequence[Item]], Iterable[Found]] | None = None
+    judge: Callable[[Item, Text, Change], str | None] | None = None
+    only: str = ""  # judges the positives or the negatives alone
 
 
 def checks(items: Sequence[Item], advance: Callable[[int], None] = lambda count: None) -> list[Check]:
-    """All of them, in the order in which a maintainer should fix them."""
+    """All of them, in the order in which a maintainer should fix them; `advance` is told of items done with."""
     splits = {item.id: item.tags.get("split", "all") for item in items}
-    edited = sum(1 for item in items if item.positives or item.negatives)
-    of = dict.fromkeys((kind.name for kind in _KINDS), edited)
-    of["duplicates"] = of["spaces"] = len(items)
-    of["contradictions"] = sum(item.image is not None for item in items)
-    of["near_synonyms"] = sum(bool(item.negatives) for item in items)
-    of["other_word"] = sum(bool(_recorded(item)) for item in items)
-    found = []
-    for kind in _KINDS:
-        found.append(_counted(kind, list(kind.find(items)), of[kind.name], splits))
-        advance(len(items))
-    return found
-
-
-def steps() -> int:
-    """How many times `advance` is told of all items."""
-    return len(_KINDS)
+    found = {kind.name: list(kind.find(items) if kind.find else ()) for kind in _KINDS}
+    vocabulary = {word for item in items for word in words(item.caption)}
+    for item in items:
+        for kind, text in edits_of(item):
+            differs = change(item.caption, text.text)
+            said = {one.name: one.judge(item, text, differs) for one in _KINDS if one.judge and one.only in ("", kind)}
+            said["sub_word"] = edits.sub_word(differs, text.edit, vocabulary)
+            for name, line in said.items():
+                found[name] += [Found(item.id, kind, f"{line}: {text.text!r}")] if line else []
+        advance(1)
+    edited = sum(bool(item.positives or item.negatives) for item in items)
+    of = dict.fromkeys(found, edited) | {
+        "duplicates": len(items),
+        "spaces": len(items),
+        "contradictions": sum(item.image is not None for item in items),
+        "near_synonyms": sum(bool(item.negatives) for item in items),
+        "other_word": sum(map(_recorded, items)),
+    }
+    return [_counted(kind, found[kind.name], of[kind.name], splits) for kind in _KINDS]
 
 
 def _counted(kind: _Kind, found: list[Found], of: int, splits: dict[str, str]) -> Check:
     """Items are counted, once each; contradictions are pairs of an image and a text."""
-    whole = {one.id: one for one in reversed(found)} if kind.name != "contradictions" else dict(enumerate(found))
-    listed = sorted(whole.values(), key=found.index) if len(whole) <= SHOWN else _first(found)
-    by_split = Counter(splits[one.id] for one in whole.values())
+    whole = [one.id for one in found] if kind.name == "contradictions" else list({one.id: None for one in found})
+    by_split = Counter(splits[name] for name in whole)
     return Check(
         name=kind.name,
         what=kind.what,
@@ -66,7 +73,7 @@ def _counted(kind: _Kind, found: list[Found], of: int, splits: dict[str, str]) -
         share=len(whole) / of if of else None,
         by_split=dict(sorted(by_split.items())),
         by_kind=dict(sorted(Counter(one.kind for one in found if one.kind).items())),
-        examples=[Example(id=one.id, said=one.said) for one in listed],
+        examples=[Example(id=one.id, said=one.said) for one in _first(found)],
         fix=kind.fix,
     )
 
@@ -84,7 +91,7 @@ def _first(found: list[Found]) -> list[Found]:
 
 
 def _of_check(found: Iterable[check.Example]) -> Iterator[Found]:
-    return (Found(example.id, "", example.said) for example in found)
+    return (Found(one.id, "", one.said.removeprefix(f"{one.id}: ")) for one in found)
 
 
 def _same_words(items: Sequence[Item]) -> Iterator[Found]:
@@ -104,44 +111,26 @@ def _spaces(items: Sequence[Item]) -> Iterator[Found]:
 # ---------------------------------------------------------------------------- texts beside their caption
 
 
-def _each(judge: Callable[[Item, Text, Change], str | None], *kinds: str) -> Callable[[Sequence[Item]], Iterator[Found]]:
-    """What a judge says of every hard positive and negative, with the text."""
-
-    def find(items: Sequence[Item]) -> Iterator[Found]:
-        for item in items:
-            for kind, text in edits_of(item):
-                if kind in kinds and (said := judge(item, text, change(item.caption, text.text))):
-                    yield Found(item.id, kind, f"{said}: {text.text!r}")
-
-    return find
-
-
-_BOTH = ("positives", "negatives")
-
-
 def _article(item: Item, text: Text, found: Change) -> str | None:
     """A wrong a or an that the caption does not have already."""
     wrong = _wrong_articles(text.text) - _wrong_articles(item.caption)
     return f"{next(iter(wrong))!r}" if wrong else None
 
 
+@functools.lru_cache(maxsize=1024)  # a caption is asked about for each of its edits
 def _wrong_articles(text: str) -> Counter[str]:
     right = fix_articles(text)
     if right == text:
         return Counter()
     pairs = zip(text.split(), right.split(), strict=True)
-    return Counter(f"{old} {after}" for (old, new), after in zip(pairs, [*text.split()[1:], ""], strict=True) if old != new)
+    return Counter(
+        f"{old} {after}" for (old, new), after in zip(pairs, [*text.split()[1:], ""], strict=True) if old != new
+    )
 
 
 def _grammar(item: Item, text: Text, found: Change) -> str | None:
     said = broken_by_edit(item.caption, text.text)
     return None if said is None or said.startswith("wrong article") else said
-
-
-def _sub_words(items: Sequence[Item]) -> Iterator[Found]:
-    vocabulary: Set[str] = {word for item in items for word in words(item.caption)}
-    judge = _each(lambda item, text, found: edits.sub_word(found, text.edit, vocabulary), *_BOTH)
-    yield from judge(items)
 
 
 def _recorded(item: Item) -> bool:
@@ -188,13 +177,13 @@ _KINDS = (
         "articles",
         "a or an made wrong by the edit",
         "set the article by the sound of the next word (equipoise.words.articles.fix_articles)",
-        _each(_article, *_BOTH),
+        judge=_article,
     ),
     _Kind(
         "grammar",
         "a doubled word, a broken phrase or an article before a plural, made by the edit",
         "write the edit again, with its neighbours; read the result",
-        _each(_grammar, *_BOTH),
+        judge=_grammar,
     ),
     _Kind(
         "spaces",
@@ -206,7 +195,6 @@ _KINDS = (
         "sub_word",
         "the changed piece is not a whole word (red in covered)",
         "match whole words when replacing (regular expression \\bword\\b)",
-        _sub_words,
     ),
     _Kind(
         "other_word",
@@ -218,12 +206,13 @@ _KINDS = (
         "compounds",
         "part of a compound preposition replaced (within front of)",
         "treat compounds as one word: replace the whole or nothing",
-        _each(lambda item, text, found: edits.broken_compound(found), *_BOTH),
+        judge=lambda item, text, found: edits.broken_compound(found),
     ),
     _Kind(
         "near_synonyms",
         "a negative that may be true: its new word is a synonym of the old one, or a kind of it",
         "draw negatives among words that exclude each other; have a person read those listed here",
-        _each(lambda item, text, found: edits.near_synonym(item.caption, found), "negatives"),
+        judge=lambda item, text, found: edits.near_synonym(item.caption, found),
+        only="negatives",
     ),
 )

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import functools
 import itertools
+import os
 from collections import Counter
-from collections.abc import Set
+from collections.abc import Sequence, Set
 
 from equipoise.audit.changes import ARTICLES, Change, change, words
 from equipoise.benchmarks.replace.words import NEAR
@@ -26,23 +27,21 @@ _WORDNET = WordNet()
 
 # ---------------------------------------------------------------------------- inside a word
 
-_ENDINGS = frozenset("s es d ed n en ing r er ers st est ly y al t".split())
+_ENDINGS = ("ing", "ers", "er", "est", "ed", "es", "ly", "s")
 
 
 def sub_word(found: Change, edit: Edit | None, vocabulary: Set[str]) -> str | None:
     """The changed piece is not a whole word: "red" in "covered", "man" in "woman"."""
     if edit is not None and edit.source and edit.to:
         return _piece_of_word(found, edit.source.lower(), edit.to.lower())
-    if not found.lost or not found.gained or len(found.lost) > 3:
+    unknown = {word for word in found.gained if not _known(word, vocabulary)}
+    if not unknown:
         return None
-    if len(found.lost) == len(found.gained):
-        pairs = list(zip(found.lost, found.gained, strict=True))
-    else:
-        pairs = [("".join(found.lost), "".join(found.gained))]
-    new = [word for word in found.gained if not _known(word, vocabulary)]
-    for old, made in pairs:
-        if new and old != made and any(word in made for word in new) and _shares_ends(old, made):
-            return f"{' '.join(found.lost)!r} became {' '.join(found.gained)!r}"
+    for size, place in itertools.product((1, 2), range(len(found.gained))):  # "window" -> "wout ofdow"
+        made = found.gained[place : place + size]
+        for old in found.lost:
+            if unknown & set(made) and old not in found.gained and _shares_ends(old, made, unknown):
+                return f"{old!r} became {' '.join(made)!r}"
     return None
 
 
@@ -63,17 +62,16 @@ def _known(word: str, vocabulary: Set[str]) -> bool:
     return any(_WORDNET.senses(form, letter) for form in forms for letter in ("n", "v", "a"))  # type: ignore[arg-type]
 
 
-def _shares_ends(old: str, made: str) -> bool:
-    """At least two letters of the old word stand, at its beginning and its end; a mere ending is another form."""
-    start = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(old, made, strict=False)))
-    rest = min(len(old), len(made)) - start
-    end = sum(
-        1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(old[::-1][:rest], made[::-1], strict=False))
-    )
-    pieces = old[start : len(old) - end], made[start : len(made) - end]
-    if end == 0 and all(piece in _ENDINGS | {""} for piece in pieces):
-        return False
-    return start + end >= 2 and len(pieces[0]) >= 2 and len(pieces[1]) >= 2
+def _shares_ends(old: str, made: Sequence[str], unknown: Set[str]) -> bool:
+    """Half of the old word stands, at its beginning and its end. Mere endings do not count (riding, patting), nor does
+    an end that is a word by itself (woman, handsome man)."""
+    new = "".join(made)
+    ending = next((ending for ending in _ENDINGS if old.endswith(ending) and new.endswith(ending)), "")
+    old, new = old.removesuffix(ending), new.removesuffix(ending)
+    start = len(os.path.commonprefix([old, new]))
+    end = len(os.path.commonprefix([old[start:][::-1], new[start:][::-1]])) if made[-1] in unknown else 0
+    changed = len(old) - start - end, len(new) - start - end
+    return start + end >= max(2, len(old) / 2) and min(changed) >= 2
 
 
 # ---------------------------------------------------------------------------- another word
@@ -138,7 +136,8 @@ def broken_compound(found: Change) -> str | None:
         if found.end > end or len(found.lost) == length or compound not in _compounds():
             continue
         now = " ".join([*found.caption[start : found.at], *found.gained, *found.caption[found.end : end]])
-        return None if now in _compounds() or now in _SIMPLE else f"{compound!r} became {now!r}"
+        fine = now in _compounds() or now in _SIMPLE or not ARTICLES.isdisjoint(now.split())
+        return None if fine else f"{compound!r} became {now!r}"  # with an article it is a phrase: "near the top of"
     return None
 
 
@@ -162,23 +161,26 @@ def near_synonym(caption: str, found: Change) -> str | None:
 def _related(caption: str, old: str, new: str) -> str | None:
     if any(new == near or new.startswith(f"{near} ") for near in NEAR.get(old, ())):
         return f"{old!r} -> {new!r}: next to each other"
-    target = _target(caption, old)
-    if target is None:
-        return None
-    edit = Edit(op="replace", target=target, source=old, to=new)
-    if not_true_already(Caption(caption), Candidate(new, "negative", edit)):
-        return f"{old!r} -> {new!r}: synonyms, or one is a kind of the other"
-    if target == "attribute" and _same_adjective(old, new):
-        return f"{old!r} -> {new!r}: synonyms"
-    return None
+    kinds = _related_as(old, new)  # first, as it is kept from caption to caption and seldom holds
+    return f"{old!r} -> {new!r}: synonyms, or one is a kind of the other" if _target(caption, old, kinds) else None
 
 
 @functools.lru_cache(maxsize=1 << 16)
-def _same_adjective(old: str, new: str) -> bool:
-    return _WORDNET.related(old, new, "a")
+def _related_as(old: str, new: str) -> frozenset[Target]:
+    """As which kinds of words the two are synonyms, or one stands above the other."""
+    kinds = {
+        target
+        for target in _TARGETS.values()
+        if not_true_already(
+            Caption(old), Candidate(new, "negative", Edit(op="replace", target=target, source=old, to=new))
+        )
+    }
+    return frozenset(kinds | ({"attribute"} if _WORDNET.related(old, new, "a") else set()))
 
 
-def _target(caption: str, old: str) -> Target | None:
+def _target(caption: str, old: str, kinds: frozenset[Target]) -> bool:
+    """Whether the caption uses the word as one of these kinds."""
     last = old.split()[-1]
-    found = [token.pos for token in tag(caption) if token.text.lower() == last]
-    return _TARGETS.get(found[0][:1]) if found else None
+    return bool(kinds) and any(
+        _TARGETS.get(token.pos[:1]) in kinds for token in tag(caption) if token.text.lower() == last
+    )

@@ -16,6 +16,7 @@ import typer.core
 from rich.console import Console
 
 from equipoise import __version__
+from equipoise.cli.audit import audit
 from equipoise.cli.bench import app as bench_commands
 from equipoise.cli.mine import mine
 from equipoise.cli.options import form_name, split_names
@@ -63,6 +64,7 @@ AverageOption = Annotated[
 FormatOption = Annotated[str, typer.Option("--format", help=f"one of {', '.join(FORMATS)}")]
 app.add_typer(bench_commands, name="bench")
 app.add_typer(world_commands, name="world")
+app.command()(audit)
 app.command()(perturb)
 app.command()(mine)
 app.add_typer(train_commands, name="train")
