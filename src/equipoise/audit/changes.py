@@ -35,14 +35,19 @@ class Change(NamedTuple):
 def change(caption: str, text: str) -> Change:
     """Everything between the words that both begin with and the words that both end with."""
     before, after = words(caption), words(text)
-    start = _common(before, after)
-    end = _common(before[start:][::-1], after[start:][::-1])
+    start = common(before, after)
+    end = common(before[start:][::-1], after[start:][::-1])
     return Change(before, after, start, before[start : len(before) - end], after[start : len(after) - end])
 
 
-def _common(one: Sequence[str], other: Sequence[str]) -> int:
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((place for place, (a, b) in pairs if a != b), min(len(one), len(other)))
+def common(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many words, or letters, at the start are the same."""
+    count = 0
+    for a, b in zip(one, other, strict=False):
+        if a != b:
+            break
+        count += 1
+    return count
 
 
 def substitution(caption: str, text: str) -> tuple[str, str]:

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import functools
 import itertools
-import os
 from collections import Counter
 from collections.abc import Sequence, Set
 
-from equipoise.audit.changes import ARTICLES, Change, change, words
+from equipoise.audit.changes import ARTICLES, Change, change, common, words
 from equipoise.benchmarks.replace.words import NEAR
 from equipoise.items import Edit, Item, Target
 from equipoise.perturb.candidate import Candidate
@@ -24,6 +23,7 @@ from equipoise.perturb.english.wordnet import WordNet
 from equipoise.words.tagging import tag
 
 _WORDNET = WordNet()
+_FEW = 3  # words that an edit of one place changes
 
 # ---------------------------------------------------------------------------- inside a word
 
@@ -34,6 +34,8 @@ def sub_word(found: Change, edit: Edit | None, vocabulary: Set[str]) -> str | No
     """The changed piece is not a whole word: "red" in "covered", "man" in "woman"."""
     if edit is not None and edit.source and edit.to:
         return _piece_of_word(found, edit.source.lower(), edit.to.lower())
+    if len(found.lost) > _FEW or len(found.gained) > 2 * _FEW:
+        return None  # written anew; a rare word there is no piece of another
     unknown = {word for word in found.gained if not _known(word, vocabulary)}
     if not unknown:
         return None
@@ -68,8 +70,8 @@ def _shares_ends(old: str, made: Sequence[str], unknown: Set[str]) -> bool:
     new = "".join(made)
     ending = next((ending for ending in _ENDINGS if old.endswith(ending) and new.endswith(ending)), "")
     old, new = old.removesuffix(ending), new.removesuffix(ending)
-    start = len(os.path.commonprefix([old, new]))
-    end = len(os.path.commonprefix([old[start:][::-1], new[start:][::-1]])) if made[-1] in unknown else 0
+    start = common(old, new)
+    end = common(old[start:][::-1], new[start:][::-1]) if made[-1] in unknown else 0
     changed = len(old) - start - end, len(new) - start - end
     return start + end >= max(2, len(old) / 2) and min(changed) >= 2
 
@@ -144,7 +146,6 @@ def broken_compound(found: Change) -> str | None:
 # ---------------------------------------------------------------------------- near-synonyms
 
 _TARGETS: dict[str, Target] = {"N": "object", "J": "attribute", "V": "action"}
-_FEW = 3
 
 
 def near_synonym(caption: str, found: Change) -> str | None:

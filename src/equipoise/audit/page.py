@@ -18,9 +18,9 @@ def markdown(audit: Audit, level: int = 1) -> str:
         reuse = audit.reuse
         parts += [
             f"{below} Images",
-            f"{reuse.items:,} items of {reuse.images:,} images; one image has up to {reuse.most:,} items, one caption of "
-            f"it up to {reuse.most_of_caption:,}. Effective sample size {reuse.effective:,.0f} (1 / sum of squared shares "
-            f"of the images: its least, where all items of an image agree), design effect at most "
+            f"{reuse.items:,} items of {reuse.images:,} images; one image has up to {reuse.most:,} items, one "
+            f"caption of it up to {reuse.most_of_caption:,}. Effective sample size {reuse.effective:,.0f} (1 / sum of "
+            f"squared shares of the images: its least, where all items of an image agree), design effect at most "
             f"{reuse.design_effect:.2f}.\n\n{_examples(reuse.examples)}Fix: {reuse.fix}.",
         ]
     if audit.shortcuts:
@@ -111,8 +111,8 @@ def _shortcuts(audit: Audit) -> str:
     if audit.detector:
         found = audit.detector
         lines.append(
-            "A detector taught on one half of the images to tell captions from negatives, asked on the other half, calls "
-            f"wrong: {shown(found.captions)} % of the captions, {shown(found.negatives)} % of the negatives and "
+            "A detector taught on one half of the images to tell captions from negatives, asked on the other half, "
+            f"calls wrong: {shown(found.captions)} % of the captions, {shown(found.negatives)} % of the negatives and "
             f"**{shown(found.positives)} % of the hard positives** (n = {found.positives.n:,}), which are right.\n\n"
             f"{_examples(found.examples)}Fix: {found.fix}."
         )

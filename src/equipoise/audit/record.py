@@ -70,7 +70,7 @@ class Shortcut(_Record):
 
 
 class Detector(_Record):
-    """Taught on one half of the images that captions are right and negatives wrong; what it calls wrong in the other."""
+    """Taught on one half of the images to tell captions from negatives; what it calls wrong in the other half."""
 
     captions: Share
     negatives: Share

@@ -152,7 +152,7 @@ def _tables(listed: Sequence[tuple[_Pair, int]], keys: Callable[[_Pair], Sequenc
 def _looked_up(
     listed: Sequence[tuple[_Pair, int]], keys: Callable[[_Pair], Sequence[object]]
 ) -> tuple[list[float], list[bool]]:
-    """For each pair whether the other half's majority gives its sign, by the first key that it knows; and if any did."""
+    """Whether the other half's majority gives each pair's sign, by the first key that it knows; and if it knew any."""
     tables = _tables(listed, keys)
     right, seen = [], []
     for pair, sign in listed:
@@ -198,14 +198,14 @@ def _by_direction(kind: Kind, listed: Sequence[_Pair], seed: int) -> Shortcut:
 
     def signed(pair: _Pair) -> tuple[_Pair, int]:
         old, new = substitution(pair.caption, pair.edit)
-        return pair, 1 if old < new else -1
+        return pair, (old < new) - (old > new)  # nothing to tell where only a capital or a mark changed
 
     def keys(pair: _Pair) -> Sequence[object]:
         return (tuple(sorted(substitution(pair.caption, pair.edit))),)
 
     return _lookup(
         f"direction_{kind}",
-        f"the two changed words alone tell the caption from one of its {kind}, by a table of the other half of the images",
+        f"the changed words alone tell the caption from one of its {kind}, by a table of the other half of the images",
         "let every substitution go both ways about equally often (A -> B as well as B -> A)",
         [signed(pair) for pair in listed],
         keys,
