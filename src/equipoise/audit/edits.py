@@ -119,12 +119,17 @@ _SIMPLE = frozenset(
 
 
 @functools.cache
+def _good_compounds() -> frozenset[str]:
+    """Those that perturb knows."""
+    listed = [found.words for by_first in compounds().values() for found in by_first if found.kind == "preposition"]
+    return frozenset(" ".join(words) for words in listed if words[-1] in _TAKES_OBJECT)
+
+
+@functools.cache
 def _compounds() -> frozenset[str]:
-    """Those of perturb, also without their article, as people write of photos; and three that perturb needs not."""
-    listed = {found.words for by_first in compounds().values() for found in by_first if found.kind == "preposition"}
-    bare = {tuple(word for word in compound if word not in ARTICLES) for compound in listed}
-    joined = {" ".join(compound) for compound in listed | bare if compound[-1] in _TAKES_OBJECT}
-    return frozenset(joined | {"in center of", "in rear of", "in between", "near to", "near by"})
+    """Those of captions: also without their article, as people write of photos, and five that perturb needs not."""
+    bare = {" ".join(word for word in one.split() if word not in ARTICLES) for one in _good_compounds()}
+    return _good_compounds() | bare | {"in center of", "in rear of", "in between", "near to", "near by"}
 
 
 def broken_compound(found: Change) -> str | None:
@@ -138,7 +143,7 @@ def broken_compound(found: Change) -> str | None:
         if found.end > end or len(found.lost) == length or compound not in _compounds():
             continue
         now = " ".join([*found.caption[start : found.at], *found.gained, *found.caption[found.end : end]])
-        fine = now in _compounds() or now in _SIMPLE or not ARTICLES.isdisjoint(now.split())
+        fine = now in _good_compounds() or now in _SIMPLE or not ARTICLES.isdisjoint(now.split())
         return None if fine else f"{compound!r} became {now!r}"  # with an article it is a phrase: "near the top of"
     return None
 

@@ -103,18 +103,19 @@ def _by_words(kind: Kind, listed: Sequence[_Pair], words: dict[str, Any]) -> Sho
 def _telling(listed: Sequence[_Pair]) -> list[Example]:
     """The words that edits bring in most often beyond what captions lose to them, each with an item."""
     came: Counter[str] = Counter()
+    first: dict[str, _Pair] = {}
     for pair in listed:
-        before, after = (set(bag) for bag in words_of([pair.caption, pair.edit]))
-        came.update(name for name in after - before if "\t" not in name)
-        came.subtract(name for name in before - after if "\t" not in name)
-    shown = []
-    for name, count in came.most_common(_SHOWN):
-        first = next(pair for pair in listed if name in set(words_of([pair.edit])[0]))
-        if count > 1:
-            shown.append(
-                Example(id=first.id, said=f"{name!r} comes in {count:,} times more than it goes: {first.edit!r}")
-            )
-    return shown
+        before, after = words_of([pair.caption, pair.edit])
+        for name in after:
+            if "\t" not in name and name not in before:
+                came[name] += 1
+                first.setdefault(name, pair)
+        came.subtract(name for name in before if "\t" not in name and name not in after)
+    most = sorted((-count, name) for name, count in came.items() if count > 1)[:_SHOWN]
+    return [
+        Example(id=first[name].id, said=f"{name!r} comes in {-less:,} times more than it goes: {first[name].edit!r}")
+        for less, name in most
+    ]
 
 
 def _by_statistic(name: str, kind: Kind, listed: Sequence[_Pair], seed: int) -> Shortcut:
