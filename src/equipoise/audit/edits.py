@@ -61,7 +61,7 @@ def _known(word: str, vocabulary: Set[str]) -> bool:
     forms = (word, noun_lemma(word), verb_lemma(word))
     if any(form in vocabulary or form in counts() for form in forms) or not word.isalpha() or not word.isascii():
         return True
-    return any(_WORDNET.senses(form, letter) for form in forms for letter in ("n", "v", "a"))  # type: ignore[arg-type]
+    return any(_WORDNET.senses(form, letter) for form in forms for letter in ("n", "v", "a"))
 
 
 def _shares_ends(old: str, made: Sequence[str], unknown: Set[str]) -> bool:
@@ -116,6 +116,7 @@ _SIMPLE = frozenset(
     "besides between beyond by down during for from in inside into near nearby off on onto opposite out outside over "
     "past through throughout to toward towards under underneath up upon via with within without of".split()
 )
+_BEFORE_A_PREPOSITION = frozenset(("next", "far", "close", "away", "adjacent"))
 
 
 @functools.cache
@@ -135,8 +136,8 @@ def _compounds() -> frozenset[str]:
 def broken_compound(found: Change) -> str | None:
     """Part of a compound preposition was replaced, and what stands there now is none: "within front of", "in of"."""
     touched = not found.gained or not _SIMPLE.isdisjoint(found.lost + found.gained)
-    if not found.lost or not touched:
-        return None  # "at the top of" -> "at the foot of": another noun, of which only a reader can judge
+    if not found.lost or not touched or set(found.gained) - _SIMPLE - _BEFORE_A_PREPOSITION:
+        return None  # "in center of" -> "on edge of": another noun, of which only a reader can judge
     for start, length in itertools.product(range(max(0, found.end - _LONGEST), found.at + 1), range(_LONGEST, 1, -1)):
         end = start + length
         compound = " ".join(found.caption[start:end])

@@ -56,7 +56,7 @@ def share(right: Sequence[float], groups: Sequence[str], seed: int) -> Share:
     """With its interval: images are resampled; Wilson's where the bootstrap would claim certainty."""
     _, clusters = np.unique(np.array(groups), return_inverse=True)
     values = np.array(right, dtype=np.float64)
-    sums, counts = np.bincount(clusters, values)[:, None], np.bincount(clusters).astype(np.float64)[:, None]
+    sums, counts = (np.bincount(clusters, part).astype(np.float64)[:, None] for part in (values, np.ones(len(values))))
     spread = stats.cluster_bootstrap(sums, counts, seed, _RESAMPLES)[:, 0]
     mean = float(values.mean())
     low, high = stats.share_interval(mean, spread, len(counts))
@@ -121,7 +121,8 @@ def _telling(listed: Sequence[_Pair]) -> list[Example]:
 def _by_statistic(name: str, kind: Kind, listed: Sequence[_Pair], seed: int) -> Shortcut:
     judge = judge_named(name, (), kind)
     item = Item(id="-", caption="-")
-    gaps = [float(np.subtract(*judge(item, [pair.caption, pair.edit]))) for pair in listed]
+    scores = [judge(item, [pair.caption, pair.edit]) for pair in listed]
+    gaps = [caption - edit for caption, edit in scores]
     right = [_half(gap) for gap in gaps]
     mean = sum(right) / len(right)
     high = {"length": "shorter", "frequency": "of more frequent words"}[name]
