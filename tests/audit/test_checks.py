@@ -76,7 +76,7 @@ def test_edits_are_judged_by_their_record_and_by_the_texts() -> None:
         negatives=texts("wetsuit on sad man"),
     )
     broken = item("broken", "man in front of car", ("man within front of car",), ("man out of front of car",))
-    checked = found(bad, broken, item("near", "a small dog", (), ("a little dog", "a large dog")))
+    checked = found(bad, broken, item("near", "a small dog", ("a little dog",), ("a tiny dog", "a large dog")))
     assert [e.id for e in checked["sub_word"].examples] == ["bad"]
     assert (checked["other_word"].count, checked["other_word"].of, checked["other_word"].share) == (1, 1, 1.0)
     assert (checked["compounds"].count, checked["compounds"].by_kind) == (1, {"positives": 1, "negatives": 1})

@@ -96,6 +96,7 @@ def test_a_broken_compound(caption: str, text: str, now: str) -> None:
         ("cup on top of table", "cup on table"),
         ("skis at the bottom of a hill", "skis near the top of a hill"),
         ("sign at the top of a hill", "sign at the foot of a hill"),
+        ("man on the side of a road", "man below the side of a road"),  # with its article it is a phrase of its own
         ("hole in center of donut", "hole on edge of donut"),
         ("man in a car", "man within a car"),
     ],
