@@ -149,7 +149,7 @@ def test_compare(run: Run, photos: Path, tmp_path: Path) -> None:
     run("eval", "py:mine2:Model", *EVAL[2:], "--out", "two")
     code, out, _ = run("compare", "one", "two")
     assert code == 0 and "]~" in out and "items" in out
-    assert json.loads(run("compare", "one", "two", "--json")[1])[0]["n"] == 12
+    assert json.loads(run("compare", "one", "two", "--json")[1])["differences"][0]["n"] == 12
 
 
 def _other_photos(photos: Path) -> None:
@@ -181,8 +181,8 @@ def test_compare_pairs_runs_of_an_older_version_with_a_note(run: Run, photos: Pa
     code, out, _ = run("compare", "one", "old")
     note = f"{Path('old') / 'items'}: photos not recorded: made by an older version"
     assert code == 0 and f"note: {note}" in out
-    assert json.loads(run("compare", "one", "old", "--json")[1])[0]["notes"] == [note]
-    assert json.loads(run("compare", "one", "one", "--json")[1])[0]["notes"] == []
+    assert json.loads(run("compare", "one", "old", "--json")[1])["differences"][0]["notes"] == [note]
+    assert json.loads(run("compare", "one", "one", "--json")[1])["differences"][0]["notes"] == []
 
 
 def test_compare_does_not_choose_between_two_runs_of_one_benchmark(run: Run, photos: Path) -> None:

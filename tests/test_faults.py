@@ -27,6 +27,7 @@ VERBS = {  # what is written below {out}, and the files that must come out the s
     ),
     "metrics": ("metrics {scores} --json", []),
     "compare": ("compare {run} {run} --json", []),
+    "export": ("export {run} --to every-eval-ever --out {out}/x", ["x/data/*/*/*/[0-9a-f]*"]),
 }
 
 

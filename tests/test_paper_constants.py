@@ -32,6 +32,8 @@ OPEN_CLIP = {
     "grad_clip": None,
     "max_scale": 100.0,
     "lora": None,
+    "freeze": None,
+    "crop": None,
     "wise_ft": None,
     "seed": 0,
 }
@@ -46,6 +48,32 @@ PINNED: dict[str, dict[str, Any]] = {
     "dac_doveh_2023": {"batch_size": 32, "warmup_steps": 10_000, "lora": Lora(4, 1.0)},
     "ce_clip_zhang_2024": {"seed": 42},  # CE 4.1: 5 epochs, batch 256, defaults; seed 42 is the code's
     "fsc_clip_oh_2024": {},
+    "read_clip_kwon_2025": {  # the code's trainer; its scale is not held
+        "lr": 1e-5,
+        "betas": (0.9, 0.999),
+        "eps": 1e-8,
+        "grad_clip": 1.0,
+        "max_scale": 10_000.0,
+        "seed": 2025,
+    },
+    "clic_peleg_2025": {  # 200 on each of 4 GPUs; 1M pairs are 1,250 steps, a fifth of them warm-up
+        "freeze": "vision",
+        "batch_size": 800,
+        "epochs": 1,
+        "lr": 1e-6,
+        "warmup_steps": 250,
+        "eps": 1e-8,
+        "max_scale": 10_000.0,
+    },
+    "degla_hu_2025": {"lr": 1e-6, "seed": 42},  # 32 on each of 8 GPUs
+    "cs_clip_kargi_2026": {  # warm-up: 3 epochs of 82,783 x 5 captions in batches of 128
+        "batch_size": 128,
+        "weight_decay": 0.01,
+        "warmup_steps": 9_700,
+        "grad_clip": 1.0,
+        "max_scale": 10_000.0,
+        "seed": 42,
+    },
     "control_siglip": {"max_scale": 10_000.0},
 }
 OPTIONS: dict[str, dict[str, Any]] = {
@@ -64,6 +92,15 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "types": ["relation", "attribute", "object", "action"],
     },
     "fsc_clip_oh_2024": {"global_weight": 0.5, "local_weight": 0.2, "gamma": 2.0, "smoothing": 0.02, "lora": 0},
+    "read_clip_kwon_2025": {"alignment_weight": 0.5},
+    "clic_peleg_2025": {"plain_weight": 1.0, "contrast_weight": 0.5, "negative_weight": 0.5, "uni_weight": 1.0},
+    "degla_hu_2025": {
+        "image_weight": 0.1,
+        "text_weight": 0.1,
+        "distillation_weight": 0.005,
+        "teacher_decay": 0.9996,
+    },
+    "cs_clip_kargi_2026": {"unit_weight": 0.5, "units": 2},
 }
 QUICK = {"batch_size": 128, "epochs": 100, "max_steps": 200, "lr": 6e-4, "warmup_steps": 20}  # ours, for the world
 
@@ -126,6 +163,15 @@ def test_which_texts_each_recipe_asks_for() -> None:
     assert slots("ce_clip_zhang_2024") == (None, ["relation", "attribute", "object", "action"])
     assert slots("fsc_clip_oh_2024") == (None, ["swap", "replace", "shuffle"])
     assert get_recipe("fsc_clip_oh_2024").needs.tokens
+    assert slots("clic_peleg_2025") == ("any", ["any"])
+    assert slots("cs_clip_kargi_2026") == (None, ["any"])
+    assert slots("degla_hu_2025") == (None, ["any"] * 4)
+    assert get_recipe("degla_hu_2025").needs.teacher == 0.9996
+    assert get_recipe("degla_hu_2025", text_weight=0, distillation_weight=0).needs.teacher is None
+    units = get_recipe("cs_clip_kargi_2026").needs
+    assert (units.dense, units.dense_negatives) == (2, True)
+    assert slots("read_clip_kwon_2025") == ("any", ["swap"] * 3)
+    assert slots("read_clip_kwon_2025", alignment_weight=0) == (None, ["swap"] * 3)
     assert get_recipe("negclip_yuksekgonul_2023").needs.hard_images
     dac = get_recipe("dac_doveh_2023").needs
     assert (dac.dense, dac.dense_negatives) == (10, True)
@@ -269,6 +315,9 @@ def test_defaults_of_losses() -> None:
     from equipoise.train.losses.cmr import Cmr
 
     assert Cmr(["any"]).upper == 10.0 and Cmr(["any"]).thresholds.tolist() == [0.0]
+    from equipoise.train.losses import degla
+
+    assert degla.DeglaText().scale == 10.0 and degla.BATCH == 256  # the code's fixed scale; 32 on each of 8 GPUs
     assert {name: weight for name, (weight, _) in get_recipe("control_siglip").terms.items()} == {"siglip": 1}
     assert {name: weight for name, (weight, _) in get_recipe("negclip_yuksekgonul_2023").terms.items()} == {
         "negclip": 1
@@ -311,6 +360,10 @@ def test_weights_of_the_terms() -> None:
         "dac_doveh_2023": {"clip": 1, "mil": 1, "mil_negative": 1, "negative": 1},
         "ce_clip_zhang_2024": {"itc": 1, "imc": 0.2, "cmr": 0.4},
         "fsc_clip_oh_2024": {"clip": 1, "global": 0.5, "local": 0.2},
+        "read_clip_kwon_2025": {"itc": 1, "alignment": 0.5},
+        "clic_peleg_2025": {"clip": 1, "contrast": 0.5, "negative": 0.5, "uni": 1},
+        "degla_hu_2025": {"itc": 1, "image": 0.1, "text": 0.1, "distillation": 0.005},
+        "cs_clip_kargi_2026": {"itc": 1, "unit": 0.5},
         "control_siglip": {"siglip": 1},
     }
 
@@ -324,6 +377,7 @@ def test_a_recipe_needs_nothing_that_it_does_not_name() -> None:
         "dense_negatives": False,
         "tokens": False,
         "distinct_images": False,
+        "teacher": None,
     }
 
 

@@ -7,7 +7,6 @@ on disk before the next begins, so that a second call goes on where the first st
 from __future__ import annotations
 
 import logging
-import random
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,8 +15,8 @@ from equipoise import registry, run_folder
 from equipoise.evaluation.comparison import Run, average, difference, joined, load_run
 from equipoise.evaluation.record import METRICS, SHARES, Change, Difference, Metric, Numbers
 from equipoise.evaluation.run import evaluate
-from equipoise.items import Item
-from equipoise.report.page import Example, Page, Row, verdict, write_page
+from equipoise.report.chapters import Chapter, Entry
+from equipoise.report.page import Page, Table, write_page
 from equipoise.report.tables import Line
 
 if TYPE_CHECKING:
@@ -48,7 +47,12 @@ PAPER: dict[
     },
 }
 STEPS = (("base", "HN"), ("HN", "HP+HN"), ("base", "HP+HN"))  # what is compared; the last is what a user gets
-COLUMNS = {"replace": "REPLACE (mean of attributes and relations)", "swap": "SWAP"}
+CHAPTERS = {  # column: what the page calls it, what is changed in the captions, and how it is averaged
+    "replace": ("REPLACE", "one word is replaced", "mean of attributes and relations"),
+    "swap": ("SWAP", "two attributes change places", "mean over items"),
+    "world-unseen": ("UNSEEN", "numbers and absence, which no finetuning data changed", "mean over items"),
+}
+TAGS = ("type", "synonym", "negative")  # of the world's items; see world/benchmarks.py
 
 
 def run_demo(out: Path, seeds: Sequence[int] = (0,)) -> Page:
@@ -91,7 +95,7 @@ def _run_demo(out: Path, seeds: Sequence[int]) -> Page:
     if read := sum(result.read_from is not None for result in results):
         log.warning("%d of %d evaluations read from %s, not computed", read, len(results), out / "runs")
     runs = {label: _runs(out / "runs", label, seeds if recipe else (0,)) for label, (recipe, _) in MODELS.items()}
-    page = build_page(runs, {benchmark.name: cases for cases, benchmark in tests})
+    page = build_page(runs)
     write_page(out / "report.html", page)
     return page
 
@@ -199,49 +203,53 @@ def _change(name: Metric, change: Change) -> str:
 # ---------------------------------------------------------------------------- the page
 
 
-def build_page(runs: Mapping[str, Sequence[dict[str, Run]]], tests: Mapping[str, Sequence[Item]]) -> Page:
+def build_page(runs: Mapping[str, Sequence[dict[str, Run]]]) -> Page:
+    from equipoise.world.benchmarks import LargePictures
+
     record = runs["base"][0]["swap"].records[0]
     environment = record.environment
     seeds = len(runs["HN"])
     return Page(
         title="What hard-negative finetuning does to a model",
-        lead="A small CLIP was pretrained on pictures with noisy captions, as the web has them. It was then finetuned "
-        "three ways and asked two things about each picture: is the right caption above a wrong one (Original), and is "
-        "a reworded right caption above it too (Augmented)? A model that learned “any change is wrong” passes the "
-        "first and fails the second: it is brittle.",
-        columns=COLUMNS,
-        rows=[Row(label, MODELS[label][1], _columns(runs[label], COLUMNS)) for label in MODELS],
+        lead=[
+            "CLIP is a model that scores how well a sentence fits a picture. Shown a caption and a wrong one that "
+            "differs in a word (a hard negative), it should score the right one higher. Finetuning on such pairs "
+            "helps with that, and may do harm: a model can pass by learning that any change of words is wrong. So we "
+            "also reword the caption without changing its meaning (a hard positive), and ask whether it is still "
+            "above the wrong one.",
+            "A small CLIP was pretrained on drawn pictures with noisy captions, as the web has them (base), and then "
+            "finetuned three ways: on clean captions alone (control), with hard negatives (HN), and with hard "
+            "negatives and hard positives (HP+HN). Three test sets change the captions in different ways.",
+        ],
+        chapters=[_chapter(runs, column) for column in CHAPTERS],
         findings=findings(runs),
         tables=[
-            (
+            Table(
                 "Synonyms that finetuning showed, and synonyms it never showed",
                 "REPLACE, apart by whether the hard positive's word was a positive in finetuning (seen) or not.",
                 [
-                    Row(
-                        label,
-                        "",
-                        {value: numbers_of(runs[label], "replace", "synonym", value) for value in ("seen", "unseen")},
+                    (
+                        f"{value} synonyms",
+                        [(label, numbers_of(runs[label], "replace", "synonym", value)) for label in MODELS],
                     )
-                    for label in MODELS
+                    for value in ("seen", "unseen")
                 ],
-                {"seen": "seen synonyms", "unseen": "unseen synonyms"},
             ),
-            (
+            Table(
                 "Each test set",
                 "world-unseen changes what no finetuning data changed: numbers and absence.",
-                [Row(label, "", _columns(runs[label], TESTS)) for label in MODELS],
-                {name: name for name in TESTS},
+                [(name, [(label, numbers_of(runs[label], name)) for label in MODELS]) for name in TESTS],
             ),
         ],
-        examples=examples(runs, tests),
         notes=[
             f"{seeds} finetuning run(s) of each kind; intervals speak of other pictures, not of other seeds. "
             "`equipoise demo --seeds 3` repeats the finetuning.",
+            "Orderings, scores and items are the first seed's; tables and the other figures are means over seeds.",
             "The world is drawn and its truth is known, so no label is wrong; a real benchmark has wrong ones "
             "(equipoise bench check). Its difficulty was tuned on validation scenes, never on these tests.",
             "The world is not the paper's data: a small model, drawn pictures, 200 steps of finetuning. What it shows "
-            "of the paper, and what not, is under “What happened”; only runs on real photos can repeat the paper.",
-            "Examples were drawn at random with a fixed seed from the items where the finetuned models disagree.",
+            "of the paper, and what not, is under “What was found”; only runs on real photos can repeat the paper.",
+            "Pictures are drawn larger here than the model saw them, without lamp and grain.",
         ],
         provenance={
             "made by": "equipoise demo",
@@ -249,41 +257,40 @@ def build_page(runs: Mapping[str, Sequence[dict[str, Run]]], tests: Mapping[str,
             "code": environment.code.revision if environment.code else "installed package",
             "packages": ", ".join(f"{name} {version}" for name, version in environment.packages.items()),
             "base weights": str(record.model.weight_sha256),
-            "model": "world (shipped with the package); evaluate your own: equipoise eval hf:YOUR-MODEL --bench ...",
+            "model": "world (shipped with the package); evaluate your own: equipoise eval hf:YOUR-MODEL --bench ... "
+            "--out RUN, then equipoise report RUN --out report.html",
         },
+        images=LargePictures(),
+        size=1_500_000,  # a few hundred pictures: each must be drawn
     )
 
 
-def _columns(runs: Sequence[dict[str, Run]], columns: Sequence[str] | Mapping[str, str]) -> dict[str, Numbers]:
-    return {column: numbers_of(runs, column) for column in columns}
-
-
-def examples(
-    runs: Mapping[str, Sequence[dict[str, Run]]], tests: Mapping[str, Sequence[Item]], count: int = 6
-) -> list[Example]:
-    """Items on which the finetuned models disagree, drawn with a fixed seed, not chosen for their effect."""
-    from equipoise.world.benchmarks import large_picture
-
-    scores: dict[tuple[str, str], dict[str, tuple[float, float, float]]] = {}
-    for label, by_seed in runs.items():
-        for name in (*REPLACE, "world-swap"):
-            for row in by_seed[0][name].rows:
-                scores.setdefault((name, row.id), {})[label] = (row.caption, row.positives[0], row.negatives[0])
-    differ = [key for key, found in scores.items() if len({verdict(found[label]) for label in ("HN", "HP+HN")}) > 1]
-    chosen = random.Random(0).sample(sorted(differ), k=min(count, len(differ)))
-    items = {name: {item.id: item for item in cases} for name, cases in tests.items()}
-    return [
-        Example(
-            image=large_picture(items[name][item]),
-            caption=items[name][item].caption,
-            positive=items[name][item].positives[0].text,
-            negative=items[name][item].negatives[0].text,
-            scores=scores[name, item],
+def _chapter(runs: Mapping[str, Sequence[dict[str, Run]]], column: str) -> Chapter:
+    """One test set for the report, with every model; what it shows of single items is the first seed's."""
+    title, about, words = CHAPTERS[column]
+    first = runs["base"][0][column]
+    values = {tag: sorted({row.tags[tag] for row in first.rows if tag in row.tags}) for tag in TAGS}
+    entries = [
+        Entry(
+            label=label,
+            about=MODELS[label][1],
+            numbers=numbers_of(by_seed, column),
+            run=by_seed[0][column],
+            by={
+                tag: {value: numbers_of(by_seed, column, tag, value) for value in found}
+                for tag, found in values.items()
+                if len(found) > 1
+            },
         )
-        for name, item in chosen
+        for label, by_seed in runs.items()
     ]
+    return Chapter(title=title, average=words, chance=first.records[0].benchmark.chance, entries=entries, about=about)
 
 
 def table_rows(page: Page) -> list[Line]:
     """The page's Table-1-shaped rows for a terminal: every model on REPLACE and on SWAP."""
-    return [Line(f"{row.label} {column.upper()}", row.numbers[column]) for column in page.columns for row in page.rows]
+    return [
+        Line(f"{entry.label} {chapter.title}", entry.numbers)
+        for chapter in page.chapters[:2]
+        for entry in chapter.entries
+    ]

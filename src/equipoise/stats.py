@@ -105,7 +105,7 @@ def _resample(blocks: Sequence[_Block], clusters: int, seed: int, resamples: int
     for place, index in enumerate(wide):
         dense[held[index], place] = both[index]
     totals = np.empty((resamples, len(blocks), 2 * columns))
-    for start, counts in _draws(clusters, seed, resamples, alike):
+    for start, counts in draws(clusters, seed, resamples, alike):
         weights = counts.astype(kind)
         part = totals[start : start + len(weights)]
         part[:, wide] = (weights @ dense.reshape(width, -1)).reshape(len(weights), len(wide), 2 * columns)
@@ -145,7 +145,7 @@ def _of_kinds(
     return kinds, part[first]
 
 
-def _draws(
+def draws(
     clusters: int, seed: int, resamples: int, alike: NDArray[Any] | None = None
 ) -> Iterator[tuple[int, NDArray[Any]]]:
     """(first resample, how often each resample of a chunk holds each cluster, or each kind of them)."""

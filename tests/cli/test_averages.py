@@ -175,8 +175,8 @@ def test_eval_and_compare(run: Run, tmp_path: Path) -> None:
     run(*command, "--out", "two")
     for rule in ("vl_compo", "ce_clip", "items"):
         code, out, _ = run("compare", "one", "two", "--json", "--average", rule)
-        assert code == 0 and json.loads(out)[0]["average"] == rule
-    assert json.loads(run("compare", "one", "two", "--json")[1])[0]["average"] == "vl_compo"
+        assert code == 0 and json.loads(out)["differences"][0]["average"] == rule
+    assert json.loads(run("compare", "one", "two", "--json")[1])["differences"][0]["average"] == "vl_compo"
     code, _, error = run("compare", "one", "two", "--average", "paper")
     assert code == 2 and "measured are vl_compo, ce_clip, items" in error
 

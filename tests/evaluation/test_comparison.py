@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from equipoise.comparing.folders import compare_folders
 from equipoise.errors import UserError
-from equipoise.evaluation.comparison import Run, average, compare_folders, difference, joined, load_run
+from equipoise.evaluation.comparison import Run, average, difference, joined, load_run
 from equipoise.evaluation.metrics import judge, macro, summarise
 from equipoise.evaluation.record import METRICS, Metrics, RunRecord
 from equipoise.evaluation.results import write_run
@@ -121,7 +122,7 @@ def test_compare_says_the_difference_of_the_headlines(
         metrics = Metrics(overall=summary.overall, by=summary.by, macro=average, paper={})
         headlines.append(metrics.headline)
         write_run(tmp_path / name / "x", _make("x", metrics=metrics), rows, outcomes, {})
-    (found,) = compare_folders(tmp_path / "before", [tmp_path / "after"])
+    (found,) = compare_folders([tmp_path / "before", tmp_path / "after"]).differences
     assert found["original"].difference == pytest.approx(expected)
     for metric in METRICS:
         assert found[metric].difference == pytest.approx(headlines[1][metric] - headlines[0][metric])

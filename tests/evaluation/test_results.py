@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
+from equipoise.comparing.folders import compare_folders
 from equipoise.errors import UserError
-from equipoise.evaluation.comparison import compare_folders, load_run
+from equipoise.evaluation.comparison import load_run
 from equipoise.evaluation.record import METRICS, SHARES, Difference, Interval, Numbers, RunRecord
 from equipoise.evaluation.results import find_runs, read_result
 from equipoise.files import read_json, write_json
@@ -31,7 +32,7 @@ def test_a_result_of_schema_1_still_reads() -> None:
     assert record.date is None and record.benchmark.splits is None and record.benchmark.citation is None
     assert record.arguments.passed == old["arguments"]["passed"]
     assert len(load_run(GOLDEN).rows) == 12
-    (same,) = compare_folders(GOLDEN, [GOLDEN])
+    (same,) = compare_folders([GOLDEN, GOLDEN]).differences
     assert same.original is not None and same.original.difference == 0
     assert same.notes == [f"{GOLDEN}: photos not recorded: made by an older version"] * 2
 

@@ -1,65 +1,104 @@
-"""The page: self-contained, escaped, and its words follow the numbers."""
+"""The page as a file: self-contained, escaped, of a size that can be mailed; its words follow the numbers."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from equipoise.evaluation.record import Interval, Numbers
-from equipoise.report.page import Example, Page, Row, verdict, write_page
+from equipoise.items import ImageRef, texts
+from equipoise.report.chapters import Chapter, Point, read_chapters
+from equipoise.report.page import Page, Table, finding, report_page, write_page
 
-NUMBERS = Numbers(
-    n=100,
-    ties=1,
-    original=0.8,
-    augmented=0.5,
-    brittleness=0.3,
-    drop=0.3,
-    intervals={
-        "original": Interval(0.7, 0.9),
-        "augmented": Interval(0.4, 0.6),
-        "brittleness": Interval(0.2, 0.4),
-        "drop": Interval(0.2, 0.4),
-    },
-)
+Runs = Callable[..., list[Path]]
+HOSTILE = '</script><script>document.title="owned"</script><img src=x onerror=alert(1)>'
 
 
-@pytest.mark.parametrize(
-    ("scores", "word"),
-    [((3, 2, 1), "right"), ((3, 1, 2), "brittle"), ((1, 3, 2), "brittle"), ((1, 2, 3), "wrong"), ((2, 1, 2), "tie")],
-)
-def test_verdict(scores: tuple[float, float, float], word: str) -> None:
-    assert verdict(scores) == word
+def hostile(number: int) -> dict[str, Any]:
+    return {
+        "caption": f"{number} {HOSTILE}",
+        "positives": texts("[x](javascript:alert(1)) \u202e turned"),
+        "tags": {"type": HOSTILE if number % 2 else "plain", "\"><script>alert(2)</script>": str(number % 3)},
+    }  # fmt: skip
 
 
-def test_page(tmp_path: Path) -> None:
-    example = Example(b"png", "a <b>cat</b>", "one cat", "a dog", {"base": (0.3, 0.1, 0.2)})
-    page = Page(
-        title="A title",
-        lead="A lead & more",
-        columns={"swap": "SWAP"},
-        rows=[Row("base", "as it was", {"swap": NUMBERS}), Row("other", "", {})],
-        findings=["Brittleness +1.0 points"],
-        tables=[("More", "a note", [Row("base", "", {"x": NUMBERS})], {"x": "column x"})],
-        examples=[example],
-        notes=["careful"],
-        provenance={"made by": "a test"},
+def written(chapters: list[Chapter], path: Path) -> str:
+    write_page(path, report_page(chapters))
+    return path.read_text(encoding="utf-8")
+
+
+def test_nothing_is_fetched_and_only_our_script_runs(make_runs: Runs, tmp_path: Path) -> None:
+    text = written(read_chapters(make_runs()), tmp_path / "page.html")
+    assert not re.search(r"https?://|<link|<iframe|@import|url\((?!#)", text)
+    scripts = re.findall(r"<script>(.*?)</script>", text, flags=re.DOTALL)
+    assert len(scripts) == 1 and len(re.findall("<script", text)) == 2, "ours, and the data"
+    digest = base64.b64encode(hashlib.sha256(scripts[0].encode()).digest()).decode()
+    assert f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{digest}'" in text
+    for part in ("The numbers of this figure", "py:first", "c &gt; n &gt; p", "One item, to begin with", "By type"):
+        assert part in text
+    assert text.count("<figure") == text.count("The numbers of this figure") == 6
+
+
+def test_what_strangers_wrote_stays_text(make_runs: Runs, tmp_path: Path) -> None:
+    text = written(read_chapters(make_runs(change=hostile)), tmp_path / "page.html")
+    assert "<img src=x" not in text and 'document.title="owned"</script>' not in text
+    assert len(re.findall("<script", text)) == 2
+    assert "\u202e" not in text and "\\u202e turned" in text, "shown, not obeyed"
+
+
+def test_the_same_input_gives_the_same_bytes(make_runs: Runs, tmp_path: Path) -> None:
+    chapters = read_chapters(make_runs())
+    assert written(chapters, tmp_path / "a.html") == written(chapters, tmp_path / "b.html")
+
+
+def test_a_page_keeps_to_its_size(make_runs: Runs, tmp_path: Path) -> None:
+    chapters = read_chapters(make_runs(400))
+    sizes = []
+    for size in (110_000, 160_000):
+        write_page(tmp_path / "page.html", Page("t", ["l"], chapters, size=size))
+        sizes.append((tmp_path / "page.html").stat().st_size)
+    assert sizes[0] <= 110_000 and sizes[0] < sizes[1] <= 160_000
+
+
+def test_the_sentence_follows_the_numbers(make_runs: Runs) -> None:
+    (chapter,) = read_chapters(make_runs())
+    assert finding(chapter) == (
+        "made: first, the most accurate of 2 models, puts the caption above the wrong one on 50.0% of items, and on "
+        "37.5% the reworded caption as well; on 25.0% it accepts one right caption and rejects the other (brittle)."
     )
+
+
+def test_points_and_tables(make_runs: Runs, tmp_path: Path) -> None:
+    people = Point(label="people", benchmark="made", original=0.97, brittleness=0.02, source="a study of <ten>")
+    (chapter,) = read_chapters(make_runs(), [people])
+    rows = [("one", chapter.entries[0].numbers)]
+    page = Page("A title", ["A lead & more"], [chapter], tables=[Table("More", "a note", [("group", rows)])])
     write_page(tmp_path / "page.html", page)
     text = (tmp_path / "page.html").read_text()
-    for part in (
-        "A lead &amp; more",
-        "80.0 [70.0, 90.0]",
-        "<small>[70.0, 90.0]</small>",
-        "(-30.0)",
-        "column x",
-        "careful",
-        "v-brittle",
-        "cG5n",
-    ):
-        assert part in text
-    assert "a &lt;b&gt;cat&lt;/b&gt;" in text and "<b>cat</b>" not in text
-    # Opens anywhere, for ever: nothing is fetched and nothing runs.
-    assert not re.search(r"<script|https?://|<link|url\(", text)
+    assert "people: Original 97.0, Brittleness 2.0" in text and "a study of &lt;ten&gt;" in text
+    assert "A lead &amp; more" in text and "a note" in text and "chance: Original 50.0" in text
+
+
+def test_items_with_pictures_as_negatives(make_runs: Runs, tmp_path: Path) -> None:
+    """Nothing of the three shares is measured; what is asked of the pictures is shown."""
+    items = {"negatives": (), "negative_images": (ImageRef(path="7.png"),)}
+    chapters = read_chapters(make_runs(change=lambda _: items))
+    text = written(chapters, tmp_path / "page.html")
+    assert "made: no wrong captions" in text and "Image-Original accuracy" in text
+    numbers = chapters[0].entries[0].numbers.image_side
+    assert numbers is not None and numbers.original is not None
+    assert f"<td>{100 * numbers.original:.1f} [" in text
+    assert "In which order" not in text and "Which scores does it give?" in text
+
+
+@pytest.mark.parametrize("fields", [{"positives": ()}, {"image": None}, {"tags": {}}])
+def test_what_items_may_lack(make_runs: Runs, tmp_path: Path, fields: dict[str, Any]) -> None:
+    text = written(read_chapters(make_runs(change=lambda _: fields)), tmp_path / "page.html")
+    assert ("Does the accuracy survive" in text) == ("positives" not in fields)
+    assert ('src="data:image/jpeg' in text) == ("image" not in fields and "positives" not in fields)
+    assert ("By type" in text) == ("image" in fields)

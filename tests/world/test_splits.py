@@ -261,8 +261,9 @@ def test_benchmarks_draw_themselves(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_large_picture_is_a_png() -> None:
     item = next(world_items("test", 1))
-    with Image.open(io.BytesIO(benchmarks.large_picture(item))) as image:
-        assert image.format == "PNG" and image.size == (256, 256)
+    assert item.image is not None
+    with Image.open(io.BytesIO(benchmarks.LargePictures().read(item.image.path))) as image:
+        assert image.format == "PNG" and image.size == (160, 160)
 
 
 def test_contact_sheet(tmp_path: Path) -> None:

@@ -1,9 +1,9 @@
 """MMVP-VLM (Tong et al. 2024): pairs of photos that CLIP's image tower finds alike, and a statement of each.
 
 Two rows of Questions.csv that follow each other are a pair, and become one item with two photos and two statements. The
-official score is the image score of the metric `groups` (each statement picks its own photo of the two); others print the
-group score. The authors' code puts "a photo of " before every
-statement, and so does this reader. A pattern has 15 pairs, so its score moves in steps of 6.7 points.
+official score is the image score of the metric `groups` (each statement picks its own photo of the two); others print
+the group score. The authors' code puts "a photo of " before every statement, and so does this reader. A pattern has 15
+pairs, so its score moves in steps of 6.7 points.
 """
 
 from __future__ import annotations

@@ -18,9 +18,13 @@ from rich.console import Console
 from equipoise import __version__
 from equipoise.cli.audit import audit
 from equipoise.cli.bench import app as bench_commands
+from equipoise.cli.compare import compare
+from equipoise.cli.export import export
 from equipoise.cli.mine import mine
 from equipoise.cli.options import form_name, split_names
 from equipoise.cli.perturb import perturb
+from equipoise.cli.report import report
+from equipoise.cli.standard import analyse, standard
 from equipoise.cli.train import app as train_commands
 from equipoise.cli.world import app as world_commands
 from equipoise.errors import STOPPED, Stopped, UserError, printable
@@ -67,6 +71,11 @@ app.add_typer(world_commands, name="world")
 app.command()(audit)
 app.command()(perturb)
 app.command()(mine)
+app.command()(report)
+app.command()(export)
+app.command()(compare)
+app.command()(standard)
+app.command()(analyse)
 app.add_typer(train_commands, name="train")
 
 
@@ -328,34 +337,10 @@ def demo(
 @app.command()
 def doctor() -> None:
     """What this machine can do, and what is missing."""
-    from equipoise.cli.machine import report
+    from equipoise.cli.machine import report as found_here
 
-    rows = report()
+    rows = found_here()
     for name, found, fine in rows:
         typer.echo(f"{'ok  ' if fine else 'MISS'}  {name:24} {found}")
     needed = [name for name, _, fine in rows if not fine and not name.startswith("extra ")]
     raise typer.Exit(1 if needed else 0)
-
-
-@app.command()
-def compare(
-    runs: Annotated[
-        list[Path], typer.Argument(help="run folders, or folders of runs; the first is compared with each")
-    ],
-    average: AverageOption = None,
-    seed: Seed = 0,
-    as_json: Annotated[bool, typer.Option("--json")] = False,
-) -> None:
-    """Paired differences between runs on the same items, with intervals."""
-    import json
-
-    from equipoise.evaluation.comparison import compare_folders
-    from equipoise.report.tables import render_differences
-
-    if len(runs) < 2:
-        raise UserError("compare needs two runs or more: equipoise compare BEFORE AFTER")
-    found = compare_folders(runs[0], runs[1:], seed, average)
-    if as_json:
-        typer.echo(json.dumps([one.model_dump(mode="json", exclude_none=True) for one in found], indent=2))
-    else:
-        typer.echo(render_differences(found))

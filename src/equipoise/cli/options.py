@@ -8,9 +8,10 @@ from equipoise.errors import UserError
 from equipoise.report import FORMATS, Format
 
 
-def form_name(name: str) -> Format:
+def form_name(name: str, *others: str) -> Format:
+    """The format of a table; `others` are what else the command takes, for the error."""
     if name not in FORMATS:
-        raise UserError(f"--format {name}: expected one of {', '.join(FORMATS)}")
+        raise UserError(f"--format {name}: expected one of {', '.join([*others, *FORMATS])}")
     return cast(Format, name)
 
 

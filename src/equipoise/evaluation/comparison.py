@@ -15,7 +15,6 @@ from typing import TypeVar
 import numpy as np
 
 from equipoise import stats
-from equipoise.benchmarks.base import PLAIN
 from equipoise.errors import UserError
 from equipoise.evaluation.image_side import named
 from equipoise.evaluation.metrics import Leaves, Outcomes, judge, leaves, weighted_mean
@@ -23,13 +22,12 @@ from equipoise.evaluation.record import (
     IMAGE_METRICS,
     METRICS,
     Change,
-    Comparison,
     Difference,
     Interval,
     Numbers,
     RunRecord,
 )
-from equipoise.evaluation.results import find_runs, read_run
+from equipoise.evaluation.results import read_run
 from equipoise.evaluation.scores import ItemScores, Scores
 
 
@@ -97,22 +95,22 @@ def difference(
     `path` and `least` average over groups as `metrics.macro` does (REPLACE: ("split",)), so that the difference is
     that of the two headlines; McNemar's test knows items only and is given where they all weigh the same.
     """
-    _same_items([*first, *second])
+    same_items([*first, *second])
     outcomes = first[0].outcomes
-    groups = _leaves(first[0], path, least)
+    groups = leaves_of(first[0], path, least)
 
-    def changes(per_item: Callable[[Outcomes], stats.Floats]) -> list[Change | None]:
-        values = [per_item(run.outcomes) for run in (*first, *second)]
+    def changes(of_run: Callable[[Outcomes], stats.Floats]) -> list[Change | None]:
+        values = [of_run(run.outcomes) for run in (*first, *second)]
         before, after = values[: len(first)], values[len(first) :]
-        measured, spread = _grouped(np.mean(after, axis=0) - np.mean(before, axis=0), outcomes, groups, seed, resamples)
+        measured, spread = grouped(np.mean(after, axis=0) - np.mean(before, axis=0), outcomes, groups, seed, resamples)
         pairs = zip(before, after, strict=False)
-        seeds = [_grouped(there - here, outcomes, groups, seed, 0)[0] for here, there in pairs]
+        seeds = [grouped(there - here, outcomes, groups, seed, 0)[0] for here, there in pairs]
         return [
             _change(value, spread[:, index], [float(one[index]) for one in seeds])
             for index, value in enumerate(measured.tolist())
         ]
 
-    found = _known(METRICS, changes(_per_item))
+    found = _known(METRICS, changes(per_item))
     if len(first) == len(second) == 1 and not path and "original" in found:
         p_value = stats.mcnemar(*_discordant(outcomes, second[0].outcomes))
         found["original"] = found["original"].model_copy(update={"mcnemar": p_value})
@@ -144,11 +142,11 @@ def average(
     resamples: int = stats.RESAMPLES,
 ) -> Numbers:
     """The numbers of one model over its runs (seeds): an item's outcome is their mean."""
-    _same_items(runs)
-    values = [_per_item(run.outcomes) for run in runs]
+    same_items(runs)
+    values = [per_item(run.outcomes) for run in runs]
     outcomes = runs[0].outcomes
-    groups = _leaves(runs[0], path, least)
-    measured, spread = _grouped(np.mean(values, axis=0), outcomes, groups, seed, resamples)
+    groups = leaves_of(runs[0], path, least)
+    measured, spread = grouped(np.mean(values, axis=0), outcomes, groups, seed, resamples)
     known = {name: index for index, name in enumerate(METRICS) if not np.isnan(measured[index])}
     found = {name: float(measured[index]) for name, index in known.items()}
     return Numbers(
@@ -162,62 +160,6 @@ def average(
     )
 
 
-def compare_folders(first: Path, others: Sequence[Path], seed: int = 0, average: str | None = None) -> list[Comparison]:
-    """`first` against each of `others`, benchmark by benchmark where both have it.
-
-    Both are averaged by one rule: that of the first's headline, or the one that `average` names.
-    """
-    before = _by_benchmark(first)
-    found = []
-    for other in others:
-        after = _by_benchmark(other)
-        shared = [name for name in before if name in after]
-        if not shared:
-            raise UserError(f"{first} ({', '.join(before)}) and {other} ({', '.join(after)}) share no benchmark")
-        for name in shared:
-            here, there = load_run(before[name]), load_run(after[name])
-            rule, path, least = _rule(here, average)
-            numbers = difference([here], [there], seed, path=path, least=least)
-            unknown = [run.folder for run in (here, there) if None in run.images]
-            notes = [f"{folder}: photos not recorded: made by an older version" for folder in unknown]
-            found.append(
-                Comparison(
-                    benchmark=name, average=rule, before=str(first), after=str(other), notes=notes, **dict(numbers)
-                )
-            )
-    return found
-
-
-def _rule(run: Run, wanted: str | None) -> tuple[str, list[str], int]:
-    """The name, tags and least group of the rule to compare by."""
-    metrics = run.records[0].metrics
-    if wanted is None and metrics.macro is not None:
-        return metrics.macro.rule or "paper", metrics.macro.over, metrics.macro.least
-    if wanted in (None, PLAIN):
-        return PLAIN, [], 1
-    if wanted not in metrics.averages:
-        raise UserError(
-            f"{run.folder} ({run.name}): no average {wanted!r}; measured are {', '.join([*metrics.averages, PLAIN])}. "
-            "Evaluate again where an older version made the run."
-        )
-    average = metrics.averages[wanted]
-    return wanted, average.over, average.least
-
-
-def _by_benchmark(folder: Path) -> dict[str, Path]:
-    """The run of each benchmark below a folder; two of one are refused, as nobody said which is meant."""
-    found: dict[str, Path] = {}
-    for place, record in find_runs([folder]):
-        name = record.benchmark.name
-        if name in found:
-            raise UserError(
-                f"{folder}: holds more than one run of {name}, for instance {found[name]} and {place}. "
-                "Name the folder that holds the one you mean."
-            )
-        found[name] = place
-    return found
-
-
 def _discordant(a: Outcomes, b: Outcomes) -> tuple[int, int]:
     return int((a.original & ~b.original).sum()), int((b.original & ~a.original).sum())
 
@@ -229,7 +171,7 @@ def _per_item_images(outcomes: Outcomes) -> stats.Floats:
     return named(np.where(counts > 0, wins, np.nan))
 
 
-def _per_item(outcomes: Outcomes) -> stats.Floats:
+def per_item(outcomes: Outcomes) -> stats.Floats:
     """(items, 4): original, augmented, brittle, drop; NaN where an item has no positive, or no negative."""
     positive = np.where(outcomes.has_positive, 1.0, np.nan)
     return np.stack(
@@ -243,14 +185,14 @@ def _per_item(outcomes: Outcomes) -> stats.Floats:
     )
 
 
-def _leaves(run: Run, path: Sequence[str], least: int) -> Leaves:
+def leaves_of(run: Run, path: Sequence[str], least: int) -> Leaves:
     found = leaves(run.outcomes.tags, path, least)
     if found is None:
         raise UserError(f"{run.folder}: no group of {'/'.join(path)} has {least} items or more, so nothing is averaged")
     return found
 
 
-def _grouped(
+def grouped(
     values: stats.Floats, outcomes: Outcomes, groups: Leaves, seed: int, resamples: int
 ) -> tuple[stats.Floats, stats.Floats]:
     """Mean of each column over the groups, and its bootstrap values; NaN is no value."""
@@ -261,7 +203,7 @@ def _grouped(
     return weighted_mean(measured[None], groups.weights)[0], weighted_mean(spread, groups.weights)
 
 
-def _same_items(runs: Sequence[Run]) -> None:
+def same_items(runs: Sequence[Run]) -> None:
     """Paired means the same items, in the same order, with the same texts and the same photos."""
     reference = runs[0]
     for run in runs[1:]:

@@ -293,6 +293,11 @@ class Change(_Part):
     clear: bool  # the interval leaves zero out
     by_run: list[float]
     mcnemar: float | None = None  # p-value; where items all weigh the same and each side is one run
+    p: float | None = None  # of comparing.models: images' signs flipped; with several seeds Student's t
+    adjusted: float | None = None  # that p-value, corrected for all of its table
+    detectable: float | None = None  # the smallest difference that would be found in 80 of 100 repetitions
+    image_error: float | None = None  # standard errors: other images, these seeds
+    seed_error: float | None = None  # other seeds; None: each side is one run
 
 
 class Difference(_Part):

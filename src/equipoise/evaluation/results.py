@@ -6,11 +6,11 @@ Both are written atomically and result.json last, so a folder that has it is who
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 import equipoise
 from equipoise.errors import Problems, UserError
@@ -21,7 +21,23 @@ from equipoise.evaluation.record import SCHEMA, RunRecord
 from equipoise.evaluation.scores import ItemScores, read_scores
 from equipoise.files import atomic_write, read_json, sha256_file, write_json
 from equipoise.items import IMAGES, Item
-from equipoise.records import explain
+from equipoise.records import checked, explain, jsonl_lines
+
+
+class Texts(BaseModel):
+    """What the scores of an item were given to."""
+
+    model_config = ConfigDict(strict=True, frozen=True)
+    caption: str
+    positives: list[str]
+    negatives: list[str]
+
+
+class _Line(BaseModel):
+    model_config = ConfigDict(strict=True, frozen=True)
+    id: str
+    texts: Texts | None = None
+
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False)
 
@@ -79,6 +95,8 @@ def read_result(folder: Path) -> RunRecord:
     if not path.exists():
         raise UserError(f"{folder}: no finished run here (result.json is missing); make one with `equipoise eval`")
     value = read_json(path)
+    if isinstance(value, dict) and "standard" in value:
+        raise UserError(f"{path}: the result of `equipoise {_verb(value)}`, not of eval; `equipoise compare` takes two")
     if not isinstance(value, dict) or type(schema := value.get("schema")) is not int:
         raise UserError(f"{path}: not a result of equipoise (the field 'schema' is missing)")
     if schema > SCHEMA:
@@ -103,8 +121,38 @@ def find_runs(folders: Sequence[Path]) -> list[tuple[Path, RunRecord]]:
     """Every finished run in or below the folders, in order."""
     found = []
     for folder in folders:
-        places = sorted(path.parent for path in folder.rglob("result.json")) if folder.is_dir() else [folder]
+        places = _places(folder) if folder.is_dir() else [folder]
         if not places:
             raise UserError(f"{folder}: no finished run in it (no result.json); make one with `equipoise eval`")
         found += [(place, read_result(place)) for place in places]
     return found
+
+
+def read_texts(folder: Path, ids: Collection[str] | None = None) -> dict[str, Texts]:
+    """The texts that a run keeps beside its scores, of the items named or of all; none where it kept none."""
+    path = (folder if folder.is_dir() else folder.parent) / "items.jsonl"
+    problems = Problems(str(path))
+    lines = checked(jsonl_lines(path, problems), _Line, problems, doubled=False)
+    found = {line.id: line.texts for _, line in lines if line.texts and (ids is None or line.id in ids)}
+    problems.raise_if_any()
+    return found
+
+
+def holds_runs(folder: Path) -> bool:
+    """Whether a run of eval is in or below a folder."""
+    return not folder.is_dir() or bool(_places(folder))
+
+
+def _places(folder: Path) -> list[Path]:
+    """The folders of runs in or below one; those of standard evaluations have another record and are left out."""
+    return [path.parent for path in sorted(folder.rglob("result.json")) if not _is_standard(path)]
+
+
+def _is_standard(path: Path) -> bool:
+    """Read in full only where its first lines say so: a damaged file is for `read_result` to complain of."""
+    with path.open("rb") as handle:
+        return b'"standard":' in handle.read(200)
+
+
+def _verb(value: Mapping[str, Any]) -> str:
+    return "analyse" if value["standard"] == "analysis" else "standard"

@@ -1,79 +1,207 @@
-"""One self-contained HTML page for a set of runs: the table, what changed, examples, provenance.
+"""One self-contained HTML page for a set of runs: the table, the figures, items to look at, provenance.
 
-No scripts, no fonts, no requests: the page can be mailed, archived and opened in ten years.
+No request, no font, no framework: the page can be mailed, archived and opened in ten years. Its content security policy
+forbids every request and every script but ours, whatever captions and tags hold.
 """
 
 from __future__ import annotations
 
 import base64
+import hashlib
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import resources
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from equipoise.evaluation.record import METRICS, SHARES, Metric, Numbers
+from equipoise import __version__
+from equipoise.errors import printable
+from equipoise.evaluation.record import METRICS, Metric, Numbers, RunRecord
 from equipoise.files import atomic_write
+from equipoise.images.sources import ImageSource
+from equipoise.report.chapters import Chapter, Entry
+from equipoise.report.figures import figures
+from equipoise.report.gallery import Gallery, build_gallery, embedded
+from equipoise.report.orderings import CLASSES
 from equipoise.report.tables import percent
 
-
-@dataclass(frozen=True)
-class Row:
-    """One model: a label, a sentence on what it is, and its numbers by column (a benchmark or an average)."""
-
-    label: str
-    about: str
-    numbers: Mapping[str, Numbers]
+log = logging.getLogger(__name__)
+MOST_BYTES = 4_800_000  # of a page, pictures included: it can be mailed, and opens on a phone
+COLUMNS: dict[Metric, str] = {"original": "original", "augmented": "right", "brittleness": "brittle"}  # and its items
 
 
 @dataclass(frozen=True)
-class Example:
-    """One item with what each model made of it."""
+class Table:
+    """Numbers beside the figures: groups of models, each under a heading."""
 
-    image: bytes  # PNG
-    caption: str
-    positive: str
-    negative: str
-    scores: Mapping[str, tuple[float, float, float]]  # model label -> caption, positive, negative
+    heading: str
+    note: str
+    groups: Sequence[tuple[str, Sequence[tuple[str, Numbers]]]]
 
 
 @dataclass(frozen=True)
 class Page:
+    """A report. Findings are sentences that follow from numbers; the page shows them first."""
+
     title: str
-    lead: str
-    columns: Mapping[str, str]  # column key -> heading
-    rows: Sequence[Row]
-    findings: Sequence[str]
-    tables: Sequence[tuple[str, str, Sequence[Row], Mapping[str, str]]] = ()  # heading, note, rows, columns
-    examples: Sequence[Example] = ()
+    lead: Sequence[str]  # paragraphs
+    chapters: Sequence[Chapter]
+    findings: Sequence[str] = ()
+    tables: Sequence[Table] = ()
     notes: Sequence[str] = ()
     provenance: Mapping[str, str] = field(default_factory=dict)
+    images: ImageSource | str | Path | None = None  # in place of what the runs name
+    size: int = MOST_BYTES  # it is filled with items up to this
 
 
-def write_page(path: str | Path, page: Page) -> None:
+def report_page(chapters: Sequence[Chapter], images: Path | None = None) -> Page:
+    """The page of `equipoise report`: what was measured, in words that follow from the numbers."""
+    return Page(
+        title="Does the model know when a change of words changes the meaning?",
+        lead=[
+            "Each test item is a picture with its caption, a reworded caption that is still right (a hard positive) "
+            "and a caption with a small change that makes it wrong (a hard negative). The model gives each a score. It "
+            "should put both right captions above the wrong one."
+        ],
+        chapters=chapters,
+        findings=[finding(chapter) for chapter in chapters],
+        notes=[
+            "Intervals hold 95 of 100 resamples of the images. Two overlapping intervals do not make two models equal: "
+            "`equipoise compare A B` pairs them item by item.",
+            "A tie is never a win and never brittle.",
+        ],
+        provenance={"made by": f"equipoise report, version {__version__}"},
+        images=images,
+    )
+
+
+def finding(chapter: Chapter) -> str:
+    """One sentence on a test set: the most accurate model, and what of it a rewording leaves."""
+    known = [entry for entry in chapter.entries if entry.numbers.original is not None]
+    if not known:
+        return f"{chapter.title}: no wrong captions, so none of the three shares; what else was measured is below."
+    best = max(known, key=lambda entry: entry.numbers.original or 0)
+    which = f"{best.label}, the most accurate of {len(known)} models," if len(known) > 1 else best.label
+    text = (
+        f"{chapter.title}: {which} puts the caption above the wrong one on {_share(best.numbers, 'original')}% of items"
+    )
+    if best.numbers.augmented is None:
+        return f"{text}."
+    text += (
+        f", and on {_share(best.numbers, 'augmented')}% the reworded caption as well; on "
+        f"{_share(best.numbers, 'brittleness')}% it accepts one right caption and rejects the other (brittle)"
+    )
+    steady = min(known, key=lambda entry: 1.0 if entry.numbers.brittleness is None else entry.numbers.brittleness)
+    if steady is not best:
+        text += f". Least brittle is {steady.label} with {_share(steady.numbers, 'brittleness')}%"
+    return f"{text}."
+
+
+def write_page(path: str | Path, page: Page, seed: int = 0) -> None:
+    """Write the page; it is larger than its `size` only where the figures alone are."""
     environment = Environment(
         loader=PackageLoader("equipoise.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
-    environment.filters |= {"data_uri": _data_uri, "points": _points}
     environment.globals |= {
-        "percent": percent,
-        "metrics": {name: METRICS[name] for name in SHARES},
-        "verdict": verdict,
+        "columns": COLUMNS,
+        "metrics": METRICS,
         "share": _share,
         "spread": _spread,
+        "points": _points,
+        "printable": printable,
+        "table_groups": _table_groups,
     }
-    text = environment.get_template("page.html").render(page=page)
+    template = environment.get_template("report.html")
+    script, style = _part("report.js"), _part("report.css") + _swatches()
+    parts: dict[str, Any] = {
+        "page": page,
+        "script": script,
+        "style": style,
+        "digest": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        "drawn": [figures(chapter, number) for number, chapter in enumerate(page.chapters)],
+        "headline": _headline(page.chapters),
+        "records": _records(page),
+    }
+    frame = template.render(**parts, data="", example=None, gallery_notes=[])
+    gallery = build_gallery(page.chapters, page.size - len(frame.encode()) - 20_000, page.images, seed)
+    parts |= {"example": _example(page.chapters, gallery), "gallery_notes": gallery.notes}
+    text = template.render(**parts, data=embedded(gallery.data))
+    for note in gallery.notes:
+        log.warning("%s", note)
     with atomic_write(path) as handle:
         handle.write(text)
 
 
-def verdict(scores: tuple[float, float, float]) -> str:
-    """What a model made of caption, positive and negative; the words of the metrics."""
-    caption, positive, negative = scores
-    if negative in (caption, positive):
-        return "tie"
-    above = [caption > negative, positive > negative]
-    return "right" if all(above) else "brittle" if any(above) else "wrong"
+def _part(name: str) -> str:
+    return resources.files("equipoise.report").joinpath("templates", name).read_text(encoding="utf-8")
+
+
+def _swatches() -> str:
+    """The colour of every class of items: of its group, the second of a group lighter."""
+    seen: dict[str, int] = {}
+    rules = []
+    for number, one in enumerate(CLASSES):
+        tone = seen.setdefault(one.group, 0)
+        seen[one.group] += 1
+        rules.append(f".o{number}{{--tone:var(--{one.group}{min(tone, 1)});--on:var(--on{min(tone, 1)})}}")
+    return "".join(rules)
+
+
+def _headline(chapters: Sequence[Chapter]) -> list[tuple[str, str, list[Any]]]:
+    """The groups of the first table: heading, a word on it, and label, words, numbers, chapter, run of each model."""
+    return [
+        (
+            printable(chapter.title),
+            chapter.average,
+            [
+                (printable(entry.label), printable(entry.about), entry.numbers, number, run)
+                for run, entry in enumerate(chapter.entries)
+            ],
+        )
+        for number, chapter in enumerate(chapters)
+    ]
+
+
+def _table_groups(table: Table) -> list[tuple[str, str, list[Any]]]:
+    return [(title, "", [(label, "", numbers, None, None) for label, numbers in rows]) for title, rows in table.groups]
+
+
+def _example(chapters: Sequence[Chapter], gallery: Gallery) -> dict[str, Any] | None:
+    """The first chosen item, with a picture if one has it, that some model is brittle on: the page begins with it."""
+    found = [
+        (chapter, run, item)
+        for chapter, part in zip(chapters, gallery.data["chapters"], strict=True)
+        for item in part["items"]
+        for run, codes in enumerate(chapter.codes)
+        if item["texts"] and CLASSES[codes[item["i"]]].group == "brittle"
+    ]
+    for chapter, run, item in sorted(found, key=lambda one: "picture" not in one[2])[:1]:
+        caption, positives, negatives = item["texts"]
+        row = chapter.rows[run][item["i"]]
+        above = row.caption > max(row.negatives)
+        decides = (min if above else max)(range(len(row.positives)), key=row.positives.__getitem__)
+        return {
+            "picture": gallery.data["pictures"][item["picture"]] if "picture" in item else None,
+            "caption": caption,
+            "positive": positives[decides],
+            "negative": negatives[max(range(len(row.negatives)), key=row.negatives.__getitem__)],
+            "label": printable(chapter.entries[run].label),
+            "order": CLASSES[chapter.codes[run][item["i"]]].name,
+        }
+    return None
+
+
+def _records(page: Page) -> list[tuple[str, Entry, RunRecord]]:
+    """Every run of the page for its provenance, with the chapter's title."""
+    return [
+        (chapter.title, entry, record)
+        for chapter in page.chapters
+        for entry in chapter.entries
+        for record in entry.run.records
+    ]
 
 
 def _share(numbers: Numbers, name: Metric) -> str:
@@ -84,9 +212,6 @@ def _spread(numbers: Numbers, name: Metric) -> str:
     return percent(numbers, name).partition(" ")[2]
 
 
-def _data_uri(image: bytes) -> str:
-    return "data:image/png;base64," + base64.b64encode(image).decode()
-
-
 def _points(value: float) -> str:
-    return f"{100 * value:+.1f}"
+    """'-14.8'; what rounds to nothing has no sign of its own."""
+    return f"{round(100 * value, 1) + 0.0:+.1f}"

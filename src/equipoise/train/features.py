@@ -57,6 +57,11 @@ class Features:
     negative_tokens: Tensor | None = None  # (B, K, T, D)
     negative_tokens_mask: Tensor | None = None  # (B, K, T) bool
 
+    # DeGLA: the same images and texts as a slow copy of the model sees them, without a gradient; masks as above
+    teacher_image: Tensor | None = None  # (B, D)
+    teacher_caption: Tensor | None = None  # (B, D)
+    teacher_negative: Tensor | None = None  # (B, K, D)
+
     def tensors(self) -> dict[str, Tensor]:
         """The fields that are there, by name: for gathering, caching and moving to a device."""
         found = ((one.name, getattr(self, one.name)) for one in fields(self))

@@ -40,6 +40,9 @@ class Needs:
     dense_negatives: bool = False  # and for each of them a negative of the item it came from
     tokens: bool = False  # patch and token features (FSC-CLIP's local loss)
     distinct_images: bool = False  # no two items of one image in a batch
+    teacher: float | None = (
+        None  # decay of a moving average of the weights, which fills Features.teacher_*; 1: the base
+    )
 
 
 @dataclass(frozen=True)
@@ -93,10 +96,13 @@ class Recipe:
     def describe(self) -> dict[str, Any]:
         """Everything but the terms, as JSON: for a run's record, and to see whether a resumed run is the same."""
         plain = {name: value for name, value in vars(self).items() if name not in {"terms", "needs", "lora", "source"}}
+        needs = asdict(self.needs)
         if self.freeze is None:  # as before there was the choice, so that older runs are still known
             del plain["freeze"]
+        if self.needs.teacher is None:
+            del needs["teacher"]
         return plain | {
-            "needs": asdict(self.needs),
+            "needs": needs,
             "lora": self.lora and asdict(self.lora),
             "options": {**self.options},
             **({"source": self.source} if self.source else {}),

@@ -70,9 +70,10 @@ BENCHMARKS = {
 REPLACE_ATTRIBUTES, REPLACE_RELATIONS, SWAP, UNSEEN_TYPE = BENCHMARKS.values()
 
 
-def large_picture(item: Item, pixels: int = 256) -> bytes:
-    """The item's scene as a PNG for people: larger, without lamp and grain."""
-    assert item.image is not None
-    stream = io.BytesIO()
-    picture(item.image.path, pixels, clean=True).save(stream, "PNG")
-    return stream.getvalue()
+class LargePictures:
+    """An image source for people: an item's scene as a PNG, larger, without lamp and grain."""
+
+    def read(self, path: str) -> bytes:
+        stream = io.BytesIO()
+        picture(path, 160, clean=True).save(stream, "PNG")
+        return stream.getvalue()

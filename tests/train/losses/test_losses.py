@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Literal
 
 import pytest
@@ -17,14 +17,18 @@ from torch import Tensor
 from equipoise.errors import UserError
 from equipoise.train.features import Features
 from equipoise.train.losses.agreement import Agreement
+from equipoise.train.losses.clic import clic_uni
 from equipoise.train.losses.clip import clip_loss
 from equipoise.train.losses.cmr import Cmr
+from equipoise.train.losses.cs_clip import cs_unit
 from equipoise.train.losses.dac import dac_mil, dac_negative
+from equipoise.train.losses.degla import DeglaText, degla_distillation
 from equipoise.train.losses.fsc import FscGlobal, FscLocal
 from equipoise.train.losses.imc import Imc
 from equipoise.train.losses.itc_hn import itc_hn
 from equipoise.train.losses.negclip import negclip_loss
 from equipoise.train.losses.rank_each import RankEach
+from equipoise.train.losses.read import read_alignment
 from equipoise.train.losses.siglip import siglip_loss
 from equipoise.train.losses.sum import Sum
 from equipoise.train.losses.svlc import svlc_analogy, svlc_negative
@@ -77,6 +81,9 @@ def make(samples: int, share: float | None, *, negatives: int = 3, seed: int = 0
         caption_tokens_mask=caption_tokens_mask,
         negative_tokens=vectors(b, k, tokens, unit=False),
         negative_tokens_mask=negative_tokens_mask,
+        teacher_image=vectors(b),
+        teacher_caption=vectors(b),
+        teacher_negative=vectors(b, k),
     )
 
 
@@ -336,6 +343,74 @@ def slow_agreement(f: Features) -> Tensor:
     return average(apart, f)
 
 
+def slow_read(f: Features) -> Tensor:
+    losses = []
+    for i in size(f):
+        if there(f.positive_mask, i):
+            captions = [s(f, f.positive[i], f.caption[j]) for j in size(f)]
+            losses.append(choose(captions[i], captions))
+    return average(losses, f)
+
+
+def slow_clic_negative(f: Features) -> Tensor:
+    """CLIC's L_sneg for one negative each, by its own formula: a softmax over the right text and the negative."""
+    losses = []
+    for i in size(f):
+        if there(f.negative_mask, i, 0):
+            wrong = s(f, f.image[i], f.negative[i, 0])
+            for text in [f.caption[i]] + ([f.positive[i]] if there(f.positive_mask, i) else []):
+                losses.append(choose(s(f, f.image[i], text), [s(f, f.image[i], text), wrong]))
+    return average(losses, f)
+
+
+def one_negative(loss: Term) -> Term:
+    def with_one(f: Features) -> Tensor:
+        mask = None if f.negative_mask is None else f.negative_mask[:, :1]
+        return loss(replace(f, negative=f.negative[:, :1], negative_mask=mask))
+
+    return with_one
+
+
+def slow_clic_uni(f: Features) -> Tensor:
+    pairs = [(f.caption[i], f.positive[i]) for i in size(f) if there(f.positive_mask, i)]
+    return average([dot(a, a) + dot(b, b) - 2 * dot(a, b) for a, b in pairs], f)
+
+
+def slow_cs_unit(f: Features) -> Tensor:
+    units = []
+    for m in range(f.dense.shape[1]):
+        have = [i for i in size(f) if there(f.dense_mask, i, m)]
+        losses = []
+        for i in have:
+            right = s(f, f.image[i], f.dense[i, m])
+            texts = [s(f, f.image[i], f.dense[j, m]) for j in have]
+            foil = [s(f, f.image[i], f.dense_negative[i, m])] if there(f.dense_negative_mask, i, m) else []
+            losses.append(choose(right, texts + foil))
+            losses.append(choose(right, [s(f, f.image[j], f.dense[i, m]) for j in have]))
+        if losses:
+            units.append(average(losses, f))
+    return average(units, f)
+
+
+def slow_degla_text(f: Features) -> Tensor:
+    losses = []
+    for i in size(f):
+        right = 10 * dot(f.caption[i], f.teacher_caption[i])
+        wrong = [10 * dot(f.caption[i], f.negative[i, k]) for k in slots(f) if there(f.negative_mask, i, k)]
+        if wrong:
+            losses.append(choose(right, [right, *wrong]))
+    return average(losses, f)
+
+
+def slow_degla_distillation(f: Features) -> Tensor:
+    total = 0
+    for i in size(f):
+        pairs = [(f.image[i], f.teacher_image[i]), (f.caption[i], f.teacher_caption[i])]
+        pairs += [(f.negative[i, k], f.teacher_negative[i, k]) for k in slots(f) if there(f.negative_mask, i, k)]
+        total = total + sum(dot(a - b, a - b) for a, b in pairs)
+    return total * 256 / len(f.image)
+
+
 def cmr(f: Features, mean: Literal["paper", "code"] = "paper") -> Tensor:
     loss = Cmr([f"type {k}" for k in slots(f)], mean=mean)
     loss.thresholds = torch.tensor(THRESHOLDS[: len(slots(f))], dtype=torch.float64)
@@ -364,6 +439,12 @@ LOSSES: dict[str, tuple[Term, Term]] = {
     "rank focal": (RankEach(gamma=2.0, margin=1.0), slow_rank(2.0, 1.0)),
     "text_contrast": (TextContrast(), slow_text),
     "agreement": (Agreement(), slow_agreement),
+    "read_alignment": (read_alignment, slow_read),
+    "clic_negative": (one_negative(RankEach()), slow_clic_negative),
+    "clic_uni": (clic_uni, slow_clic_uni),
+    "cs_unit": (cs_unit, slow_cs_unit),
+    "degla_text": (DeglaText(), slow_degla_text),
+    "degla_distillation": (degla_distillation, slow_degla_distillation),
 }
 
 

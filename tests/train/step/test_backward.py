@@ -10,6 +10,7 @@ from equipoise.train.data.batches import Part, TextChunks, TrainingData
 from equipoise.train.losses.clip import clip_loss
 from equipoise.train.losses.cmr import Cmr
 from equipoise.train.losses.dac import dac_mil
+from equipoise.train.losses.degla import DeglaText, degla_distillation
 from equipoise.train.losses.fsc import FscLocal
 from equipoise.train.losses.itc_hn import itc_hn
 from equipoise.train.losses.negclip import negclip_loss
@@ -17,6 +18,7 @@ from equipoise.train.losses.siglip import siglip_loss
 from equipoise.train.losses.svlc import svlc_analogy
 from equipoise.train.recipe import Needs, Recipe, Slot
 from equipoise.train.step.backward import backward
+from equipoise.train.step.teacher import Teacher
 from equipoise.train.step.towers import Towers
 
 ANY = (Slot(), Slot())
@@ -28,6 +30,10 @@ CASES = {
     "hard images": ({"negclip": (1.0, negclip_loss)}, Needs(negatives=(Slot(),), hard_images=True)),
     "tokens": ({"clip": (1.0, clip_loss), "local": (0.2, FscLocal())}, Needs(negatives=ANY, tokens=True)),
     "sigmoid": ({"siglip": (1.0, siglip_loss)}, Needs()),
+    "teacher": (
+        {"text": (1.0, DeglaText()), "dis": (0.005, degla_distillation), "itc": (1.0, itc_hn)},
+        Needs(negatives=ANY, teacher=0.9),
+    ),
     "dense": ({"mil": (1.0, dac_mil)}, Needs(dense=3, dense_negatives=True)),
 }
 
@@ -46,7 +52,13 @@ def _gradients(model, items, folder, case, chunk):
     batch = data[0]
     if chunk is not None:
         assert len(batch.pixels) > 1
-    parts = backward(Towers(network, model.preprocess, tokens=needs.tokens), recipe.loss(), batch)
+    teacher = None
+    if needs.teacher is not None:
+        teacher = Teacher(network, model.preprocess, needs.teacher).towers
+        with torch.no_grad():  # as after some steps: else the student is where its teacher is
+            for parameter in network.parameters():
+                parameter.mul_(1.1)
+    parts = backward(Towers(network, model.preprocess, tokens=needs.tokens), recipe.loss(), batch, teacher=teacher)
     return parts, {name: parameter.grad for name, parameter in network.named_parameters()}
 
 

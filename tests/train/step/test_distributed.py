@@ -19,6 +19,7 @@ from equipoise.images.sources import FolderImages
 from equipoise.train.data.batches import Part, TextChunks, TrainingData
 from equipoise.train.losses.clip import clip_loss
 from equipoise.train.losses.cmr import Cmr
+from equipoise.train.losses.degla import DeglaText, degla_distillation
 from equipoise.train.losses.fsc import FscLocal
 from equipoise.train.losses.itc_hn import itc_hn
 from equipoise.train.recipe import Needs, Recipe, Slot
@@ -26,6 +27,7 @@ from equipoise.train.run.loop import train
 from equipoise.train.run.options import Evaluation
 from equipoise.train.step import distributed
 from equipoise.train.step.backward import backward
+from equipoise.train.step.teacher import Teacher
 from equipoise.train.step.towers import Towers
 
 CASES = {
@@ -36,6 +38,10 @@ CASES = {
     "tokens": (
         {"clip": (1.0, clip_loss), "local": (0.2, FscLocal())},
         Needs(negatives=(Slot(),), tokens=True),
+    ),
+    "teacher": (
+        {"text": (1.0, DeglaText()), "dis": (0.005, degla_distillation), "itc": (1.0, itc_hn)},
+        Needs(negatives=(Slot(),), teacher=0.9),
     ),
 }
 
@@ -87,7 +93,13 @@ def _gradients(model, items, folder: Path, case: str, chunk: int | None):
     )
     batch = data[0]
     loss = recipe.loss()
-    parts = backward(Towers(network, model.preprocess, tokens=needs.tokens), loss, batch)
+    teacher = None
+    if needs.teacher is not None:
+        teacher = Teacher(network, model.preprocess, needs.teacher).towers
+        with torch.no_grad():  # as after some steps: else the student is where its teacher is
+            for parameter in network.parameters():
+                parameter.mul_(1.1)
+    parts = backward(Towers(network, model.preprocess, tokens=needs.tokens), loss, batch, teacher=teacher)
     distributed.sum_gradients(network.parameters())
     loss.step()
     gradients = {name: p.grad for name, p in network.named_parameters() if p.grad is not None}

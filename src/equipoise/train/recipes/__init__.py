@@ -17,7 +17,20 @@ from typing import Any
 from equipoise import plugins
 from equipoise.errors import Problems, UserError, did_you_mean
 from equipoise.train.recipe import Lora, Needs, Recipe, Slot
-from equipoise.train.recipes import ce_clip, dac, equipoise_2026, fsc_clip, kamath, negclip, siglip, svlc
+from equipoise.train.recipes import (
+    ce_clip,
+    clic,
+    cs_clip,
+    dac,
+    degla,
+    equipoise_2026,
+    fsc_clip,
+    kamath,
+    negclip,
+    read_clip,
+    siglip,
+    svlc,
+)
 from equipoise.train.recipes.options import SETTINGS, hints_of, own_options, read_options, with_settings, written
 
 __all__ = ["RECIPES", "SETTINGS", "Lora", "Needs", "Recipe", "Slot", "get_recipe", "named", "options_of"]
@@ -34,6 +47,10 @@ RECIPES: dict[str, Callable[..., Recipe]] = {
         dac.dac_doveh_2023,
         ce_clip.ce_clip_zhang_2024,
         fsc_clip.fsc_clip_oh_2024,
+        read_clip.read_clip_kwon_2025,
+        clic.clic_peleg_2025,
+        degla.degla_hu_2025,
+        cs_clip.cs_clip_kargi_2026,
         siglip.control_siglip,
         equipoise_2026.equipoise_2026,
     )

@@ -16,3 +16,5 @@ ANY = Slot()
 SWAP = Slot("swap", (("swap", None),))
 REPLACE = Slot("replace", (("replace", None),))
 SHUFFLE = Slot("shuffle", (("shuffle", None),))
+
+UNHELD = 10_000.0  # a largest scale for papers whose code has none: no model comes near it

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from equipoise.train.losses.siglip import siglip_loss
 from equipoise.train.recipe import Recipe
+from equipoise.train.recipes.shared import UNHELD
 
 
 def control_siglip() -> Recipe:
@@ -16,5 +17,5 @@ def control_siglip() -> Recipe:
     return Recipe(
         citation="Zhai et al. 2023, Sigmoid Loss for Language Image Pre-Training, ICCV",
         terms={"siglip": (1, siglip_loss)},
-        max_scale=10_000.0,
+        max_scale=UNHELD,
     )

@@ -43,6 +43,7 @@ from equipoise.train.step.backward import backward
 from equipoise.train.step.freeze import freeze
 from equipoise.train.step.lora import add_lora, merged, trained_weights
 from equipoise.train.step.optim import adamw, clamp_scale, learning_rate, set_learning_rate, warmup_used
+from equipoise.train.step.teacher import Teacher
 from equipoise.train.step.towers import Towers
 
 
@@ -164,6 +165,8 @@ class _Run:
             compiled=compiled,
             graphed=compiled and on_gpu and hardware.chunk is None,
         )
+        decay = recipe.needs.teacher
+        self.teacher = None if decay is None else Teacher(self.network, model.preprocess, decay)
         self.workers = self._workers(hardware.workers)
         self.data.keeps_images = self.workers == 0
         self.step = 0
@@ -265,7 +268,8 @@ class _Run:
         rate = learning_rate(self.recipe, self.step, self.steps)
         set_learning_rate(self.optimizer, rate)
         self.optimizer.zero_grad(set_to_none=True)
-        parts = backward(self.towers, self.loss, batch, seed=self.recipe.seed * 1_000_003 + self.step)
+        teacher = None if self.teacher is None else self.teacher.towers
+        parts = backward(self.towers, self.loss, batch, self.recipe.seed * 1_000_003 + self.step, teacher)
         distributed.sum_gradients(self.network.parameters())
         norm = None
         if self.recipe.grad_clip is not None:
@@ -275,6 +279,8 @@ class _Run:
             self.optimizer.step()
             clamp_scale(self.network, self.recipe.max_scale)
             self.loss.step()
+            if self.teacher is not None:
+                self.teacher.follow(self.network)
             self.step += 1
             watch.step(self.step, self.data.place(self.step - 1)[0], batch, _watched(parts, scale, norm), rate)
 
@@ -307,6 +313,8 @@ class _Run:
         self.network.load_state_dict(weights, strict=False)
         self.optimizer.load_state_dict(state["optimizer"])
         self.loss.load_state_dict(state["loss"])
+        if self.teacher is not None:
+            self.teacher.load_state_dict(state["teacher"])
         self.step, self.metrics, self.best = state["step"], state["metrics"], state["best"]
         self._say(f"going on after step {self.step} of {self.steps} ({folder})")
 
@@ -340,6 +348,7 @@ class _Run:
             "optimizer": self.optimizer.state_dict(),
             "loss": self.loss.state_dict(),
             "adapters": {} if self.recipe.lora is None else trained_weights(self.network),
+            "teacher": {} if self.teacher is None else self.teacher.state_dict(),
             "metrics": self.metrics,
             "best": self.best,
         }

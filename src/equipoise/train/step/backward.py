@@ -18,33 +18,45 @@ from equipoise.train.step.encode import Embeddings, assemble, encode, gather, jo
 from equipoise.train.step.towers import Towers
 
 
-def backward(towers: Towers, loss: StatefulLoss, batch: Batch, seed: int = 0) -> LossParts:
+def backward(
+    towers: Towers, loss: StatefulLoss, batch: Batch, seed: int = 0, teacher: Towers | None = None
+) -> LossParts:
     """Add the gradients of the batch's loss to the weights; what is returned is detached.
 
-    `seed` makes dropout, if a model has any, a function of the step, the same in both passes of a chunk.
+    `seed` makes dropout, if a model has any, a function of the step, the same in both passes of a chunk. What the
+    `teacher` sees in the batch is given to the loss beside it, and has no gradient.
     """
     whole = len(batch.pixels) == 1 and len(batch.texts) == 1
     precision = torch.autocast("cuda", torch.bfloat16, enabled=batch.pixels[0].is_cuda, cache_enabled=False)
+    taught = None
+    if teacher is not None:
+        with torch.no_grad(), precision:
+            taught = encode(teacher, batch)
     if whole:
         torch.manual_seed(seed)
         with precision:
             embeddings = encode(towers, batch)
-        parts = _loss(towers, loss, batch, embeddings)
+        parts = _loss(towers, loss, batch, embeddings, taught)
         parts.total.backward()  # type: ignore[no-untyped-call]
     else:
         with torch.no_grad(), precision:
             cached = _chunks(towers, batch, seed)
         for leaf in cached.leaves().values():
             leaf.requires_grad_()
-        parts = _loss(towers, loss, batch, cached)
+        parts = _loss(towers, loss, batch, cached, taught)
         parts.total.backward()  # type: ignore[no-untyped-call]
         _feed(towers, batch, cached, seed, precision)
     return LossParts(parts.total.detach(), {name: value.detach() for name, value in parts.parts.items()})
 
 
-def _loss(towers: Towers, loss: StatefulLoss, batch: Batch, local: Embeddings) -> LossParts:
+def _loss(towers: Towers, loss: StatefulLoss, batch: Batch, local: Embeddings, taught: Embeddings | None) -> LossParts:
     embeddings, fields = gather(local, batch.fields)
-    return loss(assemble(embeddings, fields, towers.scale(), towers.bias()))
+    features = assemble(embeddings, fields, towers.scale(), towers.bias())
+    if taught is not None:
+        seen = assemble(gather(taught, batch.fields)[0], fields, features.scale, None)
+        features.teacher_image, features.teacher_caption = seen.image, seen.caption
+        features.teacher_negative = seen.negative
+    return loss(features)
 
 
 def _chunks(towers: Towers, batch: Batch, seed: int) -> Embeddings:

@@ -1,0 +1,59 @@
+"""How often the interval over seeds and images holds the truth: the table of docs/statistics.md.
+
+python runs/seed_coverage.py [REPETITIONS]
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from equipoise.comparing.models import compare_models
+from equipoise.evaluation.comparison import Run, difference
+from equipoise.evaluation.metrics import judge
+from equipoise.evaluation.results import read_result
+from equipoise.evaluation.scores import ItemScores
+
+IMAGES, ITEMS = 100, 200
+RESAMPLES = 300
+RECORD = read_result(Path(__file__).resolve().parents[1] / "tests" / "golden" / "run_schema_1")
+
+
+def run(right: np.ndarray) -> Run:
+    rows = [
+        ItemScores(id=str(index), image=str(index * IMAGES // ITEMS), caption=float(value), negatives=[0.5])
+        for index, value in enumerate(right)
+    ]
+    return Run(Path("drawn"), (RECORD,), rows, judge(rows))
+
+
+def main(repetitions: int) -> None:
+    print("| seeds a side | spread of seeds | spread of images | seeds and images | images only | width |")
+    print("| ---: | ---: | ---: | ---: | ---: | ---: |")
+    for seeds in (2, 3, 5):
+        for of_seeds, of_images in ((0.0, 0.0), (0.0, 1.0), (0.3, 0.0), (0.2, 0.7)):
+            rng = np.random.default_rng(1)
+            held = np.zeros(2)
+            found, widths = [], []
+            for _ in range(repetitions):
+                base, own = (rng.normal(0, spread, IMAGES).repeat(ITEMS // IMAGES) for spread in (1, of_images))
+                first, second = (
+                    [run(base + more + rng.normal(0, of_seeds) + rng.normal(0, 1, ITEMS) > 0) for _ in range(seeds)]
+                    for more in (0, own)
+                )
+                for place, how in enumerate((compare_models, difference)):
+                    change = how(first, second, resamples=RESAMPLES).original
+                    assert change is not None
+                    held[place] += change.interval.low <= 0 <= change.interval.high
+                    if place == 0:
+                        found.append(change.difference)
+                        widths.append((change.interval.high - change.interval.low) / 2)
+            both, images = 100 * held / repetitions
+            width = np.mean(widths) / (1.96 * np.std(found))
+            print(f"| {seeds} | {of_seeds:g} | {of_images:g} | {both:.1f} | {images:.1f} | {width:.1f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 200)

@@ -1,0 +1,99 @@
+"""equipoise compare: models against each other on the same items."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from equipoise.errors import UserError
+
+if TYPE_CHECKING:
+    from equipoise.comparing.flips import Flips
+
+
+def compare(
+    runs: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="RUN...",
+            help="run folders, or folders of runs; the first is compared with each. Seeds of one configuration are "
+            "joined by commas: base ours_s0,ours_s1,ours_s2",
+        ),
+    ],
+    average: Annotated[
+        str | None, typer.Option("--average", help="rule of the headline, of `bench show`; all are in the JSON")
+    ] = None,
+    correct: Annotated[
+        str, typer.Option(help="p-values of many tests: holm (no false finding) or fdr (few of the findings false)")
+    ] = "holm",
+    fail_if_worse: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="METRIC:POINTS",
+            help="exit 1 where a run is worse than the first by more than POINTS percentage points beyond doubt: the "
+            "whole 95% interval of the loss lies above POINTS. METRIC: original, augmented (lower is worse), "
+            "brittleness, drop (higher is worse). May be given several times",
+        ),
+    ] = None,
+    flips: Annotated[int, typer.Option(min=0, help="how many flipped items and tags are shown")] = 10,
+    seed: Annotated[int, typer.Option(min=0, help="of the bootstrap")] = 0,
+    as_json: Annotated[bool, typer.Option("--json")] = False,
+) -> None:
+    """Paired differences on the same items: intervals, tests, groups, what flipped (docs/statistics.md).
+
+    Of standard evaluations (retrieval, zero-shot, ratings) the differences with their intervals.
+    """
+    from dataclasses import asdict
+
+    from equipoise.comparing.folders import Compared, compare_folders, seeds_of
+    from equipoise.comparing.gate import judge_gates, read_gate
+    from equipoise.evaluation.results import holds_runs
+    from equipoise.report.comparison import gate_line, render_compared
+    from equipoise.report.standard import render_changes
+    from equipoise.standard.comparison import compare_standard
+
+    if len(runs) < 2:
+        raise UserError("compare needs two runs or more: equipoise compare BEFORE AFTER")
+    gates = [read_gate(text) for text in fail_if_worse or []]
+    folders = [seeds_of(text) for text in runs]
+    # Standard evaluations know no seeds: they are compared where every model is one folder.
+    single = all(len(seeds) == 1 for seeds in folders)
+    retained = compare_standard(folders[0][0], [seeds[0] for seeds in folders[1:]], seed) if single else []
+    only_standard = retained and not holds_runs(folders[0][0])
+    if only_standard and gates:
+        raise UserError("--fail-if-worse is of runs of `equipoise eval`; these are standard evaluations alone")
+    found = Compared([], []) if only_standard else compare_folders(runs, seed, average, correct, flips)
+    passed = judge_gates(gates, found.differences)
+    if as_json:
+        value = {
+            "differences": [one.model_dump(mode="json", exclude_none=True) for one in found.differences],
+            "flips": [_flips_json(one) for one in found.flips],
+            "groups": {
+                name: {metric: [asdict(one) for one in placed] for metric, placed in by_metric.items()}
+                for name, by_metric in found.groups.items()
+            },
+            "gates": [asdict(gate) for gate in passed],
+            "standard": [one.model_dump(mode="json", exclude_none=True) for one in retained],
+        }
+        typer.echo(json.dumps(value, indent=2))
+    else:
+        if found.differences:
+            typer.echo(render_compared(found, correct, passed))
+        if retained:
+            typer.echo(render_changes(retained))
+    if failed := [gate for gate in passed if gate.failed]:
+        if as_json:
+            for gate in failed:
+                typer.echo(gate_line(gate), err=True)
+        raise typer.Exit(1)
+
+
+def _flips_json(flipped: Flips) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    value = asdict(flipped)
+    for item, one in zip(value["items"], flipped.items, strict=True):
+        item["texts"] = one.texts.model_dump() if one.texts else None
+    return value

@@ -1,0 +1,53 @@
+"""`equipoise report`: what people look at, from finished runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from equipoise.cli.options import form_name
+from equipoise.errors import UserError, printable
+from equipoise.report import FORMATS
+
+
+def report(
+    runs: Annotated[list[Path], typer.Argument(help="run folders, or folders of runs")],
+    out: Annotated[Path | None, typer.Option(help="the page; tables are printed without it")] = None,
+    images: Annotated[
+        Path | None, typer.Option(help="the images: a folder, tar or Parquet shards; default: what the runs name")
+    ] = None,
+    points: Annotated[
+        Path | None, typer.Option(help="JSON of numbers from elsewhere (people, a blind baseline) for the plane")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="by which items are chosen to be shown")] = 0,
+    form: Annotated[str, typer.Option("--format", help=f"html, or a table: {', '.join(FORMATS)}")] = "html",
+) -> None:
+    """One page to look at and to mail: figures, tables, and items with their pictures. Needs no network to read."""
+    from equipoise.files import atomic_write
+    from equipoise.images.sources import open_source
+    from equipoise.report.chapters import lines, read_chapters, read_points
+    from equipoise.report.page import report_page, write_page
+    from equipoise.report.tables import render
+
+    table = form_name(form, "html") if form != "html" else None
+    if table is None and out is None:
+        raise UserError("--out: name the page to write, for instance --out report.html")
+    if table is not None and (given := [name for name, value in (("images", images), ("points", points)) if value]):
+        raise UserError(f"--{given[0]} is for the page; a table has none (--format html)")
+    if images is not None:
+        open_source(images)  # a wrong path is said before anything is read
+    chapters = read_chapters(runs, read_points(points) if points else ())
+    if table is None:
+        assert out is not None
+        write_page(out, report_page(chapters, images), seed)
+        typer.echo(printable(f"open {out}"))
+        return
+    averages = dict.fromkeys(chapter.average for chapter in chapters)
+    text = render(lines(chapters), table, f"percent [95% interval, images resampled]; {', '.join(averages)}")
+    if out is None:
+        typer.echo(text)
+    else:
+        with atomic_write(out) as handle:
+            handle.write(text + "\n")

@@ -1,0 +1,100 @@
+"""What flipped between two models: items and the tags they carry, the largest first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from equipoise.comparing.models import Model
+from equipoise.evaluation.results import Texts, read_texts
+from equipoise.evaluation.scores import ItemScores
+
+_LEAST = 2  # items that carry a tag's value; an id is no phrase
+
+
+@dataclass(frozen=True)
+class FlippedItem:
+    """An item that was right (s(c) > every s(n)) in more, or fewer, of the runs than before."""
+
+    id: str
+    change: float  # of the share of runs that are right: 1, or -1, with one run a side
+    before: float  # margin s(c) - highest s(n), the mean over runs
+    after: float
+    texts: Texts | None
+
+
+@dataclass(frozen=True)
+class FlippedTag:
+    """Items of one value of a tag that became right, and wrong; of `n`."""
+
+    tag: str
+    value: str
+    n: int
+    gained: float
+    lost: float
+
+    @property
+    def net(self) -> float:
+        return self.gained - self.lost
+
+
+@dataclass(frozen=True)
+class Flips:
+    gained: float  # items; a fraction where there are several seeds
+    lost: float
+    items: list[FlippedItem]
+    tags: list[FlippedTag]
+
+
+def flips(first: Model, second: Model, most: int) -> Flips:
+    """The `most` items and tags that changed most on Original accuracy.
+
+    Items by the change of their outcome, then by how far their margin moved; tags by gained minus lost.
+    """
+    before, after = (_right(model) for model in (first, second))
+    moved = after - before
+    margins = [np.mean([[_margin(row) for row in run.rows] for run in model.runs], axis=0) for model in (first, second)]
+    far = np.abs(margins[1] - margins[0])
+    order = [int(index) for index in np.lexsort((-far, -np.abs(moved))) if moved[index] != 0][:most]
+    rows = first.runs[0].rows
+    texts = read_texts(first.runs[0].folder, {rows[index].id for index in order}) if order else {}
+    items = [
+        FlippedItem(
+            rows[index].id,
+            float(moved[index]),
+            float(margins[0][index]),
+            float(margins[1][index]),
+            texts.get(rows[index].id),
+        )
+        for index in order
+    ]
+    return Flips(_gained(moved), _gained(-moved), items, _tags(rows, moved, most))
+
+
+def _gained(moved: np.ndarray) -> float:
+    return float(moved[moved > 0].sum())
+
+
+def _right(model: Model) -> np.ndarray:
+    found: np.ndarray = np.mean([run.outcomes.original.astype(float) for run in model.runs], axis=0)
+    return found
+
+
+def _margin(row: ItemScores) -> float:
+    return row.caption - max(row.negatives, default=row.caption)
+
+
+def _tags(rows: Sequence[ItemScores], moved: np.ndarray, most: int) -> list[FlippedTag]:
+    held: dict[tuple[str, str], list[int]] = {}
+    for index, row in enumerate(rows):
+        for pair in row.tags.items():
+            held.setdefault(pair, []).append(index)
+    found = [
+        FlippedTag(tag, value, len(places), _gained(moved[places]), _gained(-moved[places]))
+        for (tag, value), places in held.items()
+        if _LEAST <= len(places) < len(rows)
+    ]
+    changed = [one for one in found if one.gained or one.lost]
+    return sorted(changed, key=lambda one: (-abs(one.net), -(one.gained + one.lost), one.tag, one.value))[:most]

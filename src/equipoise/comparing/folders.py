@@ -1,0 +1,143 @@
+"""Run folders -> everything `equipoise compare` says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from equipoise.benchmarks.base import PLAIN
+from equipoise.comparing.flips import Flips, flips
+from equipoise.comparing.inference import CORRECTIONS
+from equipoise.comparing.models import Model, Placed, compare_models, place, require_seeds
+from equipoise.errors import UserError
+from equipoise.evaluation.comparison import Run, load_run
+from equipoise.evaluation.record import METRICS, SHARES, Change, Comparison, Metric
+from equipoise.evaluation.results import find_runs
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The first model against each of the others, benchmark by benchmark."""
+
+    differences: list[Comparison]
+    flips: list[Flips]  # of each difference
+    groups: dict[str, dict[Metric, list[Placed]]] = field(default_factory=dict)  # by benchmark; three models or more
+
+
+def seeds_of(text: str) -> list[Path]:
+    """'a,b,c' -> the folders of three seeds; a folder whose own name has a comma is itself."""
+    if Path(text).exists() or "," not in text:
+        return [Path(text)]
+    return [Path(part.strip()) for part in text.split(",") if part.strip()]
+
+
+def compare_folders(
+    models: Sequence[str | Path],
+    seed: int = 0,
+    average: str | None = None,
+    correction: str = "holm",
+    most: int = 10,
+) -> Compared:
+    """The first of `models` against each of the others, where both have a benchmark; `most` flips of each are kept.
+
+    Each model is a folder, or folders of several seeds with commas between. All are averaged by one rule: that of the
+    first's headline, or the one that `average` names.
+    """
+    if correction not in CORRECTIONS:
+        raise UserError(f"--correct {correction}: expected one of {', '.join(CORRECTIONS)}")
+    names = [str(model) for model in models]
+    places = [[_by_benchmark(folder) for folder in seeds_of(name)] for name in names]
+    found, flipped = [], []
+    loaded: dict[tuple[int, str], Model] = {}
+
+    def model(index: int, benchmark: str) -> Model:
+        if (index, benchmark) not in loaded:
+            one = Model(names[index], [load_run(of_seed[benchmark]) for of_seed in places[index]])
+            require_seeds(one)
+            loaded[index, benchmark] = one
+        return loaded[index, benchmark]
+
+    for other in range(1, len(names)):
+        shared = [name for name in _common(places[0]) if name in _common(places[other])]
+        if not shared:
+            here, there = (", ".join(_all(places[index])) for index in (0, other))
+            raise UserError(f"{names[0]} ({here}) and {names[other]} ({there}) share no benchmark")
+        for name in shared:
+            before, after = model(0, name), model(other, name)
+            rule, path, least = _rule(before.runs[0], average)
+            numbers = compare_models(before.runs, after.runs, seed, path, least)
+            unknown = [run.folder for run in (*before.runs, *after.runs) if None in run.images]
+            notes = [f"{folder}: photos not recorded: made by an older version" for folder in unknown]
+            found.append(
+                Comparison(
+                    benchmark=name, average=rule, before=names[0], after=names[other], notes=notes, **dict(numbers)
+                )
+            )
+            flipped.append(flips(before, after, most))
+    groups = {}
+    if len(names) > 2:
+        for name in _common(places[0]):
+            if all(name in _common(of_model) for of_model in places):
+                all_of_it = [model(index, name) for index in range(len(names))]
+                _, path, least = _rule(all_of_it[0].runs[0], average)
+                groups[name] = {
+                    metric: placed
+                    for metric in SHARES
+                    if (placed := place(all_of_it, metric, path, least, seed, correction))
+                }
+    return Compared(_corrected(found, correction), flipped, groups)
+
+
+def _corrected(found: Sequence[Comparison], correction: str) -> list[Comparison]:
+    """The p-values corrected for all that are printed together: every metric of every comparison."""
+    tested: list[tuple[int, Metric, Change]] = [
+        (index, metric, change)
+        for index, one in enumerate(found)
+        for metric in METRICS
+        if (change := one[metric]) is not None and change.p is not None
+    ]
+    adjusted = CORRECTIONS[correction]([change.p or 0.0 for _, _, change in tested])
+    updates: list[dict[str, Change]] = [{} for _ in found]
+    for (index, metric, change), p_value in zip(tested, adjusted, strict=True):
+        updates[index][metric] = change.model_copy(update={"adjusted": p_value})
+    return [one.model_copy(update=more) for one, more in zip(found, updates, strict=True)]
+
+
+def _common(seeds: Sequence[dict[str, Path]]) -> list[str]:
+    """The benchmarks that every seed has."""
+    return [name for name in seeds[0] if all(name in one for one in seeds)]
+
+
+def _all(seeds: Sequence[dict[str, Path]]) -> list[str]:
+    return list(dict.fromkeys(name for one in seeds for name in one))
+
+
+def _rule(run: Run, wanted: str | None) -> tuple[str, list[str], int]:
+    """The name, tags and least group of the rule to compare by."""
+    metrics = run.records[0].metrics
+    if wanted is None and metrics.macro is not None:
+        return metrics.macro.rule or "paper", metrics.macro.over, metrics.macro.least
+    if wanted in (None, PLAIN):
+        return PLAIN, [], 1
+    if wanted not in metrics.averages:
+        raise UserError(
+            f"{run.folder} ({run.name}): no average {wanted!r}; measured are {', '.join([*metrics.averages, PLAIN])}. "
+            "Evaluate again where an older version made the run."
+        )
+    average = metrics.averages[wanted]
+    return wanted, average.over, average.least
+
+
+def _by_benchmark(folder: Path) -> dict[str, Path]:
+    """The run of each benchmark below a folder; two of one are refused, as nobody said which is meant."""
+    found: dict[str, Path] = {}
+    for where, record in find_runs([folder]):
+        name = record.benchmark.name
+        if name in found:
+            raise UserError(
+                f"{folder}: holds more than one run of {name}, for instance {found[name]} and {where}. "
+                "Name the folder that holds the one you mean."
+            )
+        found[name] = where
+    return found

@@ -1,0 +1,127 @@
+"""Tests and what belongs to them, with numpy alone: sign flips, Student's t, Holm, smallest detectable difference."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from equipoise.stats import LEVEL, Floats
+
+FLIPS = 9_999  # sign flips; the smallest p-value is 1 / 10,000
+POWER = 0.8
+LEAST_IMAGES = 6  # that all change one way: 2 * 0.5**6 = 3%; five would be 6%
+_CHUNK = 256  # flips at once, so that memory stays flat
+_NODES = np.polynomial.legendre.leggauss(100)
+
+
+# ---------------------------------------------------------------------------- one test
+
+
+def sign_flip_sums(changes: Floats, seed: int = 0, flips: int = FLIPS) -> Floats:
+    """(flips, columns): the sums of (clusters, columns) with a random sign for each cluster, the same in all columns.
+
+    Where two models do not differ, which of them is called the first is a coin toss within each image; so these sums
+    are what chance makes of the difference. With one item an image this is McNemar's test.
+    """
+    held = changes[(changes != 0).any(axis=1)]
+    rng = np.random.default_rng(seed)
+    sums = np.empty((flips, changes.shape[1]))
+    for start in range(0, flips, _CHUNK):
+        rows = min(_CHUNK, flips - start)
+        signs = rng.integers(0, 2, (rows, len(held)), dtype=np.int8) * 2.0 - 1.0
+        sums[start : start + rows] = signs @ held
+    return sums
+
+
+def flip_p_value(observed: float, sums: Floats) -> float:
+    """Two-sided; the observed order counts as one of the flips, so it is never 0."""
+    least = abs(observed) - 1e-9 * max(1e-9, abs(observed))  # sums of equal size must count as equal
+    return float((1 + (np.abs(sums) >= least).sum()) / (1 + len(sums)))
+
+
+def within(t: float, df: float) -> float:
+    """P(|T| < t) of Student's t with `df` degrees of freedom, which need not be a whole number.
+
+    With t = sqrt(df) tan(a) the density is cos(a) ** (df - 1), which a hundred nodes integrate to 12 digits.
+    """
+    if math.isinf(df):
+        return math.erf(t / math.sqrt(2))
+    angle = math.atan(t / math.sqrt(df))
+    nodes, weights = _NODES
+    places = angle * (nodes + 1) / 2
+    part = float(weights @ np.exp((df - 1) * np.log(np.cos(places)))) * angle / 2
+    return min(1.0, 2 * part * math.exp(math.lgamma((df + 1) / 2) - math.lgamma(df / 2)) / math.sqrt(math.pi))
+
+
+def t_quantile(level: float, df: float) -> float:
+    """The t with P(|T| < t) = level: 2.776 for 0.95 and 4 degrees."""
+    low, high = 0.0, math.pi / 2
+    scale = 1.0 if math.isinf(df) else math.sqrt(df)
+    for _ in range(80):
+        middle = (low + high) / 2
+        low, high = (middle, high) if within(scale * math.tan(middle), df) < level else (low, middle)
+    return scale * math.tan(low)
+
+
+def smallest_detectable(error: float, clusters: int, df: float = math.inf) -> float:
+    """The true difference that a test at 5% finds in 80 of 100 repetitions, for this standard error.
+
+    At least six images' worth: fewer that all change one way cannot be told from luck, whatever the error says.
+    """
+    return max((t_quantile(LEVEL, df) + t_quantile(2 * POWER - 1, df)) * error, LEAST_IMAGES / clusters)
+
+
+# ---------------------------------------------------------------------------- many tests
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Holm's adjusted p-values: below 0.05 means that at most 5% of such families hold one false finding."""
+    order = np.argsort(p_values, kind="stable")
+    count = len(order)
+    stepped = np.maximum.accumulate(np.asarray(p_values, dtype=float)[order] * (count - np.arange(count)))
+    return _back(np.minimum(stepped, 1.0), order)
+
+
+def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
+    """Adjusted for the false discovery rate: of the findings below 0.05, 5% are false on average.
+
+    Holds for independent and for positively dependent tests, as metrics of one model on one benchmark are.
+    """
+    order = np.argsort(p_values, kind="stable")
+    count = len(order)
+    ratios = np.asarray(p_values, dtype=float)[order] * count / (1 + np.arange(count))
+    return _back(np.minimum(np.minimum.accumulate(ratios[::-1])[::-1], 1.0), order)
+
+
+CORRECTIONS = {"holm": holm, "fdr": benjamini_hochberg}
+
+
+def _back(values: Floats, order: np.ndarray) -> list[float]:
+    found = np.empty(len(order))
+    found[order] = values
+    return found.tolist()
+
+
+def groups(count: int, different: Iterable[tuple[int, int]]) -> list[tuple[int, ...]]:
+    """The largest sets of 0..count-1 in which no pair is different (Piepho 2004, insert and absorb).
+
+    Each is a letter of a letters display: two models share one exactly where they cannot be told apart. Models that
+    are numbered by rank give groups in order.
+    """
+    found = [frozenset(range(count))]
+    for first, second in different:
+        split = [part for one in found if {first, second} <= one for part in (one - {first}, one - {second})]
+        kept = [one for one in found if not {first, second} <= one]
+        for part in split:
+            if not any(part <= one for one in kept):
+                kept = [one for one in kept if not one < part]
+                kept.append(part)
+        found = kept
+    return sorted(tuple(sorted(one)) for one in found if one)
+
+
+def letter(index: int) -> str:
+    """a ... z, then aa, ab, ..."""
+    return (letter(index // 26 - 1) if index >= 26 else "") + chr(ord("a") + index % 26)

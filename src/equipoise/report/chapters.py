@@ -1,0 +1,201 @@
+"""Run folders -> chapters of a report: one for each test set, with every model that was measured on it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from equipoise.errors import Problems, UserError, printable
+from equipoise.evaluation.comparison import Run, load_run
+from equipoise.evaluation.record import Numbers
+from equipoise.evaluation.results import find_runs
+from equipoise.evaluation.scores import ItemScores
+from equipoise.files import read_json
+from equipoise.records import explain
+from equipoise.report.orderings import NOT_COMPARED, classify_all
+from equipoise.report.tables import Line, average_words
+
+Numbered = Mapping[str, Mapping[str, Numbers]]  # tag -> value -> numbers
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One model on one test set: what it is called, a word on what it is, its numbers, and the run they come from."""
+
+    label: str
+    about: str
+    numbers: Numbers
+    run: Run
+    by: Numbered = field(default_factory=dict)
+
+
+class Point(BaseModel):
+    """Numbers from elsewhere for the plane of accuracy and Brittleness: people, a blind baseline. Fractions."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+    label: str
+    benchmark: str
+    original: float
+    brittleness: float
+    source: str = ""  # who measured it
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """One test set. Items are those of all its runs, in the order of the first; a run may have skipped some."""
+
+    title: str
+    average: str  # how the headline is averaged
+    chance: Mapping[str, float]
+    entries: Sequence[Entry]
+    points: Sequence[Point] = ()
+    notes: Sequence[str] = ()
+    about: str = ""  # what was changed in the captions, in a few words
+
+    @cached_property
+    def ids(self) -> dict[str, int]:
+        """Item id -> its number in this chapter."""
+        found: dict[str, int] = {}
+        for entry in self.entries:
+            for row in entry.run.rows:
+                found.setdefault(row.id, len(found))
+        return found
+
+    @cached_property
+    def rows(self) -> list[dict[int, ItemScores]]:
+        """For each entry: the number of an item -> its scores."""
+        return [{self.ids[row.id]: row for row in entry.run.rows} for entry in self.entries]
+
+    @cached_property
+    def codes(self) -> list[NDArray[np.uint8]]:
+        """For each entry: the class of each item (see `orderings`)."""
+        found = []
+        for entry in self.entries:
+            codes = np.full(len(self.ids), NOT_COMPARED, dtype=np.uint8)
+            codes[[self.ids[row.id] for row in entry.run.rows]] = classify_all(entry.run.rows)
+            found.append(codes)
+        return found
+
+    def tags(self) -> list[str]:
+        """The breakdowns with more than one value."""
+        names = dict.fromkeys(tag for entry in self.entries for tag in entry.by)
+        return [tag for tag in names if len(self.values(tag)) > 1]
+
+    def values(self, tag: str) -> list[str]:
+        return list(dict.fromkeys(value for entry in self.entries for value in entry.by.get(tag, {})))
+
+    def row(self, number: int) -> ItemScores:
+        """An item's scores by the first run that has it, for what all runs share: image and tags."""
+        return next(found[number] for found in self.rows if number in found)
+
+
+def read_chapters(folders: Sequence[Path], points: Sequence[Point] = ()) -> list[Chapter]:
+    """The runs in or below the folders, apart by test set. One name with other items is another test set."""
+    found = {place.resolve(): record for place, record in find_runs(folders)}
+    names = labels({place: record.benchmark.name for place, record in found.items()})
+    groups: dict[tuple[str, str], list[Path]] = {}
+    for place, record in found.items():
+        groups.setdefault((record.benchmark.name, record.benchmark.items_sha256), []).append(place)
+    benchmarks = [name for name, _ in groups]
+    if unknown := sorted({point.benchmark for point in points} - set(benchmarks)):
+        raise UserError(f"--points: no run of {', '.join(unknown)}; measured are {', '.join(sorted(set(benchmarks)))}")
+    return [
+        _chapter(name, items, [(names[place], place) for place in places], points, benchmarks.count(name) > 1)
+        for (name, items), places in groups.items()
+    ]
+
+
+def _chapter(
+    name: str,
+    items: str,
+    places: Sequence[tuple[str, Path]],
+    points: Sequence[Point],
+    several: bool,
+) -> Chapter:
+    entries, notes = [], []
+    for label, place in places:
+        run = load_run(place)
+        record = run.records[0]
+        entries.append(
+            Entry(printable(label), printable(record.model.spec), record.metrics.headline, run, record.metrics.by)
+        )
+        if record.n.skipped:
+            notes.append(f"{label}: {record.n.skipped:,} of {record.n.items:,} items were NOT scored.")
+        if cut := record.counts.get("texts_cut"):
+            notes.append(f"{label}: {cut:,} texts are longer than the model reads and were cut.")
+    if len({image for entry in entries for image in entry.run.images if image is not None}) > 1:
+        notes.append("These runs were scored on different photos: the paths are the same, the files are not.")
+    if len(rules := dict.fromkeys(average_words(entry.numbers) for entry in entries)) > 1:
+        notes.append(f"The headlines are averaged in different ways and not comparable: {', '.join(rules)}.")
+    if several:
+        notes.append(f"Runs of {name} on other items have a part of their own: they cannot be compared with these.")
+    record = entries[0].run.records[0]
+    if record.ceilings and any(count for name, count in record.ceilings if name not in ("items", "with_positives")):
+        notes.append(f"What the texts alone decide: {record.ceilings.line()}.")
+    if record.benchmark.limit:
+        notes.append(f"Only the first {record.benchmark.limit:,} items of the test set, for a first look.")
+    return Chapter(
+        title=printable(f"{name} ({items[:7]})" if several else name),
+        average=average_words(entries[0].numbers),
+        chance=record.benchmark.chance,
+        entries=entries,
+        points=[point for point in points if point.benchmark == name],
+        notes=notes,
+    )
+
+
+def labels(places: Mapping[Path, str]) -> dict[Path, str]:
+    """What to call each run: its folder without the benchmark's name, with as much of the path as tells it apart."""
+    bases = {place: place.parent if place.name == name else place for place, name in places.items()}
+    distinct = set(bases.values())
+
+    def named(base: Path) -> str:
+        for depth in range(1, len(base.parts)):
+            tail = base.parts[-depth:]
+            if sum(other.parts[-depth:] == tail for other in distinct) == 1:
+                return "/".join(tail)
+        return str(base)
+
+    return {place: named(base) for place, base in bases.items()}
+
+
+def lines(chapters: Sequence[Chapter]) -> list[Line]:
+    """The headline table as lines for `tables.render`: one for each model on each test set."""
+    several = len(chapters) > 1
+    return [
+        Line(
+            label=f"{chapter.title}: {entry.label}" if several else entry.label,
+            numbers=entry.numbers,
+            benchmark=chapter.title,
+            model=entry.about,
+            average=average_words(entry.numbers),
+            chance=chapter.chance,
+            paper=entry.run.records[0].metrics.paper if len(entry.run.records) == 1 else None,
+            skipped=sum(record.n.skipped for record in entry.run.records),
+        )
+        for chapter in chapters
+        for entry in chapter.entries
+    ]
+
+
+class _Points(BaseModel):
+    points: list[Point]
+
+
+def read_points(path: Path) -> list[Point]:
+    """The points of a JSON file: a list of {"label", "benchmark", "original", "brittleness", "source"}."""
+    problems = Problems(str(path))
+    try:
+        return _Points.model_validate({"points": read_json(path)}).points
+    except ValidationError as error:
+        explain(error, "", problems)
+    problems.raise_if_any(
+        'Expected a list: [{"label": "people", "benchmark": "replace", "original": 0.97, "brittleness": 0.02}]'
+    )
+    raise AssertionError("a file that does not validate has problems")

@@ -1,0 +1,242 @@
+"""The figures of a report, each with its data as a table. Written as SVG here: no plotting library, nothing to load.
+
+A link carries what the gallery shall show (`data-*`); report.js reads it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from markupsafe import Markup
+
+from equipoise.errors import printable
+from equipoise.evaluation.record import METRICS, ItemNumbers, Metric, Numbers
+from equipoise.report.beside import beside
+from equipoise.report.chapters import Chapter
+from equipoise.report.curves import distributions, margins
+from equipoise.report.orderings import CLASSES, OUTCOMES, shares
+from equipoise.report.plane import plane
+from equipoise.report.svg import at, axis, el, figure, key, line, link, model_mark, row, strip, table, top
+from equipoise.report.tables import percent
+
+TICKS = (0, 25, 50, 75, 100)
+MOST_VALUES = 12  # of a tag in its figure; the table has all
+LONG = 6  # a figure with more rows has two columns
+
+
+def figures(chapter: Chapter, number: int) -> list[Markup]:
+    """Those that the chapter has numbers for, in the order of the story."""
+    found: list[Markup | None] = []
+    if has(chapter, "augmented"):
+        found.append(dumbbell(chapter, number))
+    if has(chapter, "original"):
+        found.append(orderings(chapter, number))
+    if has(chapter, "brittleness"):
+        found += [plane(chapter), *(by_tag(chapter, number, tag) for tag in chapter.tags())]
+    if has(chapter, "original"):
+        found.append(margins(chapter))
+    found += [distributions(chapter), beside(chapter)]
+    return [one for one in found if one is not None]
+
+
+def has(chapter: Chapter, metric: Metric) -> bool:
+    return any(entry.numbers[metric] is not None for entry in chapter.entries)
+
+
+def share(numbers: Numbers, metric: Metric) -> str:
+    value = numbers[metric]
+    return "-" if value is None else f"{100 * value:.1f}"
+
+
+# ---------------------------------------------------------------------------- Original against Augmented
+
+ENDS: dict[Metric, tuple[str, float]] = {"original": ("square", 9), "augmented": ("circle", 21)}  # mark, interval's y
+
+
+def dumbbell(chapter: Chapter, number: int) -> Markup:
+    chance = {metric: 100 * chapter.chance[metric] for metric in ENDS if metric in chapter.chance}
+    guide = [line((tick, tick), (0, 30), "grid") for tick in TICKS]
+    guide += [line((value, value), (0, 30), f"chance {metric}") for metric, value in chance.items()]
+    rows = [
+        row(
+            entry.label,
+            f"{share(entry.numbers, 'original')} → {share(entry.numbers, 'augmented')}",
+            strip(30, *guide, *_ends(entry.numbers), label=f"{entry.label}: {_words(entry.numbers)}"),
+        )
+        for entry in chapter.entries
+    ]
+    legend = [
+        key("square", "original", "Original: the caption is above the wrong one"),
+        key("circle", "augmented", "Augmented: the reworded caption too"),
+        *(_by_chance(name, value) for name, value in chance.items()),
+    ]
+    outcomes: dict[Metric, str] = {"original": "original", "augmented": "right", "drop": "drop"}
+    data = [
+        [
+            entry.label,
+            *(
+                link(percent(entry.numbers, metric), chapter=number, run=index, outcome=outcome)
+                for metric, outcome in outcomes.items()
+            ),
+        ]
+        for index, entry in enumerate(chapter.entries)
+    ]
+    return figure(
+        "Does the accuracy survive a rewording?",
+        "The longer the bar, the more the model lives on the exact words. Thin lines: 95% intervals. Percent.",
+        Markup("").join([*rows, axis(TICKS), el("p", *legend, class_="legend")]),
+        table(["model", *(METRICS[metric] for metric in outcomes)], data),
+    )
+
+
+def _by_chance(metric: Metric, value: float) -> Markup:
+    sample = el("svg", line((50, 50), (0, 14), f"chance {metric}"), width=16, height=14)
+    return el("span", sample, f"{METRICS[metric]} by chance: {value:.1f}", class_="key")
+
+
+def _ends(numbers: Numbers) -> list[Markup]:
+    """The two marks of a model and the bar between them; with items that have no positive it is not just the drop."""
+    known = {metric: 100 * value for metric in ENDS if (value := numbers[metric]) is not None}
+    marks = [line((min(known.values()), max(known.values())), (15, 15), "bar")] if len(known) > 1 else []
+    for metric, value in known.items():
+        shape, y = ENDS[metric]
+        if interval := numbers.intervals.get(metric):
+            marks.append(line((100 * interval.low, 100 * interval.high), (y, y), f"spread {metric}"))
+        marks.append(at(value, 15, shape, metric, f"{METRICS[metric]} {percent(numbers, metric)}"))
+    return marks
+
+
+def _words(numbers: Numbers) -> str:
+    return ", ".join(f"{METRICS[metric]} {percent(numbers, metric)}" for metric in ENDS)
+
+
+# ---------------------------------------------------------------------------- the orderings
+
+
+def orderings(chapter: Chapter, number: int) -> Markup:
+    found = [shares(codes) for codes in chapter.codes]
+    present = sorted({code for one in found for code in one})
+    rows = []
+    for index, (entry, one) in enumerate(zip(chapter.entries, found, strict=True)):
+        parts, left = [], 0.0
+        for code in present:
+            width = 100 * one.get(code, 0.0)
+            if width:
+                parts.append(_segment(code, left, width, _items(code, number, index)))
+            left += width
+        brittle = sum(value for code, value in one.items() if CLASSES[code].group == "brittle")
+        words = f"{entry.label}: " + ", ".join(f"{CLASSES[code].name} {100 * value:.1f}" for code, value in one.items())
+        rows.append(row(entry.label, f"{100 * brittle:.1f} brittle", strip(30, *parts, label=words)))
+    legend = [
+        el("span", _swatch(code), f"{CLASSES[code].name}: {CLASSES[code].group}", class_="key") for code in present
+    ]
+    data = [
+        [entry.label, *(link(f"{100 * one.get(code, 0):.1f}", **_items(code, number, index)) for code in present)]
+        for index, (entry, one) in enumerate(zip(chapter.entries, found, strict=True))
+    ]
+    plain = all(isinstance(entry.numbers, ItemNumbers) for entry in chapter.entries)
+    averaged = "" if plain else " A plain mean over items, so it may differ from the table."
+    return figure(
+        "In which order does the model put the three captions?",
+        "c the caption, p the reworded one, n the wrong one. Right: n is last. Brittle (striped): n stands between the "
+        f"two right ones. Wrong: n is first. Shares of items in percent.{averaged}",
+        Markup("").join([*rows, axis(TICKS), el("p", *legend, class_="legend")]),
+        table(["model", *(CLASSES[code].name for code in present)], data),
+    )
+
+
+def _items(code: int, chapter: int, run: int) -> dict[str, object]:
+    """The filter of the gallery that shows a class: one with words of its own where there is one."""
+    outcome = next((name for name, (_, codes) in OUTCOMES.items() if codes == [code]), "any")
+    return {"chapter": chapter, "run": run, "outcome": outcome, "code": code}
+
+
+def _swatch(code: int) -> Markup:
+    return el("i", class_=f"swatch o{code} {CLASSES[code].group}")
+
+
+def _segment(code: int, left: float, width: float, to: dict[str, object]) -> Markup:
+    place: dict[str, object] = {"x": f"{left:.2f}%", "width": f"{width:.2f}%", "y": 2, "height": 26}
+    parts = [el("rect", el("title", f"{CLASSES[code].name}: {width:.1f}"), class_=f"o{code}", **place)]
+    if CLASSES[code].group == "brittle":  # striped, for those who do not see the colour
+        parts.append(el("rect", fill="url(#stripes)", class_="stripes", **place))
+    if width > 4:
+        parts.append(
+            el(
+                "text",
+                f"{width:.0f}",
+                x=f"{left + width / 2:.2f}%",
+                y=20,
+                text_anchor="middle",
+                class_=f"inside o{code}",
+            )
+        )
+    return link(Markup("").join(parts), **to)
+
+
+# ---------------------------------------------------------------------------- tags
+
+
+def by_tag(chapter: Chapter, number: int, tag: str) -> Markup | None:
+    """Brittleness of each value of a tag, the largest groups first; None where fewer than two have any."""
+    found = {value: [entry.by.get(tag, {}).get(value) for entry in chapter.entries] for value in chapter.values(tag)}
+    size = {
+        value: max(one.n for one in numbers if one)
+        for value, numbers in found.items()
+        if any(one and one.brittleness is not None for one in numbers)
+    }
+    values = sorted(size, key=lambda value: (-size[value], value))
+    if len(values) < 2:
+        return None
+    shown = values[:MOST_VALUES]
+    most = top(one.brittleness or 0 for value in shown for one in found[value] if one)
+    to = {value: {"tag": chapter.tags().index(tag), "value": chapter.values(tag).index(value)} for value in values}
+    rows = [
+        row(
+            link(printable(value), chapter=number, run=0, outcome="brittle", **to[value]),
+            f"n {size[value]:,}",
+            _lanes(chapter, printable(value), found[value], most),
+        )
+        for value in shown
+    ]
+    more = f" The {len(shown)} largest groups; {len(values) - len(shown)} more are in the table."
+    data = [
+        [
+            f"{printable(value)} (n {size[value]:,})",
+            *(
+                link(percent(one, "brittleness"), chapter=number, run=run, outcome="brittle", **to[value])
+                if one
+                else "-"
+                for run, one in enumerate(found[value])
+            ),
+        ]
+        for value in values
+    ]
+    half = len(rows) if len(rows) <= LONG else (len(rows) + 1) // 2
+    scale = axis([0, most / 2, most], 0, most)
+    columns = [el("div", *rows[first : first + half], scale) for first in range(0, len(rows), half)]
+    keys = [key(*model_mark(index), entry.label) for index, entry in enumerate(chapter.entries)]
+    return figure(
+        f"Where is it brittle? By {printable(tag)}",
+        f"Brittleness in percent, lower is better. Lines: 95% intervals.{more if len(values) > len(shown) else ''}",
+        el("div", *columns, class_="columns") + el("p", *keys, class_="legend"),
+        table([printable(tag), *(entry.label for entry in chapter.entries)], data),
+        wide=len(columns) > 1,
+    )
+
+
+def _lanes(chapter: Chapter, value: str, found: Sequence[Numbers | None], most: float) -> Markup:
+    """One row of the figure: each model in a lane of its own."""
+    height = 6.0 + 13 * len(found)
+    marks = [line((x, x), (0, height), "grid") for x in (0, 50, 100)]
+    for index, (entry, numbers) in enumerate(zip(chapter.entries, found, strict=True)):
+        if numbers is None or numbers.brittleness is None:
+            continue
+        shape, colour = model_mark(index)
+        y = 9.0 + 13 * index
+        if interval := numbers.intervals.get("brittleness"):
+            low, high = (min(100.0, 10_000 * end / most) for end in interval)
+            marks.append(line((low, high), (y, y), f"spread {colour}"))
+        words = f"{entry.label}, {value}: {percent(numbers, 'brittleness')}"
+        marks.append(at(10_000 * numbers.brittleness / most, y, shape, colour, words))
+    return strip(height, *marks, label=f"Brittleness, {value}")

@@ -1,0 +1,300 @@
+"""Items to look at: chosen by seed from every class, with small pictures, as the JSON that report.js draws from.
+
+A page holds some hundred items of some ten thousand. The class of every item is in it (one byte for each model), so
+that the page can say "12 of 3,121 shown"; texts, scores and pictures only of those that were chosen.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count, permutations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+from pydantic import BaseModel, ValidationError
+
+from equipoise.errors import Problems, UserError, printable
+from equipoise.images.opening import ImageProblem, use_image
+from equipoise.images.sources import ImageSource, open_source
+from equipoise.items import ImageRef
+from equipoise.records import jsonl_lines
+from equipoise.report.chapters import Chapter
+from equipoise.report.orderings import CLASSES, NOT_COMPARED, OUTCOMES
+
+PIXELS = 160  # of the longer side of a small picture
+QUALITY = 68
+MOST_ITEMS = 2_000  # with texts; more make a page slow to open on a phone
+TEXT_SHARE = 0.25  # of the bytes; pictures take the rest
+Bools = NDArray[np.bool_]
+
+
+class Gallery(BaseModel):
+    """What report.js reads, and what a reader should know of it."""
+
+    data: dict[str, Any]
+    notes: list[str]
+
+
+def build_gallery(
+    chapters: Sequence[Chapter], budget: int, images: ImageSource | str | Path | None = None, seed: int = 0
+) -> Gallery:
+    """A gallery of at most `budget` bytes; `images` stands for the folders that the runs name."""
+    parts = [_frame(chapter) for chapter in chapters]
+    left = budget - len(json.dumps(parts))
+    pictures: list[str] = []
+    notes: list[str] = []
+    for number, (chapter, part) in enumerate(zip(chapters, parts, strict=True)):
+        here = left // (len(chapters) - number)  # what one leaves over, the next may use
+        sources = _sources(chapter, images, notes)
+        items, text_bytes = _items(chapter, int(here * TEXT_SHARE) if sources else here, seed)
+        left -= text_bytes
+        left -= _add_pictures(chapter, items, pictures, notes, here - text_bytes, sources)
+        part["items"] = items
+    data = {
+        "classes": [{"name": one.name, "group": one.group} for one in CLASSES],
+        "outcomes": {name: {"words": words, "codes": codes} for name, (words, codes) in OUTCOMES.items()},
+        "chapters": parts,
+        "pictures": pictures,
+    }
+    return Gallery(data=data, notes=notes)
+
+
+def _frame(chapter: Chapter) -> dict[str, Any]:
+    """The class of every item for every model, and the tags by which one can choose."""
+    tags = []
+    for tag in chapter.tags():
+        values = chapter.values(tag)
+        number = {value: index for index, value in enumerate(values)}
+        codes = [number.get(chapter.row(index).tags.get(tag, ""), 255) for index in range(len(chapter.ids))]
+        shown = [printable(value) for value in values]
+        tags.append({"name": printable(tag), "values": shown, "codes": _packed(np.array(codes, dtype=np.uint8))})
+    return {
+        "title": chapter.title,
+        "n": len(chapter.ids),
+        "runs": [entry.label for entry in chapter.entries],
+        "codes": [_packed(codes) for codes in chapter.codes],
+        "tags": tags,
+        "items": [],
+    }
+
+
+def _packed(codes: NDArray[np.uint8]) -> str:
+    return base64.b64encode(codes.tobytes()).decode()
+
+
+# ---------------------------------------------------------------------------- choosing
+
+
+def choose(chapter: Chapter, seed: int = 0) -> Iterator[int]:
+    """Items in the order in which a page takes them: in each round one more of every class that has fewer.
+
+    Classes are those that a reader can ask for: an ordering by a model, a model right where another is not, and a tag's
+    value where some model is brittle. Within a class the order is drawn with the seed.
+    """
+    order = np.random.default_rng(seed).permutation(len(chapter.ids))
+    classes = [order[mask[order]] for mask in _classes(chapter)]
+    members = np.zeros((len(chapter.ids), len(classes)), dtype=bool)
+    for column, found in enumerate(classes):
+        members[found, column] = True
+    have = np.zeros(len(classes), dtype=np.int64)
+    place = [0] * len(classes)
+    taken = np.zeros(len(chapter.ids), dtype=bool)
+    for wanted in count(1):
+        if taken.all() or all(place[column] >= len(found) for column, found in enumerate(classes)):
+            return
+        for column, found in enumerate(classes):
+            while have[column] < wanted and place[column] < len(found):
+                item = int(found[place[column]])
+                place[column] += 1
+                if not taken[item]:
+                    taken[item] = True
+                    have += members[item]
+                    yield item
+
+
+def _classes(chapter: Chapter) -> list[Bools]:
+    codes = chapter.codes
+    found: list[Bools] = [one == number for one in codes for number in range(NOT_COMPARED)]
+    right = [np.isin(one, OUTCOMES["right"][1]) for one in codes]
+    seen = [one != NOT_COMPARED for one in codes]
+    found += [right[a] & ~right[b] & seen[b] for a, b in permutations(range(len(codes)), 2)]
+    brittle = np.any([np.isin(one, OUTCOMES["brittle"][1]) for one in codes], axis=0)
+    for tag in chapter.tags():
+        values = np.array([chapter.row(index).tags.get(tag, "") for index in range(len(chapter.ids))], dtype=object)
+        found += [brittle & (values == value) for value in chapter.values(tag)]
+    found.append(np.ones(len(chapter.ids), dtype=bool))  # what is in no class, last
+    return [mask for mask in found if mask.any()]
+
+
+def _items(chapter: Chapter, budget: int, seed: int) -> tuple[list[dict[str, Any]], int]:
+    """The chosen items with texts and scores, and how many bytes they take."""
+    chosen = []
+    for item in choose(chapter, seed):
+        chosen.append(item)
+        if len(chosen) == MOST_ITEMS:
+            break
+    texts = _texts(chapter, set(chosen))
+    found: list[dict[str, Any]] = []
+    size = 0
+    for item in chosen:
+        row = chapter.row(item)
+        entry: dict[str, Any] = {
+            "i": item,
+            "id": printable(row.id),
+            "path": printable(row.image or ""),
+            "texts": texts.get(item),
+            "scores": [_scores(rows.get(item)) for rows in chapter.rows],
+        }
+        size += len(json.dumps(entry))
+        if size > budget and found:
+            break
+        found.append(entry)
+    return found, size
+
+
+def _scores(row: Any) -> list[Any] | None:
+    """Caption, positives, negatives; five digits are enough to look at."""
+    if row is None:
+        return None
+    return [_short(row.caption), [_short(score) for score in row.positives], [_short(score) for score in row.negatives]]
+
+
+def _short(score: float) -> float:
+    return float(f"{score:.5g}")
+
+
+class _Texts(BaseModel):
+    caption: str
+    positives: list[str]
+    negatives: list[str]
+
+
+class _Line(BaseModel):
+    """What a run writes beside the scores; a run of somebody else's scores has no texts."""
+
+    id: str
+    texts: _Texts | None = None
+
+
+def _texts(chapter: Chapter, wanted: set[int]) -> dict[int, list[Any]]:
+    """Number of an item -> caption, positives, negatives, as the run folders have them."""
+    found: dict[int, list[Any]] = {}
+    for path in dict.fromkeys(path for entry in chapter.entries for path in _files(entry.run.folder)):
+        if len(found) == len(wanted):
+            break
+        for _, raw in jsonl_lines(path, Problems(str(path))):
+            try:
+                line = _Line.model_validate_json(raw)
+            except ValidationError:
+                continue
+            number = _number(chapter, path, line.id)
+            if number in wanted and line.texts is not None:
+                others = (line.texts.positives, line.texts.negatives)
+                found[number] = [printable(line.texts.caption), *([printable(text) for text in one] for one in others)]
+    return found
+
+
+def _files(folder: Path) -> list[Path]:
+    """The items of a run; of several benchmarks joined to one, those of each."""
+    folder = folder if folder.is_dir() else folder.parent
+    own = folder / "items.jsonl"
+    return [own] if own.is_file() else sorted(folder.glob("*/items.jsonl"))
+
+
+def _number(chapter: Chapter, path: Path, name: str) -> int:
+    """The number of an item of a file; `joined` runs put the benchmark's name, which is the folder's, before the id."""
+    return chapter.ids.get(name, chapter.ids.get(f"{path.parent.name}/{name}", -1))
+
+
+# ---------------------------------------------------------------------------- pictures
+
+
+def _add_pictures(
+    chapter: Chapter,
+    items: Sequence[dict[str, Any]],
+    pictures: list[str],
+    notes: list[str],
+    budget: int,
+    sources: Sequence[ImageSource],
+) -> int:
+    """Give items their pictures, in their order, until the budget is spent; missing ones are said, not fatal."""
+    known: dict[str, int | None] = {}
+    problems: list[str] = []
+    spent = 0
+    for item in items:
+        path = chapter.row(item["i"]).image
+        if path is None or not sources:
+            continue
+        if path not in known:
+            if spent >= budget:
+                continue
+            try:
+                picture = small_picture(sources, path)
+            except ImageProblem as error:
+                known[path] = None
+                problems.append(str(error))
+                continue
+            known[path] = len(pictures)
+            pictures.append(picture)
+            spent += len(picture) + 3
+        if known[path] is not None:
+            item["picture"] = known[path]
+    if problems:
+        more = f" ... and {len(problems) - 1} more." if len(problems) > 1 else ""
+        notes.append(printable(f"{chapter.title}: pictures that could not be shown: {problems[0]}{more}"))
+    return spent
+
+
+def _sources(chapter: Chapter, images: ImageSource | str | Path | None, notes: list[str]) -> list[ImageSource]:
+    if images is not None:
+        return [open_source(images)]
+    found: list[ImageSource] = []
+    places = dict.fromkeys(record.arguments.in_full.images for entry in chapter.entries for record in entry.run.records)
+    wrong = []
+    for place in places:
+        try:
+            if place is not None:
+                found.append(open_source(place))
+        except UserError as error:
+            wrong.append(str(error))
+    if not found:
+        why = wrong[0] if wrong else "the runs name no folder of images"
+        notes.append(printable(f"{chapter.title}: no pictures ({why}). Say where they are: --images DIR"))
+    return found
+
+
+def small_picture(sources: Sequence[ImageSource], path: str) -> str:
+    """A JPEG of the picture in base64, from the first source that has it."""
+    try:
+        ref = ImageRef(path=path)
+    except ValidationError:
+        raise ImageProblem(f"path {path!r} leaves its folder; such paths are never followed") from None
+    problem = ImageProblem(f"{path}: no folder of images")
+    for source in sources:
+        try:
+            return use_image(source.read(path), ref, _encoded)
+        except ImageProblem as error:
+            problem = error
+    raise problem
+
+
+def _encoded(image: Image.Image) -> str:
+    small = image.copy()
+    small.thumbnail((PIXELS, PIXELS))
+    stream = io.BytesIO()
+    small.save(stream, "JPEG", quality=QUALITY, optimize=True)
+    return base64.b64encode(stream.getvalue()).decode()
+
+
+def embedded(value: Mapping[str, Any]) -> str:
+    """JSON for a script element: ASCII, and without a sign that could end the element or begin another."""
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    for sign in "<>&":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return text

@@ -1,0 +1,100 @@
+"""In which order a model puts a caption c, a hard positive p and a hard negative n: classes of items to look at.
+
+With several negatives n is the highest. With several positives p is the one that decides: the lowest where c is above
+n, the highest where it is below. So the classes agree with the metrics: `right` is Augmented, `brittle` is Brittleness.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from equipoise.evaluation.scores import ItemScores
+
+Group = Literal["right", "brittle", "wrong", "tie", "none"]
+
+
+class Class(NamedTuple):
+    """One class of items. `above`: s(c) > s(n), which is Original's win."""
+
+    name: str
+    group: Group
+    above: bool
+
+
+CLASSES: tuple[Class, ...] = (
+    Class("c > p > n", "right", True),
+    Class("p > c > n", "right", True),
+    Class("c = p > n", "right", True),
+    Class("c > n > p", "brittle", True),
+    Class("p > n > c", "brittle", False),
+    Class("n > c > p", "wrong", False),
+    Class("n > p > c", "wrong", False),
+    Class("n > c = p", "wrong", False),
+    Class("c > n = p", "tie", True),
+    Class("a tie with n", "tie", False),
+    Class("c > n, no p", "right", True),
+    Class("n > c, no p", "wrong", False),
+    Class("not compared", "none", False),  # no negative text, or not scored by this run
+)
+_NUMBER = {one.name: number for number, one in enumerate(CLASSES)}
+NOT_COMPARED = _NUMBER["not compared"]
+_NO_POSITIVE = {_NUMBER["c > n, no p"], _NUMBER["n > c, no p"]}
+
+
+def _codes(groups: Iterable[Group]) -> list[int]:
+    chosen = set(groups)
+    return [number for number, one in enumerate(CLASSES) if one.group in chosen and number not in _NO_POSITIVE]
+
+
+OUTCOMES: dict[str, tuple[str, list[int]]] = {  # key: what people read, and its classes; the filters of the gallery
+    "any": ("any outcome", list(range(len(CLASSES)))),
+    "cnp": ("c > n > p: only the reworded caption falls below the wrong one", [_NUMBER["c > n > p"]]),
+    "pnc": ("p > n > c: only the original caption falls below the wrong one", [_NUMBER["p > n > c"]]),
+    "brittle": ("brittle: c > n > p or p > n > c", _codes(["brittle"])),
+    "right": ("all right: c and p above n", _codes(["right"])),
+    "wrong": ("all wrong: n above c and p", _codes(["wrong"])),
+    "tie": ("a tie with n", _codes(["tie"])),
+    "original": ("c above n", [number for number, one in enumerate(CLASSES) if one.above]),
+    "missed": (
+        "c not above n",
+        [number for number, one in enumerate(CLASSES) if not one.above and one.group != "none"],
+    ),
+    "drop": (
+        "c above n, but not p",
+        [number for number, one in enumerate(CLASSES) if one.above and one.group in ("brittle", "tie")],
+    ),
+}
+
+
+def classify(row: ItemScores) -> int:
+    """The class of one item: its place in CLASSES. Every comparison is strict, as in the metrics."""
+    if not row.negatives:
+        return NOT_COMPARED
+    c, n = row.caption, max(row.negatives)
+    if n == c or n in row.positives:
+        return _NUMBER["c > n = p" if c > n else "a tie with n"]
+    if not row.positives:
+        return _NUMBER["c > n, no p" if c > n else "n > c, no p"]
+    p = min(row.positives) if c > n else max(row.positives)
+    if (p > n) != (c > n):
+        return _NUMBER["c > n > p" if c > n else "p > n > c"]
+    if c > n:
+        return _NUMBER["c > p > n" if c > p else "p > c > n" if p > c else "c = p > n"]
+    return _NUMBER["n > c > p" if c > p else "n > p > c" if p > c else "n > c = p"]
+
+
+def classify_all(rows: Sequence[ItemScores]) -> NDArray[np.uint8]:
+    """The class of each item."""
+    return np.array([classify(row) for row in rows], dtype=np.uint8)
+
+
+def shares(codes: NDArray[np.uint8]) -> dict[int, float]:
+    """Class -> its share of the items that were compared; classes without an item are left out."""
+    counts = np.bincount(codes, minlength=len(CLASSES))
+    counts[NOT_COMPARED] = 0
+    total = counts.sum()
+    return {number: float(count / total) for number, count in enumerate(counts) if count}

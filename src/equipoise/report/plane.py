@@ -1,0 +1,126 @@
+"""Accuracy and Brittleness in one plane: a model may buy the one with the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from equipoise.errors import printable
+from equipoise.evaluation.record import Interval, Metric
+from equipoise.report.chapters import Chapter
+from equipoise.report.svg import at, axis, el, figure, key, line, model_mark, table, top
+
+HEIGHT = 300.0
+METRICS: tuple[Metric, Metric] = ("original", "brittleness")  # along x and y
+
+
+@dataclass(frozen=True)
+class _Mark:
+    """Something in the plane; fractions."""
+
+    label: str
+    x: float
+    y: float
+    shape: str
+    colour: str
+    spread: tuple[Interval | None, Interval | None] = (None, None)
+    source: str = ""
+
+    @property
+    def words(self) -> str:
+        return f"{self.label}: Original {100 * self.x:.1f}, Brittleness {100 * self.y:.1f}"
+
+
+def plane(chapter: Chapter) -> Markup:
+    """Every model, chance, and the points that were given: people, a blind baseline."""
+    marks = _marks(chapter)
+    low = max(0.0, 10.0 * int(min(10 * mark.x for mark in marks) - 0.3))
+    high = min(100.0, 10.0 * (int(max(10 * mark.x for mark in marks) + 0.3) + 1))
+    step = 10 if high - low <= 60 else 20
+    ticks = [*range(int(low), int(high), step), high]
+    legend = [key(mark.shape, mark.colour, mark.label) for mark in marks]
+    data = [[mark.label, f"{100 * mark.x:.1f}", f"{100 * mark.y:.1f}", mark.source] for mark in marks]
+    plot = [
+        el("p", "↑ Brittleness, percent", class_="axis-name"),
+        _plot(marks, ticks, top(mark.y for mark in marks)),
+        axis(ticks, low, high),
+        el("p", "Original accuracy, percent →", class_="axis-name end"),
+        el("p", *legend, class_="legend"),
+    ]
+    return figure(
+        "Is accuracy bought with brittleness?",
+        "Right and down is better: more accurate, less brittle. A model that moved right and up learnt that any change "
+        "of words is wrong. Lines: 95% intervals.",
+        Markup("").join(plot),
+        table(["", "Original", "Brittleness", "source"], data),
+    )
+
+
+def _marks(chapter: Chapter) -> list[_Mark]:
+    found = []
+    for index, entry in enumerate(chapter.entries):
+        x, y = (entry.numbers[metric] for metric in METRICS)
+        if x is not None and y is not None:
+            across, up = (entry.numbers.intervals.get(metric) for metric in METRICS)
+            found.append(_Mark(entry.label, x, y, *model_mark(index), (across, up)))
+    if set(METRICS) <= set(chapter.chance):
+        x, y = (chapter.chance[metric] for metric in METRICS)
+        found.append(_Mark("chance", x, y, "cross", "plain"))
+    return found + [
+        _Mark(
+            printable(point.label), point.original, point.brittleness, "star", "plain", source=printable(point.source)
+        )
+        for point in chapter.points
+    ]
+
+
+def _plot(marks: Sequence[_Mark], ticks: Sequence[float], most: float) -> Markup:
+    low, high = ticks[0], ticks[-1]
+
+    def across(x: float) -> float:
+        return 100 * (100 * x - low) / (high - low)
+
+    def up(y: float) -> float:
+        return HEIGHT * (1 - 100 * y / most)
+
+    drawn = [line((across(tick / 100),) * 2, (0, HEIGHT), "grid") for tick in ticks]
+    for part in range(5):
+        y = HEIGHT * part / 4
+        drawn.append(line((0, 100), (y, y), "grid"))
+        drawn.append(el("text", f"{most * (1 - part / 4):g}", x=4, y=y - 4 if part else y + 13))
+    for mark in marks:
+        x, y, (flat, steep) = across(mark.x), up(mark.y), mark.spread
+        if flat is not None:
+            drawn.append(line((across(flat.low), across(flat.high)), (y, y), f"spread {mark.colour}"))
+        if steep is not None:
+            drawn.append(line((x, x), (up(steep.low), up(steep.high)), f"spread {mark.colour}"))
+        drawn.append(at(x, y, mark.shape, mark.colour, mark.words))
+    drawn += _labels([(mark.label, across(mark.x), up(mark.y)) for mark in marks])
+    words = "; ".join(mark.words for mark in marks)
+    return el("svg", *drawn, class_="plane", width="100%", height=HEIGHT, role="img", aria_label=words)
+
+
+def _labels(places: Sequence[tuple[str, float, float]]) -> list[Markup]:
+    """Names beside the marks, at the first of four places that is free; the legend has those for which none is.
+
+    Letters are taken for 1.5 percent of the width, which is that of a figure on a desk; a phone has the legend alone.
+    """
+    taken = [(x - 1.5, x + 1.5, y - 7, y + 7) for _, x, y in places]
+    found = []
+    for label, x, y in places:
+        width = 1.5 * len(label)
+        for anchor, dx, dy in (("start", 8, -8), ("end", -8, -8), ("start", 8, 17), ("end", -8, 17)):
+            left = x + 1.6 if anchor == "start" else x - 1.6 - width
+            box = (left, left + width, y + dy - 11, y + dy + 2)
+            outside = left < 0 or left + width > 100 or box[2] < 0 or box[3] > HEIGHT
+            if outside or any(
+                box[0] < right and other < box[1] and box[2] < bottom and above < box[3]
+                for other, right, above, bottom in taken
+            ):
+                continue
+            taken.append(box)
+            found.append(el("text", label, x=f"{x:.2f}%", dx=dx, y=y + dy, text_anchor=anchor, class_="label"))
+            break
+    return found

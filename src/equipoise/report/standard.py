@@ -1,0 +1,115 @@
+"""Standard evaluations, analyses and their differences as tables for the terminal."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from equipoise.errors import UserError, printable
+from equipoise.evaluation.record import Change
+from equipoise.standard.record import Number, StandardComparison, StandardRecord
+from equipoise.stats import RESAMPLES
+
+_WIDEST = 1000  # a table is as wide as its cells
+NAMES = {  # as people call them
+    "accuracy@1": "accuracy@1",
+    "accuracy@5": "accuracy@5",
+    "mean_per_class_recall": "mean per-class recall",
+    **{f"text_to_image_recall@{k}": f"text to image R@{k}" for k in (1, 5, 10)},
+    **{f"image_to_text_recall@{k}": f"image to text R@{k}" for k in (1, 5, 10)},
+    "spearman": "Spearman's rho",
+    "kendall_tau_b": "Kendall's tau-b",
+}
+
+
+def render_standard(record: StandardRecord) -> str:
+    """One run: each number with its interval and n."""
+    data, numbers = record.data, record.numbers
+    counts = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in data.counts.items() if count)
+    caption = [
+        f"{record.model.spec}: percent [{100 * record.intervals.level:g}% interval, photos resampled]; {counts}",
+        f"{numbers.ties:,} ties, none of them a win" if record.standard != "ratings" else _rating_ties(numbers.ties),
+    ]
+    if skipped := record.counts.get("skipped"):
+        caption.append(f"{skipped:,} photos were NOT used (see result.json)")
+    if cut := record.counts.get("texts_cut"):
+        caption.append(f"{cut:,} texts are longer than the model reads and were cut")
+    table = Table()
+    table.add_column(Text(printable(f"{data.name} ({record.standard})")), no_wrap=True)
+    table.add_column("", justify="right", no_wrap=True)
+    table.add_column("n", justify="right", no_wrap=True)
+    for name, number in numbers.metrics.items():
+        table.add_row(NAMES.get(name, name), _percent(number), f"{number.n:,}")
+    return "\n".join([_plain(table), *map(printable, caption)])  # a narrow table would break its own caption
+
+
+def _rating_ties(ties: int) -> str:
+    return f"{ties:,} pairs share their score with one that people rated differently"
+
+
+def _percent(number: Number) -> str:
+    if number.value is None:
+        return "-"
+    shown = f"{100 * number.value:.1f}"
+    return shown + (f" [{100 * number.interval.low:.1f}, {100 * number.interval.high:.1f}]" if number.interval else "")
+
+
+def render_analysis(record: StandardRecord, by: str = "") -> str:
+    """Shares in percent, scores and cosines as they are; a line for each value of the tag `by`."""
+    if by and by not in record.by:
+        raise UserError(f"--by {by}: no such tag; there are {', '.join(record.by) or 'none'}")
+    lines = {record.data.name: record.numbers} | {f"  {value}": part for value, part in record.by.get(by, {}).items()}
+    level, resamples = 100 * record.intervals.level, record.intervals.resamples
+    caption = f"{record.model.spec}: [{level:g}% interval, {resamples:,} resamples of the photos]"
+    caption += f"; {by}: {RESAMPLES:,} resamples" if by else ""
+    table = Table(caption=Text(printable(caption)), caption_justify="left")
+    shown = list(record.numbers.metrics)
+    for index, name in enumerate(("", "n", *(_SHARES.get(name, name) for name in shown), "ties")):
+        table.add_column(Text(name), justify="right" if index else "left", no_wrap=True)
+    for label, part in lines.items():
+        cells = [_cell(name, part.metrics.get(name)) for name in shown]
+        items = max(number.n for number in part.metrics.values())
+        table.add_row(*(Text(printable(cell)) for cell in (label, f"{items:,}", *cells, f"{part.ties:,}")))
+    return _plain(table)
+
+
+_SHARES = {"original": "Orig.", "augmented": "Aug.", "brittleness": "Brittleness"}
+
+
+def _cell(name: str, number: Number | None) -> str:
+    if number is None or number.value is None:
+        return "-"
+    if name in _SHARES:
+        return _percent(number)
+    interval = number.interval
+    return f"{number.value:.3f}" + (f" [{interval.low:.3f}, {interval.high:.3f}]" if interval else "")
+
+
+def render_changes(found: Sequence[StandardComparison]) -> str:
+    """Paired differences: points, interval, and whether the interval leaves zero out."""
+    table = Table(
+        caption="after minus before, in points [95% interval, paired over photos]; ~ the interval holds zero",
+        caption_justify="left",
+    )
+    for index, name in enumerate(("standard evaluation", "before", "after", "", "change")):
+        table.add_column(name, justify="right" if index == 4 else "left", no_wrap=True)
+    for one in found:
+        for place, (name, change) in enumerate(one.changes.items()):
+            about = (f"{one.data} ({one.standard})", one.before, one.after) if place == 0 else ("", "", "")
+            table.add_row(*(Text(printable(cell)) for cell in about), NAMES.get(name, name), _points(change))
+    return _plain(table)
+
+
+def _points(change: Change) -> str:
+    value, low, high = (f"{round(100 * one, 1) + 0.0:+.1f}" for one in (change.difference, *change.interval))
+    return f"{value} [{low}, {high}]{' ' if change.clear else '~'}"
+
+
+def _plain(table: Table) -> str:
+    output = io.StringIO()
+    Console(file=output, width=_WIDEST, highlight=False).print(table)
+    return output.getvalue().rstrip()

@@ -1,0 +1,1 @@
+"""Standard evaluations: zero-shot classification, retrieval, human ratings; and the analysis of scores."""

@@ -1,0 +1,114 @@
+"""Zero-shot classification: is the class of a photo the one whose name is nearest?
+
+A class is the mean of its templates' unit vectors, made a unit vector again (Radford et al. 2021). A tie counts against
+the model: the right class stands behind every class with the same score. (The published code takes what topk happens to
+put first.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict
+
+from equipoise import stats
+from equipoise.errors import UserError
+from equipoise.models.base import kind_of
+from equipoise.standard.asking import How, Told, vectors
+from equipoise.standard.measured import Measured, clusters, means
+from equipoise.standard.reading.sets import ClassSet
+from equipoise.standard.retrieval import distinct
+
+_BYTES = 64 * 2**20  # of scores at a time
+
+
+class ClassRow(BaseModel):
+    """How one photo was classified."""
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
+    image: str
+    label: int
+    rank: int  # classes that score as high as the right one, or higher
+    tie: bool
+    predicted: int  # of equals the first
+
+    @property
+    def id(self) -> str:
+        return self.image
+
+
+def texts_of(data: ClassSet) -> list[list[str]]:
+    """The texts of each class."""
+    return [[template.replace("{}", name) for template in data.templates] for name in data.classes]
+
+
+def score(model: Any, data: ClassSet, how: How, told: Told) -> list[ClassRow]:
+    if kind_of(model) == "pairs":
+        raise UserError(
+            f"{data.name}: classification needs a model that embeds; this one scores pairs, and would be asked "
+            f"{len(data.photos) * len(data.classes) * len(data.templates):,} of them"
+        )
+    texts = texts_of(data)
+    found = vectors(model, data.refs(), list(dict.fromkeys(chain.from_iterable(texts))), data.source, how, told)
+    classes = np.stack([_mean(found.texts[[found.text[text] for text in listed]]) for listed in texts])
+    photos = [(path, label) for path, label in data.photos if path not in told.skipped]
+    if not photos:
+        raise UserError(f"{data.name}: none of {len(data.photos):,} photos could be used")
+    rows = [found.image[path, None] for path, _ in photos]
+    ranks, ties, predicted = ranked(found.images, rows, classes, [label for _, label in photos])
+    return [
+        ClassRow(image=path, label=label, rank=int(rank), tie=bool(tie), predicted=int(first))
+        for (path, label), rank, tie, first in zip(photos, ranks, ties, predicted, strict=True)
+    ]
+
+
+def _mean(unit: NDArray[np.float32]) -> NDArray[np.float64]:
+    """The unit vector of the mean; zero where the templates cancel out, and then no photo is near it."""
+    mean = unit.astype(np.float64).mean(axis=0)
+    length = float(np.linalg.norm(mean))
+    return np.asarray(mean / length if length else mean)
+
+
+def ranked(
+    images: NDArray[np.float32],
+    rows: Sequence[int],
+    classes: NDArray[np.float64],
+    labels: Sequence[int],
+    step: int | None = None,
+) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64]]:
+    """(rank of the right class, whether another has its score, the first of the highest), `step` photos at a time."""
+    step = step or max(1, _BYTES // (8 * len(classes)))
+    kept, place = distinct(classes)  # equal classes are one column: a multiplication may round two equal columns apart
+    wanted, right = np.asarray(rows), np.asarray(labels)
+    parts = []
+    for start in range(0, len(wanted), step):
+        part = slice(start, start + step)
+        scores = (images[wanted[part]].astype(np.float64) @ kept.T)[:, place]
+        own = np.take_along_axis(scores, right[part][:, None], axis=1)
+        ahead = (scores >= own).sum(axis=1) - 1
+        parts.append((ahead, (scores == own).sum(axis=1) > 1, scores.argmax(axis=1)))
+    ranks, ties, first = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return ranks, ties, first
+
+
+def measure(
+    rows: Sequence[ClassRow], counts: Mapping[str, int], seed: int, resamples: int
+) -> tuple[dict[str, Measured], NDArray[np.int64], int]:
+    """Accuracy@1, accuracy@5 (where there are more than five classes), and the mean of the classes' recalls."""
+    cluster = clusters(row.image for row in rows)
+    rank, label = np.array([row.rank for row in rows]), np.array([row.label for row in rows])
+    everything = np.ones(len(rows), dtype=bool)
+    tops = (1, 5) if counts["classes"] > 5 else (1,)
+    columns = {f"accuracy@{top}": ((rank < top).astype(float), everything) for top in tops}
+    found = means(columns, cluster, seed, resamples)
+    groups = [label == number for number in np.unique(label)]
+    right = (rank < 1).astype(np.float64)[:, None]
+    measured, spread = stats.grouped_ratios(right, np.ones_like(right), cluster, groups, seed, resamples)
+    with np.errstate(invalid="ignore"):
+        per_class = np.nanmean(spread[..., 0], axis=1)  # a class that a resample misses has no recall there
+    found["mean_per_class_recall"] = Measured(float(measured[:, 0].mean()), per_class, len(rows))
+    return found, cluster, sum(row.tie for row in rows)

@@ -1,0 +1,172 @@
+"""Does a model rank caption-photo pairs as people do? Spearman's rho and Kendall's tau-b, photos resampled.
+
+Resamples are weights: a pair counts as often as its photo was drawn. Both correlations are therefore computed with
+weights, many resamples at a time; with weights of 1 they are the plain ones. Ties are shared ranks in rho, and in tau-b
+neither concordant nor discordant, so a model that gives every pair the same score has no correlation at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict
+
+from equipoise import stats
+from equipoise.errors import UserError
+from equipoise.evaluation.scoring import cosines
+from equipoise.models.base import kind_of
+from equipoise.standard.asking import How, Told, pair_scores, vectors
+from equipoise.standard.measured import Measured, clusters
+from equipoise.standard.reading.sets import RatingSet
+
+_TOGETHER = 256  # resamples at a time
+Floats = stats.Floats
+
+
+class RatingRow(BaseModel):
+    """One pair: what people gave it, and what the model does."""
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
+    id: str
+    image: str
+    rating: float
+    score: float
+
+
+def score(model: Any, data: RatingSet, how: How, told: Told) -> list[RatingRow]:
+    values = (_of_pairs if kind_of(model) == "pairs" else _of_vectors)(model, data, how, told)
+    pairs = [pair for pair in data.pairs if pair.photo.path not in told.skipped]
+    if len(pairs) < 2:
+        raise UserError(f"{data.name}: {len(pairs)} of {len(data.pairs):,} pairs could be used")
+    return [
+        RatingRow(id=pair.id, image=pair.photo.path, rating=pair.rating, score=value)
+        for pair, value in zip(pairs, values, strict=True)
+    ]
+
+
+def _of_vectors(model: Any, data: RatingSet, how: How, told: Told) -> list[float]:
+    texts = list(dict.fromkeys(pair.text for pair in data.pairs))
+    found = vectors(model, data.refs(), texts, data.source, how, told)
+    pairs = [pair for pair in data.pairs if pair.photo.path not in told.skipped]
+    images = np.array([found.image[pair.photo.path, pair.photo.box] for pair in pairs], dtype=np.int64)
+    strings = np.array([found.text[pair.text] for pair in pairs], dtype=np.int64)
+    values: list[float] = cosines(found.images, found.texts, images, strings).tolist()
+    return values
+
+
+def _of_pairs(model: Any, data: RatingSet, how: How, told: Told) -> list[float]:
+    refs = data.refs()
+    texts: dict[str, list[str]] = {}
+    for pair in data.pairs:
+        texts.setdefault(pair.photo.path, []).append(pair.text)
+    listed = [list(dict.fromkeys(texts[ref.path])) for ref in refs]
+    scores = pair_scores(model, refs, listed, data.source, how, told)
+    known = {
+        (ref.path, text): float(value)
+        for ref, strings, values in zip(refs, listed, scores, strict=True)
+        for text, value in zip(strings, values, strict=False)
+    }
+    return [known[pair.photo.path, pair.text] for pair in data.pairs if pair.photo.path not in told.skipped]
+
+
+# ---------------------------------------------------------------------------- correlations
+
+
+def measure(
+    rows: Sequence[RatingRow], counts: Mapping[str, int], seed: int, resamples: int
+) -> tuple[dict[str, Measured], NDArray[np.int64], int]:
+    """Both correlations, and how many pairs share their score with a pair that people rated differently."""
+    cluster = clusters(row.image for row in rows)
+    scores, ratings = np.array([row.score for row in rows]), np.array([row.rating for row in rows])
+    drawn = [part for _, part in stats.draws(int(cluster.max()) + 1, seed, resamples)]
+    photos = np.concatenate(drawn) if drawn else np.zeros((0, int(cluster.max()) + 1))
+    found = {}
+    for name, correlate in (("spearman", spearman), ("kendall_tau_b", kendall_tau_b)):
+        spread = [
+            correlate(scores, ratings, photos[start : start + _TOGETHER][:, cluster].astype(np.float64))
+            for start in range(0, len(photos), _TOGETHER)
+        ]
+        value = float(correlate(scores, ratings, np.ones((1, len(rows))))[0])
+        found[name] = Measured(value, np.concatenate([np.zeros(0), *spread]), len(rows), share=False)
+    return found, cluster, _ties(scores, ratings)
+
+
+def _ties(scores: Floats, ratings: Floats) -> int:
+    given: dict[float, set[float]] = {}
+    for value, rating in zip(scores.tolist(), ratings.tolist(), strict=True):
+        given.setdefault(value, set()).add(rating)
+    return sum(len(given[value]) > 1 for value in scores.tolist())
+
+
+def spearman(x: Floats, y: Floats, weights: Floats) -> Floats:
+    """Spearman's rho for each row of `weights` (resamples, pairs)."""
+    first, second = _ranks(x, weights), _ranks(y, weights)
+    total = weights.sum(axis=1, keepdims=True)
+    for ranks in (first, second):
+        ranks -= (weights * ranks).sum(axis=1, keepdims=True) / total
+    both = (weights * first * second).sum(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found: Floats = both / np.sqrt((weights * first**2).sum(axis=1) * (weights * second**2).sum(axis=1))
+    return found
+
+
+def _ranks(values: Floats, weights: Floats) -> Floats:
+    """The mean rank of each value where each counts as often as its weight says."""
+    order, starts, group = _groups(values)
+    sizes = np.add.reduceat(weights[:, order], starts, axis=1)
+    ranks: Floats = (np.cumsum(sizes, axis=1) - (sizes - 1) / 2)[:, group]
+    return ranks
+
+
+def _groups(values: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """(places in rising order, where each group of equals begins there, each place's group)."""
+    _, group, sizes = np.unique(values, return_inverse=True, return_counts=True)
+    return np.argsort(group, kind="stable"), np.cumsum(sizes) - sizes, group
+
+
+def kendall_tau_b(x: Floats, y: Floats, weights: Floats) -> Floats:
+    """Kendall's tau-b for each row of `weights`.
+
+    Pairs are taken in the order of x, groups of equals together; a Fenwick tree holds, for each resample, how much of
+    each y has been seen. That is n log n, where all pairs of pairs would be n squared times 2,000 resamples.
+    """
+    order, starts, _ = _groups(x)
+    _, _, level = _groups(y)
+    by_pair = np.ascontiguousarray(weights.T)
+    tree = np.zeros((int(level.max()) + 2, len(weights)))
+    seen, agreeing = np.zeros(len(weights)), np.zeros(len(weights))
+    for members in np.split(order, starts[1:]):
+        for place in members.tolist():
+            below, upto = _sum(tree, int(level[place])), _sum(tree, int(level[place]) + 1)
+            agreeing += by_pair[place] * (below - (seen - upto))
+        for place in members.tolist():
+            at = int(level[place]) + 1
+            while at < len(tree):
+                tree[at] += by_pair[place]
+                at += at & -at
+            seen += by_pair[place]
+    total = weights.sum(axis=1)
+    untied = [total * (total - 1) / 2 - _tied(values, weights) for values in (x, y)]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found: Floats = agreeing / np.sqrt(untied[0] * untied[1])
+    return found
+
+
+def _sum(tree: Floats, upto: int) -> Floats:
+    """How much was seen of the levels below `upto`."""
+    found = np.zeros(tree.shape[1])
+    while upto:
+        found += tree[upto]
+        upto -= upto & -upto
+    return found
+
+
+def _tied(values: Floats, weights: Floats) -> Floats:
+    """The number of pairs that are equal in `values`, copies of one pair among them."""
+    order, starts, _ = _groups(values)
+    sizes = np.add.reduceat(weights[:, order], starts, axis=1)
+    tied: Floats = (sizes * (sizes - 1) / 2).sum(axis=1)
+    return tied

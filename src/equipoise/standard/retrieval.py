@@ -1,0 +1,197 @@
+"""Retrieval: the photo of a caption among all photos, and a caption of a photo among all captions.
+
+A caption's own photo must score above all other photos, and the best of a photo's own captions above all captions of
+others: Recall@K is the share where fewer than K of the others score as high or higher, so a tie counts against the
+model. Two photos whose people wrote the very same text share it: a model cannot tell equal texts apart, and finding
+either is right. (The published code goes by the number of a caption, and takes what topk happens to put first.)
+
+Scores are made some rows at a time, in float64, so that memory does not grow with photos x captions.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict
+
+from equipoise.errors import UserError
+from equipoise.models.base import kind_of
+from equipoise.standard.asking import How, Told, pair_scores, vectors
+from equipoise.standard.measured import Measured, clusters, means
+from equipoise.standard.reading.sets import Caption, CaptionSet
+
+log = logging.getLogger(__name__)
+
+TOPS = (1, 5, 10)
+COSTLY = 100_000  # pairs that a pair scorer is asked about without a word
+_BYTES = 64 * 2**20  # of scores at a time
+Floats = NDArray[np.float64]
+
+
+class RetrievalRow(BaseModel):
+    """One search: a caption that looks for its photo, or a photo that looks for one of its captions."""
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
+    find: Literal["image", "text"]
+    id: str
+    image: str
+    rank: int  # of the others, how many score as high as the best right one, or higher
+    tie: bool
+
+
+def score(model: Any, data: CaptionSet, how: How, told: Told) -> list[RetrievalRow]:
+    strings = list(dict.fromkeys(caption.text for caption in data.captions))
+    if kind_of(model) == "pairs":
+        if (pairs := len(data.photos) * len(strings)) > COSTLY:
+            log.warning("%s: this model is asked about every photo with every text, %s pairs", data.name, f"{pairs:,}")
+        scores = pair_scores(model, data.photos, [strings] * len(data.photos), data.source, how, told)
+        photos, captions = _usable(data, told)
+        matrix = np.stack([row for row in scores if len(row)])
+        return _rows(data, photos, captions, strings, _Matrix(matrix))
+    found = vectors(model, data.photos, strings, data.source, how, told)
+    photos, captions = _usable(data, told)
+    images = found.images[[found.image[data.photos[place].path, data.photos[place].box] for place in photos]]
+    texts = found.texts[[found.text[string] for string in strings]]
+    return _rows(data, photos, captions, strings, _Cosines(images, texts))
+
+
+def _usable(data: CaptionSet, told: Told) -> tuple[list[int], list[Caption]]:
+    """The places of the photos that were read, and their captions."""
+    photos = [place for place, photo in enumerate(data.photos) if photo.path not in told.skipped]
+    if len(photos) < 2:
+        raise UserError(f"{data.name}: {len(photos)} of {len(data.photos):,} photos could be used")
+    kept = set(photos)
+    return photos, [caption for caption in data.captions if caption.photo in kept]
+
+
+def _rows(
+    data: CaptionSet, photos: list[int], captions: list[Caption], strings: list[str], scores: _Matrix | _Cosines
+) -> list[RetrievalRow]:
+    row_of = {place: row for row, place in enumerate(photos)}
+    column_of = {string: column for column, string in enumerate(strings)}
+    owns = [(row_of[caption.photo], column_of[caption.text]) for caption in captions]
+    weight = np.bincount([column for _, column in owns], minlength=len(strings))  # 0: only skipped photos have it
+    to_image, to_text = ranked(scores, owns, weight)
+    found = [
+        RetrievalRow(find="image", id=caption.id, image=_photo(data, caption.photo), rank=to_image[column][0],
+                     tie=to_image[column][1])
+        for caption, (_, column) in zip(captions, owns, strict=True)
+    ]  # fmt: skip
+    return found + [
+        RetrievalRow(find="text", id=_photo(data, place), image=_photo(data, place), rank=rank, tie=tie)
+        for place, (rank, tie) in zip(photos, to_text, strict=True)
+    ]
+
+
+def _photo(data: CaptionSet, place: int) -> str:
+    """A photo by its path; a region of it also by its box, so that two of one photo are two."""
+    photo = data.photos[place]
+    return photo.path if photo.box is None else f"{photo.path} {list(photo.box)}"
+
+
+# ---------------------------------------------------------------------------- ranks
+
+
+def distinct(rows: NDArray[Any]) -> tuple[Floats, NDArray[np.int64]]:
+    """(the different rows in float64, which of them each row is).
+
+    A matrix multiplication may round two equal columns differently at its edges; a tie must stay one.
+    """
+    known: dict[bytes, int] = {}
+    place = np.array([known.setdefault(row.tobytes(), len(known)) for row in rows], dtype=np.int64)
+    first = np.zeros(len(known), np.int64)
+    first[place[::-1]] = np.arange(len(rows))[::-1]
+    return rows[first].astype(np.float64), place
+
+
+class _Cosines:
+    """Scores of unit vectors, made when they are asked for."""
+
+    def __init__(self, images: NDArray[np.float32], texts: NDArray[np.float32]) -> None:
+        self._images, self._image = distinct(images)
+        self._texts, self._text = distinct(texts)
+        self.shape = (len(images), len(texts))
+
+    def of_images(self, rows: slice) -> Floats:
+        return self._scores(self._images[self._image[rows]], self._texts, self._text)
+
+    def of_texts(self, rows: slice) -> Floats:
+        return self._scores(self._texts[self._text[rows]], self._images, self._image)
+
+    @staticmethod
+    def _scores(some: Floats, all_: Floats, place: NDArray[np.int64]) -> Floats:
+        scores: Floats = some @ all_.T
+        return scores if len(all_) == len(place) else scores[:, place]
+
+
+class _Matrix:
+    """Scores that a pair scorer gave, photos x texts."""
+
+    def __init__(self, scores: Floats) -> None:
+        self._scores, self.shape = scores, scores.shape
+
+    def of_images(self, rows: slice) -> Floats:
+        return self._scores[rows]
+
+    def of_texts(self, rows: slice) -> Floats:
+        return self._scores.T[rows]
+
+
+Ranked = list[tuple[int, bool]]
+
+
+def ranked(
+    scores: _Matrix | _Cosines, owns: Sequence[tuple[int, int]], weight: NDArray[np.int64], step: int | None = None
+) -> tuple[Ranked, Ranked]:
+    """(rank, tie) of each text among the photos, and of each photo among the captions, `step` rows at a time.
+
+    `owns` are the (photo, text) that belong together; a text counts as often as photos have it (`weight`).
+    """
+    photos, texts = scores.shape
+    own = np.array(owns, dtype=np.int64)
+    ones = np.ones(photos, np.int64)
+    to_image = _ranked(scores.of_texts, own[:, ::-1], texts, ones, step)
+    return to_image, _ranked(scores.of_images, own, photos, weight, step)
+
+
+def _ranked(rows_of: Any, own: NDArray[np.int64], count: int, weight: NDArray[np.int64], step: int | None) -> Ranked:
+    own = own[np.argsort(own[:, 0], kind="stable")]
+    starts = np.searchsorted(own[:, 0], np.arange(count + 1))
+    step = step or max(1, _BYTES // (8 * len(weight)))
+    found: Ranked = []
+    for start in range(0, count, step):
+        stop = min(start + step, count)
+        scores = np.array(rows_of(slice(start, stop)))
+        right = own[starts[start] : starts[stop]]
+        row, column = right[:, 0] - start, right[:, 1]
+        best = np.full(stop - start, np.inf)  # a text that only skipped photos have looks for nothing
+        held = np.unique(row)
+        best[held] = -np.inf
+        np.maximum.at(best, row, scores[row, column])
+        scores[row, column] = -np.inf
+        ahead = (scores >= best[:, None]) @ weight
+        equal = (scores == best[:, None]) @ weight > 0
+        found += list(zip(ahead.tolist(), equal.tolist(), strict=True))
+    return found
+
+
+# ---------------------------------------------------------------------------- numbers
+
+
+def measure(
+    rows: Sequence[RetrievalRow], counts: Mapping[str, int], seed: int, resamples: int
+) -> tuple[dict[str, Measured], NDArray[np.int64], int]:
+    """Recall@1, 5 and 10 of text to image and of image to text; a caption is resampled with its photo."""
+    cluster = clusters(row.image for row in rows)
+    rank = np.array([row.rank for row in rows])
+    columns = {
+        f"{way}_recall@{top}": ((rank < top).astype(float), np.array([row.find == find for row in rows]))
+        for way, find in (("text_to_image", "image"), ("image_to_text", "text"))
+        for top in TOPS
+    }
+    return means(columns, cluster, seed, resamples), cluster, Counter(row.tie for row in rows)[True]

@@ -1,0 +1,26 @@
+"""CLIC's uni-modal loss (Peleg et al. 2025): two right texts of one photo have one embedding.
+
+In words: the squared distance between a caption and its hard positive, text against text; neither other texts of the
+batch nor the photo are looked at.
+
+    L = mean over i with a positive of  |T_i - P_i|^2
+
+Where paper and code differ: of the paper only the abstract was at hand; this is the code, gradients through both sides.
+CLIC's two texts are the same two sentences in either order; ours are a caption and its rewording. CLIC's other two
+losses are here already: the contrast with several right captions is two_captions.py, and the choice between a right
+text and its own negative, by the image alone, is rank_each.py without a margin (with one negative each, -log sigmoid of
+the difference is the softmax over both).
+"""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from equipoise.train.features import Features, valid
+from equipoise.train.losses.masked import mean, need
+
+
+def clic_uni(features: Features) -> Tensor:
+    positive = need(features.positive, "positive")
+    apart = ((features.caption - positive) ** 2).sum(-1)
+    return mean(apart, valid(features.positive_mask, positive))

@@ -1,0 +1,153 @@
+"""equipoise compare as a user meets it: seeds, groups, gates with their exit code, what flipped."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from equipoise.cli import main
+from equipoise.evaluation.metrics import judge, summarise
+from equipoise.evaluation.record import Metrics, RunRecord
+from equipoise.evaluation.results import write_run
+from equipoise.evaluation.scores import ItemScores
+from equipoise.items import Item, texts
+
+Run = Callable[..., tuple[int, str, str]]
+Write = Callable[..., None]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
+    monkeypatch.chdir(tmp_path)
+
+    def command(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["equipoise", "compare", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        printed = capsys.readouterr()
+        return int(ended.value.code or 0), printed.out, " ".join(printed.err.split())
+
+    return command
+
+
+@pytest.fixture
+def write(tmp_path: Path, make_record: Callable[..., RunRecord]) -> Write:
+    """Write a run of items that are right (1) or wrong (0), with weights of their own; the positive is always right."""
+
+    def make(name: str, original: Sequence[int], benchmark: str = "x", weights: str = "") -> None:
+        rows = [
+            ItemScores(
+                id=str(k), image=str(k), caption=float(v), positives=[1.0], negatives=[0.5], tags={"type": "ab"[k % 2]}
+            )
+            for k, v in enumerate(original)
+        ]
+        outcomes = judge(rows)
+        summary = summarise(outcomes, resamples=10)
+        record = make_record(benchmark, metrics=Metrics(overall=summary.overall, by=summary.by, macro=None, paper={}))
+        card = record.model.model_copy(update={"weight_sha256": weights or name})
+        items = {
+            row.id: Item(
+                id=row.id, caption="a [bold]dog[/bold]\x1b[31m", positives=texts("p"), negatives=texts("a cat")
+            )
+            for row in rows
+        }
+        write_run(tmp_path / name / benchmark, record.model_copy(update={"model": card}), rows, outcomes, items)
+
+    return make
+
+
+def test_two_runs(run: Run, write: Write) -> None:
+    write("one", [1] * 40 + [0] * 20)
+    write("two", [1] * 20 + [0] * 40)
+    code, out, _ = run("one", "two")
+    assert code == 0
+    for words in ("smallest detectable", "p (Holm)", "0 items became right", "20 became wrong", "type=a", "a cat"):
+        assert words in out
+    assert "\x1b" not in out and "[bold]dog[/bold]" in out  # somebody's words, not codes
+    assert "share a letter" not in out
+    found = json.loads(run("one", "two", "--json", "--flips", "3")[1])
+    (one,) = found["differences"]
+    assert one["original"]["difference"] == pytest.approx(-1 / 3) and one["original"]["p"] < 0.001
+    assert one["original"]["mcnemar"] < 0.001 and one["original"]["adjusted"] >= one["original"]["p"]
+    assert len(found["flips"][0]["items"]) == 3 and found["flips"][0]["lost"] == 20
+    assert found["flips"][0]["items"][0]["texts"]["negatives"] == ["a cat"]
+    assert found["groups"] == {} and found["gates"] == []
+
+
+def test_p_values_are_corrected_over_benchmarks_and_metrics(run: Run, write: Write) -> None:
+    for bench in "xyz":
+        write("one", [1] * 30 + [0] * 30, bench)
+        write("two", [1] * 22 + [0] * 38, bench)
+    found = {name: json.loads(run("one", "two", "--json", "--correct", name)[1]) for name in ("holm", "fdr")}
+    for one, other in zip(*(found[name]["differences"] for name in ("holm", "fdr")), strict=True):
+        assert one["original"]["p"] == other["original"]["p"] < other["original"]["adjusted"] + 1e-12
+        assert one["original"]["adjusted"] >= other["original"]["adjusted"]
+    p_value = found["holm"]["differences"][0]["original"]["p"]
+    assert found["holm"]["differences"][0]["original"]["adjusted"] == pytest.approx(min(1, 12 * p_value))  # 3 x 4 tests
+    assert run("one", "two", "--correct", "bonferroni")[0] == 2
+
+
+def test_more_than_two_runs_have_groups(run: Run, write: Write) -> None:
+    for name, right in (("low", 10), ("high", 50), ("higher", 52)):
+        write(name, [1] * right + [0] * (60 - right))
+    code, out, _ = run("low", "high", "higher")
+    lines = [line for line in out.split("\n") if line.startswith("│ high") or line.startswith("│ low")]
+    assert code == 0 and "share a letter" in out
+    placed = [line.split("│")[1:3] for line in lines][-3:]
+    assert [(name.strip(), value.split()) for name, value in placed] == [
+        ("higher", ["86.7", "a"]), ("high", ["83.3", "a"]), ("low", ["16.7", "b"])
+    ]  # fmt: skip
+    found = json.loads(run("low", "high", "higher", "--json")[1])
+    assert [one["model"] for one in found["groups"]["x"]["original"]] == ["higher", "high", "low"]
+    assert len(found["differences"]) == 2
+
+
+def test_seeds_are_joined_by_commas(run: Run, write: Write) -> None:
+    rng = np.random.default_rng(0)
+    write("base", [1] * 30 + [0] * 30)
+    for seed in range(3):
+        write(f"s{seed}", rng.permutation([1] * (34 + 4 * seed) + [0] * (26 - 4 * seed)).tolist())
+    code, out, _ = run("base", "s0,s1,s2")
+    assert code == 0 and "seeds" in out and "s0,s1,s2" in out
+    (one,) = json.loads(run("base", "s0,s1,s2", "--json")[1])["differences"]
+    assert one["runs"] == [1, 3] and one["original"]["seed_error"] >= 0 and "mcnemar" not in one["original"]
+    write("again", [1] * 60, weights="s0")
+    code, _, error = run("base", "s0,again")
+    assert code == 2 and "same weights, not two seeds" in error
+    code, _, error = run("base", "s0,nowhere")
+    assert code == 2 and "nowhere: no finished run" in error
+    write("a,b", [1] * 60)
+    assert run("base", "a,b")[0] == 0  # a folder of that name
+
+
+def test_a_gate(run: Run, write: Write) -> None:
+    write("one", [1] * 55 + [0] * 5)
+    write("worse", [1] * 25 + [0] * 35)
+    write("hardly", [1] * 53 + [0] * 7)
+    code, out, _ = run("one", "worse", "--fail-if-worse", "original:5")
+    assert code == 1 and "original:5 FAILED" in out
+    code, out, _ = run("one", "hardly", "--fail-if-worse", "original:1", "--fail-if-worse", "brittleness:20")
+    assert code == 0 and "original:1 passed: worse by more than allowed is not shown" in out
+    assert "brittleness:20 passed" in out
+    assert run("worse", "one", "--fail-if-worse", "original:0")[0] == 0  # better is never worse
+    assert run("one", "one", "--fail-if-worse", "original:0")[0] == 0
+    code, out, error = run("one", "worse", "--fail-if-worse", "augmented:5", "--json")
+    assert code == 1 and json.loads(out)["gates"][0]["verdict"] == "worse" and "FAILED" in error
+    assert run("one", "hardly", "worse", "--fail-if-worse", "original:5")[0] == 1
+    code, _, error = run("one", "worse", "--fail-if-worse", "orig:5")
+    assert code == 2 and "METRIC one of original, augmented, brittleness, drop" in error
+
+
+def test_other_items_are_refused_with_the_reason(run: Run, write: Write) -> None:
+    write("one", [1, 0, 1])
+    write("two", [1, 0])
+    write("three", [1, 0], "y")
+    code, _, error = run("one", "two")
+    assert code == 2 and "were not scored on the same items" in error and "same --bench" in error
+    code, _, error = run("one", "three")
+    assert code == 2 and "share no benchmark" in error

@@ -1,0 +1,427 @@
+"""Exports: the fields that each format asks for, the numbers of result.json, no text that becomes a field.
+
+The official packages were tried by hand (docs/exports.md); here their documented fields are checked one by one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import sys
+from collections import defaultdict
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from equipoise import registry
+from equipoise.benchmarks.base import Average, Benchmark
+from equipoise.cli import main
+from equipoise.errors import UserError
+from equipoise.evaluation.measure import measure
+from equipoise.evaluation.metrics import judge
+from equipoise.evaluation.record import METRICS, SHARES, ImageNumbers, Interval, RunRecord
+from equipoise.evaluation.results import read_result, write_run
+from equipoise.evaluation.scores import ImageScores, ItemScores
+from equipoise.exports import base
+from equipoise.exports.base import Export, File, model_id, write
+from equipoise.exports.clip_benchmark import clip_benchmark
+from equipoise.exports.eval_results import eval_results
+from equipoise.exports.every_eval_ever import every_eval_ever
+from equipoise.exports.mteb import mteb
+from equipoise.items import Item, texts
+
+GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "run_schema_1"
+HOSTILE = 'a "dog"\n- dataset: {id: evil}\n\x85\u2028\x1b[31m <b>&é 🐶'
+
+
+@pytest.fixture
+def folder(tmp_path: Path, make_record: Callable[..., RunRecord]) -> Path:
+    """A run of five items: two splits of unequal size, a tie, an item without a positive, hostile words."""
+    values = [  # caption, positives, negatives, split
+        (0.9, [0.8], [0.1], "a"),
+        (0.9, [0.0], [0.1], "a"),
+        (0.1, [0.3], [0.1], "a"),  # a tie
+        (0.2, [], [0.5, 0.1], HOSTILE),
+        (0.5, [0.4, 0.6], [0.1, 0.2], HOSTILE),
+    ]
+    rows = [
+        ItemScores(id=f"{HOSTILE}{k}", image=f"{k}.jpg", caption=c, positives=p, negatives=n, tags={"split": split})
+        for k, (c, p, n, split) in enumerate(values)
+    ]
+    items = {
+        row.id: Item(
+            id=row.id,
+            caption=f"{HOSTILE} {k}",
+            positives=texts(*(f"right {k} {one}" for one in row.positives)),
+            negatives=texts(*(f"wrong {k} {one}" for one in row.negatives)),
+        )
+        for k, row in enumerate(rows)
+    }
+    outcomes = judge(rows)
+    benchmark = Benchmark(
+        "mine", "Mine", {}, {}, "", "", "", "", "", lambda *_: [], averages={"paper": Average(("split",), HOSTILE)}
+    )
+    record = make_record(
+        "mine", metrics=measure(rows, outcomes, benchmark, resamples=50), date=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+    )
+    write_run(tmp_path / "run", record, rows, outcomes, items)
+    return tmp_path / "run"
+
+
+def exported(folder: Path, **more: Any) -> Export:
+    record = read_result(folder)
+    return Export(folder, record, model_id(record.model.spec), **{"by": "us", "dataset": "org/data"} | more)
+
+
+# ---------------------------------------------------------------------------- each format
+
+
+def test_clip_benchmark(folder: Path) -> None:
+    record = read_result(folder)
+    found = [json.loads(file.text) for file in clip_benchmark(exported(folder))]
+    assert [one["dataset"] for one in found] == ["mine", "mine/a", f"mine/{HOSTILE}"]
+    for one in found:
+        assert list(one) == ["dataset", "model", "pretrained", "task", "metrics", "language"]
+        assert one["task"] == "image_caption_selection" and one["language"] == "en"
+        assert all(isinstance(one[name], str) for name in ("dataset", "model", "pretrained", "task", "language"))
+        assert all(isinstance(value, int | float) for value in one["metrics"].values())
+        assert "image_acc" not in one["metrics"]  # nothing was asked of images
+    headline, part, _ = (one["metrics"] for one in found)
+    for name in METRICS:
+        assert headline[name] == record.metrics.headline[name] and part[name] == record.metrics.by["split"]["a"][name]
+        assert (headline[f"{name}_low"], headline[f"{name}_high"]) == record.metrics.headline.intervals[name]
+    assert headline["text_acc"] == headline["acc"] == record.metrics.headline.original
+    assert headline["text_acc"] != record.metrics.overall.original  # the paper's average, not the plain mean
+    names = [file.path for file in clip_benchmark(exported(folder))]
+    assert names[0] == "mine_beb7f0f47375_equipoise_world_en_image_caption_selection.json"
+    assert all(re.fullmatch(r"[\w.-]+\.json", name, re.ASCII) for name in names)
+
+
+def test_the_three_scores_of_winoground(tmp_path: Path, make_record: Callable[..., RunRecord]) -> None:
+    golden = read_result(GOLDEN)
+    side = ImageNumbers(
+        n=400, n_positives=0, n_groups=400, ties=0, original=0.2, augmented=None, brittleness=None, drop=None,
+        text=0.3075, image=0.105, group=0.08, intervals={"text": Interval(0.26, 0.35)},
+    )  # fmt: skip
+    metrics = golden.metrics.model_copy(
+        update={"overall": golden.metrics.overall.model_copy(update={"image_side": side}), "macro": None}
+    )
+    record = make_record("winoground", metrics=metrics)
+    items = sum(count or 0 for count in registry.get("winoground").splits.values())
+    record = record.model_copy(update={"n": record.n.model_copy(update={"items": items})})
+    run = Export(GOLDEN, record, "openai/clip", "us")
+    (first, *_) = clip_benchmark(run)
+    found = json.loads(first.text)["metrics"]
+    assert (found["text_acc"], found["image_acc"], found["acc"]) == (0.3075, 0.105, 0.08)
+    assert (found["image_text"], found["image_text_low"]) == (0.3075, 0.26)
+    result, meta = mteb(run)
+    (entry,) = json.loads(result.text)["scores"]["test"]
+    assert (entry["text_acc"], entry["image_acc"], entry["accuracy"], entry["main_score"]) == (
+        0.3075,
+        0.105,
+        0.08,
+        0.08,
+    )
+    assert result.path.endswith("/Winoground.json") and meta.path == f"{Path(result.path).parent}/model_meta.json"
+    assert "facebook/winoground" in eval_results(run)[0].text
+    aggregate = json.loads(every_eval_ever(Export(_square(tmp_path, record), record, "openai/clip", "us"))[1].text)
+    scores = {one["evaluation_result_id"]: one["score_details"]["score"] for one in aggregate["evaluation_results"]}
+    assert len(scores) == len(aggregate["evaluation_results"])
+    assert (scores["winoground/image.group"], scores["winoground/image.text"]) == (0.08, 0.3075)
+
+
+def _square(folder: Path, record: RunRecord) -> Path:
+    """A run with one item of two images and two captions, and one of images alone, which no line can hold."""
+    rows = [
+        ItemScores(
+            id="1",
+            caption=0.9,
+            negatives=[0.1],
+            paired=True,
+            negative_images=(ImageScores(caption=0.2, negatives=[0.8]),),
+        ),
+        ItemScores(id="2", caption=0.9, negative_images=(ImageScores(caption=0.2),)),
+    ]
+    write_run(folder / "run", record, rows, judge(rows), {})
+    return folder / "run"
+
+
+def test_mteb(folder: Path) -> None:
+    record = read_result(folder)
+    result, meta = mteb(exported(folder))
+    found = json.loads(result.text)
+    assert list(found) == [
+        "dataset_revision", "task_name", "mteb_version", "scores", "evaluation_time", "kg_co2_emissions", "date",
+        "evaluation_phases",
+    ]  # fmt: skip
+    assert found["dataset_revision"] == record.benchmark.items_sha256
+    assert found["task_name"] == "Equipoise-mine" and found["mteb_version"] is None
+    assert found["date"] == record.date.timestamp()
+    assert isinstance(found["evaluation_time"], float)
+    (entry,) = found["scores"]["test"]
+    assert entry["hf_subset"] == "default" and entry["languages"] == ["eng-Latn"]
+    assert entry["main_score"] == entry["text_acc"] == round(record.metrics.headline.original, 6)
+    assert "image_acc" not in entry and "accuracy" not in entry
+    assert entry["splits"]["a"]["brittleness"] == round(record.metrics.by["split"]["a"].brittleness, 6)
+    assert result.path == "results/equipoise__world/beb7f0f47375/Equipoise-mine.json"
+    needed = [
+        "name",
+        "revision",
+        "loader",
+        "release_date",
+        "languages",
+        "n_parameters",
+        "memory_usage_mb",
+        "max_tokens",
+    ]
+    needed += ["embed_dim", "license", "open_weights", "public_training_code", "public_training_data", "framework"]
+    needed += ["similarity_fn_name", "use_instructions", "training_datasets"]
+    assert set(needed) <= set(json.loads(meta.text))
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        ({}, "SugarCrepe"),
+        ({"limit": 5}, "Equipoise-sugarcrepe"),
+        ({"skipped": 1}, "Equipoise-sugarcrepe"),
+        ({"items": 7266}, "Equipoise-sugarcrepe"),  # without swap_obj
+    ],
+)
+def test_mteb_s_own_name_is_for_whole_runs(
+    make_record: Callable[..., RunRecord], change: dict[str, int], name: str
+) -> None:
+    record = make_record("sugarcrepe")
+    record = record.model_copy(
+        update={
+            "benchmark": record.benchmark.model_copy(update={"limit": change.get("limit")}),
+            "n": record.n.model_copy(update={"items": 7511} | {"skipped": 0} | change),
+        }
+    )
+    found = json.loads(mteb(Export(GOLDEN, record, "a/b", "us"))[0].text)
+    assert found["task_name"] == name
+    numbers = record.metrics.overall if name == "SugarCrepe" else record.metrics.headline
+    assert found["scores"]["test"][0]["main_score"] == round(numbers.original, 6)
+
+
+def test_eval_results(folder: Path) -> None:
+    record = read_result(folder)
+    (file,) = eval_results(exported(folder))
+    assert file.path == ".eval_results/mine.yaml"
+    found = yaml.safe_load(file.text)
+    values = {one["dataset"]["task_id"]: one["value"] for one in found}
+    assert len(values) == len(found) == 9  # three metrics, headline and two splits
+    for one in found:
+        assert set(one) == {"dataset", "value", "date", "notes"}
+        assert one["dataset"]["id"] == "org/data" and set(one["dataset"]) == {"id", "task_id"}
+        assert isinstance(one["value"], float) and one["date"] == "2026-01-02"
+        assert record.benchmark.items_sha256 in one["notes"]
+    for metric in SHARES:
+        assert values[metric] == pytest.approx(100 * record.metrics.headline[metric], abs=1e-5)
+        hostile = record.metrics.by["split"][HOSTILE][metric]
+        assert values[f"{HOSTILE}_{metric}"] == pytest.approx(100 * hostile, abs=1e-5)
+    with pytest.raises(UserError, match="--dataset ORGANISATION/NAME"):
+        eval_results(exported(folder, dataset=None))
+
+
+AGGREGATE = {"schema_version", "evaluation_id", "evaluation_timestamp", "retrieved_timestamp", "source_metadata"} | {
+    "eval_library", "model_info", "evaluation_results", "detailed_evaluation_results"
+}  # fmt: skip
+INSTANCE = {"schema_version", "evaluation_id", "model_id", "evaluation_name", "evaluation_result_id", "sample_id"} | {
+    "sample_hash", "interaction_type", "input", "output", "messages", "answer_attribution", "evaluation", "metadata"
+}  # fmt: skip
+
+
+def test_every_eval_ever_aggregate(folder: Path) -> None:
+    record = read_result(folder)
+    samples, file = every_eval_ever(exported(folder))
+    found = json.loads(file.text)
+    assert set(found) == AGGREGATE and found["schema_version"] == "0.3.0"
+    assert found["retrieved_timestamp"] == str(int(record.date.timestamp()))
+    assert found["evaluation_id"] == f"mine/equipoise/world/{found['retrieved_timestamp']}"
+    assert found["source_metadata"]["source_type"] == "evaluation_run"
+    assert found["source_metadata"]["source_organization_name"] == "us"
+    assert found["eval_library"]["name"] == "equipoise"
+    details = found["model_info"]["additional_details"]
+    assert (details["deployment_type"], details["model_availability"]) == ("self_deployed", "unknown")
+    _all_strings(details, found["eval_library"]["additional_details"])
+    where = found["detailed_evaluation_results"]
+    uuid4 = "[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
+    assert re.fullmatch(rf"data/equipoise/equipoise/world/{uuid4}_samples\.jsonl", where["file_path"])
+    assert where["file_path"] == samples.path == file.path.replace(".json", "_samples.jsonl")
+    assert where["total_rows"] == samples.text.count("\n") and where["checksum"] == base.sha256(samples.text)
+    for one in found["evaluation_results"]:
+        assert {"evaluation_name", "source_data", "metric_config", "score_details"} <= set(one)
+        config, details = one["metric_config"], one["score_details"]
+        assert config["score_type"] == "continuous" and config["min_score"] <= details["score"] <= config["max_score"]
+        assert config["lower_is_better"] is (config["metric_id"].rpartition(".")[2] in {"brittleness", "drop"})
+        _all_strings(details["details"], one["source_data"]["additional_details"])
+    by_id = {one["evaluation_result_id"]: one["score_details"] for one in found["evaluation_results"]}
+    assert len(by_id) == len(found["evaluation_results"])
+    for metric in METRICS:
+        assert by_id[f"mine/{metric}"]["score"] == record.metrics.headline[metric]
+        assert by_id[f"mine/a/{metric}"]["score"] == record.metrics.by["split"]["a"][metric]
+        interval = by_id[f"mine/{metric}"]["uncertainty"]["confidence_interval"]
+        assert (interval["lower"], interval["upper"]) == record.metrics.headline.intervals[metric]
+
+
+def _all_strings(*tables: dict[str, Any]) -> None:
+    assert all(isinstance(value, str) for table in tables for value in table.values())
+
+
+def test_every_eval_ever_lines_average_to_the_aggregate(folder: Path) -> None:
+    samples, file = every_eval_ever(exported(folder))
+    aggregate = json.loads(file.text)
+    lines = [json.loads(line) for line in samples.text.split("\n")[:-1]]
+    assert len(lines) == 5 + 2 * 4  # Original of all, Augmented and Brittleness of those with a positive
+    scores: dict[str, list[float]] = defaultdict(list)
+    for line in lines:
+        assert set(line) == INSTANCE and line["interaction_type"] == "single_turn" and line["messages"] is None
+        assert line["evaluation_id"] == aggregate["evaluation_id"] and line["model_id"] == aggregate["model_info"]["id"]
+        assert set(line["input"]["reference"]) < set(line["input"]["choices"]) == set(line["output"]["raw"])
+        (answer,) = line["answer_attribution"]
+        assert set(answer) == {"turn_idx", "source", "extracted_value", "extraction_method", "is_terminal"}
+        assert (answer["turn_idx"], answer["source"], answer["is_terminal"]) == (0, "output.raw", True)
+        _all_strings(line["metadata"])
+        scores[line["evaluation_result_id"]].append(line["evaluation"]["score"])
+    by_id = {one["evaluation_result_id"]: one["score_details"]["score"] for one in aggregate["evaluation_results"]}
+    assert scores and {name: sum(values) / len(values) for name, values in scores.items()} == pytest.approx(
+        {name: by_id[name] for name in scores}
+    )
+
+
+def test_a_tie_and_a_brittle_item_as_lines(folder: Path) -> None:
+    lines = [json.loads(line) for line in every_eval_ever(exported(folder))[0].text.split("\n")[:-1]]
+    told = {
+        (line["sample_id"][-1], line["metadata"]["metric"]): (
+            line["answer_attribution"][0]["extracted_value"],
+            line["evaluation"],
+            line["metadata"]["tie"],
+        )
+        for line in lines
+    }
+    assert told["1", "brittleness"] == ("c1 > n1 > p1", {"score": 1.0, "is_correct": False}, "false")
+    assert told["2", "original"] == ("wrong 2 0.1", {"score": 0.0, "is_correct": False}, "true")
+    assert told["2", "augmented"][0] == "p1 > n1 = c1"
+    assert told["2", "brittleness"][1] == {"score": 0.0, "is_correct": True}
+    assert told["4", "augmented"] == ("p2 > c1 > p1 > n2 > n1", {"score": 1.0, "is_correct": True}, "false")
+
+
+def test_a_run_without_texts(folder: Path) -> None:
+    path = folder / "items.jsonl"
+    kept = [json.loads(line) for line in path.read_text().split("\n")[:-1]]
+    path.write_text("".join(json.dumps({k: v for k, v in line.items() if k != "texts"}) + "\n" for line in kept))
+    with pytest.raises(UserError, match="changed after the run"):
+        every_eval_ever(exported(folder))
+    result = json.loads((folder / "result.json").read_text())
+    (folder / "result.json").write_text(json.dumps(result | {"scores_sha256": None}))
+    line = json.loads(every_eval_ever(exported(folder))[0].text.partition("\n")[0])
+    assert line["input"]["choices"] == ["c1", "n1"] and line["output"]["raw"] == ["c1", "n1"]
+
+
+def test_lone_surrogates_can_be_written(tmp_path: Path) -> None:
+    text = base.as_line({"a": "\ud800"})
+    assert json.loads(text) == {"a": "\ud800"}
+    write([File("x.json", text)], tmp_path)
+
+
+# ---------------------------------------------------------------------------- names, files, the verb
+
+
+@pytest.mark.parametrize(
+    ("spec", "name"),
+    [
+        ("world", "equipoise/world"),
+        ("hf:openai/clip-vit-base-patch32", "openai/clip-vit-base-patch32"),
+        ("hf:/models/mine", "hf/mine"),
+        ("hf:../mine", "hf/mine"),
+        ("paper:negclip@/x/negclip.pth", "paper/negclip"),
+        ("checkpoint:/x/my model.pt?act=gelu", "checkpoint/my-model.pt"),
+        ("py:mine:Model", "py/mine.Model"),
+    ],
+)
+def test_model_ids(spec: str, name: str) -> None:
+    assert model_id(spec) == name and base.checked_model(name) == name
+
+
+def test_the_same_run_gives_the_same_bytes(folder: Path) -> None:
+    assert every_eval_ever(exported(folder)) == every_eval_ever(exported(folder))
+
+
+def test_nothing_is_written_where_something_is_in_the_way(tmp_path: Path) -> None:
+    files = [File("a.json", "1"), File("b/c.json", "2")]
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "c.json").write_text("another's")
+    with pytest.raises(UserError, match="nothing is overwritten"):
+        write(files, tmp_path)
+    assert not (tmp_path / "a.json").exists()
+    (tmp_path / "b" / "c.json").write_text("2")
+    assert [line.rpartition(" ")[2] for line in write(files, tmp_path)] == ["written", "there"]
+
+
+def test_a_full_disk_leaves_no_half_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(UserError, match="could not be written"):
+        write([File("a.json", "1")], tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
+    monkeypatch.chdir(tmp_path)
+
+    def command(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["equipoise", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        printed = capsys.readouterr()
+        return int(ended.value.code or 0), printed.out, " ".join(printed.err.split())
+
+    return command
+
+
+def test_the_verb(run: Run, folder: Path, tmp_path: Path) -> None:
+    for to in ("clip-benchmark", "mteb", "every-eval-ever"):
+        assert run("export", "run", "--to", to, "--out", "out")[0] == 0
+    code, out, _ = run("export", "run", "--to", "eval-results", "--dataset", "a/b", "--out", "x.yaml")
+    assert (code, out) == (0, "x.yaml written\n") and yaml.safe_load((tmp_path / "x.yaml").read_text())
+    assert len(list((tmp_path / "out").rglob("*.json*"))) == 3 + 2 + 2
+    assert run("export", "run", "--to", "mteb", "--model", "us/mine")[0] == 0
+    assert (tmp_path / "results" / "us__mine").is_dir()
+
+
+def test_what_the_verb_refuses(run: Run, folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "wrong").mkdir()
+    (tmp_path / "wrong" / "result.json").write_text('{"schema": 2, "metrics": {}}')
+    shutil.copytree(folder, tmp_path / "two" / "a")
+    shutil.copytree(folder, tmp_path / "two" / "b")
+    (path := tmp_path / "two" / "b" / "result.json").write_text(
+        path.read_text().replace('"skipped": 0', '"skipped": 1')
+    )
+    cases = [
+        (("empty", "--to", "mteb"), "no finished run"),
+        (("nowhere", "--to", "mteb"), "no finished run"),
+        (("wrong", "--to", "mteb"), "not a whole result of equipoise"),
+        (("run", "--to", "mtep"), "Did you mean mteb"),
+        (("run", "--to", "eval-results"), "--dataset ORGANISATION/NAME"),
+        (("run", "--to", "mteb", "--dataset", "a/b"), "--dataset is of eval-results"),
+        (("run", "--to", "mteb", "--model", "../x"), "expected ORGANISATION/NAME"),
+        (("run", "--to", "mteb", "--out", "x.json"), "name a folder"),
+        (("two", "--to", "mteb"), "export them one by one"),
+    ]
+    for arguments, words in cases:
+        code, _, error = run("export", *arguments)
+        assert code == 2 and words in error, (arguments, error)

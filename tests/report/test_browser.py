@@ -1,0 +1,163 @@
+"""The page in a real browser: Debian's Chromium, driven by Playwright. Skipped, with a reason, where one is absent."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.report.test_page import HOSTILE, hostile
+
+from equipoise.report.chapters import Chapter, read_chapters
+from equipoise.report.orderings import OUTCOMES
+from equipoise.report.page import report_page, write_page
+
+playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright==1.65.0")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs a browser: apt-get install chromium")
+FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+
+Runs = Callable[..., list[Path]]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with playwright.sync_playwright() as started:
+        found = started.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def visit(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Any]]:
+    """A page of some chapters, opened; whatever went wrong in it, or was asked of the network, fails the test."""
+    wrong: list[str] = []
+    contexts = []
+
+    def opened(chapters: list[Chapter], width: int = 1280, scheme: str = "light") -> Any:
+        write_page(tmp_path / "page.html", report_page(chapters))
+        context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
+        contexts.append(context)
+        page = context.new_page()
+        address = (tmp_path / "page.html").as_uri()
+        page.on("console", lambda message: wrong.append(f"console: {message.text}"))
+        page.on("pageerror", lambda error: wrong.append(f"error: {error}"))
+        page.on("dialog", lambda dialog: wrong.append(f"dialog: {dialog.message}"))
+        page.on("request", lambda asked: asked.url.startswith(("data:", address)) or wrong.append(asked.url))
+        page.goto(address)
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert not wrong
+
+
+def shown(page: Any) -> int:
+    return int(page.locator("#cards .card").count())
+
+
+def count(page: Any) -> str:
+    return str(page.locator("#count").inner_text())
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (390, "dark"), (1280, "light"), (1280, "dark")])
+def test_it_fits_every_screen(make_runs: Runs, visit: Callable[..., Any], width: int, scheme: str) -> None:
+    names = ("first", "a-folder-with-a-very-long-name-that-somebody-gave-to-a-run-of-theirs-in-2026")
+    page = visit(read_chapters(make_runs(change=hostile, models=names)), width, scheme)
+    for details in page.locator("details").all():
+        details.evaluate("one => { one.open = true }")
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (paper == "rgb(255, 255, 255)") == (scheme == "light")
+
+
+def test_filters(make_runs: Runs, visit: Callable[..., Any]) -> None:
+    (chapter,) = chapters = read_chapters(make_runs())
+    page = visit(chapters)
+    first, second = chapter.codes
+    for outcome in ("cnp", "pnc", "right", "wrong"):
+        page.select_option("#f-outcome", outcome)
+        total = int(np.isin(first, OUTCOMES[outcome][1]).sum())
+        assert count(page) == f"{total} of 64 items fit. {total} of {total} shown, drawn at random."
+        assert shown(page) == min(12, total)
+    right = [np.isin(codes, OUTCOMES["right"][1]) for codes in (first, second)]
+    page.select_option("#f-outcome", "right")
+    page.select_option("#f-other", "1")  # A right and B wrong
+    both = int((right[0] & ~right[1]).sum())
+    assert 0 < both < right[0].sum() and count(page).startswith(f"{both} of 64 items fit.")
+    for row in page.locator("#cards .card").all():
+        assert row.locator("tbody tr").nth(0).inner_text().endswith("right")
+        assert not row.locator("tbody tr").nth(1).inner_text().endswith("right")
+    page.select_option("#f-run", "1")  # the same model on both sides is no question
+    assert page.locator("#f-other").input_value() == "-1"
+    page.select_option("#f-tag", label="type: size")
+    sizes = np.array([row.tags["type"] == "size" for row in chapter.entries[0].run.rows])
+    assert count(page).startswith(f"{int((right[1] & sizes).sum())} of 64")
+
+
+def test_pages(make_runs: Runs, visit: Callable[..., Any]) -> None:
+    page = visit(read_chapters(make_runs()))
+    page.select_option("#f-outcome", "any")
+    seen = []
+    for number in range(1, 7):
+        assert page.locator("#where").inner_text() == f"page {number} of 6"
+        seen += page.locator("#cards .card p:first-child").all_inner_texts()
+        if number < 6:
+            page.click("#next")
+    assert len(seen) == len(set(seen)) == 64 and page.locator("#next").is_disabled()
+    page.click("#back")
+    assert page.locator("#where").inner_text() == "page 5 of 6"
+
+
+def test_from_a_number_to_its_items_to_a_picture(make_runs: Runs, visit: Callable[..., Any]) -> None:
+    (chapter,) = chapters = read_chapters(make_runs())
+    page = visit(chapters)
+    page.click('.headline a[data-run="1"][data-outcome="brittle"]')
+    assert page.locator("#f-run").input_value() == "1" and page.locator("#f-outcome").input_value() == "brittle"
+    assert count(page).startswith(f"{int(np.isin(chapter.codes[1], OUTCOMES['brittle'][1]).sum())} of 64")
+    assert page.locator("#gallery").evaluate("one => one.getBoundingClientRect().top < innerHeight")
+    page.locator("#cards .card button").first.click()
+    image = page.locator("dialog[open] img")
+    assert image.is_visible() and image.evaluate("one => one.naturalWidth") == 160
+    assert "made/" in page.locator("dialog").inner_text()
+    page.keyboard.press("Escape")
+    assert not page.locator("dialog[open]").count()
+    page.locator("figure a[data-code='5']").first.click()  # an ordering in the figure
+    assert page.locator("#f-outcome").locator("option:checked").inner_text() == "n > c > p"
+    page.locator("figure details").first.evaluate("one => { one.open = true }")
+    page.locator("figure a[data-run='0'][data-outcome='drop']").click()  # what a rewording costs
+    assert count(page).startswith(f"{round(64 * (chapter.entries[0].numbers.drop or 0))} of 64")
+    page.locator("figure a[data-tag='0']").first.click()  # a tag's value in another
+    assert page.locator("#f-tag").locator("option:checked").inner_text() == "type: colour"
+
+
+def test_hostile_texts_are_shown_as_they_are(make_runs: Runs, visit: Callable[..., Any]) -> None:
+    page = visit(read_chapters(make_runs(change=hostile)))
+    assert page.title().startswith("Does the model know")
+    page.select_option("#f-outcome", "any")
+    assert HOSTILE in page.locator("#cards .card").first.inner_text()
+    page.locator("#cards .card button").first.click()
+    assert HOSTILE in page.locator("dialog").inner_text()
+    assert page.locator("img[src='x'], script").count() == 2  # the data and ours
+
+
+def test_without_pictures(make_runs: Runs, visit: Callable[..., Any], tmp_path: Path) -> None:
+    chapters = read_chapters(make_runs())
+    (tmp_path / "photos").rename(tmp_path / "gone")
+    page = visit(chapters)
+    assert shown(page) == 12 and "no picture in this page" in page.locator("#cards").inner_text()
+    assert "--images DIR" in page.locator("#gallery .warn").inner_text()
+
+
+def test_paper_gets_what_a_screen_folds_away(make_runs: Runs, visit: Callable[..., Any]) -> None:
+    page = visit(read_chapters(make_runs()))
+    page.emulate_media(media="print")
+    assert not page.locator("nav").is_visible() and not page.locator("#filters").is_visible()
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert not page.locator("details:not([open])").count()
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.locator("details:not([open])").count()

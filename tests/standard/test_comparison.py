@@ -1,0 +1,161 @@
+"""Retention: paired differences of two runs, and the commands that make and show them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.standard.helpers import COLOURS, Eye, paint
+
+from equipoise.cli import main
+from equipoise.errors import UserError
+from equipoise.standard.comparison import difference
+from equipoise.standard.reading.open import open_set
+from equipoise.standard.run import run_standard
+
+
+class Worse(Eye):
+    """It cannot see green any more."""
+
+    card = {"spec": "worse", "digest": "9"}  # noqa: RUF012
+
+    def embed_images(self, images: Any) -> Any:
+        return super().embed_images(images) * [1, 0, 1]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for colour in COLOURS:
+        for number in range(3):
+            paint(tmp_path / "colours" / colour / f"{number}.png", colour, 10 * number)
+    return tmp_path
+
+
+def test_paired_differences(folder: Path) -> None:
+    data = open_set(str(folder / "colours"))
+    for model in (Eye(), Worse()):
+        run_standard(model, data, out=folder / model.card["spec"], workers=1)
+    found = difference(folder / "eye", folder / "worse").changes
+    before, after = (json.loads((folder / name / "result.json").read_text())["numbers"] for name in ("eye", "worse"))
+    for name, change in found.items():
+        wanted = after["metrics"][name]["value"] - before["metrics"][name]["value"]
+        assert change.difference == pytest.approx(wanted)
+        assert change.interval.low <= wanted <= change.interval.high
+    assert found["accuracy@1"].difference < 0 and found["accuracy@1"].clear
+    same = difference(folder / "eye", folder / "eye").changes["accuracy@1"]
+    assert (same.difference, same.interval.low, same.interval.high, same.clear) == (0, 0, 0, False)
+
+
+def test_pairing_narrows_the_interval(folder: Path) -> None:
+    """What both models find hard cancels: the difference is surer than two independent intervals say."""
+    data = open_set(str(folder / "colours"))
+    rng = np.random.default_rng(0)
+    noise = {key: rng.normal(size=3) for key in range(100)}
+
+    class Noisy(Eye):
+        def __init__(self, name: str, share: float) -> None:
+            super().__init__()
+            self.card, self.share = {"spec": name, "digest": name}, share  # type: ignore[misc]
+
+        def embed_images(self, images: Any) -> Any:
+            seen = super().embed_images(images)
+            return [row + 200 * noise[int(row.sum()) % 100] * self.share for row in seen]
+
+    for model in (Noisy("a", 1.0), Noisy("b", 0.99)):
+        run_standard(model, data, out=folder / model.card["spec"], workers=1)
+    change = difference(folder / "a", folder / "b").changes["accuracy@1"]
+    alone = json.loads((folder / "a" / "result.json").read_text())["numbers"]["metrics"]["accuracy@1"]["interval"]
+    assert alone[1] - alone[0] > 0 and change.interval.high - change.interval.low < (alone[1] - alone[0]) / 2
+
+
+def test_other_questions_and_other_photos_are_refused(folder: Path) -> None:
+    data = open_set(str(folder / "colours"))
+    run_standard(Eye(), data, out=folder / "a", workers=1)
+    (folder / "t.txt").write_text("one {}\n")
+    run_standard(Eye(), open_set(str(folder / "colours"), templates=folder / "t.txt"), out=folder / "b", workers=1)
+    with pytest.raises(UserError, match="not asked the same"):
+        difference(folder / "a", folder / "b")
+    paint(folder / "colours" / "red" / "0.png", "red", 3)
+    run_standard(Eye(), data, out=folder / "c", workers=1)
+    with pytest.raises(UserError, match="different photos"):
+        difference(folder / "a", folder / "c")
+
+
+# ---------------------------------------------------------------------------- the commands
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], folder: Path) -> Run:
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("EQUIPOISE_CACHE", str(folder / "cache"))
+    monkeypatch.syspath_prepend(str(folder))
+    tests = str(Path(__file__).resolve().parents[2])
+    (folder / "painted.py").write_text(
+        f"import sys; sys.path.insert(0, {tests!r})\n"
+        "from tests.standard.helpers import Eye\n"
+        "class Worse(Eye):\n"
+        "    card = {'spec': 'worse', 'digest': '9'}\n"
+        "    def embed_images(self, images): return super().embed_images(images) * [1, 0, 1]\n"
+        "def eye(): return Eye()\n"
+        "def worse(): return Worse()\n"
+    )
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["equipoise", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        shown = capsys.readouterr()
+        code = ended.value.code
+        return (code if isinstance(code, int) else 0), shown.out, shown.err
+
+    return call
+
+
+def test_standard_compare_and_analyse_from_the_command_line(run: Run, folder: Path) -> None:
+    code, out, _ = run("standard", "py:painted:eye", "--bench", "colours", "--out", "before")
+    assert code == 0 and "accuracy@1" in out and "100.0" in out and "18" in out
+    assert (folder / "before" / "colours-classification" / "result.json").is_file()
+    code, _, err = run("standard", "py:painted:eye", "--bench", "colours", "--out", "before")
+    assert code == 0 and "read from" in err
+    code, out, _ = run("standard", "py:painted:worse", "--bench", "colours", "--out", "after", "--json")
+    assert code == 0 and json.loads(out)[0]["standard"] == "classification"
+    code, out, _ = run("compare", "before", "after")
+    assert code == 0 and "colours (classification)" in out and "mean per-class recall" in out
+    code, out, _ = run("compare", "before", "after", "--json")
+    assert code == 0 and json.loads(out)["standard"][0]["changes"]["accuracy@1"]["clear"]
+    code, _, err = run("compare", "before", "nothing")
+    assert code == 2 and "nothing (none) share no standard evaluation" in err
+
+
+def test_compare_shows_runs_of_eval_beside_them(run: Run, folder: Path) -> None:
+    photo = {"path": "red/0.png", "box": None}
+    item = {"id": "1", "image": photo, "caption": "red", "positives": [], "negatives": [{"text": "blue"}], "tags": {}}
+    (folder / "items.jsonl").write_text(json.dumps(item) + "\n")
+    for model, out in (("eye", "before"), ("worse", "after")):
+        run("standard", f"py:painted:{model}", "--bench", "colours", "--out", out)
+        assert run("eval", f"py:painted:{model}", "--bench", "items.jsonl", "--data", "colours", "--out", out)[0] == 0
+    code, out, _ = run("compare", "before", "after")
+    assert code == 0 and "items (items)" in out and "colours (classification)" in out
+    code, out, err = run("analyse", "py:painted:eye", "--bench", "items.jsonl", "--data", "colours", "--by", "split")
+    assert code == 2 and "--by split" in err
+    code, out, _ = run("analyse", "py:painted:eye", "--bench", "items.jsonl", "--data", "colours")
+    assert code == 0 and "s(c)-s(n)" in out and "cos(c,n)" in out
+
+
+def test_bad_input_ends_with_2(run: Run) -> None:
+    for arguments, words in (
+        (("--bench", ","), "names nothing"),
+        (("--bench", "no-such"), "no such file or name"),
+        (("--bench", "coco"), "--source"),
+        (("--bench", "cache"), "no such file or name"),
+        (("--bench", "colours,colours", "--out", "x"), "one folder"),
+    ):
+        code, _, err = run("standard", "py:painted:eye", *arguments)
+        assert code == 2 and words in err, (arguments, err)

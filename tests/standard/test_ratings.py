@@ -1,0 +1,127 @@
+"""Correlation with human ratings: held against the definitions, ties and weights included."""
+
+from __future__ import annotations
+
+import json
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.standard.helpers import COLOURS, Blind, Eye, Pairs, paint
+
+from equipoise.errors import UserError
+from equipoise.standard.ratings import RatingRow, kendall_tau_b, measure, spearman
+from equipoise.standard.reading.open import open_set
+from equipoise.standard.reading.sets import RatingSet
+from equipoise.standard.run import run_standard
+
+
+def tau_b(x: np.ndarray, y: np.ndarray) -> float:
+    """Kendall 1945, pair by pair."""
+    agree = tied_x = tied_y = pairs = 0
+    for i, j in combinations(range(len(x)), 2):
+        agree += int(np.sign(x[i] - x[j]) * np.sign(y[i] - y[j]))
+        tied_x, tied_y, pairs = tied_x + (x[i] == x[j]), tied_y + (y[i] == y[j]), pairs + 1
+    return float(agree / np.sqrt((pairs - tied_x) * (pairs - tied_y)))
+
+
+def rho(x: np.ndarray, y: np.ndarray) -> float:
+    """Pearson's correlation of mean ranks."""
+    ranks = [[np.mean(np.flatnonzero(np.sort(part) == value)) for value in part] for part in (x, y)]
+    return float(np.corrcoef(ranks)[0, 1])
+
+
+@pytest.mark.parametrize("levels", [3, 50])
+def test_correlations_by_definition_with_ties_and_repeated_pairs(levels: int) -> None:
+    rng = np.random.default_rng(levels)
+    x, y = rng.integers(0, 12, 40).astype(float), rng.integers(0, levels, 40).astype(float)
+    weights = rng.integers(0, 4, (5, 40)).astype(float)
+    for row in range(5):
+        times = weights[row].astype(int)
+        a, b = np.repeat(x, times), np.repeat(y, times)
+        assert kendall_tau_b(x, y, weights)[row] == pytest.approx(tau_b(a, b))
+        assert spearman(x, y, weights)[row] == pytest.approx(rho(a, b))
+
+
+def test_known_values() -> None:
+    x, y, once = np.array([1.0, 2, 3, 4, 5]), np.array([3.0, 1, 2, 5, 4]), np.ones((1, 5))
+    assert spearman(x, y, once)[0] == pytest.approx(0.6)  # 1 - 6 * 8 / 120
+    assert kendall_tau_b(x, y, once)[0] == pytest.approx(0.4)  # 7 of 10 pairs agree, 3 do not
+    assert spearman(x, -x, once)[0] == pytest.approx(-1) and kendall_tau_b(x, -x, once)[0] == pytest.approx(-1)
+
+
+def test_photos_are_resampled_not_pairs() -> None:
+    """Ten equal pairs of each photo say no more than one: the interval must not shrink."""
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=12), rng.integers(1, 5, 12).astype(float)
+
+    def width(times: int) -> float:
+        rows = [
+            RatingRow(id=f"{n}/{k}", image=str(n), rating=y[n], score=x[n]) for n in range(12) for k in range(times)
+        ]
+        low, high = measure(rows, {}, 0, 500)[0]["spearman"].interval(12) or (0, 0)
+        return high - low
+
+    assert width(10) == pytest.approx(width(1), rel=0.1)
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    """A photo of each colour; its own colour is rated 4, red 2 and everything else 1."""
+    for colour in COLOURS:
+        paint(tmp_path / f"{colour}.png", colour)
+    lines = ["image,caption,rating_1,rating_2"]
+    for colour in COLOURS:
+        lines += [f"{colour}.png,a {other} one,{4 if other == colour else 1},4" for other in COLOURS]
+    (tmp_path / "rated.csv").write_text("\n".join(lines) + "\n")
+    return tmp_path
+
+
+def test_a_table_for_any_kind_of_model(table: Path) -> None:
+    data = open_set(str(table / "rated.csv"), data=table)
+    assert isinstance(data, RatingSet) and len(data.pairs) == 36
+    assert {pair.rating for pair in data.pairs} == {4.0, 2.5}  # the mean of two
+    found = [run_standard(model, data, workers=1) for model in (Eye(), Pairs())]
+    assert found[0] is not None and found[1] is not None
+    rho_, tau = (found[0].record.numbers.metrics[name] for name in ("spearman", "kendall_tau_b"))
+    assert rho_.value is not None and rho_.value > 0.5 and tau.value is not None and 0.4 < tau.value < rho_.value
+    assert rho_.n == 36 and found[0].record.numbers.images == 6
+    pairs = found[1].record.numbers.metrics["spearman"].value
+    assert pairs == pytest.approx(rho_.value, abs=0.05)
+
+
+def test_a_model_with_one_score_has_no_correlation(table: Path) -> None:
+    result = run_standard(Blind(), open_set(str(table / "rated.csv"), data=table), workers=1)
+    assert result is not None
+    assert result.record.numbers.metrics["spearman"].value is None and result.record.numbers.ties == 36
+
+
+def test_jsonl_and_problems_all_at_once(table: Path) -> None:
+    path = table / "rated.jsonl"
+    good = [{"image": "red.png", "caption": "a", "rating": 1.5}]
+    good += [{"image": "blue.png", "caption": "b", "ratings": [2, 4]}]
+    path.write_text("".join(json.dumps(line) + "\n" for line in good))
+    data = open_set(str(path), data=table)
+    assert isinstance(data, RatingSet) and [pair.rating for pair in data.pairs] == [1.5, 3.0]
+    bad = [*good, {"image": "../x.png", "caption": "a", "rating": 1}, {"image": "x.png", "caption": "c"}]
+    path.write_text("".join(json.dumps(line) + "\n" for line in bad))
+    with pytest.raises(UserError, match="2 problems"):
+        open_set(str(path), data=table)
+
+
+def test_flickr8ks_experts(table: Path) -> None:
+    (table / "captions.tsv").write_text("red.png#0\ta red one .\nblue.png#1\ta blue one .\n")
+    lines = ["red.png\tred.png#0\t4\t4\t3", "red.png\tblue.png#1\t1\t1\t1", "blue.png\tblue.png#1\t3\t4\t4"]
+    (table / "ExpertAnnotations.txt").write_text("\n".join(lines) + "\n")
+    data = open_set("flickr8k-experts", source=table)
+    assert isinstance(data, RatingSet) and [pair.rating for pair in data.pairs] == [11 / 3, 1, 11 / 3]
+    (table / "ExpertAnnotations.txt").write_text("\n".join([*lines, "red.png\tno.png#0\t1\t1\t1", "x"]) + "\n")
+    with pytest.raises(UserError, match="2 problems"):
+        open_set("flickr8k-experts", source=table)
+
+
+@pytest.mark.slow
+def test_flickr8ks_experts_whole(shared_data: Path) -> None:
+    data = open_set("flickr8k-experts", source=shared_data / "flickr8k")
+    assert isinstance(data, RatingSet) and len(data.pairs) == 5822 and len(data.refs()) == 1000
