@@ -81,7 +81,7 @@ def as_read(text: str) -> str:
     return " ".join(_TOKEN.findall(text.lower()))
 
 
-def _has_words_of(text: str, others: Sequence[str]) -> bool:
+def has_words_of(text: str, others: Sequence[str]) -> bool:
     """Whether one of the others has the same words; texts of another length cannot."""
     alike = [other for other in others if len(other) == len(text)]
     return bool(alike) and sorted(text.split()) in [sorted(other.split()) for other in alike]
@@ -97,7 +97,7 @@ def ceilings(items: Iterable[Item]) -> Ceilings:
         read = [as_read(text) for text in item.texts()]
         correct, negatives = read[: 1 + len(item.positives)], read[1 + len(item.positives) :]
         tied = [text in negatives for text in correct]
-        same = [_has_words_of(text, negatives) for text in correct]
+        same = [has_words_of(text, negatives) for text in correct]
         count["items"] += 1
         count["same_words"] += same[0]
         count["forced_ties"] += tied[0]

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from equipoise.benchmarks.base import Benchmark
 from equipoise.benchmarks.ceilings import as_read
@@ -35,6 +36,13 @@ class Finding:
     def lines(self) -> list[str]:
         more = [f"    ... and {self.count - len(self.examples)} more"] if self.count > len(self.examples) else []
         return [f"  {self.count:,} {self.what}", *(f"    {example}" for example in self.examples), *more]
+
+
+class Example(NamedTuple):
+    """An item with a defect, and the line that shows it."""
+
+    id: str
+    said: str
 
 
 @dataclass(frozen=True)
@@ -82,12 +90,12 @@ def check(
         *_counts(counts, benchmark),
         *_images(refs, images, advance or (lambda count: None)),
         _finding("items without a negative: they cannot be judged", _unjudged(items), True),
-        _finding("items twice (same image, caption, positives and negatives)", _duplicates(items), False),
-        _finding("forced ties: a right caption reads the same as a negative", _forced_ties(items), False),
+        _finding("items twice (same image, caption, positives and negatives)", duplicates(items), False),
+        _finding("forced ties: a right caption reads the same as a negative", forced_ties(items), False),
         _finding("forced ties: a right image is a negative image too", _forced_image_ties(items), False),
         _finding("hard positives that read the same as their caption", _idle_positives(items), False),
         _finding(
-            "texts that are right in one item and wrong in another of the same image", _contradictions(items), False
+            "texts that are right in one item and wrong in another of the same image", contradictions(items), False
         ),
     ]
     return CheckReport(
@@ -99,8 +107,8 @@ def check(
     )
 
 
-def _finding(what: str, examples: Iterable[str], serious: bool) -> Finding:
-    found = list(examples)
+def _finding(what: str, examples: Iterable[str | Example], serious: bool) -> Finding:
+    found = [example.said if isinstance(example, Example) else example for example in examples]
     return Finding(what, found[:SHOWN], len(found), serious)
 
 
@@ -149,7 +157,7 @@ def _images(refs: Sequence[ImageRef], root: Path | None, advance: Callable[[int]
     ]
 
 
-def _duplicates(items: Sequence[Item]) -> Iterable[str]:
+def duplicates(items: Sequence[Item]) -> Iterable[Example]:
     first: dict[tuple[object, ...], str] = {}
     for item in items:
         key = (
@@ -160,16 +168,16 @@ def _duplicates(items: Sequence[Item]) -> Iterable[str]:
             item.images(),
         )
         if key in first:
-            yield f"{item.id} is {first[key]} again"
+            yield Example(item.id, f"{item.id} is {first[key]} again")
         first.setdefault(key, item.id)
 
 
-def _forced_ties(items: Sequence[Item]) -> Iterable[str]:
+def forced_ties(items: Sequence[Item]) -> Iterable[Example]:
     for item in items:
         wrong = {as_read(text.text) for text in item.negatives}
         for text in (item.caption, *(positive.text for positive in item.positives)):
             if as_read(text) in wrong:
-                yield f"{item.id}: {text!r}"
+                yield Example(item.id, f"{item.id}: {text!r}")
                 break
 
 
@@ -190,7 +198,7 @@ def _idle_positives(items: Sequence[Item]) -> Iterable[str]:
             yield f"{item.id}: {item.caption!r}"
 
 
-def _contradictions(items: Sequence[Item]) -> Iterable[str]:
+def contradictions(items: Sequence[Item]) -> Iterable[Example]:
     """(image, text) pairs that one item calls right and another wrong; an item's own forced tie is not meant."""
     right: dict[tuple[ImageRef, str], list[str]] = {}
     for item in items:
@@ -203,7 +211,7 @@ def _contradictions(items: Sequence[Item]) -> Iterable[str]:
             other = next((name for name in right.get(pair, ()) if name != item.id), None)
             if other is not None and pair not in seen:
                 seen.add(pair)
-                yield f"{text!r}: right in {other}, wrong in {item.id}"
+                yield Example(item.id, f"{text!r}: right in {other}, wrong in {item.id}")
 
 
 def _pairs(item: Item, right: bool) -> Iterable[tuple[ImageRef, str]]:

@@ -18,6 +18,7 @@ import typer.core
 from rich.console import Console
 
 from equipoise import __version__
+from equipoise.cli.audit import audit
 from equipoise.cli.bench import app as bench_commands
 from equipoise.cli.compare import compare
 from equipoise.cli.export import export
@@ -79,6 +80,7 @@ AverageOption = Annotated[
 FormatOption = Annotated[str, typer.Option("--format", help=f"one of {', '.join(FORMATS)}")]
 app.add_typer(bench_commands, name="bench")
 app.add_typer(world_commands, name="world")
+app.command()(audit)
 app.command()(perturb)
 app.command()(mine)
 app.command()(report)

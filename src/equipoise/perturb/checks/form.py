@@ -60,7 +60,12 @@ def _plain_words(text: str) -> list[str]:
 
 def grammar(caption: Caption, candidate: Candidate) -> str | None:
     """Only what the edit broke counts: captions come with mistakes of their own."""
-    before, after = _around_edit(caption, candidate)
+    broken = broken_by_edit(*_around_edit(caption, candidate))
+    return broken or _wrong_form(caption, candidate) or _wrong_number(caption, candidate)
+
+
+def broken_by_edit(before: str, after: str) -> str | None:
+    """What of a/an, doubled words, phrases and plurals is wrong in `after` and was not in `before`."""
     for name, found in (
         ("wrong article", _wrong_articles),
         ("doubled word", lambda text: [m[0].lower() for m in _DOUBLED.finditer(text)]),
@@ -70,7 +75,7 @@ def grammar(caption: Caption, candidate: Candidate) -> str | None:
         here = found(after)
         if here and (new := Counter(here) - Counter(found(before))):
             return f"{name}: {next(iter(new))}"
-    return _wrong_form(caption, candidate) or _wrong_number(caption, candidate)
+    return None
 
 
 def _around_edit(caption: Caption, candidate: Candidate) -> tuple[str, str]:

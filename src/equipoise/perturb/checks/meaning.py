@@ -40,7 +40,7 @@ def not_true_already(caption: Caption, candidate: Candidate) -> str | None:
     if second in _synonyms(first):
         return f"{edit.to!r} is a synonym of {edit.source!r}"
     letter = _LETTERS.get(edit.target or "")
-    if letter == "n" and not _are_exclusive(first, second) and _WORDNET.related(first, second, letter):
+    if letter == "n" and _WORDNET.related(first, second, letter) and not _are_exclusive(first, second):
         return f"{edit.to!r} and {edit.source!r} are synonyms, or one is a kind of the other"
     return None
 

@@ -1,0 +1,119 @@
+"""An audit as Markdown: what is to be fixed, first; then the shortcuts; examples with their ids."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from equipoise.audit.record import Audit, Check, Example, Share
+
+_LONG = 160  # characters of an example
+
+
+def markdown(audit: Audit, level: int = 1) -> str:
+    """One page; `level` is that of its heading."""
+    title, below = "#" * level, "#" * (level + 1)
+    parts = [f"{title} Audit of {audit.benchmark}", _opening(audit), f"{below} Texts", _checks_table(audit.checks)]
+    parts += [_finding(check, below + "#") for check in audit.checks if check.count]
+    if audit.reuse:
+        reuse = audit.reuse
+        parts += [
+            f"{below} Images",
+            f"{reuse.items:,} items of {reuse.images:,} images; one image has up to {reuse.most:,} items, one "
+            f"caption of it up to {reuse.most_of_caption:,}. Effective sample size {reuse.effective:,.0f} (1 / sum of "
+            f"squared shares of the images: its least, where all items of an image agree), design effect at most "
+            f"{reuse.design_effect:.2f}.\n\n{_examples(reuse.examples)}Fix: {reuse.fix}.",
+        ]
+    if audit.shortcuts:
+        parts += [f"{below} Shortcuts: answers without the image", _shortcuts(audit)]
+    return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def _opening(audit: Audit) -> str:
+    splits = ", ".join(f"{name} {count:,}" for name, count in list(audit.splits.items())[:12])
+    more = f" and {len(audit.splits) - 12} more" if len(audit.splits) > 12 else ""
+    return (
+        f"{audit.items:,} items, {audit.with_positives:,} with a hard positive, {audit.with_negatives:,} with a hard "
+        f"negative ({splits}{more}). The checks read every text and no image; they find what rules can find, and a "
+        "person should read what they list before anything is dropped."
+    )
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> str:
+    lines = [header, [*["---"] * left, *["---:"] * (len(header) - left)], *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+def _checks_table(checks: Sequence[Check]) -> str:
+    rows = [
+        (
+            check.name.replace("_", " "),
+            check.what,
+            *((f"{check.count:,}", percent(check.share)) if check.of else ("-", "-")),
+        )
+        for check in checks
+    ]
+    return table(("check", "what", "count", "share"), rows, left=2)
+
+
+def percent(value: float | None) -> str:
+    return "-" if value is None else f"{100 * value:.1f} %" if value >= 0.001 or value == 0 else f"{100 * value:.2f} %"
+
+
+def _finding(check: Check, title: str) -> str:
+    parts = []
+    if len(check.by_split) > 1:
+        most = sorted(check.by_split.items(), key=lambda pair: (-pair[1], pair[0]))[:10]
+        parts.append(", ".join(f"{name} {count:,}" for name, count in most))
+    if check.by_kind:
+        parts.append("texts: " + ", ".join(f"{name} {count:,}" for name, count in check.by_kind.items()))
+    counted = f" ({'; '.join(parts)})" if parts else ""
+    heading = f"{title} {check.name.replace('_', ' ')}: {check.count:,} of {check.of:,}"
+    return f"{heading}\n\n{_sentence(check.what)}{counted}.\n\n{_examples(check.examples)}Fix: {check.fix}."
+
+
+def _sentence(words: str) -> str:
+    return words[:1].upper() + words[1:]
+
+
+def _examples(examples: Sequence[Example]) -> str:
+    """Texts are strangers': as code, on one line, not endless."""
+    lines = [f"- `{_code(example.id)}`: `{_code(example.said)}`" for example in examples]
+    return "\n".join(lines) + "\n\n" if lines else ""
+
+
+def _code(text: str) -> str:
+    plain = " ".join(text.replace("`", "'").split())
+    return plain if len(plain) <= _LONG else plain[: _LONG - 4] + " ..."
+
+
+def shown(share: Share) -> str:
+    low, high = share.interval
+    return f"{100 * share.share:.1f} [{100 * low:.1f}, {100 * high:.1f}]"
+
+
+def _shortcuts(audit: Audit) -> str:
+    of = "all items" if audit.sample == audit.items else f"{audit.sample:,} items drawn with seed {audit.seed}"
+    rows = [
+        (
+            one.name.replace("_", " "),
+            one.what,
+            f"{one.result.n:,}",
+            shown(one.result),
+            "-" if one.seen is None else percent(one.seen),
+        )
+        for one in audit.shortcuts
+    ]
+    header = ("judge", "what", "n", "right, percent [95 % interval]", "seen in the other half")
+    lines = [f"On {of}; chance is 50, a tie counts one half, images are resampled.", table(header, rows, left=2)]
+    for one in audit.shortcuts:
+        if one.result.interval[0] > one.chance or one.result.interval[1] < one.chance:
+            lines.append(f"**{one.name.replace('_', ' ')}**\n\n{_examples(one.examples)}Fix: {one.fix}.")
+    if audit.detector:
+        found = audit.detector
+        lines.append(
+            "A detector taught on one half of the images to tell captions from negatives, asked on the other half, "
+            f"calls wrong: {shown(found.captions)} % of the captions, {shown(found.negatives)} % of the negatives and "
+            f"**{shown(found.positives)} % of the hard positives** (n = {found.positives.n:,}), which are right.\n\n"
+            f"{_examples(found.examples)}Fix: {found.fix}."
+        )
+    return "\n\n".join(lines)

@@ -1,0 +1,94 @@
+"""The record of an audit, as `equipoise audit --json` prints it."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+
+SCHEMA = 1
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Example(_Record):
+    id: str  # of the item
+    said: str
+
+
+class Check(_Record):
+    """One kind of defect. `count` is of items, and of (image, text) pairs for contradictions."""
+
+    name: str
+    what: str
+    count: int
+    of: int  # items that could have it; 0 where the check does not apply
+    share: float | None  # count / of
+    by_split: dict[str, int]
+    by_kind: dict[str, int]  # caption, positives, negatives -> texts with it; empty where it is of the whole item
+    examples: list[Example]
+    fix: str
+
+
+class Reuse(_Record):
+    """How often images are used again, and how many items the items are worth.
+
+    With m items of an image, n in all: effective = n^2 / sum of m^2, which is 1 / sum of squared shares (Kish). It is
+    the effective sample size if all items of an image agree, its least; design_effect = n / effective is its worst
+    factor on a variance. Where items of an image agree with correlation r the factor is 1 + (design_effect - 1) r.
+    """
+
+    items: int
+    images: int
+    most: int  # items of one image
+    most_of_caption: int  # items of one image and caption
+    effective: float
+    design_effect: float
+    examples: list[Example]
+    fix: str
+
+
+class Share(_Record):
+    """A share with its 95 % interval (images resampled)."""
+
+    n: int
+    share: float
+    interval: tuple[float, float]
+
+
+class Shortcut(_Record):
+    """How often a judge that sees no image is right. A tie counts one half."""
+
+    name: str
+    what: str
+    count: float  # right answers; count / n is the share
+    result: Share
+    chance: float
+    seen: float | None = None  # share of the tested substitutions that were in the other half; only for lookups
+    examples: list[Example]
+    fix: str
+
+
+class Detector(_Record):
+    """Taught on one half of the images to tell captions from negatives; what it calls wrong in the other half."""
+
+    captions: Share
+    negatives: Share
+    positives: Share
+    examples: list[Example]
+    fix: str
+
+
+class Audit(_Record):
+    schema_version: int = SCHEMA
+    benchmark: str
+    items: int
+    with_positives: int
+    with_negatives: int
+    splits: dict[str, int]
+    checks: list[Check]
+    reuse: Reuse | None  # None where no item has an image
+    sample: int  # items that the shortcuts were measured on, drawn with `seed`; all where there are no more
+    seed: int
+    shortcuts: list[Shortcut]
+    detector: Detector | None  # None without positives

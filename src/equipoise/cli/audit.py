@@ -1,0 +1,39 @@
+"""equipoise audit: what is wrong with a benchmark's texts, and what gives its answers away."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from equipoise.errors import UserError, printable
+from equipoise.progress import progress
+
+
+def audit(
+    bench: Annotated[str, typer.Argument(help="a benchmark of `bench list`, an items file, or py:module:name")],
+    source: Annotated[Path | None, typer.Option(help="folder of the annotation files")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="the whole record instead of the page")] = False,
+    out: Annotated[Path | None, typer.Option(help="FILE.md: write the page there (with --json also FILE.json)")] = None,
+) -> None:
+    """Look for duplicates, ties, broken edits, true negatives, used-up images and shortcuts; no image is needed."""
+    from equipoise import registry
+    from equipoise.audit.page import markdown
+    from equipoise.audit.run import audit as run_audit
+    from equipoise.files import atomic_write
+
+    if out is not None and out.suffix != ".md":
+        raise UserError(f"--out {out}: the page is Markdown; name a file that ends in .md")
+    items, benchmark = registry.load(bench, source)
+    with progress(len(items), f"audit of {benchmark.name}") as advance:
+        found = run_audit(items, benchmark.name, advance=advance)
+    record = found.model_dump_json(indent=2)
+    if out is None:
+        typer.echo(record if as_json else printable(markdown(found), lines=True))
+        return
+    written = {out: markdown(found)} | ({out.with_suffix(".json"): record + "\n"} if as_json else {})
+    for path, text in written.items():
+        with atomic_write(path) as handle:
+            handle.write(text)
+        typer.echo(printable(f"wrote {path}"))
