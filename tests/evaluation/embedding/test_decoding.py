@@ -165,7 +165,12 @@ with decoding.Decoder(FolderImages(photos), paths, choose, clip_preprocess(16), 
 def test_nothing_is_left_behind(photos: Path, number: signal.Signals) -> None:
     """A script without `if __name__ == "__main__"`, killed while its processes decode or wait."""
     main = subprocess.Popen(
-        [sys.executable, "-c", SCRIPT, str(photos)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        [sys.executable, "-c", SCRIPT, str(photos)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        # as from a terminal: where the tests run in the background Ctrl-C is ignored, and that is inherited
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     assert main.stdout is not None
     children = [int(pid) for pid in main.stdout.readline().split()]
