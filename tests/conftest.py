@@ -24,6 +24,14 @@ def pytest_report_header() -> str:
     return f"whole annotation files: {SHARED_DATA if SHARED_DATA.is_dir() else 'absent; samples of them in tests/data'}"
 
 
+@pytest.hookimpl(tryfirst=True)  # before -m chooses
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What reads the whole annotation files is slow: CI has them, a stranger's `make test` reads the samples."""
+    for item in items:
+        if "shared_data" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture(scope="session")
 def samples() -> Path:
     """Some real records of each file whose licence allows it."""
