@@ -34,6 +34,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(benchmarks, "SIZE", 40)
 
 
+@pytest.mark.slow
 def test_the_whole_story_and_a_second_call_that_resumes(
     small: None, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -118,6 +118,7 @@ def test_the_parts_of_the_variance_against_loops(run: MakeRun) -> None:
     assert found.difference - found.interval.low == pytest.approx(found.interval.high - found.difference)
 
 
+@pytest.mark.slow
 def test_coverage_where_seeds_differ(run: MakeRun) -> None:
     """No true difference, seeds that differ: the interval of images alone is wrong every second time."""
     rng = np.random.default_rng(7)

@@ -109,6 +109,7 @@ def test_two_numbers_of_the_paper_do_not_follow_its_rule() -> None:
     assert percents(of_valse("CLIP"))["vl_compo"] == pytest.approx(67.0, abs=0.051)
 
 
+@pytest.mark.slow
 def test_vl_checklist() -> None:
     tags = {split: vl_checklist.tags_of(split) for split in vl_checklist.SPLITS}
     assert {one["column"] for one in tags.values()} == set(CHECKLIST)

@@ -205,6 +205,7 @@ def test_groups_are_resampled_as_dense_columns_would_be() -> None:
         np.testing.assert_array_equal(spread[:, index], stats.cluster_bootstrap(sums, counts, seed=5, resamples=70))
 
 
+@pytest.mark.slow
 def test_many_groups_do_not_cost_a_column_of_all_images_each() -> None:
     scores = [row(str(i), i % 3, [1], [0.5], tags={"a": str(i % 100), "b": str(i % 97)}) for i in range(10_000)]
     outcomes = judge(scores)

@@ -336,6 +336,7 @@ def test_text_scores_of_many_texts(photos: Path) -> None:
     assert rows[1].text.caption_positives == rows[1].text.positives_negatives == []
 
 
+@pytest.mark.slow
 def test_ids_used_twice_are_found_quickly(photos: Path) -> None:
     many = [item(str(index), "0.png") for index in range(40_000)]
     started = time.monotonic()

@@ -66,6 +66,7 @@ VALUES = some.recursive(
 )
 
 
+@pytest.mark.slow
 @given(some.lists(VALUES, min_size=2, max_size=20))
 @settings(max_examples=150, deadline=None)
 def test_shapes_say_what_a_whole_reading_says(lines: list[str]) -> None:

@@ -164,6 +164,7 @@ def test_sources_say_what_they_hold(places):
     assert in_order(open_source(places["tars"]), list(FILES)[::-1]) == list(FILES)
 
 
+@pytest.mark.slow
 def test_a_damaged_parquet_page_is_a_problem_of_its_images(tmp_path: Path) -> None:
     """pyarrow's own errors are not for users, and a run with --allow-missing could not pass them over."""
     path, data = tmp_path / "x.parquet", bytes(range(256)) * 8

@@ -77,6 +77,7 @@ def test_plain_text_needs_no_cleaning_beyond_spaces_and_case() -> None:
         assert clean_clip(text) == " ".join(whole.split()).lower(), text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["shortest", "squash"])
 def test_preprocessing_is_open_clips_within_one_grey_level(mode: str, arrays: dict[str, np.ndarray]) -> None:
     preprocess = clip_preprocess(224) if mode == "shortest" else Preprocess((224, 224), None)

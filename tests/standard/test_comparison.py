@@ -134,6 +134,7 @@ def test_standard_compare_and_analyse_from_the_command_line(run: Run, folder: Pa
     assert code == 2 and "nothing (none) share no standard evaluation" in err
 
 
+@pytest.mark.slow
 def test_compare_shows_runs_of_eval_beside_them(run: Run, folder: Path) -> None:
     photo = {"path": "red/0.png", "box": None}
     item = {"id": "1", "image": photo, "caption": "red", "positives": [], "negatives": [{"text": "blue"}], "tags": {}}

@@ -90,6 +90,7 @@ def items(tmp_path: Path) -> list[Item]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".jsonl", ".parquet"])
 def test_an_items_file_is_added_to(items: list[Item], tmp_path: Path, suffix: str) -> None:
     write_items(tmp_path / f"in{suffix}", items)

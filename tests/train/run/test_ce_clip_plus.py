@@ -72,6 +72,7 @@ def _visual_genome(folder: Path) -> tuple[Path, Path]:
     return folder / "region_descriptions.json", folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [False, True])
 def test_three_sources_are_perturbed_joined_and_trained(
     tiny_model: Callable[..., ClipModel], tmp_path: Path, share: bool

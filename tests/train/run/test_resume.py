@@ -89,6 +89,7 @@ def test_the_same_call_twice_gives_the_same_bytes(tiny_model, tiny_items, tmp_pa
         assert (tmp_path / "a" / "model" / name).read_bytes() == (tmp_path / "b" / "model" / name).read_bytes(), name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", ["training_state.pt", "model.safetensors"])
 def test_a_damaged_checkpoint_goes_back_to_the_one_before_it(
     tiny_model, tiny_items, tmp_path, monkeypatch, capsys, file

@@ -81,6 +81,7 @@ def test_two_processes_train_what_one_trains(folder: Path) -> None:
     assert furthest < 1e-3 and all(torch.isfinite(value).all() for value in two.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("split", "still"), [("finetune-actions", set()), ("finetune-objects", {"threshold_action"})])
 def test_ce_clips_thresholds_move_where_the_items_have_their_type(tmp_path: Path, split: str, still: set[str]) -> None:
     """All four leave zero on finetune-actions: a type without negatives keeps its start."""

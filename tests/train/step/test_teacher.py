@@ -51,6 +51,7 @@ def test_a_decay_of_one_is_the_base_and_frozen_weights_stay(tiny_model):
     assert moved == set(slow.state_dict()) and not any(name.startswith("vision_model") for name in moved)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", [{}, {"lora": 2}, {"freeze": "vision"}])
 def test_a_stopped_run_goes_on_with_its_teacher(settings, tiny_model, tiny_items, tmp_path, monkeypatch):
     """Without the teacher's weights in the checkpoint the second half would start from the base's."""
