@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data import tidy
+from equipoise.standard.ratings import spearman
 
 
 def recalls(images: NDArray[Any], captions: NDArray[Any], order: NDArray[Any]) -> dict[str, float]:
@@ -39,11 +40,5 @@ def experts(
     vectors = embed([tidy(captions[row[1]]) for row in rows])
     scores = (vectors * np.stack([images[row[0]] for row in rows])).sum(1)
     ratings = np.array([[float(value) for value in row[2:5]] for row in rows]).mean(1)
-    return {"experts": 100 * float(np.corrcoef(_ranks(scores), _ranks(ratings))[0, 1]), "experts/n": len(rows)}
-
-
-def _ranks(values: NDArray[Any]) -> NDArray[Any]:
-    """Ranks, ties shared."""
-    _, where, counts = np.unique(values, return_inverse=True, return_counts=True)
-    last = np.cumsum(counts)
-    return ((last - counts + last - 1) / 2)[where]
+    rho = spearman(scores.astype(np.float64), ratings, np.ones((1, len(rows))))
+    return {"experts": 100 * float(rho[0]), "experts/n": len(rows)}

@@ -20,7 +20,6 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from io import BytesIO
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -29,8 +28,11 @@ from numpy.typing import NDArray
 from PIL import Image
 from retrieval import experts, recalls
 
+from equipoise.evaluation.metrics import judge as judge_scores
+from equipoise.evaluation.scores import ItemScores
+from equipoise.files import atomic_write
 from equipoise.images.sources import ImageSource, TarImages
-from equipoise.items import Item, load_items
+from equipoise.items import load_items
 from equipoise.models import load_model
 from equipoise.models.clip import ClipModel
 from equipoise.train.recipes import get_recipe
@@ -98,28 +100,26 @@ def judge(model: ClipModel, data: str, photos: str, split: str, scores: Path | N
                 [item.negatives[0].text for item in items],
             )
         )
+        rows = [
+            ItemScores(id=i.id, image=i.image.path, caption=a, positives=[b], negatives=[d], tags=i.tags)
+            for i, a, b, d in zip(items, c.tolist(), p.tolist(), n.tolist(), strict=True)
+            if i.image
+        ]
+        outcomes = judge_scores(rows)
         found |= {
-            f"{kind}/original": 100 * float((c > n).mean()),
-            f"{kind}/augmented": 100 * float(((c > n) & (p > n)).mean()),
-            f"{kind}/brittleness": 100 * float((((c > n) & (p < n)) | ((p > n) & (c < n))).mean()),
+            f"{kind}/original": 100 * float(outcomes.original.mean()),
+            f"{kind}/augmented": 100 * float(outcomes.augmented.mean()),
+            f"{kind}/brittleness": 100 * float(outcomes.brittle.mean()),
             f"{kind}/apart": float(np.abs(c - p).mean() / np.concatenate([c, p, n]).std()),
         }
         if scores:
-            _write_scores(scores / f"{kind}.jsonl", items, c, p, n)
+            with atomic_write(scores / f"{kind}.jsonl") as handle:
+                handle.writelines(row.model_dump_json(exclude_defaults=True) + "\n" for row in rows)
     plain = load_items(f"{data}/{split}-captions.jsonl")
     captions = texts(model, [item.caption for item in plain])
     order = np.array([names.index(item.image.path) for item in plain if item.image])
     found |= recalls(np.stack([images[name] for name in names]), captions, order)
     return found | experts(images, lambda strings: texts(model, strings), photos)
-
-
-def _write_scores(path: Path, items: list[Item], c: Any, p: Any, n: Any) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w") as handle:
-        for item, one, two, three in zip(items, c.tolist(), p.tolist(), n.tolist(), strict=True):
-            photo = item.image.path if item.image else None
-            row = {"id": item.id, "image": photo, "caption": one, "positives": [two], "negatives": [three]}
-            handle.write(json.dumps(row | {"tags": item.tags}) + "\n")
 
 
 def work(task: tuple[str, Job, int, dict[str, str]]) -> None:

@@ -16,19 +16,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from equipoise.evaluation.metrics import judge
+from equipoise.evaluation.scores import read_scores
+
 KINDS = {"seen": "seen synonyms", "unseen": "unseen synonyms", "swap": "swap", "type": "unseen type (relations)"}
 RESAMPLES = 2000
 
 
 def outcomes(path: Path) -> tuple[list[str], NDArray[Any]]:
     """Photo of each item; columns Original, Augmented, Brittleness."""
-    rows = [json.loads(line) for line in path.read_text().splitlines()]
-    c, p, n = (np.array([row[key] if key == "caption" else row[key][0] for row in rows]) for key in KEYS)
-    brittle = ((c > n) & (p < n)) | ((p > n) & (c < n))
-    return [row["image"] for row in rows], np.stack([c > n, (c > n) & (p > n), brittle], 1).astype(float)
-
-
-KEYS = ("caption", "positives", "negatives")
+    rows = read_scores(path)
+    found = judge(rows)
+    return [row.image or row.id for row in rows], np.stack([found.original, found.augmented, found.brittle], 1) * 1.0
 
 
 def difference(out: Path, before: str, after: str, kind: str, seeds: list[int]) -> list[tuple[float, float, float]]:

@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from PIL import Image
 from pydantic import BaseModel, ValidationError
 
-from equipoise.errors import Problems, UserError, printable
+from equipoise.errors import UserError, printable
+from equipoise.evaluation.results import read_texts
 from equipoise.images.opening import ImageProblem, use_image
 from equipoise.images.sources import ImageSource, open_source
 from equipoise.items import ImageRef
-from equipoise.records import jsonl_lines
 from equipoise.report.chapters import Chapter
 from equipoise.report.orderings import CLASSES, NOT_COMPARED, OUTCOMES
 
@@ -169,47 +169,31 @@ def _short(score: float) -> float:
     return float(f"{score:.5g}")
 
 
-class _Texts(BaseModel):
-    caption: str
-    positives: list[str]
-    negatives: list[str]
-
-
-class _Line(BaseModel):
-    """What a run writes beside the scores; a run of somebody else's scores has no texts."""
-
-    id: str
-    texts: _Texts | None = None
-
-
 def _texts(chapter: Chapter, wanted: set[int]) -> dict[int, list[Any]]:
     """Number of an item -> caption, positives, negatives, as the run folders have them."""
     found: dict[int, list[Any]] = {}
-    for path in dict.fromkeys(path for entry in chapter.entries for path in _files(entry.run.folder)):
+    for folder in dict.fromkeys(folder for entry in chapter.entries for folder in _folders(entry.run.folder)):
         if len(found) == len(wanted):
             break
-        for _, raw in jsonl_lines(path, Problems(str(path))):
-            try:
-                line = _Line.model_validate_json(raw)
-            except ValidationError:
-                continue
-            number = _number(chapter, path, line.id)
-            if number in wanted and line.texts is not None:
-                others = (line.texts.positives, line.texts.negatives)
-                found[number] = [printable(line.texts.caption), *([printable(text) for text in one] for one in others)]
+        for name, texts in read_texts(folder).items():
+            number = _number(chapter, folder, name)
+            if number in wanted:
+                others = (texts.positives, texts.negatives)
+                found[number] = [printable(texts.caption), *([printable(text) for text in one] for one in others)]
     return found
 
 
-def _files(folder: Path) -> list[Path]:
-    """The items of a run; of several benchmarks joined to one, those of each."""
+def _folders(folder: Path) -> list[Path]:
+    """Where a run keeps its items; of several benchmarks joined to one, that of each."""
     folder = folder if folder.is_dir() else folder.parent
-    own = folder / "items.jsonl"
-    return [own] if own.is_file() else sorted(folder.glob("*/items.jsonl"))
+    if (folder / "items.jsonl").is_file():
+        return [folder]
+    return sorted(path.parent for path in folder.glob("*/items.jsonl"))
 
 
-def _number(chapter: Chapter, path: Path, name: str) -> int:
-    """The number of an item of a file; `joined` runs put the benchmark's name, which is the folder's, before the id."""
-    return chapter.ids.get(name, chapter.ids.get(f"{path.parent.name}/{name}", -1))
+def _number(chapter: Chapter, folder: Path, name: str) -> int:
+    """The number of an item of a folder; `joined` runs put the benchmark's name, the folder's, before the id."""
+    return chapter.ids.get(name, chapter.ids.get(f"{folder.name}/{name}", -1))
 
 
 # ---------------------------------------------------------------------------- pictures

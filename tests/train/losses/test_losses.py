@@ -16,7 +16,7 @@ from torch import Tensor
 
 from equipoise.errors import UserError
 from equipoise.train.features import Features
-from equipoise.train.losses.agreement import Agreement
+from equipoise.train.losses.agreement import agreement
 from equipoise.train.losses.clic import clic_uni
 from equipoise.train.losses.clip import clip_loss
 from equipoise.train.losses.cmr import Cmr
@@ -32,7 +32,7 @@ from equipoise.train.losses.read import read_alignment
 from equipoise.train.losses.siglip import siglip_loss
 from equipoise.train.losses.sum import Sum
 from equipoise.train.losses.svlc import svlc_analogy, svlc_negative
-from equipoise.train.losses.text_contrast import TextContrast
+from equipoise.train.losses.text_contrast import text_contrast
 from equipoise.train.losses.two_captions import two_captions
 
 torch.set_num_threads(1)
@@ -437,8 +437,8 @@ LOSSES: dict[str, tuple[Term, Term]] = {
     "rank": (RankEach(), slow_rank(0, 0)),
     "rank margin": (RankEach(margin=3.0), slow_rank(0, 3.0)),
     "rank focal": (RankEach(gamma=2.0, margin=1.0), slow_rank(2.0, 1.0)),
-    "text_contrast": (TextContrast(), slow_text),
-    "agreement": (Agreement(), slow_agreement),
+    "text_contrast": (text_contrast, slow_text),
+    "agreement": (agreement, slow_agreement),
     "read_alignment": (read_alignment, slow_read),
     "clic_negative": (one_negative(RankEach()), slow_clic_negative),
     "clic_uni": (clic_uni, slow_clic_uni),

@@ -11,22 +11,17 @@ captions that have none, so that "was edited" tells nothing.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor
 
 from equipoise.train.features import Features, valid
-from equipoise.train.losses.masked import diagonal_cross_entropy, need
+from equipoise.train.losses.clip import clip_loss
+from equipoise.train.losses.masked import need
 
 
 def two_captions(features: Features) -> Tensor:
     positive = need(features.positive, "positive")
     reworded = torch.where(valid(features.positive_mask, positive)[:, None], positive, features.caption)
-    return (_clip(features, features.caption) + _clip(features, reworded)) / 2
-
-
-def _clip(features: Features, captions: Tensor) -> Tensor:
-    logits = features.scale * features.image @ captions.T
-    everyone = torch.ones(len(logits), dtype=torch.bool, device=logits.device)
-    return (
-        diagonal_cross_entropy(logits, everyone, everyone) + diagonal_cross_entropy(logits.T, everyone, everyone)
-    ) / 2
+    return (clip_loss(features) + clip_loss(replace(features, caption=reworded))) / 2

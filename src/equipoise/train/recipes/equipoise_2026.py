@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from equipoise.train.losses.agreement import Agreement
+from equipoise.train.losses.agreement import agreement
 from equipoise.train.losses.clip import clip_loss
 from equipoise.train.losses.rank_each import RankEach
-from equipoise.train.losses.text_contrast import TextContrast
+from equipoise.train.losses.text_contrast import text_contrast
 from equipoise.train.losses.two_captions import two_captions
 from equipoise.train.recipe import Needs, Recipe
 from equipoise.train.recipes.shared import ANY, REPLACE, SWAP, Weight
@@ -36,8 +36,8 @@ def equipoise_2026(
         terms={
             "clip": (1, two_captions if two_captions_each else clip_loss),
             "rank": (rank_weight, RankEach(gamma, margin)),
-            "text": (text_weight, TextContrast()),
-            "agreement": (agreement_weight, Agreement()),
+            "text": (text_weight, text_contrast),
+            "agreement": (agreement_weight, agreement),
         },
         needs=Needs(positive=ANY, negatives=(REPLACE, SWAP) if by_operation else (ANY,)),
     )
