@@ -71,7 +71,10 @@ app = typer.Typer(
     help="Does a vision-language model know when a change of words changes the meaning?",
 )
 ModelSpec = Annotated[
-    str, typer.Argument(help="hf:NAME-or-folder, paper:negclip@FILE, checkpoint:FILE?act=..., py:module:factory, world")
+    str,
+    typer.Argument(
+        help="hf:NAME-or-folder, paper:negclip@FILE, checkpoint:FILE?act=..., py:module:factory, blind:..., world"
+    ),
 ]
 Seed = Annotated[int, typer.Option(min=0, help="of the bootstrap")]
 AverageOption = Annotated[
@@ -169,6 +172,9 @@ def evaluate(
     cache: Annotated[Path | None, typer.Option(help="folder of the embedding cache")] = None,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="embed everything anew and keep nothing")] = False,
     average: AverageOption = None,
+    blind: Annotated[
+        str, typer.Option(help="folders of finished runs of blind models on the same items, separated by commas")
+    ] = "",
     seed: Seed = 0,
     form: FormatOption = "text",
 ) -> None:
@@ -206,6 +212,7 @@ def evaluate(
             workers=workers,
             cache=None if no_cache else EmbeddingCache(cache or default_cache()),
             seed=seed,
+            blind=[Path(folder) for folder in split_names(blind)],
             arguments=passed,
             ranks=ranks,
         )
@@ -224,9 +231,12 @@ def evaluate(
 
 
 def _result_caption(record: RunRecord, average: str | None) -> str:
+    from equipoise.report.tables import blind_line
+
     lines = [f"{record.model.spec}: percent [95% interval, images resampled]; a tie is never a win"]
     lines += _metrics_caption(record.metrics, average)
     lines += [f"ceilings: {record.ceilings.line()}"] if record.ceilings else []
+    lines += [blind_line(record.blind.by_rule(average))] if record.blind else []
     return "\n".join(lines + _caveats(record))
 
 

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.errors import UserError
+from equipoise.evaluation.blind.scoring import score_blind
 from equipoise.evaluation.embedding.asking import batched
 from equipoise.evaluation.embedding.cache import EmbeddingCache, Keeper, Vector
 from equipoise.evaluation.embedding.collector import without_collection
@@ -30,7 +31,7 @@ from equipoise.evaluation.scores import ImageScores, ItemScores, TextScores, req
 from equipoise.images.opening import ImageProblem, decode_image
 from equipoise.images.sources import ImageSource, absent, open_source
 from equipoise.items import ImageRef, Item
-from equipoise.models.base import kind_of
+from equipoise.models.base import BLIND, kind_of
 from equipoise.progress import progress
 
 PAIRS = 4096  # cosines at a time: their vectors stay in the processor's cache
@@ -73,6 +74,8 @@ def score_items(
     if batch_size < 1 or workers < 1:
         raise UserError(f"expected a batch size and workers above 0, found {batch_size} and {workers}")
     _refuse_repeated([item.id for item in items])
+    if kind_of(model) in BLIND:
+        return _blind(model, items, cache, batch_size)
     usable, skipped = _usable(items)
     source = _image_source(usable, images)
     usable, unseen = _present(usable, source, allow_missing)
@@ -106,6 +109,20 @@ def score_items(
     return Scoring(rows, skipped, digests, counts | {"items": len(rows)}, seconds)
 
 
+def _blind(model: Any, items: Sequence[Item], cache: EmbeddingCache | None, batch_size: int) -> Scoring:
+    """The scores of a model that never sees an image: none is looked for, an item need not have one, and a text has the
+    same score with every image (a tie, which no image wins)."""
+    usable = [item for item in items if item.negatives or item.negative_images]
+    if not usable:
+        raise UserError(f"none of {len(items):,} items has a hard negative to compare with")
+    scores, counts = score_blind(model, usable, cache, batch_size)
+    rows = [_row(item, values * max(1, len(item.images()))) for item, values in zip(usable, scores, strict=True)]
+    require_finite(rows, "the model's scores")
+    kept = {item.id for item in usable}
+    skipped = {item.id: "no hard negative to compare with" for item in items if item.id not in kept}
+    return Scoring(rows, skipped, {}, counts | {"items": len(rows)})
+
+
 def default_batch(model: Any) -> int:
     """A CPU gains nothing from larger batches and would pay for filling up the last one; a GPU gains."""
     return 256 if str(getattr(model, "device", "cpu")).startswith("cuda") else 16
@@ -121,9 +138,11 @@ def default_workers() -> int:
 
 
 def photo_digests(
-    items: Sequence[Item], images: str | Path | ImageSource | None, workers: int, allow_missing: bool
+    model: Any, items: Sequence[Item], images: str | Path | ImageSource | None, workers: int, allow_missing: bool
 ) -> dict[str, bytes]:
-    """The SHA-256 of each photo that scoring these items would read, without a model: is a finished run still true?"""
+    """The SHA-256 of each photo that scoring these items would read, unscored: is a finished run still true?"""
+    if kind_of(model) in BLIND:
+        return {}
     usable, _ = _usable(items)
     source = _image_source(usable, images)
     usable, _ = _present(usable, source, allow_missing)
@@ -202,7 +221,7 @@ def _refuse_bad(bad: dict[ImageRef, str], source: ImageSource, allow_missing: bo
 
 def _row(item: Item, values: Sequence[float], text: TextScores | None = None) -> ItemScores:
     """The scores of every text for the item's own image, then for each alternative one."""
-    assert item.image is not None
+
     right, count = 1 + len(item.positives), 1 + len(item.positives) + len(item.negatives)
     others = tuple(
         ImageScores(
@@ -215,7 +234,7 @@ def _row(item: Item, values: Sequence[float], text: TextScores | None = None) ->
     )
     return ItemScores(
         id=item.id,
-        image=item.image.path,
+        image=item.image.path if item.image else None,
         caption=values[0],
         positives=list(values[1:right]),
         negatives=list(values[right:count]),

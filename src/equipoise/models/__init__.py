@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from equipoise.errors import UserError, did_you_mean
 from equipoise.models.base import Embedder, Model, PairScorer, TokenEmbedder, kind_of
 
@@ -14,6 +16,7 @@ FORMS = {
     "checkpoint": "checkpoint:FILE?act=quickgelu",
     "paper": "paper:negclip@FILE",
     "py": "py:module:factory",
+    "blind": "blind:length, blind:ngram, blind:lm:FOLDER or blind:classifier:FOLDER",
 }
 
 
@@ -27,6 +30,10 @@ def load_model(spec: str, *, device: str = "auto", dtype: str = "float32") -> Mo
         from equipoise.models.own import load_own
 
         return load_own(rest, spec=spec)
+    if kind == "blind":
+        from equipoise.blind.load import load_blind
+
+        return cast(Model, load_blind(rest, spec=spec, device=device))
     from equipoise.models.clip import pick_device, pick_dtype
 
     pick_device(device), pick_dtype(dtype)  # refused before gigabytes are read

@@ -1,7 +1,7 @@
 """What a model must be able to do, and nothing else.
 
-A notebook's own object needs two methods (`Embedder`) or one (`PairScorer`). A model that hands out its pieces
-(`TokenEmbedder`) is scored faster and to the bit, whatever its neighbours. None of them has to inherit from anything
+A notebook's own object needs two methods (`Embedder`) or one (`PairScorer`, `TextScorer`). A model that hands out its
+pieces (`TokenEmbedder`) is scored faster and to the bit, whatever its neighbours. None of them has to inherit from anything
 here: these are protocols, and `kind_of` is the one place that asks which one a model follows.
 """
 
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from equipoise.errors import UserError
+from equipoise.items import Item
 
 Floats: TypeAlias = NDArray[np.float32]
 
@@ -56,8 +57,23 @@ class TokenEmbedder(Protocol):
     def encode_texts(self, ids: Sequence[Sequence[int]], pad_to: int | None = None) -> NDArray[Any]: ...
 
 
-Model: TypeAlias = Embedder | PairScorer
-Kind = Literal["pairs", "tokens", "embeds"]
+@runtime_checkable
+class TextScorer(Protocol):
+    """A model that never sees the image: one score for each text (blind baselines, `equipoise.blind`)."""
+
+    def score_texts(self, texts: Sequence[str]) -> Sequence[float]: ...
+
+
+@runtime_checkable
+class TaughtScorer(Protocol):
+    """A blind baseline that learns from the items themselves: the scores of each item's texts, caption first."""
+
+    def score_taught(self, items: Sequence[Item]) -> list[list[float]]: ...
+
+
+Model: TypeAlias = Embedder | PairScorer | TextScorer | TaughtScorer
+Kind = Literal["pairs", "tokens", "embeds", "texts", "taught"]
+BLIND: tuple[Kind, ...] = ("texts", "taught")  # kinds that need no image
 
 
 def kind_of(model: object) -> Kind:
@@ -66,4 +82,8 @@ def kind_of(model: object) -> Kind:
         return "pairs"
     if isinstance(model, Embedder):
         return "tokens" if isinstance(model, TokenEmbedder) else "embeds"
+    if isinstance(model, TextScorer):
+        return "texts"
+    if isinstance(model, TaughtScorer):
+        return "taught"
     raise UserError(f"{type(model).__name__} is no model: it has neither embed_images and embed_texts nor score_pairs")
