@@ -1,7 +1,7 @@
 """What a model must be able to do, and nothing else.
 
 A notebook's own object needs two methods (`Embedder`) or one (`PairScorer`, `TextScorer`). A model that hands out its
-pieces (`TokenEmbedder`) is scored faster and to the bit, whatever its neighbours. None of them has to inherit from anything
+pieces (`TokenEmbedder`) is scored faster and to the bit, whatever its neighbours. None has to inherit from anything
 here: these are protocols, and `kind_of` is the one place that asks which one a model follows.
 """
 
