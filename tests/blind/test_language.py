@@ -10,7 +10,7 @@ import pytest
 from equipoise.errors import UserError
 from equipoise.evaluation.embedding.cache import EmbeddingCache
 from equipoise.evaluation.scoring import score_items
-from equipoise.items import Item, texts
+from equipoise.items import ImageRef, Item, texts
 from equipoise.models import load_model
 
 WORDS = "a dog cat on the mat red blue under and".split()
@@ -72,24 +72,26 @@ def test_likelihood_is_that_of_a_direct_call(lm: Path) -> None:
         ids = torch.tensor([[tokenizer.bos_token_id, *tokenizer(text, add_special_tokens=False)["input_ids"]]])
         with torch.inference_mode():
             loss = float(model(input_ids=ids, labels=ids).loss)
-        assert means.score_texts([text])[0] == pytest.approx(-loss, abs=1e-5)  # type: ignore[union-attr]
+        assert means.score_pairs([], [text])[0] == pytest.approx(-loss, abs=1e-5)  # type: ignore[union-attr]
         whole = -loss * (ids.shape[1] - 1)
-        assert sums.score_texts([text])[0] == pytest.approx(whole, abs=1e-4)  # type: ignore[union-attr]
+        assert sums.score_pairs([], [text])[0] == pytest.approx(whole, abs=1e-4)  # type: ignore[union-attr]
 
 
 def test_any_batch_gives_the_same_scores_and_a_second_run_asks_nothing(lm: Path, tmp_path: Path) -> None:
+    image = ImageRef(path="nobody-opens-it.jpg")
     items = [
-        Item(id=str(n), caption=text, negatives=texts(*TEXTS[:n], *TEXTS[n + 1 :])) for n, text in enumerate(TEXTS)
+        Item(id=text, image=image, caption=text, negatives=texts(*(other for other in TEXTS if other != text)))
+        for text in TEXTS
     ]
     model = load_model(f"blind:lm:{lm}")
     cache = EmbeddingCache(tmp_path)
     first = score_items(model, items, batch_size=1, cache=cache)
-    assert first.counts["texts_scored"] == len(TEXTS)  # each distinct text once, and no image was asked for
+    assert first.counts["pairs_scored"] == len(TEXTS)  # each distinct text once, and no image was asked for
 
-    def refuse(texts: object) -> list[float]:
+    def refuse(images: object, texts: object) -> list[float]:
         raise AssertionError("asked again")
 
-    model.score_texts = refuse  # type: ignore[method-assign, union-attr]
+    model.score_pairs = refuse  # type: ignore[method-assign, union-attr]
     assert score_items(model, items, batch_size=2, cache=cache).rows == first.rows
     assert score_items(load_model(f"blind:lm:{lm}"), items, batch_size=3).rows == first.rows
     summed = score_items(load_model(f"blind:lm:{lm}?likelihood=sum"), items, cache=cache)
@@ -112,8 +114,8 @@ def test_the_good_class_is_named_or_known(tmp_path: Path) -> None:
     for text in TEXTS:
         with torch.inference_mode():
             logits = direct.eval()(**tokenizer(text, return_tensors="pt")).logits[0]
-        assert model.score_texts([text])[0] == pytest.approx(float(logits[1] - logits[0]), abs=1e-5)  # type: ignore[union-attr]
-        assert other.score_texts([text])[0] == pytest.approx(float(logits[0] - logits[1]), abs=1e-5)  # type: ignore[union-attr]
+        assert model.score_pairs([], [text])[0] == pytest.approx(float(logits[1] - logits[0]), abs=1e-5)  # type: ignore[union-attr]
+        assert other.score_pairs([], [text])[0] == pytest.approx(float(logits[0] - logits[1]), abs=1e-5)  # type: ignore[union-attr]
     with pytest.raises(UserError, match=r"\?label=NAME, one of good, bad"):
         load_model(f"blind:classifier:{_classifier(tmp_path / 'odd', {0: 'good', 1: 'bad'})}")
 
@@ -134,7 +136,7 @@ def test_vera_as_published(tmp_path: Path) -> None:
         with torch.inference_mode():
             last = model(input_ids=ids).last_hidden_state[0, -1]
             wanted = torch.nn.functional.linear(last, table[32099][None], table[32098, :1])
-        assert judge.score_texts([text])[0] == pytest.approx(float(wanted), abs=1e-4)  # type: ignore[union-attr]
+        assert judge.score_pairs([], [text])[0] == pytest.approx(float(wanted), abs=1e-4)  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(

@@ -25,12 +25,14 @@ class BlindLM:
     The sum is what a likelihood is, and prefers shorter texts; the mean does not. The card says which it was.
     """
 
+    reads_images = False
+
     def __init__(self, folder: str, spec: str, likelihood: Likelihood = "mean", device: str = "cpu") -> None:
         self._model = CausalLM(folder, total=likelihood == "sum", device=device)
         self.device = device
         self.card: dict[str, Any] = _card(spec, folder, self._model.model) | {"likelihood": likelihood}
 
-    def score_texts(self, texts: Sequence[str]) -> list[float]:
+    def score_pairs(self, images: Sequence[object], texts: Sequence[str]) -> list[float]:
         return self._model(texts)
 
 
@@ -41,6 +43,8 @@ class BlindClassifier:
     `label`, else by what its config calls it; CoLA's own models leave LABEL_0 and LABEL_1, and 1 is acceptable there.
     """
 
+    reads_images = False
+
     def __init__(self, folder: str, spec: str, label: str | None = None, device: str = "cpu") -> None:
         self._tokenizer, self._model = load_lm(folder, "AutoModelForSequenceClassification")
         self._model.to(device)
@@ -50,7 +54,7 @@ class BlindClassifier:
         shown = names[self._good] if len(names) > 1 else None
         self.card: dict[str, Any] = _card(spec, folder, self._model) | {"label": shown}
 
-    def score_texts(self, texts: Sequence[str]) -> list[float]:
+    def score_pairs(self, images: Sequence[object], texts: Sequence[str]) -> list[float]:
         return [_finite(self._score(text), text, self.card["spec"]) for text in texts]
 
     def _score(self, text: str) -> float:
@@ -72,6 +76,8 @@ class Vera:
     temperature only rescales, so it is left out.
     """
 
+    reads_images = False
+
     def __init__(self, folder: str, spec: str, device: str = "cpu") -> None:
         self._tokenizer, self._model = load_lm(folder, "T5EncoderModel")
         self._model.to(device)
@@ -84,7 +90,7 @@ class Vera:
         self._weight, self._bias = table[_VERA["weight"]].detach().double(), float(table[_VERA["bias"], 0].detach())
         self.card: dict[str, Any] = _card(spec, folder, self._model) | {"label": None}
 
-    def score_texts(self, texts: Sequence[str]) -> list[float]:
+    def score_pairs(self, images: Sequence[object], texts: Sequence[str]) -> list[float]:
         return [_finite(self._score(text), text, self.card["spec"]) for text in texts]
 
     def _score(self, text: str) -> float:

@@ -26,6 +26,7 @@ class Taught:
     """A judge by its rule: items -> scores of their texts."""
 
     device = "cpu"
+    reads_images = False
 
     def __init__(self, spec: str, rule: Callable[[Sequence[Item]], TextScores], about: str) -> None:
         self.card: dict[str, Any] = {"spec": spec, "digest": f"{spec} 1", "blind": True, "about": about, "folds": FOLDS}

@@ -21,18 +21,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.errors import UserError
-from equipoise.evaluation.blind.scoring import score_blind
-from equipoise.evaluation.embedding.asking import batched
 from equipoise.evaluation.embedding.cache import EmbeddingCache, Keeper, Vector
 from equipoise.evaluation.embedding.collector import without_collection
 from equipoise.evaluation.embedding.embed import Embedded, embed, embedding_identity
+from equipoise.evaluation.embedding.pairs import Place, pair_identity, score_all
 from equipoise.evaluation.embedding.ranks import ALONE, Ranks
 from equipoise.evaluation.scores import ImageScores, ItemScores, TextScores, require_finite
-from equipoise.images.opening import ImageProblem, decode_image
+from equipoise.images.opening import ImageProblem
 from equipoise.images.sources import ImageSource, absent, open_source
 from equipoise.items import ImageRef, Item
-from equipoise.models.base import BLIND, kind_of
-from equipoise.progress import progress
+from equipoise.models.base import kind_of, reads_images
 
 PAIRS = 4096  # cosines at a time: their vectors stay in the processor's cache
 
@@ -74,21 +72,24 @@ def score_items(
     if batch_size < 1 or workers < 1:
         raise UserError(f"expected a batch size and workers above 0, found {batch_size} and {workers}")
     _refuse_repeated([item.id for item in items])
-    if kind_of(model) in BLIND:
-        return _blind(model, items, cache, batch_size)
+    if kind_of(model) == "taught":
+        return _taught(model, items)
     usable, skipped = _usable(items)
-    source = _image_source(usable, images)
-    usable, unseen = _present(usable, source, allow_missing)
-    skipped |= unseen
     by_pairs = kind_of(model) == "pairs"
-    store = cache if cache is not None and embedding_identity(model, batch_size) else EmbeddingCache(None)
-    seconds: dict[str, float] = {}
+    source: ImageSource = _Nowhere()
+    if not by_pairs or reads_images(model):
+        source = _image_source(usable, images)
+        usable, unseen = _present(usable, source, allow_missing)
+        skipped |= unseen
+    known = (pair_identity if by_pairs else embedding_identity)(model, batch_size)
+    store = cache if cache is not None and known else EmbeddingCache(None)
     with Keeper(store) as keeper:
         if by_pairs:
-            pairs, bad, digests, counts = _pair_scores(model, usable, source, batch_size, ranks)
+            paired = score_all(model, usable, source, store, batch_size, workers, ranks, keeper)
         else:
             embedded = embed(model, usable, source, store, batch_size, workers, ranks, keeper)
-            bad, digests, counts, seconds = embedded.bad, embedded.digests, embedded.counts, embedded.seconds
+        found = paired if by_pairs else embedded
+        bad, seconds = found.bad, found.seconds
         if bad:
             _refuse_bad(bad, source, allow_missing)
             unread = {i.id: why for i in usable if (why := next((bad[r] for r in i.images() if r in bad), None))}
@@ -100,31 +101,30 @@ def score_items(
             )
         started = time.monotonic()
         if by_pairs:
-            rows = [_row(item, [pairs[ref][text] for ref in item.images() for text in item.texts()]) for item in usable]
+            rows = [_row(item, _of_pairs(item, paired.scores)) for item in usable]
         else:
             rows = _cosine_rows(usable, embedded, text_scores)
             seconds["cosines"] = time.monotonic() - started
     seconds["kept"] = time.monotonic() - started - seconds.get("cosines", 0.0)
     require_finite(rows, "the model's scores")
-    return Scoring(rows, skipped, digests, counts | {"items": len(rows)}, seconds)
+    return Scoring(rows, skipped, found.digests, found.counts | {"items": len(rows)}, seconds)
 
 
-def _blind(model: Any, items: Sequence[Item], cache: EmbeddingCache | None, batch_size: int) -> Scoring:
-    """The scores of a model that never sees an image: none is looked for, an item need not have one, and a text has the
-    same score with every image (a tie, which no image wins)."""
-    usable = [item for item in items if item.negatives or item.negative_images]
+def _taught(model: Any, items: Sequence[Item]) -> Scoring:
+    """The scores of a blind judge that learns from the items: a text has the same score with every image."""
+    usable, skipped = _usable(items)
     if not usable:
-        raise UserError(f"none of {len(items):,} items has a hard negative to compare with")
-    scores, counts = score_blind(model, usable, cache, batch_size)
-    rows = [_row(item, values * max(1, len(item.images()))) for item, values in zip(usable, scores, strict=True)]
+        raise UserError(f"none of {len(items):,} items has an image and a hard negative to compare with")
+    scores = model.score_taught(usable)
+    rows = [_row(item, values * len(item.images())) for item, values in zip(usable, scores, strict=True)]
     require_finite(rows, "the model's scores")
-    kept = {item.id for item in usable}
-    skipped = {item.id: "no hard negative to compare with" for item in items if item.id not in kept}
-    return Scoring(rows, skipped, {}, counts | {"items": len(rows)})
+    return Scoring(rows, skipped, counts={"items": len(rows)})
 
 
 def default_batch(model: Any) -> int:
     """A CPU gains nothing from larger batches and would pay for filling up the last one; a GPU gains."""
+    if stated := getattr(model, "default_batch", None):
+        return int(stated)
     return 256 if str(getattr(model, "device", "cpu")).startswith("cuda") else 16
 
 
@@ -138,11 +138,9 @@ def default_workers() -> int:
 
 
 def photo_digests(
-    model: Any, items: Sequence[Item], images: str | Path | ImageSource | None, workers: int, allow_missing: bool
+    items: Sequence[Item], images: str | Path | ImageSource | None, workers: int, allow_missing: bool
 ) -> dict[str, bytes]:
-    """The SHA-256 of each photo that scoring these items would read, unscored: is a finished run still true?"""
-    if kind_of(model) in BLIND:
-        return {}
+    """The SHA-256 of each photo that scoring these items would read, without a model: is a finished run still true?"""
     usable, _ = _usable(items)
     source = _image_source(usable, images)
     usable, _ = _present(usable, source, allow_missing)
@@ -212,7 +210,7 @@ def _refuse_bad(bad: dict[ImageRef, str], source: ImageSource, allow_missing: bo
         rest = f"\n  ... and {len(bad) - 5:,} more" if len(bad) > 5 else ""
         raise UserError(
             f"{len(bad):,} images {source} cannot be used:\n{shown}{rest}\n"
-            "All others are embedded and cached. Replace these and run again, or score the rest with --allow-missing."
+            "All others are done and cached. Replace these and run again, or score the rest with --allow-missing."
         )
 
 
@@ -222,6 +220,7 @@ def _refuse_bad(bad: dict[ImageRef, str], source: ImageSource, allow_missing: bo
 def _row(item: Item, values: Sequence[float], text: TextScores | None = None) -> ItemScores:
     """The scores of every text for the item's own image, then for each alternative one."""
 
+    assert item.image is not None
     right, count = 1 + len(item.positives), 1 + len(item.positives) + len(item.negatives)
     others = tuple(
         ImageScores(
@@ -234,7 +233,7 @@ def _row(item: Item, values: Sequence[float], text: TextScores | None = None) ->
     )
     return ItemScores(
         id=item.id,
-        image=item.image.path if item.image else None,
+        image=item.image.path,
         caption=values[0],
         positives=list(values[1:right]),
         negatives=list(values[right:count]),
@@ -244,6 +243,10 @@ def _row(item: Item, values: Sequence[float], text: TextScores | None = None) ->
         negative_images=others[len(item.positive_images) :],
         paired=item.paired,
     )
+
+
+def _of_pairs(item: Item, scores: dict[Place, dict[str, float]]) -> list[float]:
+    return [scores[ref.path, ref.box][text] for ref in item.images() for text in item.texts()]
 
 
 @without_collection
@@ -291,37 +294,3 @@ def _text_scores(items: Sequence[Item], texts: Sequence[Sequence[int]], vectors:
             caption_negatives=list(islice(values, negatives_)),
             positives_negatives=[list(islice(values, negatives_)) for _ in range(positives_)],
         )
-
-
-def _pair_scores(
-    model: Any, items: Sequence[Item], source: ImageSource, batch_size: int, ranks: Ranks
-) -> tuple[dict[ImageRef, dict[str, float]], dict[ImageRef, str], dict[str, bytes], dict[str, int]]:
-    """Models with a matching head see each distinct (image, text) pair once."""
-    pairs: dict[ImageRef, dict[str, float]] = {}
-    for item in items:
-        for ref in item.images():
-            pairs.setdefault(ref, {}).update(dict.fromkeys(item.texts(), np.nan))
-    bad: dict[ImageRef, str] = {}
-    digests: dict[str, bytes] = {}
-    total = sum(len(texts) for texts in pairs.values())
-    mine = {ref: pairs[ref] for ref in ranks.share(list(pairs))}
-    with progress(sum(len(texts) for texts in mine.values()), "pairs ", "pairs") as advance:
-        for ref, texts in mine.items():
-            try:
-                data = source.read(ref.path)
-                digests[ref.path] = hashlib.sha256(data).digest()
-                image = decode_image(data, ref)
-            except ImageProblem as problem:
-                bad[ref] = str(problem)
-                continue
-            for batch in batched(list(texts), batch_size):
-                values = np.asarray(model.score_pairs([image] * len(batch), batch), dtype=np.float64)
-                if values.shape != (len(batch),):
-                    raise UserError(f"score_pairs: expected {len(batch)} scores, found shape {values.shape}")
-                texts.update(zip(batch, values.tolist(), strict=True))
-                advance(len(batch))
-    for scored, wrong, hashes in ranks.exchange((mine, bad, digests)):
-        pairs |= scored
-        bad |= wrong
-        digests |= hashes
-    return pairs, bad, digests, {"pairs_scored": total}

@@ -1,6 +1,6 @@
 """What a model must be able to do, and nothing else.
 
-A notebook's own object needs two methods (`Embedder`) or one (`PairScorer`, `TextScorer`). A model that hands out its
+A notebook's own object needs two methods (`Embedder`) or one (`PairScorer`). A model that hands out its
 pieces (`TokenEmbedder`) is scored faster and to the bit, whatever its neighbours. None has to inherit from anything
 here: these are protocols, and `kind_of` is the one place that asks which one a model follows.
 """
@@ -31,7 +31,15 @@ class Embedder(Protocol):
 
 @runtime_checkable
 class PairScorer(Protocol):
-    """A model that reads image and text together (ITM heads): one score for each (image, text) pair."""
+    """A model that reads image and text together (a matching head, a generative model): one score for each pair.
+
+    More than the method it may have, and is better off with it:
+    `card`, a dict: with its "weight_sha256" or "digest" the scores are cached, by all that the card says.
+    `reads_images = False`: a scorer of texts alone. No image is opened, `images` is empty, a text is asked for once.
+    `tokenize`, `truncate`, `context_length` (as in `TokenEmbedder`): texts of the same tokens are one text and tie
+    exactly, and a batch holds texts of about one length and has always `batch_size` rows.
+    `default_batch`: pairs at a time where the caller does not say. `device`.
+    """
 
     def score_pairs(self, images: Sequence[Image.Image], texts: Sequence[str]) -> NDArray[Any]: ...
 
@@ -58,22 +66,16 @@ class TokenEmbedder(Protocol):
 
 
 @runtime_checkable
-class TextScorer(Protocol):
-    """A model that never sees the image: one score for each text (blind baselines, `equipoise.blind`)."""
-
-    def score_texts(self, texts: Sequence[str]) -> Sequence[float]: ...
-
-
-@runtime_checkable
 class TaughtScorer(Protocol):
     """A blind baseline that learns from the items themselves: the scores of each item's texts, caption first."""
+
+    reads_images: bool  # False
 
     def score_taught(self, items: Sequence[Item]) -> list[list[float]]: ...
 
 
-Model: TypeAlias = Embedder | PairScorer | TextScorer | TaughtScorer
-Kind = Literal["pairs", "tokens", "embeds", "texts", "taught"]
-BLIND: tuple[Kind, ...] = ("texts", "taught")  # kinds that need no image
+Model: TypeAlias = Embedder | PairScorer | TaughtScorer
+Kind = Literal["pairs", "tokens", "embeds", "taught"]
 
 
 def kind_of(model: object) -> Kind:
@@ -82,8 +84,16 @@ def kind_of(model: object) -> Kind:
         return "pairs"
     if isinstance(model, Embedder):
         return "tokens" if isinstance(model, TokenEmbedder) else "embeds"
-    if isinstance(model, TextScorer):
-        return "texts"
     if isinstance(model, TaughtScorer):
         return "taught"
     raise UserError(f"{type(model).__name__} is no model: it has neither embed_images and embed_texts nor score_pairs")
+
+
+def reads_images(model: object) -> bool:
+    """Whether an image has to be opened for a score; a pair scorer may say that it reads texts alone."""
+    return bool(getattr(model, "reads_images", True))
+
+
+def tells_tokens(model: object) -> bool:
+    """Whether a pair scorer says what it reads of a text."""
+    return all(hasattr(model, name) for name in ("tokenize", "truncate", "context_length"))

@@ -114,7 +114,9 @@ def test_a_finished_run_shows_a_blind_run_that_came_later(photos: Path, tmp_path
     class Loud:
         card = {"spec": "blind:loud", "digest": "1", "blind": True}  # noqa: RUF012
 
-        def score_texts(self, strings: Sequence[str]) -> list[float]:
+        reads_images = False
+
+        def score_pairs(self, images: Sequence[Image.Image], strings: Sequence[str]) -> list[float]:
             return [float(text.startswith("cap")) for text in strings]
 
     evaluate(Perfect(), _items(), images=photos, out=tmp_path / "run")
