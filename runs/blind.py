@@ -53,7 +53,9 @@ def cell(found: ItemNumbers, metric: Metric) -> str:
 
 def rows_of(name: str, folder: Path, lm: Any, sample: int) -> list[list[str]]:
     items, benchmark = registry.load(name, folder)
-    some = random.Random(0).sample(items, min(sample, len(items)))
+    order = list(range(len(items)))
+    random.Random(0).shuffle(order)  # a larger sample holds the smaller
+    some = [items[place] for place in order[:sample]]
     found = [numbers(rules.length(), items), numbers(rules.ngram(), items)]
     judged = numbers(lm, some, EmbeddingCache(default_cache())) if lm is not None else None
     metrics: list[tuple[Metric, str]] = [("original", name), ("augmented", f"{name}, Augmented")]

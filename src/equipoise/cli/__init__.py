@@ -73,7 +73,8 @@ app = typer.Typer(
 ModelSpec = Annotated[
     str,
     typer.Argument(
-        help="hf:NAME-or-folder, paper:negclip@FILE, checkpoint:FILE?act=..., py:module:factory, blind:..., world"
+        help="hf:NAME-or-folder, paper:negclip@FILE, checkpoint:FILE?act=..., served:MODEL@URL, blind:ngram, "
+        "py:module:factory, world"
     ),
 ]
 Seed = Annotated[int, typer.Option(min=0, help="of the bootstrap")]
@@ -268,6 +269,13 @@ def _caveats(record: RunRecord) -> list[str]:
         lines.append(f"{record.n.skipped:,} of {record.n.items:,} items were NOT scored (see result.json)")
     if cut := record.counts.get("texts_cut"):
         lines.append(f"{cut:,} texts are longer than the model reads and were cut")
+    if duels := record.counts.get("duels"):
+        choices, first = record.counts["choices"], record.counts["choices_first"] / record.counts["choices"]
+        by_position = record.counts["duels_by_position"] / duels
+        lines.append(
+            f"position bias: of {choices:,} choices {100 * first:.1f}% went to the text that came first; in "
+            f"{100 * by_position:.1f}% of {duels:,} pairs of texts the order decided (a tie)"
+        )
     return lines
 
 

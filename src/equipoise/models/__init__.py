@@ -19,6 +19,7 @@ FORMS = {
     "vqa": "vqa:NAME-or-folder",
     "likelihood": "likelihood:NAME-or-folder?prior=blank",
     "py": "py:module:factory",
+    "served": "served:MODEL@URL",
     "blind": "blind:length, blind:ngram, blind:lm:FOLDER or blind:classifier:FOLDER",
 }
 
@@ -37,6 +38,10 @@ def load_model(spec: str, *, device: str = "auto", dtype: str = "float32") -> Mo
         from equipoise.blind.load import load_blind
 
         return cast(Model, load_blind(rest, spec=spec, device=device))
+    if kind == "served":
+        from equipoise.models.served import load_served
+
+        return cast(Model, load_served(rest, spec=spec))
     from equipoise.models.clip import pick_device, pick_dtype
 
     pick_device(device), pick_dtype(dtype)  # refused before gigabytes are read

@@ -74,8 +74,18 @@ class TaughtScorer(Protocol):
     def score_taught(self, items: Sequence[Item]) -> list[list[float]]: ...
 
 
-Model: TypeAlias = Embedder | PairScorer | TaughtScorer
-Kind = Literal["pairs", "tokens", "embeds", "taught"]
+@runtime_checkable
+class Chooser(Protocol):
+    """A model that can only say which of two texts describes an image: the share of its choices that went to the first,
+    asked in both orders. What it counts on the way (`counts`, whole numbers by name) becomes part of the result."""
+
+    def prefer(
+        self, images: Sequence[Image.Image], firsts: Sequence[str], seconds: Sequence[str]
+    ) -> Sequence[float]: ...
+
+
+Model: TypeAlias = Embedder | PairScorer | TaughtScorer | Chooser
+Kind = Literal["pairs", "tokens", "embeds", "taught", "chooses"]
 
 
 def kind_of(model: object) -> Kind:
@@ -86,6 +96,8 @@ def kind_of(model: object) -> Kind:
         return "tokens" if isinstance(model, TokenEmbedder) else "embeds"
     if isinstance(model, TaughtScorer):
         return "taught"
+    if isinstance(model, Chooser):
+        return "chooses"
     raise UserError(f"{type(model).__name__} is no model: it has neither embed_images and embed_texts nor score_pairs")
 
 

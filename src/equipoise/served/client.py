@@ -118,7 +118,7 @@ class Llm:
             time.sleep(pause)
             # Jitter, so that threads that failed together do not come back together.
             pause = min(_LONGEST_PAUSE, settings.pause * 2**attempt * (0.75 + random.random() / 2))
-            self._spend()
+            self.spend()
             try:
                 answer = _read_body(self._post(messages, max_tokens, more))
             except urllib.error.HTTPError as error:
@@ -140,14 +140,18 @@ class Llm:
             "command goes on from there when the server is well again."
         )
 
-    def _spend(self) -> None:
+    def spend(self, requests: int = 1) -> None:
         """Every try counts, as it may be paid for, and is counted before it is sent."""
         most = self.settings.budget
-        if most is not None and not self.answers.spend(self._account, most):
+        if most is not None and not all(self.answers.spend(self._account, most) for _ in range(requests)):
             raise UserError(
                 f"{self.settings.shown}: the budget of {most:,} requests to {self.settings.model} is spent. What was "
                 "answered is kept; the same command with a larger budget goes on from there."
             )
+
+    def spent(self) -> int:
+        """Requests so far where there is a budget, those of earlier runs among them."""
+        return self.answers.spent(self._account)
 
     @property
     def _account(self) -> str:
