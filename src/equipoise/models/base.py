@@ -88,6 +88,9 @@ Model: TypeAlias = Embedder | PairScorer | TaughtScorer | Chooser
 Kind = Literal["pairs", "tokens", "embeds", "taught", "chooses"]
 
 
+NEEDS_NEGATIVES: tuple[Kind, ...] = ("taught", "chooses")  # no score for a text by itself
+
+
 def kind_of(model: object) -> Kind:
     """How a model is asked for its scores; a model with a matching head is asked for pairs, whatever else it can do."""
     if isinstance(model, PairScorer):
