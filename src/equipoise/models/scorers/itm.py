@@ -61,7 +61,9 @@ def load_itm(rest: str, *, spec: str, device: str = "auto", dtype: str = "float3
     family = family_named(config.get("model_type"), str(folder / "config.json"))
     chosen = options.get("head", next(iter(family.heads)))
     if chosen not in family.heads:
-        raise UserError(f"{spec}: a model of the family {family.name} has no head {chosen!r} ({', '.join(family.heads)})")
+        raise UserError(
+            f"{spec}: a model of the family {family.name} has no head {chosen!r} ({', '.join(family.heads)})"
+        )
     check_folder(folder, config)
     tokenizer, image_processor = load_tokenizer(folder), load_image_processor(folder)
     head = family.heads[chosen]
@@ -70,7 +72,11 @@ def load_itm(rest: str, *, spec: str, device: str = "auto", dtype: str = "float3
     check_tokenizer(tokenizer, text.vocab_size, causal=False, where=spec)
     if tokenizer.pad_token_id is None:
         raise UserError(f"{spec}: the tokenizer has no padding token, so texts of two lengths cannot share a batch")
-    said = {"head": chosen, "heads": list(family.heads), "score": "cosine" if chosen == "itc" else "log-odds of a match"}
+    said = {
+        "head": chosen,
+        "heads": list(family.heads),
+        "score": "cosine" if chosen == "itc" else "log-odds of a match",
+    }
     return MatchingModel(
         spec,
         network,
