@@ -16,6 +16,7 @@ import pytest
 import torch
 import transformers
 from PIL import Image
+from tests.models.scorers.conftest import CHAT, MORE, TEXTS, chat_tokenizer, write_chat
 
 from equipoise.errors import UserError
 from equipoise.evaluation.embedding.cache import EmbeddingCache
@@ -23,7 +24,6 @@ from equipoise.evaluation.scoring import score_items
 from equipoise.items import ImageRef, Item, texts, write_items
 from equipoise.models import kind_of, load_model
 from equipoise.models.scorers.generative import BLANK, answers
-from tests.models.scorers.conftest import CHAT, MORE, TEXTS, chat_tokenizer, write_chat
 
 Folder = Callable[[str], Path]
 ASKED = 'USER: <image> Does this figure show "{}"? Please answer yes or no. ASSISTANT:'

@@ -14,13 +14,13 @@ import torch
 import transformers
 from PIL import Image
 from safetensors.torch import load_file, save_file
+from tests.models.scorers.conftest import TEXTS
 
 from equipoise.errors import UserError
 from equipoise.evaluation.embedding.cache import EmbeddingCache
 from equipoise.evaluation.scoring import score_items
 from equipoise.items import ImageRef, Item, texts
 from equipoise.models import kind_of, load_model
-from tests.models.scorers.conftest import TEXTS
 
 Folder = Callable[[str], Path]
 

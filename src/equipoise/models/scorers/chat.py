@@ -95,7 +95,8 @@ class ChatModel(Scorer):
         longest = max(prompt["input_ids"].shape[1] for prompt in prompts)
         if longest > self.context_length:
             raise UserError(
-                f"{self.spec}: an image and its text are {longest:,} tokens, more than the {self.context_length:,} it reads"
+                f"{self.spec}: an image and its text are {longest:,} tokens, more than the {self.context_length:,} it "
+                "reads"
             )
         found: list[Any] = [None] * len(prompts)
         by_shape: dict[Any, list[int]] = {}
@@ -156,8 +157,8 @@ def load_chat(folder: Path, spec: str) -> tuple[Any, Any]:
     processor = _processor(folder, config["model_type"], spec)
     if not _template(processor):
         raise UserError(
-            f"{spec}: {folder} has no chat template (chat_template.jinja), so how this model is asked is unknown, and a "
-            "guess would change its answers; copy the file of the published model"
+            f"{spec}: {folder} has no chat template (chat_template.jinja), so how this model is asked is unknown, and "
+            "a guess would change its answers; copy the file of the published model"
         )
     network = load_network(folder, name, attention, safe_only=True, heads=True)
     if network.config.is_encoder_decoder:
