@@ -175,7 +175,7 @@ def _processor(folder: Path, named: str, spec: str) -> Any:
         with quiet_transformers():
             base: Any = getattr(transformers, NAMES[named])
             attributes = [one for one in base.get_attributes() if one != "video_processor"]
-            still = type(base.__name__, (base,), {"get_attributes": classmethod(lambda _: attributes)})
+            still: Any = type(base.__name__, (base,), {"get_attributes": classmethod(lambda _: attributes)})
             found = still.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False, backend="pil")
     except Exception as error:  # a folder may hold anything, a class may want what is not installed
         raise UserError(f"{spec}: {folder}: its processor could not be loaded ({short(error)})") from error

@@ -58,7 +58,8 @@ class YesNo(ChatModel):
         prompts = [made[id(image), text] for image, text in zip(images, texts, strict=True)]
         last = [prompt["input_ids"].shape[1] - 1 for prompt in prompts]
         odds = [_odds(logits[0], self._yes, self._no) for logits in self.logits(prompts, last)]
-        return 1 / (1 + np.exp(-np.array(odds, dtype=np.float64)))
+        chances: NDArray[np.float64] = 1 / (1 + np.exp(-np.array(odds, dtype=np.float64)))
+        return chances
 
 
 class Likelihood(ChatModel):
@@ -83,7 +84,8 @@ class Likelihood(ChatModel):
         new = [text for text in dict.fromkeys(texts) if text not in self._prior]
         if new:
             self._prior |= zip(new, self._likelihood([self._blank] * len(new), new).tolist(), strict=True)
-        return scores - np.array([self._prior[text] for text in texts])
+        lifted: NDArray[np.float64] = scores - np.array([self._prior[text] for text in texts])
+        return lifted
 
     def _likelihood(self, images: Sequence[Image.Image], texts: Sequence[str]) -> NDArray[np.float64]:
         asked = {id(image): self.inputs(image, self.template) for image in {id(one): one for one in images}.values()}

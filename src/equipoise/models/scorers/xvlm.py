@@ -211,8 +211,11 @@ _BLOCK = {
     "mlp.fc1": ("mlp.fc1", "intermediate.dense"),
     "mlp.fc2": ("mlp.fc2", "output.dense"),
 }
-_QKV = (("attention.q_proj", "attention.self.query"), ("attention.k_proj", "attention.self.key"))
-_QKV = (*_QKV, ("attention.v_proj", "attention.self.value"))
+_QKV = (
+    ("attention.q_proj", "attention.self.query"),
+    ("attention.k_proj", "attention.self.key"),
+    ("attention.v_proj", "attention.self.value"),
+)
 
 
 def _renamed(state: State, network: XVLM) -> State:
