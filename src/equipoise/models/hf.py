@@ -57,9 +57,9 @@ def read_config(folder: Path) -> dict[str, Any]:
     return config if isinstance(config, dict) else {}
 
 
-def check_folder(folder: Path, config: dict[str, Any]) -> None:
+def check_folder(folder: Path, config: dict[str, Any], *, positions: bool = True) -> None:
     """What must not reach transformers: adapters it would merge or not by what is installed, files outside the folder,
-    and sizes that would fill the memory before anything is known to be wrong."""
+    and sizes that would fill the memory before anything is known to be wrong (`positions` too, where each is a row)."""
     problems = Problems(str(folder))
     if (folder / "adapter_config.json").exists():
         problems.add(
@@ -77,7 +77,7 @@ def check_folder(folder: Path, config: dict[str, Any]) -> None:
     for tower in ("text_config", "vision_config"):
         part = config.get(tower)
         for name, value in part.items() if isinstance(part, dict) else ():
-            highest = _HIGHEST.get(name)
+            highest = _HIGHEST.get(name) if positions or name != "max_position_embeddings" else None
             if highest is not None and isinstance(value, int) and value > highest:
                 problems.add("config.json", f"{tower}.{name} is {value:,}; at most {highest:,} is accepted")
     problems.raise_if_any()
@@ -140,6 +140,7 @@ def load_network(
             loaded, info = getattr(transformers, network).from_pretrained(
                 str(folder),
                 local_files_only=True,
+                trust_remote_code=False,
                 use_safetensors=safe,
                 weights_only=True,
                 dtype=torch.float32,
@@ -157,7 +158,9 @@ def load_network(
             f"{folder}: the model could not be loaded: config.json and weights do not make one ({_short(error)})"
         ) from error
     problems = Problems(f"{folder}: the weights do not match config.json")
-    for kind in ("missing_keys", "mismatched_keys") if heads else ("missing_keys", "unexpected_keys", "mismatched_keys"):
+    for kind in (
+        ("missing_keys", "mismatched_keys") if heads else ("missing_keys", "unexpected_keys", "mismatched_keys")
+    ):
         for key in sorted(map(str, info.get(kind, ()))):
             if not key.endswith("position_ids"):
                 problems.add(kind.split("_")[0], key)

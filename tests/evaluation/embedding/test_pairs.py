@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from equipoise import evaluate
 from equipoise.errors import UserError
 from equipoise.evaluation.embedding import pairs
 from equipoise.evaluation.embedding.cache import EmbeddingCache
+from equipoise.evaluation.embedding.ranks import Ranks
 from equipoise.evaluation.scoring import score_items
 from equipoise.items import ImageRef, Item, texts
 
@@ -222,6 +225,38 @@ def test_texts_alone(items: list[Item], tmp_path: Path) -> None:
     kept = Blind()
     score_items(kept, items, cache=cache)
     assert kept.asked == []
+
+
+class Beside(Ranks):
+    """Processes of a torchrun as threads: what one has, all get."""
+
+    def __init__(self, number: int, count: int, meeting: threading.Barrier, parts: dict[int, Any]) -> None:
+        super().__init__(number, count)
+        object.__setattr__(self, "meeting", meeting)
+        object.__setattr__(self, "parts", parts)
+
+    def exchange(self, part: Any) -> list[Any]:
+        self.parts[self.number] = part  # type: ignore[attr-defined]
+        self.meeting.wait(10)  # type: ignore[attr-defined]
+        return [self.parts[number] for number in range(self.count)]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("kind", [Matcher, Blind])
+def test_processes_share_the_pairs(kind: Any, photos: Path, items: list[Item]) -> None:
+    meeting, parts = threading.Barrier(2), {}  # type: ignore[var-annotated]
+    models = [kind(), kind()]
+
+    def score(number: int) -> Any:
+        return score_items(models[number], items, images=photos, ranks=Beside(number, 2, meeting, parts))
+
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(score, range(2))
+    alone = kind()
+    whole = score_items(alone, items, images=photos)
+    assert first.rows == second.rows == whole.rows and first.digests == second.digests == whole.digests
+    assert all(model.asked for model in models) and first.counts == second.counts
+    assert len(models[0].asked) + len(models[1].asked) == first.counts["pairs_scored"]
+    assert set(models[0].asked) | set(models[1].asked) == set(alone.asked)
 
 
 def test_the_cost_is_said_before_a_long_run(

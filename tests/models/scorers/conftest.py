@@ -47,7 +47,8 @@ def _blip2() -> tuple[Any, Any]:
 
     config = Blip2Config(
         vision_config=VISION,
-        qformer_config=TEXT | {"encoder_hidden_size": 32, "cross_attention_frequency": 1, "use_qformer_text_input": True},
+        qformer_config=TEXT
+        | {"encoder_hidden_size": 32, "cross_attention_frequency": 1, "use_qformer_text_input": True},
         num_query_tokens=4,
         image_text_hidden_size=16,
         image_token_index=None,
@@ -135,6 +136,108 @@ def matching(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
             network.eval().save_pretrained(made[name])
             bert_tokenizer().save_pretrained(made[name])
             image_processor.save_pretrained(made[name])
+        return made[name]
+
+    return folder
+
+
+# ---------------------------------------------------------------------------- generative models
+
+CHAT = (
+    "{% for message in messages %}USER: {% for part in message['content'] %}"
+    "{% if part['type'] == 'image' %}<image>{% else %} {{ part['text'] }}{% endif %}{% endfor %}{% endfor %}"
+    "{% if add_generation_prompt %} ASSISTANT:{% endif %}"
+)
+MORE = (
+    '<pad> <s> </s> <unk> <image> yes Yes no No does this figure show please answer or describe USER ASSISTANT : ? " .'
+)
+
+
+def chat_tokenizer(words: str = MORE, side: str = "left", image: str = "<image>") -> Any:
+    """Words after <s>; the image's placeholder is a token of its own."""
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors
+    from transformers import PreTrainedTokenizerFast
+
+    vocabulary = {word: n for n, word in enumerate([*words.replace("<image>", image).split(), *WORDS[5:]])}
+    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 1)])
+    special = {"pad_token": "<pad>", "unk_token": "<unk>", "bos_token": "<s>", "eos_token": "</s>"}
+    found = PreTrainedTokenizerFast(tokenizer_object=tokenizer, padding_side=side, **special)
+    found.add_special_tokens({"additional_special_tokens": [image, "<|video_pad|>"]})
+    return found
+
+
+def _llava(tokenizer: Any) -> tuple[Any, Any]:
+    from transformers import CLIPImageProcessorPil, LlavaConfig, LlavaForConditionalGeneration, LlavaProcessor
+
+    config = LlavaConfig(
+        vision_config={"model_type": "clip_vision_model"} | VISION,
+        text_config={"model_type": "llama", "num_key_value_heads": 2, **TEXT, "max_position_embeddings": 256,
+                     "vocab_size": 64},
+        image_token_index=4, image_token_id=4, vision_feature_layer=-1,
+    )  # fmt: skip
+    image_processor = CLIPImageProcessorPil(size={"shortest_edge": 32}, crop_size={"height": 32, "width": 32})
+    processor = LlavaProcessor(
+        image_processor,
+        tokenizer,
+        patch_size=16,
+        vision_feature_select_strategy="default",
+        num_additional_image_tokens=1,
+        chat_template=CHAT,
+    )
+    return LlavaForConditionalGeneration(config), processor
+
+
+def _qwen2_vl(tokenizer: Any) -> tuple[Any, Any]:
+    """As many tokens as the image has patches, so photos of two shapes never share a batch; a part for videos."""
+    from transformers import Qwen2VLConfig, Qwen2VLForConditionalGeneration, Qwen2VLImageProcessorPil, Qwen2VLProcessor
+
+    vision = {"depth": 2, "embed_dim": 32, "hidden_size": 32, "num_heads": 2, "mlp_ratio": 2, "patch_size": 4}
+    text = {"num_key_value_heads": 2, **TEXT, "max_position_embeddings": 512, "vocab_size": 64}
+    text |= {"rope_parameters": {"rope_type": "default", "mrope_section": [2, 3, 3], "rope_theta": 10000.0}}
+    config = Qwen2VLConfig(
+        vision_config=vision | {"spatial_merge_size": 2, "temporal_patch_size": 2}, text_config=text, image_token_id=4
+    )
+
+    class Still(Qwen2VLProcessor):  # type: ignore[misc]
+        """Without videos, whose processor cannot be made without torchvision."""
+
+        @classmethod
+        def get_attributes(cls) -> list[str]:
+            return ["image_processor", "tokenizer"]
+
+    image_processor = Qwen2VLImageProcessorPil(
+        patch_size=4, merge_size=2, temporal_patch_size=2, size={"shortest_edge": 256, "longest_edge": 1024}
+    )
+    return Qwen2VLForConditionalGeneration(config), Still(
+        image_processor, tokenizer, chat_template=CHAT.replace("<image>", "<|image_pad|>")
+    )
+
+
+def write_chat(folder: Path, tokenizer: Any, make: Callable[[Any], tuple[Any, Any]] = _llava) -> Path:
+    torch.manual_seed(0)
+    network, processor = make(tokenizer)
+    for weight in network.parameters():
+        if weight.dim() > 1:
+            torch.nn.init.normal_(weight, std=0.15)
+    network.eval().save_pretrained(folder)
+    processor.save_pretrained(folder)
+    return folder
+
+
+CHATS: dict[str, Callable[[Any], tuple[Any, Any]]] = {"llava": _llava, "qwen2_vl": _qwen2_vl}
+
+
+@pytest.fixture(scope="session")
+def chats(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """The folder of a family's tiny generative model, made once."""
+    made: dict[str, Path] = {}
+
+    def folder(name: str) -> Path:
+        if name not in made:
+            tokenizer = chat_tokenizer(image="<|image_pad|>" if name == "qwen2_vl" else "<image>")
+            made[name] = write_chat(tmp_path_factory.mktemp(name), tokenizer, CHATS[name])
         return made[name]
 
     return folder

@@ -14,13 +14,13 @@ import torch
 import transformers
 from PIL import Image
 from safetensors.torch import load_file, save_file
+from tests.models.scorers.conftest import TEXTS
 
 from equipoise.errors import UserError
 from equipoise.evaluation.embedding.cache import EmbeddingCache
 from equipoise.evaluation.scoring import score_items
 from equipoise.items import ImageRef, Item, texts
 from equipoise.models import kind_of, load_model
-from tests.models.scorers.conftest import TEXTS
 
 Folder = Callable[[str], Path]
 
@@ -61,9 +61,7 @@ DIRECT: dict[tuple[str, str], tuple[str, dict[str, Any], Callable[[Any, Any], fl
 FAMILIES = pytest.mark.parametrize(("name", "head"), DIRECT)
 
 
-def direct(
-    folder: Path, family: str, head: str, images: Sequence[Image.Image], strings: Sequence[str]
-) -> list[float]:
+def direct(folder: Path, family: str, head: str, images: Sequence[Image.Image], strings: Sequence[str]) -> list[float]:
     """One pair at a time through transformers' own classes, nothing of ours."""
     name, options, score = DIRECT[family, head]
     network = getattr(transformers, name).from_pretrained(folder).eval()
@@ -128,9 +126,7 @@ def test_evaluated_in_any_batch_and_kept(
     assert all(row.caption == row.negatives[-1] for row in rows)  # "A DOG" has the tokens of "a dog"
     for batch_size in (1, 3, 64):
         other = score_items(model, asked, images=tmp_path, batch_size=batch_size).rows
-        np.testing.assert_allclose(
-            [row.negatives for row in other], [row.negatives for row in rows], atol=1e-5, rtol=0
-        )
+        np.testing.assert_allclose([row.negatives for row in other], [row.negatives for row in rows], atol=1e-5, rtol=0)
     subset = score_items(model, asked[2:], images=tmp_path).rows
     if name == "blip":
         assert subset == rows[2:]  # to the bit: neighbours change nothing

@@ -65,7 +65,9 @@ def _blip2_queries(network: Any, pixels: Tensor) -> Tensor:
     seen = network.vision_model(pixel_values=pixels).last_hidden_state
     queries = network.query_tokens.expand(len(seen), -1, -1)
     read = network.qformer(query_embeds=queries, encoder_hidden_states=seen, encoder_attention_mask=_ones(seen))
-    return normalize(network.vision_projection(read.last_hidden_state.to(network.vision_projection.weight.dtype)), dim=-1)
+    return normalize(
+        network.vision_projection(read.last_hidden_state.to(network.vision_projection.weight.dtype)), dim=-1
+    )
 
 
 def _blip2_itm(network: Any, seen: Tensor, ids: Tensor, mask: Tensor) -> Tensor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,9 @@ from equipoise.models.scorers.shared import Scorer, Seen, load_image_processor, 
 from equipoise.models.tokens import check_tokenizer
 
 ROBERTA = {"roberta", "xlm-roberta", "camembert", "bridgetower_text_model"}  # their positions begin after the padding's
+
+
+SCORES = {"itm": "log-odds of a match", "itc": "cosine", "sum": "logit of a match plus cosine"}
 
 
 class MatchingModel(Scorer):
@@ -55,13 +59,17 @@ class MatchingModel(Scorer):
 
 
 def load_itm(rest: str, *, spec: str, device: str = "auto", dtype: str = "float32") -> MatchingModel:
-    name, options = split_options(rest, spec, {"head": ("itm", "itc")})
+    name, options = split_options(rest, spec, {"head": ("itm", "itc", "sum")})
+    if Path(name).expanduser().is_file():
+        return _load_xvlm(Path(name).expanduser(), options.get("head", "itm"), spec, device, dtype)
     folder, notes = find_folder(name, spec)
     config = read_config(folder)
     family = family_named(config.get("model_type"), str(folder / "config.json"))
     chosen = options.get("head", next(iter(family.heads)))
     if chosen not in family.heads:
-        raise UserError(f"{spec}: a model of the family {family.name} has no head {chosen!r} ({', '.join(family.heads)})")
+        raise UserError(
+            f"{spec}: a model of the family {family.name} has no head {chosen!r} ({', '.join(family.heads)})"
+        )
     check_folder(folder, config)
     tokenizer, image_processor = load_tokenizer(folder), load_image_processor(folder)
     head = family.heads[chosen]
@@ -70,7 +78,11 @@ def load_itm(rest: str, *, spec: str, device: str = "auto", dtype: str = "float3
     check_tokenizer(tokenizer, text.vocab_size, causal=False, where=spec)
     if tokenizer.pad_token_id is None:
         raise UserError(f"{spec}: the tokenizer has no padding token, so texts of two lengths cannot share a batch")
-    said = {"head": chosen, "heads": list(family.heads), "score": "cosine" if chosen == "itc" else "log-odds of a match"}
+    said = {
+        "head": chosen,
+        "heads": list(family.heads),
+        "score": "cosine" if chosen == "itc" else "log-odds of a match",
+    }
     return MatchingModel(
         spec,
         network,
@@ -78,6 +90,29 @@ def load_itm(rest: str, *, spec: str, device: str = "auto", dtype: str = "float3
         image_processor,
         head,
         context_length=_context(tokenizer, text),
+        device=device,
+        dtype=dtype,
+        notes=said | notes,
+    )
+
+
+def _load_xvlm(path: Path, chosen: str, spec: str, device: str, dtype: str) -> MatchingModel:
+    """A file is X-VLM's: every other family is a folder."""
+    from equipoise.models.scorers import xvlm
+
+    matches = {"itm": xvlm.itm, "itc": xvlm.itc, "sum": xvlm.match_plus_cosine}
+    tokenizer = load_tokenizer(path.parent)
+    network, pixels, notes = xvlm.read_xvlm(path)
+    check_tokenizer(tokenizer, network.config.vocab_size, causal=False, where=spec)
+    head = Head("XVLM", lambda network, pixels: network.look(pixels), matches[chosen])
+    said = {"head": chosen, "heads": list(matches), "score": SCORES[chosen]}
+    return MatchingModel(
+        spec,
+        network,
+        tokenizer,
+        pixels,
+        head,
+        context_length=xvlm.CONTEXT,
         device=device,
         dtype=dtype,
         notes=said | notes,

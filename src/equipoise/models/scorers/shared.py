@@ -111,8 +111,8 @@ class Seen:
         new = [image for name, image in distinct.items() if name not in self._kept]
         for start in range(0, len(new), self._at_once):
             part = new[start : start + self._at_once]
-            for image, found in zip(part, self._look(part), strict=True):
-                self._kept[id(image)] = (image, found)  # the image too, or its number could become another's
+            for image, features in zip(part, self._look(part), strict=True):
+                self._kept[id(image)] = (image, features)  # the image too, or its number could become another's
         found = {name: self._kept[name][1] for name in distinct}
         for name in distinct:
             self._kept.move_to_end(name)
