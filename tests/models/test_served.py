@@ -262,7 +262,7 @@ def _storm(serve: Make, photos: Path, tmp_path: Path, count: int, budget: int) -
     time.sleep(0.2)
     at_kill = len(server.answered)
     assert at_kill < count
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=540)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=1500)
     assert done.returncode == 0, done.stderr
     rows = [json.loads(line) for line in (tmp_path / "out" / "own" / "items.jsonl").read_text().splitlines()]
     assert len(rows) == len(items)

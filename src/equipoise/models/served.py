@@ -54,7 +54,7 @@ class Served:
     def __init__(self, spec: str, settings: LlmSettings, ask: str, prompt: str) -> None:
         self._settings = settings
         self._client = Llm(settings)
-        self.default_batch = 4 * settings.concurrency
+        self.default_batch = 64 * settings.concurrency  # a batch waits for its slowest answer, so it is a long one
         identity = {"model": settings.model, "prompt": prompt, "ask": ask, "jpeg": QUALITY}
         self.card: dict[str, Any] = {
             "spec": spec,

@@ -137,3 +137,11 @@ def test_the_table_says_it(tmp_path: Path) -> None:
     assert json.loads(rows.stdout)[0]["blind"]["judges"]["blind:length"]["original"] == pytest.approx(0.75)
     row = CliRunner().invoke(app, ["eval", "blind:ngram", "--bench", str(tmp_path / "toy.jsonl"), "--format", "csv"])
     assert "blind_gain_low" in row.stdout.splitlines()[0]
+
+
+def test_a_blind_run_can_be_compared_with_one_that_read_photos(photos: Path, tmp_path: Path) -> None:
+    evaluate(Perfect(), _items(), images=photos, out=tmp_path / "perfect")
+    evaluate(load_model("blind:length"), _items(), out=tmp_path / "length")
+    found = CliRunner().invoke(app, ["compare", str(tmp_path / "length"), str(tmp_path / "perfect")])
+    assert found.exit_code == 0, found.output
+    assert "+25.0" in found.stdout and "older version" not in found.stdout
