@@ -169,6 +169,14 @@ def test_brittleness_by_choices(serve: Make, photos: Path) -> None:
     assert (numbers.original, numbers.augmented, numbers.brittleness) == (1.0, 0.0, 1.0)
 
 
+def test_neither_a_nor_b(serve: Make, photos: Path) -> None:
+    server = serve(lambda prompt, body: (200, says("It depends.")))
+    with pytest.raises(UserError, match=r"answers neither A nor B: none of its first 30 answers .*'It depends.'"):
+        evaluate(load_model(_spec(server)), _items(5), images=photos)
+    few = evaluate(load_model(_spec(server)), _items(2), images=photos)
+    assert few.record.counts["choices_unclear"] == 12 and few.numbers.ties == 2
+
+
 # ---------------------------------------------------------------------------- what goes wrong
 
 

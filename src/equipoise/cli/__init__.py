@@ -270,11 +270,13 @@ def _caveats(record: RunRecord) -> list[str]:
     if cut := record.counts.get("texts_cut"):
         lines.append(f"{cut:,} texts are longer than the model reads and were cut")
     if duels := record.counts.get("duels"):
-        choices, first = record.counts["choices"], record.counts["choices_first"] / record.counts["choices"]
-        by_position = record.counts["duels_by_position"] / duels
+        unclear, by_position = record.counts["choices_unclear"], record.counts["duels_by_position"] / duels
+        choices = record.counts["choices"] - unclear
+        first = record.counts["choices_first"] / choices if choices else 0.0
         lines.append(
             f"position bias: of {choices:,} choices {100 * first:.1f}% went to the text that came first; in "
             f"{100 * by_position:.1f}% of {duels:,} pairs of texts the order decided (a tie)"
+            + (f"; {unclear:,} more answers chose neither" if unclear else "")
         )
     return lines
 

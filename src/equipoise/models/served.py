@@ -146,6 +146,7 @@ class ServedChoice(Served):
     def __init__(self, spec: str, settings: LlmSettings) -> None:
         super().__init__(spec, settings, "choice", CHOICE)
         self.counts: dict[str, int] = {}
+        self._last = ""
 
     def prefer(self, images: Sequence[Image.Image], firsts: Sequence[str], seconds: Sequence[str]) -> list[float]:
         """1 where the first text is chosen in both orders, 0 where the second is, 0.5 where it depends on the order."""
@@ -166,12 +167,17 @@ class ServedChoice(Served):
             counts["duels_by_position"] += first is not None and first == second
             shares.append(((0.5 if first is None else first) + (0.5 if second is None else 1 - second)) / 2)
         self.counts = counts
+        if counts["choices"] == counts["choices_unclear"] >= UNCLEAR:
+            raise UserError(
+                f"{self._settings.shown}: {self._settings.model} answers neither A nor B: none of its first "
+                f"{counts['choices']} answers is either (the last: {self._last[:60]!r}), so it makes no choice"
+            )
         return shares
 
     def _choose(self, asked: tuple[Image.Image, str, str]) -> float | None:
         image, first, second = asked
         answer = self._ask(image, CHOICE.format(first, second), lambda one: _letter(one) is not None)
-        letter = _letter(answer)
+        letter, self._last = _letter(answer), answer.text
         return None if letter is None else float(letter == "A")
 
 
