@@ -43,7 +43,7 @@ def groups(path: Path) -> list[Group]:
         footer = raw.read(min(length, end))
     try:
         return [_group(one) for one in _Reader(footer).struct()[4]]
-    except (IndexError, KeyError, TypeError, ValueError, RecursionError):
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError, RecursionError):
         raise UserError(f"{path}: not a Parquet file (its footer is damaged)") from None
 
 
