@@ -24,8 +24,8 @@ CELLS = (
 NOTE = (
     "On the world NegCLIP has swaps and mined hard images, CREPE-Swap and CREPE-Replace one kind of negative in the "
     "same contrast, DAC two texts of each picture (its caption and positive) with their negatives; nobody wrote dense "
-    "captions of drawn pictures, so DAC-LLM and DAC-SAM are one row. `control` is not in the paper's table; it says what "
-    "finetuning changes without hard texts."
+    "captions of drawn pictures, so DAC-LLM and DAC-SAM are one row. `control` is not in the paper's table; it says "
+    "what finetuning changes without hard texts."
 )
 
 

@@ -26,7 +26,7 @@ def options(about: str) -> argparse.ArgumentParser:
     parser.add_argument("--device", default="cpu", help="cpu or cuda")
     parser.add_argument("--jobs", type=int, default=1, help="models at a time")
     parser.add_argument("--seeds", type=int, default=1, help="finetunings of each model")
-    parser.add_argument("--steps", type=int, default=200, help="of a finetuning, in the quick form")
+    parser.add_argument("--steps", type=int, default=160, help="of a finetuning, in the quick form")
     parser.add_argument(
         "--pretraining-steps", type=int, help="of the other base models (default: 150 on a cpu, 1,500 on a GPU)"
     )

@@ -42,6 +42,9 @@ class Form(Protocol):
     def prepare(self, jobs: Iterable[Job], tests: Iterable[str], standards: Iterable[str], processes: int) -> None:
         """Make or check all data, before anything is trained."""
 
+    def can(self, job: Job) -> bool:
+        """Whether this form has the data of a model; one that it has not is a row of dashes."""
+
     def trains(self, job: Job) -> bool:
         """Whether a model is made by training here."""
 

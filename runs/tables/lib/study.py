@@ -87,7 +87,7 @@ class Study:
             tests = tuple(test for name in want.columns for test in self.column(name).tests)
             standards = tuple(one for name in want.standards for one in self.form.standards.get(name, ()))
             analyses = tuple(test for name in want.analyses for test in self.column(name).tests)
-            for job in want.jobs:
+            for job in filter(self.form.can, want.jobs):
                 for seed in self.seeds_of(job):
                     task = found.setdefault((job, seed), Task(job, seed, ()))
                     found[job, seed] = replace(
@@ -160,7 +160,7 @@ class Study:
     def runs(self, job: Job, column: str) -> list[Run] | None:
         """The runs of a model, one a seed, on what stands for a column; None where nothing does."""
         where = self.column(column)
-        if not where.tests:
+        if not where.tests or not self.form.can(job):
             return None
         found = []
         for seed in self.seeds_of(job):
@@ -217,7 +217,7 @@ class Study:
 
     def standard(self, job: Job, name: str, metric: str) -> Number | None:
         """A number of what stands for a standard set, of the first seed; of several sets the mean, without interval."""
-        sets = self.form.standards.get(name, ())
+        sets = self.form.standards.get(name, ()) if self.form.can(job) else ()
         folder = self.folder(job, self.seeds_of(job)[0]) / "runs"
         found = [read_standard(folder / one).numbers.metrics.get(metric) for one in sets]
         known = [one for one in found if one is not None and one.value is not None]

@@ -105,6 +105,10 @@ class World:
             "mechanism; it is not the papers' data, and its numbers are not to be expected on photos."
         )
 
+    @property
+    def of_a_kind(self) -> int:
+        return max(1, round(PICTURES_OF_A_KIND * self.share))
+
     # ------------------------------------------------------------------ data
 
     def prepare(self, jobs: Iterable[Job], tests: Iterable[str], standards: Iterable[str], processes: int) -> None:
@@ -145,10 +149,11 @@ class World:
             return
         rng, names, drawn = Random("classes"), [], []
         counts = dict.fromkeys(KINDS, 0)
-        while min(counts.values()) < PICTURES_OF_A_KIND:
+        most = self.of_a_kind
+        while min(counts.values()) < most:
             scene = sample_scene(rng, (2,))
             for thing in scene.objects[2:]:  # placed freely, so alone it stands where it stood
-                if counts[thing.kind] < PICTURES_OF_A_KIND:
+                if counts[thing.kind] < most:
                     pixels = draw(replace(scene, objects=(thing,)))
                     names.append(f"classes/{thing.kind}/{counts[thing.kind]:03d}.bmp")
                     drawn.append(_bmp(pixels))
@@ -175,6 +180,9 @@ class World:
         return _opened(str(self.folder / f"{name}.tar"))
 
     # ------------------------------------------------------------------ models
+
+    def can(self, job: Job) -> bool:
+        return True
 
     def trains(self, job: Job) -> bool:
         return bool(job.recipe or job.variant)
@@ -211,7 +219,7 @@ class World:
         photos = tuple(
             (f"classes/{kind}/{number:03d}.bmp", place)
             for place, kind in enumerate(kinds)
-            for number in range(PICTURES_OF_A_KIND)
+            for number in range(self.of_a_kind)
         )
         source = self._tar("classes")
         return ClassSet(
