@@ -46,11 +46,17 @@ def main() -> None:
     try:
         study = study_of(asked)
         needs = [module.wanted(study.form) for module in modules]
-        study.prepare(needs, asked.jobs)
-        pages = [module.page(study) for module in modules]
+        failed = study.prepare(needs, asked.jobs)
     except UserError as error:
         print(error, file=sys.stderr)
         sys.exit(2)
+    pages = []
+    for module in modules:
+        try:
+            pages.append(module.page(study))
+        except Exception as error:  # the other tables are worth having
+            failed.append(f"{module.NAME}: {type(error).__name__}: {error}")
+            pages.append(f"## {module.NAME}\n\nNot made: a model that it needs failed.")
     head = HEAD.format(
         about=study.form.about(),
         seeds=asked.seeds,
@@ -65,7 +71,8 @@ def main() -> None:
         shutil.copyfile(drawing, drawings / drawing.name)
     with atomic_write(asked.page) as handle:
         handle.write("\n\n".join([head.strip(), *pages]) + "\n")
-    print(f"wrote {asked.page}")
+    print(*failed, f"wrote {asked.page}", sep="\n")
+    sys.exit(1 if failed else 0)
 
 
 if __name__ == "__main__":

@@ -55,7 +55,7 @@ def main(name: str, about: str, wanted: Callable[[Form], Wanted], page: Callable
     asked = options(about).parse_args()
     try:
         study = study_of(asked)
-        study.prepare([wanted(study.form)], asked.jobs)
+        failed = study.prepare([wanted(study.form)], asked.jobs)
         text = page(study)
     except UserError as error:
         print(error, file=sys.stderr)
@@ -64,3 +64,4 @@ def main(name: str, about: str, wanted: Callable[[Form], Wanted], page: Callable
     with atomic_write(path) as handle:
         handle.write(text + "\n")
     print(f"\n{text}\n\nwrote {path}")
+    sys.exit(1 if failed else 0)

@@ -126,8 +126,8 @@ class Real:
     def about(self) -> str:
         return (
             "Real form: CLIP ViT-B/32, finetuned by the recipes' own numbers on COCO, judged on the benchmarks' "
-            "photos. Our models are loaded with the activation they were trained with, so the published numbers, which were "
-            "not, need not be met."
+            "photos. Our models are loaded with the activation they were trained with, so the published numbers, which "
+            "were not, need not be met."
         )
 
     # ------------------------------------------------------------------ is all there, and how long will it take?

@@ -7,9 +7,12 @@ form, so a model that was trained with other steps is another one. What is there
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
 from multiprocessing import get_context
+from os import cpu_count
 from pathlib import Path
 from typing import Any
 
@@ -54,31 +57,34 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Study:
+    """Models of a form below a folder; what was asked once is kept."""
+
     form: Form
     out: Path
     device: str = "cpu"
     seeds: tuple[int, ...] = (0,)
+    known: dict[tuple[Job, str], Numbers] = field(default_factory=dict, compare=False)  # several tables ask the same
 
     # ------------------------------------------------------------------ making
 
-    def prepare(self, wanted: Iterable[Wanted], processes: int = 1) -> None:
-        """Train and score everything that is not there yet, several models at a time."""
+    def prepare(self, wanted: Iterable[Wanted], processes: int = 1) -> list[str]:
+        """Train and score everything that is not there yet, several models at a time; returns what failed.
+
+        One model that fails must not cost the others: its row will be empty.
+        """
         tasks = self.tasks(wanted)
         tests = {test for task in tasks for test in (*task.tests, *task.analyses)}
         standards = {name for task in tasks for name in task.standards}
         self.form.prepare([task.job for task in tasks], tests, standards, processes)
         todo = [task for task in tasks if not self.is_done(task)]
-        if processes == 1 or len(todo) < 2:
-            for number, task in enumerate(todo, 1):
-                print(f"{number}/{len(todo)} {work((self, task, 0))}", flush=True)
-            return
-        from os import cpu_count
-
-        threads = max(1, (cpu_count() or 1) // processes)
-        with get_context("spawn").Pool(min(processes, len(todo))) as pool:
-            done = pool.imap_unordered(work, [(self, task, threads) for task in todo])
-            for number, line in enumerate(done, 1):
+        threads = 0 if processes == 1 else max(1, (cpu_count() or 1) // processes)
+        orders = [(self, task, threads) for task in todo]
+        with _pool(min(processes, len(todo))) as pool:
+            failed = []
+            for number, (line, fine) in enumerate(map(work, orders) if pool is None else _done(pool, orders), 1):
                 print(f"{number}/{len(todo)} {line}", flush=True)
+                failed += [] if fine else [line]
+        return failed
 
     def tasks(self, wanted: Iterable[Wanted]) -> list[Task]:
         """Each model and seed once, with all that any table asks of it. A model that is not trained has one seed."""
@@ -164,17 +170,21 @@ class Study:
             return None
         found = []
         for seed in self.seeds_of(job):
-            parts = [load_run(self.folder(job, seed) / "runs" / test) for test in where.tests]
+            folders = [self.folder(job, seed) / "runs" / test for test in where.tests]
+            if not all((folder / "result.json").exists() for folder in folders):
+                return None
+            parts = [load_run(folder) for folder in folders]
             run = parts[0] if len(parts) == 1 else joined(parts)
             found.append(run.where(where.tag, where.value) if where.tag else run)
         return found
 
     def numbers(self, job: Job, column: str) -> Numbers | None:
-        runs = self.runs(job, column)
-        if runs is None:
-            return None
-        path, least = self._rule(runs[0], column)
-        return average(runs, path, least)
+        if (job, column) not in self.known:
+            runs = self.runs(job, column)
+            if runs is None:
+                return None
+            self.known[job, column] = average(runs, *self._rule(runs[0], column))
+        return self.known[job, column]
 
     def difference(self, before: Job, after: Job, column: str) -> Difference | None:
         """Paired over items and seeds; a model that is not trained is paired with every seed of the other."""
@@ -219,6 +229,7 @@ class Study:
         """A number of what stands for a standard set, of the first seed; of several sets the mean, without interval."""
         sets = self.form.standards.get(name, ()) if self.form.can(job) else ()
         folder = self.folder(job, self.seeds_of(job)[0]) / "runs"
+        sets = [one for one in sets if (folder / one / "result.json").exists()]
         found = [read_standard(folder / one).numbers.metrics.get(metric) for one in sets]
         known = [one for one in found if one is not None and one.value is not None]
         if len(known) < 2:
@@ -236,13 +247,29 @@ class Study:
         return [one for one in read_log(self.folder(job, self.seeds_of(job)[0]) / "training") if "parts" in one]
 
 
-def work(order: tuple[Study, Task, int]) -> str:
-    """One task in a process of its own; returns a line about it."""
+Order = tuple[Study, Task, int]  # and how many threads
+
+
+def _pool(processes: int) -> AbstractContextManager[ProcessPoolExecutor | None]:
+    """Processes that may start others (the real form's readers of photos), or None to stay in this one."""
+    return ProcessPoolExecutor(processes, get_context("spawn")) if processes > 1 else nullcontext()
+
+
+def _done(pool: ProcessPoolExecutor, orders: Sequence[Order]) -> Iterator[tuple[str, bool]]:
+    for one in as_completed([pool.submit(work, order) for order in orders]):
+        yield one.result()
+
+
+def work(order: Order) -> tuple[str, bool]:
+    """One task, perhaps in a process of its own; returns a line about it, and whether it went well."""
     study, task, threads = order
     if threads:
         import torch
 
         torch.set_num_threads(threads)
     started = time.monotonic()
-    study.make(task)
-    return f"{task.job.name}-{task.seed} {time.monotonic() - started:.0f} s"
+    try:
+        study.make(task)
+    except Exception as error:
+        return f"{task.job.name}-{task.seed} FAILED: {type(error).__name__}: {error}", False
+    return f"{task.job.name}-{task.seed} {time.monotonic() - started:.0f} s", True

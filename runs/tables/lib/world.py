@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import os
 import tarfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from multiprocessing import get_context
@@ -113,34 +113,40 @@ class World:
 
     def prepare(self, jobs: Iterable[Job], tests: Iterable[str], standards: Iterable[str], processes: int) -> None:
         wanted = {"pretraining" if job.variant else job.items for job in jobs if self.trains(job)}
+        sets: dict[str, Callable[[], list[Item]]] = {}
         if wanted & {"captions", "swaps", "replacements", "mined", "more"}:
-            self._make("captions", lambda: list(world_items("finetune", self.size(FINETUNING))), processes)
+            sets["captions"] = lambda: list(world_items("finetune", self.size(FINETUNING)))
         if wanted & {"four-types", "more"}:
-            self._make("four-types", lambda: list(world_items("finetune-actions", self.size(FOUR_TYPES))), processes)
+            sets["four-types"] = lambda: list(world_items("finetune-actions", self.size(FOUR_TYPES)))
         if "pretraining" in wanted:
-            self._make("pretraining", lambda: pretraining_items("base", self.size(SCENES)), processes)
-        if "mined" in wanted and not (path := self.folder / "mined.jsonl").exists():
-            items, images = self.finetuning("swaps")
-            write_items(path, with_hard_images(items, load_model("world", device="cpu"), images))
+            sets["pretraining"] = lambda: pretraining_items("base", self.size(SCENES))
         for name in sorted({*tests, *(("swap",) if "retrieval" in standards else ())}):
             size = self.size(MORE_SIZE if name in MORE_TESTS else SIZE)
-            self._make(f"test-{name}", partial(_test_items, name, size), processes)
+            sets[f"test-{name}"] = partial(_test_items, name, size)
+        self._make({name: made for name, made in sets.items() if not self._items(name).exists()}, processes)
         if "classes" in standards:
             self._classes()
+        if "mined" in wanted and not self._items("mined").exists():
+            items, images = self.finetuning("swaps")
+            write_items(self._items("mined"), with_hard_images(items, load_model("world", device="cpu"), images))
 
-    def _make(self, name: str, items: Callable[[], list[Item]], processes: int) -> None:
-        """NAME.tar with the pictures and then NAME.jsonl, the sign that both are there."""
-        path = self.folder / f"{name}.jsonl"
-        if path.exists():
+    def _items(self, name: str) -> Path:
+        return self.folder / f"{name}.jsonl"
+
+    def _make(self, sets: Mapping[str, Callable[[], list[Item]]], processes: int) -> None:
+        """For each NAME.tar with the pictures and then NAME.jsonl, the sign that both are there."""
+        if not sets:
             return
-        made = items()
-        paths = [item.image.path for item in made if item.image is not None]
-        chunks = [paths[start : start + 250] for start in range(0, len(paths), 250)]
-        print(f"drawing {len(paths):,} pictures of {name}", flush=True)
+        found = {name: made() for name, made in sets.items()}
+        paths = {name: [item.image.path for item in items if item.image] for name, items in found.items()}
+        everything = [path for listed in paths.values() for path in listed]
+        print(f"drawing {len(everything):,} pictures: {', '.join(found)}", flush=True)
+        chunks = [everything[start : start + 250] for start in range(0, len(everything), 250)]
         with get_context("spawn").Pool(min(processes, len(chunks))) as pool:
-            drawn = [bytes_ for chunk in pool.imap(_draw, chunks) for bytes_ in chunk]
-        _write_tar(self.folder / f"{name}.tar", paths, drawn)
-        write_items(path, made)
+            drawn = iter([picture for chunk in pool.imap(_draw, chunks) for picture in chunk])
+        for name, items in found.items():
+            _write_tar(self.folder / f"{name}.tar", paths[name], [next(drawn) for _ in paths[name]])
+            write_items(self._items(name), items)
 
     def _classes(self) -> None:
         """One thing to a picture, as many of each kind: zero-shot classification."""
@@ -167,9 +173,9 @@ class World:
         if name in VARIANTS:
             return pretraining_items(name, self.size(SCENES)), self._tar("pretraining")
         if name == "mined":
-            return load_items(self.folder / "mined.jsonl"), self._tar("captions")
+            return load_items(self._items("mined")), self._tar("captions")
         file = "captions" if name in {"swaps", "replacements"} else name
-        items = load_items(self.folder / f"{file}.jsonl")
+        items = load_items(self._items(file))
         op = {"swaps": "swap", "replacements": "replace"}.get(name)
         kept = [
             item for item in items if op is None or any(text.edit and text.edit.op == op for text in item.negatives)
@@ -207,13 +213,13 @@ class World:
     # ------------------------------------------------------------------ test sets
 
     def test(self, name: str) -> TestSet:
-        items = load_items(self.folder / f"test-{name}.jsonl")
+        items = load_items(self._items(f"test-{name}"))
         benchmark = None if name in MORE_TESTS else registry.get(TESTS[name])
         return TestSet(items, self._tar(f"test-{name}"), benchmark, f"world-{SPLITS[name][0]}")
 
     def standard(self, name: str) -> AnySet:
         if name == "retrieval":
-            items = load_items(self.folder / "test-swap.jsonl")[:RETRIEVAL]
+            items = load_items(self._items("test-swap"))[:RETRIEVAL]
             return caption_set("world-retrieval", None, self._tar("test-swap"), from_items(items))
         kinds = tuple(KINDS)
         photos = tuple(
