@@ -72,6 +72,7 @@ class Study:
 
         One model that fails must not cost the others: its row will be empty.
         """
+        wanted = list(wanted)
         tasks = self.tasks(wanted)
         tests = {test for task in tasks for test in (*task.tests, *task.analyses)}
         standards = {name for task in tasks for name in task.standards}
@@ -79,12 +80,22 @@ class Study:
         todo = [task for task in tasks if not self.is_done(task)]
         threads = 0 if processes == 1 else max(1, (cpu_count() or 1) // processes)
         orders = [(self, task, threads) for task in todo]
-        with _pool(min(processes, len(todo))) as pool:
+        with _pool(processes) as pool:
             failed = []
             for number, (line, fine) in enumerate(map(work, orders) if pool is None else _done(pool, orders), 1):
                 print(f"{number}/{len(todo)} {line}", flush=True)
                 failed += [] if fine else [line]
+            if pool is not None:
+                self._count(pool, wanted)
         return failed
+
+    def _count(self, pool: ProcessPoolExecutor, wanted: Iterable[Wanted]) -> None:
+        """The intervals of every model and column, which the tables then find in `known`."""
+        asked = {(job, column) for want in wanted for job in want.jobs for column in want.columns}
+        pairs = sorted(asked, key=lambda pair: (pair[0].name, pair[1]))
+        for pair, found in zip(pairs, pool.map(_numbers, [(self, *pair) for pair in pairs], chunksize=4), strict=True):
+            if found is not None:
+                self.known[pair] = found
 
     def tasks(self, wanted: Iterable[Wanted]) -> list[Task]:
         """Each model and seed once, with all that any table asks of it. A model that is not trained has one seed."""
@@ -258,6 +269,11 @@ def _pool(processes: int) -> AbstractContextManager[ProcessPoolExecutor | None]:
 def _done(pool: ProcessPoolExecutor, orders: Sequence[Order]) -> Iterator[tuple[str, bool]]:
     for one in as_completed([pool.submit(work, order) for order in orders]):
         yield one.result()
+
+
+def _numbers(asked: tuple[Study, Job, str]) -> Numbers | None:
+    study, job, column = asked
+    return study.numbers(job, column)
 
 
 def work(order: Order) -> tuple[str, bool]:

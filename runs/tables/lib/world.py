@@ -12,6 +12,7 @@ import tarfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
+from itertools import chain
 from multiprocessing import get_context
 from pathlib import Path
 from random import Random
@@ -142,8 +143,11 @@ class World:
         everything = [path for listed in paths.values() for path in listed]
         print(f"drawing {len(everything):,} pictures: {', '.join(found)}", flush=True)
         chunks = [everything[start : start + 250] for start in range(0, len(everything), 250)]
-        with get_context("spawn").Pool(min(processes, len(chunks))) as pool:
-            drawn = iter([picture for chunk in pool.imap(_draw, chunks) for picture in chunk])
+        if processes == 1:
+            drawn = chain.from_iterable(map(_draw, chunks))
+        else:
+            with get_context("spawn").Pool(min(processes, len(chunks))) as pool:
+                drawn = chain.from_iterable(pool.map(_draw, chunks, chunksize=1))
         for name, items in found.items():
             _write_tar(self.folder / f"{name}.tar", paths[name], [next(drawn) for _ in paths[name]])
             write_items(self._items(name), items)
