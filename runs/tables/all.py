@@ -9,9 +9,12 @@ import importlib
 import shutil
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from lib.command import ROOT, options, study_of
+from lib.jobs import Job
+from lib.study import Study
 
 from equipoise.errors import UserError
 from equipoise.files import atomic_write
@@ -35,6 +38,13 @@ form has nothing that stands for a column. A tie is never a win.
 
 {models} models, {jobs} at a time on {device}: {minutes:.0f} minutes for all that was not there yet.
 """
+
+
+def times(study: Study, jobs: Sequence[Job], at_once: int) -> str:
+    """How long each model was trained."""
+    known = {job.name: seconds for job in jobs if study.form.can(job) and (seconds := study.seconds(job))}
+    listed = ", ".join(f"{name} {sum(seconds) / len(seconds):.0f}" for name, seconds in known.items())
+    return f"## Seconds of training\n\nWith {at_once} models at a time on one machine: {listed}."
 
 
 def main() -> None:
@@ -65,6 +75,7 @@ def main() -> None:
         device=asked.device,
         minutes=(time.monotonic() - started) / 60,
     )
+    pages.append(times(study, list(dict.fromkeys(job for need in needs for job in need.jobs)), asked.jobs))
     drawings = asked.page.parent / "tables"
     drawings.mkdir(parents=True, exist_ok=True)
     for drawing in sorted((study.out / "tables").glob("*.svg")):

@@ -133,7 +133,10 @@ DEFECTS: dict[str, tuple[str, ...]] = {
         "VL-CheckList could not be reproduced by others; the authors advise to skip it (their issue 12)",
         "the text says +5.2 on VL-CheckList, the table +5.9",
     ),
-    "ce_table_3": ("CLIP's replace average is printed 80.2; its three cells give 80.0", "the average of seven splits gives CE-CLIP+ 87.5, the mean of replace, swap and add 87.3",),
+    "ce_table_3": (
+        "CLIP's replace average is printed 80.2; its three cells give 80.0",
+        "the average of seven splits gives CE-CLIP+ 87.5, the mean of replace, swap and add 87.3",
+    ),
     "ce_table_4": (
         "CLIP's VALSE here is 67.0, the mean of seven phenomena; in Table 1 it is 65.3, the mean of 11 splits",
         "as printed, the second ablation has a mark under IMC alone; whether itc(hn) was on is not clear, so both are "

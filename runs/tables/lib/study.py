@@ -6,6 +6,7 @@ form, so a model that was trained with other steps is another one. What is there
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -252,6 +253,11 @@ class Study:
         """Of the first seed, for each test set of a column: 50,000 resamples, 99% intervals."""
         folder = self.folder(job, self.seeds_of(job)[0]) / "runs"
         return [read_standard(folder / f"{test}-analysis") for test in self.column(column).tests]
+
+    def seconds(self, job: Job) -> list[float]:
+        """How long each seed was trained; none of a model that was not trained here."""
+        files = [self.folder(job, seed) / "seconds.json" for seed in self.seeds_of(job)]
+        return [json.loads(file.read_text(encoding="utf-8")) for file in files if file.exists()]
 
     def log(self, job: Job) -> list[dict[str, Any]]:
         """What training wrote at every step, of the first seed."""
