@@ -20,6 +20,7 @@ from equipoise.errors import UserError
 from equipoise.files import atomic_write
 
 SCRIPTS = (
+    "findings",
     *(f"hp_table_{n}" for n in (1, 2, 3, 7, 8, 9, 10)), "phrases", *(f"ce_table_{n}" for n in range(1, 6)),
     *(f"ce_fig_{n}" for n in range(4, 9)), "recipes_2026",
 )  # fmt: skip
