@@ -83,10 +83,10 @@ def page(study: Study) -> str:
         f"Of {len(rows)} differences that the paper prints, the world's are clear and in the same direction in "
         f"{held['same direction']}, clear and the other way in {held['**the other way**']}, and not clear in "
         f"{held['not clear']}. The paper itself prints less brittleness on REPLACE after hard negatives, not more. On "
-        "the world half of the hard negatives are told by a rare word alone (src/equipoise/world/README.md), a shortcut "
-        "that pays in Original accuracy and is paid for in Augmented accuracy; on Flickr8k our balanced negatives did "
-        "not make a model brittle (docs/flickr8k.md). Neither is the paper's data, so a difference that points the "
-        "other way here contradicts its explanation, not its numbers."
+        "the world half of the hard negatives are told by a rare word alone (src/equipoise/world/README.md), a "
+        "shortcut that pays in Original accuracy and is paid for in Augmented accuracy; on Flickr8k our balanced "
+        "negatives did not make a model brittle (docs/flickr8k.md). Neither is the paper's data: a difference that "
+        "points the other way says how far a finding carries, not that a printed number is wrong."
     )
     heads = ("the paper says", "on", "published, points", "world, points [95%]", "world", "Flickr8k, points")
     return section(
