@@ -94,9 +94,8 @@ class Study:
         """The intervals of every model and column, which the tables then find in `known`."""
         asked = {(job, column) for want in wanted for job in want.jobs for column in want.columns}
         pairs = sorted(asked, key=lambda pair: (pair[0].name, pair[1]))
-        for pair, found in zip(pairs, pool.map(_numbers, [(self, *pair) for pair in pairs], chunksize=4), strict=True):
-            if found is not None:
-                self.known[pair] = found
+        found = list(pool.map(_numbers, [(self, *pair) for pair in pairs], chunksize=4))  # all, as `known` travels too
+        self.known.update({pair: one for pair, one in zip(pairs, found, strict=True) if one is not None})
 
     def tasks(self, wanted: Iterable[Wanted]) -> list[Task]:
         """Each model and seed once, with all that any table asks of it. A model that is not trained has one seed."""
