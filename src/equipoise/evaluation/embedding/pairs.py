@@ -24,7 +24,7 @@ import numpy as np
 from equipoise.errors import UserError
 from equipoise.evaluation.embedding.asking import batched
 from equipoise.evaluation.embedding.cache import EmbeddingCache, Keeper, Keys, Vector
-from equipoise.evaluation.embedding.collector import quick_turns, without_collection
+from equipoise.collector import quick_turns, without_collection
 from equipoise.evaluation.embedding.decoding import Decoder
 from equipoise.evaluation.embedding.embed import batch_matters
 from equipoise.evaluation.embedding.ranks import Ranks
