@@ -115,6 +115,15 @@ def test_any_padding_side(chats: Folder, photos: list[Image.Image], tmp_path: Pa
         assert (left.score_pairs(photos, TEXTS) == right.score_pairs(photos, TEXTS)).all()
 
 
+@BOTH
+def test_in_half_precision(name: str, chats: Folder, photos: list[Image.Image]) -> None:
+    whole, half = (load_model(f"vqa:{chats(name)}", device="cpu", dtype=dtype) for dtype in ("float32", "bfloat16"))
+    expected = whole.score_pairs(photos, TEXTS)  # type: ignore[union-attr]
+    found = half.score_pairs(photos, TEXTS)  # type: ignore[union-attr]
+    assert np.abs(found - expected).max() < 0.1 and not (found == expected).all()
+    assert {str(weight.dtype) for weight in half.network.parameters()} == {"torch.bfloat16"}  # type: ignore[union-attr]
+
+
 def items(photos: list[Image.Image], folder: Path) -> list[Item]:
     for index, photo in enumerate(photos):
         photo.save(folder / f"{index}.png")

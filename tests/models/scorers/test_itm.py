@@ -101,6 +101,16 @@ def test_image_and_text_both_count(name: str, head: str, matching: Folder, photo
     assert len(set(model.score_pairs(photos[:1] * 4, TEXTS).round(6))) == 4
 
 
+@FAMILIES
+def test_in_half_precision(name: str, head: str, matching: Folder, photos: list[Image.Image]) -> None:
+    """Every part is in it, and near what it is in float32."""
+    spec = f"itm:{matching(name)}?head={head}"
+    whole, half = (load_model(spec, device="cpu", dtype=dtype) for dtype in ("float32", "bfloat16"))
+    expected = whole.score_pairs(photos, TEXTS)  # type: ignore[union-attr]
+    found = half.score_pairs(photos, TEXTS)  # type: ignore[union-attr]
+    assert np.abs(found - expected).max() < 0.1 * max(1.0, np.abs(expected).max()) and not (found == expected).all()
+
+
 def items(photos: list[Image.Image], folder: Path) -> list[Item]:
     for index, photo in enumerate(photos):
         photo.save(folder / f"{index}.png")
