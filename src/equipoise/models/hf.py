@@ -18,7 +18,7 @@ from equipoise.models.families import family_named
 from equipoise.models.preprocess import Preprocess, from_config
 
 TOKENIZER_FILES = ("tokenizer.json", "vocab.json", "spiece.model", "tokenizer.model")
-SMALL_FILES = ["*.json", "*.txt", "*.model"]
+SMALL_FILES = ["*.json", "*.txt", "*.model", "*.jinja"]
 
 
 def load_hf(name: str, *, spec: str, device: str = "auto", dtype: str = "float32") -> ClipModel:
@@ -125,7 +125,13 @@ def load_tokenizer(folder: Path) -> Any:
 
 
 def load_network(
-    folder: Path, network: str, attention: str | None, *, safe_only: bool = False, heads: bool = False
+    folder: Path,
+    network: str,
+    attention: str | None,
+    *,
+    safe_only: bool = False,
+    heads: bool = False,
+    dtype: str = "float32",
 ) -> Any:
     """The network of a class of transformers, each of its weights there. With `heads` the file may hold more: models
     that match are often published with the heads of all their training."""
@@ -133,8 +139,10 @@ def load_network(
     import transformers
 
     safe = any(folder.glob("*.safetensors"))
-    if not safe and (safe_only or not any(folder.glob("pytorch_model*.bin"))):
-        raise UserError(f"{folder}: no weights (model.safetensors)")
+    pickled = any(folder.glob("pytorch_model*.bin"))
+    if not safe and (safe_only or not pickled):
+        hint = "; .bin files are not read here: save the model again with transformers" if pickled else ""
+        raise UserError(f"{folder}: no weights (model.safetensors){hint}")
     try:
         with quiet_transformers():
             loaded, info = getattr(transformers, network).from_pretrained(
@@ -143,7 +151,7 @@ def load_network(
                 trust_remote_code=False,
                 use_safetensors=safe,
                 weights_only=True,
-                dtype=torch.float32,
+                dtype=getattr(torch, dtype),
                 attn_implementation=attention,  # stated: a config may name a kernel of the hub, a program
                 output_loading_info=True,
                 ignore_mismatched_sizes=True,  # so that they come back in `info`, with all the others

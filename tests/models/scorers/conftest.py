@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -118,6 +119,14 @@ MADE: dict[str, Callable[[], tuple[Any, Any]]] = {
     "bridgetower": _bridgetower,
     "bridgetower-itc": lambda: _bridgetower("BridgeTowerForContrastiveLearning"),
 }
+
+
+@pytest.fixture(scope="session")
+def loaded() -> Callable[[str], Any]:
+    """Models by their spec, on the CPU, each loaded once: nothing a test does changes one."""
+    from equipoise.models import load_model
+
+    return functools.cache(lambda spec: load_model(spec, device="cpu"))
 
 
 @pytest.fixture(scope="session")

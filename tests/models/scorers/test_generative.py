@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -26,6 +27,7 @@ from equipoise.models import kind_of, load_model
 from equipoise.models.scorers.generative import BLANK, answers
 
 Folder = Callable[[str], Path]
+Loaded = Callable[[str], Any]
 ASKED = 'USER: <image> Does this figure show "{}"? Please answer yes or no. ASSISTANT:'
 DESCRIBED = "USER: <image> Describe the image. ASSISTANT:"
 BOTH = pytest.mark.parametrize("name", ["llava", "qwen2_vl"])
@@ -79,9 +81,9 @@ def pairs(photos: list[Image.Image]) -> tuple[list[Image.Image], list[str]]:
 
 @BOTH
 @pytest.mark.parametrize("spec", SPECS)
-def test_scores_are_those_of_a_direct_call(name: str, spec: str, chats: Folder, pairs: Any) -> None:
+def test_scores_are_those_of_a_direct_call(name: str, spec: str, chats: Folder, loaded: Loaded, pairs: Any) -> None:
     folder = chats(name)
-    model: Any = load_model(spec.format(folder), device="cpu")
+    model = loaded(spec.format(folder))
     direct = Direct(folder)
     expected = np.array([SPECS[spec](direct, image, text) for image, text in zip(*pairs, strict=True)])
     assert kind_of(model) == "pairs" and np.ptp(expected) > 1e-2
@@ -96,23 +98,31 @@ def test_scores_are_those_of_a_direct_call(name: str, spec: str, chats: Folder, 
 
 @BOTH
 @pytest.mark.parametrize("spec", SPECS)
-def test_the_image_is_used(name: str, spec: str, chats: Folder, photos: list[Image.Image]) -> None:
+def test_the_image_is_used(name: str, spec: str, chats: Folder, loaded: Loaded, photos: list[Image.Image]) -> None:
     """The same text with four photos has four scores, by more than rounding."""
-    model: Any = load_model(spec.format(chats(name)), device="cpu")
+    model = loaded(spec.format(chats(name)))
     for text in TEXTS:
         scores = np.sort(model.score_pairs(photos, [text] * len(photos)))
         assert np.diff(scores).min() > 1e-5
 
 
-def test_any_padding_side(chats: Folder, photos: list[Image.Image], tmp_path: Path) -> None:
+def test_any_padding_side(chats: Folder, loaded: Loaded, photos: list[Image.Image], tmp_path: Path) -> None:
     folder = Path(shutil.copytree(chats("llava"), tmp_path / "right"))
     config = json.loads((folder / "tokenizer_config.json").read_text())
     assert config["padding_side"] == "left"
     (folder / "tokenizer_config.json").write_text(json.dumps(config | {"padding_side": "right"}))
     for spec in SPECS:
-        left: Any = load_model(spec.format(chats("llava")), device="cpu")
+        left = loaded(spec.format(chats("llava")))
         right: Any = load_model(spec.format(folder), device="cpu")
         assert (left.score_pairs(photos, TEXTS) == right.score_pairs(photos, TEXTS)).all()
+
+
+@BOTH
+def test_in_half_precision(name: str, chats: Folder, loaded: Loaded, photos: list[Image.Image]) -> None:
+    half: Any = load_model(f"vqa:{chats(name)}", device="cpu", dtype="bfloat16")
+    expected, found = loaded(f"vqa:{chats(name)}").score_pairs(photos, TEXTS), half.score_pairs(photos, TEXTS)
+    assert np.abs(found - expected).max() < 0.1 and not (found == expected).all()
+    assert {str(weight.dtype) for weight in half.network.parameters()} == {"torch.bfloat16"}
 
 
 def items(photos: list[Image.Image], folder: Path) -> list[Item]:
@@ -214,6 +224,16 @@ def test_other_folders_and_options(chats: Folder, tmp_path: Path) -> None:
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(config | {"model_type": "clip"}))
     refused(f"vqa:{folder}", "'clip' .* is no model that answers about images")
+
+
+def test_a_folder_asks_nobody(chats: Folder, matching: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("a folder needs no network")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    for spec in (f"vqa:{chats('llava')}", f"likelihood:{chats('qwen2_vl')}", f"itm:{matching('blip')}"):
+        load_model(spec, device="cpu")
 
 
 def test_a_text_that_looks_like_an_image(chats: Folder, photos: list[Image.Image]) -> None:

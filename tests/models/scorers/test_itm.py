@@ -23,6 +23,7 @@ from equipoise.items import ImageRef, Item, texts
 from equipoise.models import kind_of, load_model
 
 Folder = Callable[[str], Path]
+Loaded = Callable[[str], Any]
 
 
 def _odds(found: Any) -> float:
@@ -83,9 +84,9 @@ def pairs(photos: list[Image.Image]) -> tuple[list[Image.Image], list[str]]:
 
 
 @FAMILIES
-def test_scores_are_those_of_a_direct_call(name: str, head: str, matching: Folder, pairs: Any) -> None:
+def test_scores_are_those_of_a_direct_call(name: str, head: str, matching: Folder, loaded: Loaded, pairs: Any) -> None:
     folder = matching(name)
-    model: Any = load_model(f"itm:{folder}?head={head}", device="cpu")
+    model = loaded(f"itm:{folder}?head={head}")
     expected = np.array(direct(folder, name, head, *pairs))
     assert kind_of(model) == "pairs" and model.card["head"] == head
     assert np.ptp(expected) > 1e-3, "a model that says the same of all pairs would prove nothing"
@@ -95,10 +96,22 @@ def test_scores_are_those_of_a_direct_call(name: str, head: str, matching: Folde
 
 
 @FAMILIES
-def test_image_and_text_both_count(name: str, head: str, matching: Folder, photos: list[Image.Image]) -> None:
-    model: Any = load_model(f"itm:{matching(name)}?head={head}", device="cpu")
+def test_image_and_text_both_count(
+    name: str, head: str, matching: Folder, loaded: Loaded, photos: list[Image.Image]
+) -> None:
+    model = loaded(f"itm:{matching(name)}?head={head}")
     assert len(set(model.score_pairs(photos, TEXTS[:1] * 4).round(6))) == 4
     assert len(set(model.score_pairs(photos[:1] * 4, TEXTS).round(6))) == 4
+
+
+@pytest.mark.slow
+@FAMILIES
+def test_in_half_precision(name: str, head: str, matching: Folder, loaded: Loaded, photos: list[Image.Image]) -> None:
+    """Every part is in it, and near what it is in float32."""
+    spec = f"itm:{matching(name)}?head={head}"
+    half: Any = load_model(spec, device="cpu", dtype="bfloat16")
+    expected, found = loaded(spec).score_pairs(photos, TEXTS), half.score_pairs(photos, TEXTS)
+    assert np.abs(found - expected).max() < 0.1 * max(1.0, np.abs(expected).max()) and not (found == expected).all()
 
 
 def items(photos: list[Image.Image], folder: Path) -> list[Item]:

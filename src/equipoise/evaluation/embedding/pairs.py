@@ -21,10 +21,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from equipoise.collector import quick_turns, without_collection
 from equipoise.errors import UserError
 from equipoise.evaluation.embedding.asking import batched
 from equipoise.evaluation.embedding.cache import EmbeddingCache, Keeper, Keys, Vector
-from equipoise.collector import quick_turns, without_collection
 from equipoise.evaluation.embedding.decoding import Decoder
 from equipoise.evaluation.embedding.embed import batch_matters
 from equipoise.evaluation.embedding.ranks import Ranks

@@ -149,8 +149,11 @@ def _template(processor: Any) -> str:
 # ---------------------------------------------------------------------------- loading
 
 
-def load_chat(folder: Path, spec: str) -> tuple[Any, Any]:
-    """The network and processor of a folder; never looks at the network, runs nothing of the folder."""
+def load_chat(folder: Path, spec: str, dtype: str) -> tuple[Any, Any]:
+    """The network and processor of a folder; never looks at the network, runs nothing of the folder.
+
+    Loaded in the precision that is asked for: in float32, as elsewhere, 7 billion weights would be 28 GB on the way.
+    """
     config = read_config(folder)
     check_folder(folder, config, positions=False)
     name, attention = _class(folder, config, spec)
@@ -160,7 +163,9 @@ def load_chat(folder: Path, spec: str) -> tuple[Any, Any]:
             f"{spec}: {folder} has no chat template (chat_template.jinja), so how this model is asked is unknown, and "
             "a guess would change its answers; copy the file of the published model"
         )
-    network = load_network(folder, name, attention, safe_only=True, heads=True)
+    network = load_network(
+        folder, name, attention, safe_only=True, heads=True, dtype="float32" if dtype == "tf32" else dtype
+    )
     if network.config.is_encoder_decoder:
         raise UserError(f"{spec}: {type(network).__name__} has an encoder for its text; only decoders are asked here")
     return network, processor

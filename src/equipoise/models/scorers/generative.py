@@ -138,7 +138,7 @@ def load_vqa(rest: str, *, spec: str, device: str = "auto", dtype: str = "float3
     if template.count("{}") != 1:
         raise UserError(f"{spec}: template={template!r}: expected one {{}}, where the caption stands")
     folder, notes = find_folder(name, spec)
-    return YesNo(spec, *load_chat(folder, spec), template, device=device, dtype=dtype, notes=notes)
+    return YesNo(spec, *load_chat(folder, spec, dtype), template, device=device, dtype=dtype, notes=notes)
 
 
 def load_likelihood(rest: str, *, spec: str, device: str = "auto", dtype: str = "float32") -> Likelihood:
@@ -146,4 +146,4 @@ def load_likelihood(rest: str, *, spec: str, device: str = "auto", dtype: str = 
     folder, notes = find_folder(name, spec)
     template = options.get("template", DESCRIBE)
     blank = options.get("prior", "none") == "blank"
-    return Likelihood(spec, *load_chat(folder, spec), template, blank, device=device, dtype=dtype, notes=notes)
+    return Likelihood(spec, *load_chat(folder, spec, dtype), template, blank, device=device, dtype=dtype, notes=notes)

@@ -55,7 +55,7 @@ class Scorer:
     def __init__(
         self,
         spec: str,
-        network: Any,  # in float32
+        network: Any,
         tokenizer: Any,
         image_processor: Any,
         *,
