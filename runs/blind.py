@@ -1,6 +1,6 @@
 """How much of each benchmark a judge that never sees the image solves -> the table of docs/blind.md.
 
-    python runs/blind.py --data ../shared/data [--lm FOLDER --sample 500] [--out docs/blind.md]
+    python runs/blind.py --data ../shared/data [--lm FOLDER --sample 500 --lm-on NAMES] [--out docs/blind.md]
 
 The length rule and the n-gram model see every item, five-fold over images; the language model a sample of the items,
 drawn with seed 0, as a likelihood takes a third of a second on a core. Its scores are kept in the cache, so a larger
@@ -65,7 +65,12 @@ def rows_of(name: str, folder: Path, lm: Any, sample: int) -> list[list[str]]:
             continue
         count = found[0].n if metric == "original" else found[0].n_positives
         chance = benchmark.chance.get(metric)
-        row = [label, f"{count:,}", "-" if chance is None else f"{100 * chance:.1f}", *(cell(one, metric) for one in found)]
+        row = [
+            label,
+            f"{count:,}",
+            "-" if chance is None else f"{100 * chance:.1f}",
+            *(cell(one, metric) for one in found),
+        ]
         if judged is not None:
             row += [cell(judged, metric), f"{judged.n if metric == 'original' else judged.n_positives:,}"]
         rows.append(row)
@@ -83,6 +88,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="folder of the annotation files, one folder each")
     parser.add_argument("--lm", help="folder of a causal language model")
     parser.add_argument("--sample", type=int, default=500, help="items that the language model is asked about")
+    parser.add_argument("--lm-on", help="benchmarks that the language model is asked about, all if not given")
     parser.add_argument("--only", help="benchmarks, separated by commas; the file is then not written")
     parser.add_argument("--out", type=Path, default=Path("docs/blind.md"))
     options = parser.parse_args()
@@ -90,7 +96,9 @@ def main() -> None:
     rows = []
     for name in options.only.split(",") if options.only else (*FOLDERS, *WORLD):
         folder = default_cache() / "world" if name in WORLD else options.data / FOLDERS[name]
-        for row in rows_of(name, folder, lm, options.sample):
+        asked = lm if options.lm_on is None or name in options.lm_on.split(",") else None
+        for row in rows_of(name, folder, asked, options.sample):
+            row += ["-"] * (len(HEADER) - len(row) if lm is not None else 0)
             print(" | ".join(row), flush=True)
             rows.append(row)
     if options.only:

@@ -23,7 +23,8 @@ from equipoise.perturb.llm.recipes import llm_recipe
 from equipoise.perturb.recipe import perturb_caption
 from equipoise.perturb.run.engine import perturb_file
 from equipoise.perturb.run.setup import Setup
-from equipoise.served.client import Answer, Llm, LlmSettings, _retry_after, llm_for
+from equipoise.served.client import Llm, LlmSettings, _retry_after, llm_for
+from equipoise.served.kept import Answer
 
 Reply = tuple[int, bytes, dict[str, str]]
 

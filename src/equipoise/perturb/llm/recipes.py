@@ -12,7 +12,8 @@ from equipoise.perturb.llm.answers import contradicts, edit_between, spoiled, ti
 from equipoise.perturb.llm.prompts import PROMPTS, PromptName
 from equipoise.perturb.recipe import Op, Recipe, Slot
 from equipoise.perturb.sources.base import Source
-from equipoise.served.client import Answer, Llm
+from equipoise.served.client import Llm
+from equipoise.served.kept import Answer
 
 SWAP_BELOW = 15  # words: the paper only swaps shorter captions
 
