@@ -115,7 +115,7 @@ def write_page(path: str | Path, page: Page, seed: int = 0) -> None:
         "table_groups": _table_groups,
     }
     template = environment.get_template("report.html")
-    script, style = _part("report.js"), _part("report.css") + _swatches()
+    script, style = page_part("report.js"), page_part("report.css") + _swatches()
     parts: dict[str, Any] = {
         "page": page,
         "script": script,
@@ -135,7 +135,8 @@ def write_page(path: str | Path, page: Page, seed: int = 0) -> None:
         handle.write(text)
 
 
-def _part(name: str) -> str:
+def page_part(name: str) -> str:
+    """A script or a style of ours."""
     return resources.files("equipoise.report").joinpath("templates", name).read_text(encoding="utf-8")
 
 
