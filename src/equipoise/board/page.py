@@ -119,13 +119,15 @@ def inside(interval: tuple[float, float] | None, reported: float) -> str:
     return "inside our interval" if low <= reported <= high else "outside our interval"
 
 
-def matrix(numbers: list[Reported]) -> tuple[list[str], list[tuple[str, list[float | None]]]]:
-    """Columns, and for each model a value or None in each."""
-    columns: dict[str, None] = {}
-    models: dict[str, dict[str, float]] = {}
+Matrix = tuple[list[tuple[str, str]], list[tuple[str, list[float | None]]]]
+
+
+def matrix(numbers: list[Reported]) -> Matrix:
+    """Columns (benchmark, and what of it), and for each model a value or None in each."""
+    columns: dict[tuple[str, str], None] = {}
+    models: dict[str, dict[tuple[str, str], float]] = {}
     for one in numbers:
-        what = "" if one.metric == "score" else f" {one.what.partition(',')[0]}"
-        name = f"{one.benchmark}{what}" + (f" {one.split}" if one.split else "")
-        columns[name] = None
-        models.setdefault(one.model, {})[name] = one.value
+        what = (one.split or "") if one.metric == "score" else one.what
+        columns[one.benchmark, what] = None
+        models.setdefault(one.model, {})[one.benchmark, what] = one.value
     return list(columns), [(model, [given.get(name) for name in columns]) for model, given in models.items()]

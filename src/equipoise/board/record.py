@@ -78,6 +78,10 @@ class Row(Part):
     numbers: dict[Column, Measured]
     beside: list[Beside]
 
+    def said(self, what: str) -> Beside | None:
+        """What others reported of the whole test set by that name."""
+        return next((one for one in self.beside if one.reported.split is None and one.reported.what == what), None)
+
 
 class ReportedRow(Part):
     """A model that was not measured here; by `Reported.what`."""
@@ -120,3 +124,8 @@ class Board(Part):
     elsewhere: list[Reported]  # of benchmarks that no run measured
     sources: list[str]
     equipoise: str
+
+    @property
+    def others(self) -> bool:
+        """Whether anything that others reported is in it."""
+        return bool(self.elsewhere) or any(test.reported_columns for test in self.tests)

@@ -22,15 +22,15 @@ from equipoise.evaluation.results import find_runs
 from equipoise.report.chapters import labels
 from equipoise.report.tables import average_words
 
-FIRST: tuple[Column, ...] = ("augmented", "original", "group", "image", "text")  # what a table is sorted by
+FIRST: tuple[Column, ...] = ("augmented", "group", "original", "image", "text")  # what a table is sorted by: the hardest
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Set:
     """Models that were measured on the same items and photos; `apart`: why they are not with others of that name."""
 
     models: list[Model]
-    apart: str = ""
+    apart: str
 
 
 def build_board(
@@ -89,21 +89,28 @@ def _models(folders: Sequence[str]) -> list[Model]:
 
 def _sets(models: Sequence[Model]) -> dict[str, list[_Set]]:
     """By benchmark: models that can be paired, the largest set first."""
-    found: dict[str, list[_Set]] = {}
+    found: dict[str, list[list[Model]]] = {}
     for model in models:
         sets = found.setdefault(model.runs[0].name, [])
-        why = ""
-        for one in sets:
-            try:
-                same_items([one.models[0].runs[0], *model.runs])
-            except UserError as error:
-                why = str(error)
-            else:
-                one.models.append(model)
-                break
+        home = next((one for one in sets if not _apart(one[0], model)), None)
+        if home is None:
+            sets.append([model])
         else:
-            sets.append(_Set([model], why))
-    return {name: sorted(sets, key=lambda one: -len(one.models)) for name, sets in found.items()}
+            home.append(model)
+    ordered = {name: sorted(sets, key=lambda one: -len(one)) for name, sets in found.items()}
+    return {
+        name: [_Set(one, "" if one is sets[0] else _apart(sets[0][0], one[0])) for one in sets]
+        for name, sets in ordered.items()
+    }
+
+
+def _apart(first: Model, second: Model) -> str:
+    """Why two models cannot be paired; "" where they can."""
+    try:
+        same_items([*first.runs, *second.runs])
+    except UserError as error:
+        return str(error)
+    return ""
 
 
 def _called(models: Sequence[Model], same: Mapping[str, str], reported: Sequence[Reported]) -> dict[str, set[str]]:

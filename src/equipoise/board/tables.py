@@ -87,18 +87,17 @@ def _headed(form: Format, title: str, table: str) -> str:
 
 def _measured_cells(test: TestSet, row: Row) -> list[str]:
     cells = [row.model, f"{row.n:,}", *(_cell(row.numbers.get(column)) for column in test.columns)]
-    return cells + _beside_cells(row.beside, test.reported_columns)
+    return cells + _beside_cells(row, test.reported_columns)
 
 
 def _cell(one: Measured | None) -> str:
     return "-" if one is None else " ".join(part for part in (share(one.value), spread(one), one.letters) if part)
 
 
-def _beside_cells(found: Sequence[Beside], columns: Sequence[str]) -> list[str]:
-    by_what = {one.reported.what: one for one in found if one.reported.split is None}
+def _beside_cells(row: Row, columns: Sequence[str]) -> list[str]:
     cells = []
     for what in columns:
-        one = by_what.get(what)
+        one = row.said(what)
         cells += ["-", "-"] if one is None else [share(one.reported.value), points(one.difference)]
     return cells
 

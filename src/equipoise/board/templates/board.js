@@ -13,8 +13,8 @@
     const cell = row.cells[column];
     const value = cell.getAttribute("data-value");
     if (value !== null) return Number(value);
-    const words = cell.textContent.trim().toLowerCase();
-    return column === 0 ? words : words === "–" || words === "-" || words === "" ? null : words;
+    const words = (column === 0 ? cell.firstChild : cell).textContent.trim(); // of a model its name alone
+    return column > 0 && ["–", "-", ""].includes(words) ? null : words;
   }
 
   function sort(table, column, way) {
@@ -22,7 +22,7 @@
     const keyed = rows(table).map((row) => [key(row, column), row]);
     keyed.sort(([a], [b]) => {
       if (a === null || b === null) return (a === null) - (b === null); // what is missing is last, either way
-      return sign * (typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b)));
+      return sign * (typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b), "en", { numeric: true }));
     });
     table.tBodies[0].append(...keyed.map(([, row]) => row));
     [...table.tHead.rows[0].cells].forEach((cell, place) => {
