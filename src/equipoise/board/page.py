@@ -116,7 +116,7 @@ def inside(interval: tuple[float, float] | None, reported: float) -> str:
     if interval is None:
         return ""
     low, high = interval
-    return "inside our interval" if low <= reported <= high else "outside our interval"
+    return "inside" if low <= reported <= high else "outside"
 
 
 Matrix = tuple[list[tuple[str, str]], list[tuple[str, list[float | None]]]]
