@@ -21,6 +21,13 @@ def report(
     points: Annotated[
         Path | None, typer.Option(help="JSON of numbers from elsewhere (people, a blind baseline) for the plane")
     ] = None,
+    standard: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="folders of `equipoise standard`: what each model kept (retrieval, zero-shot) against composition. "
+            "Those below RUN are found without it. May be repeated"
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="by which items are chosen to be shown")] = 0,
     form: Annotated[str, typer.Option("--format", help=f"html, or a table: {', '.join(FORMATS)}")] = "html",
 ) -> None:
@@ -29,18 +36,21 @@ def report(
     from equipoise.images.sources import open_source
     from equipoise.report.chapters import lines, read_chapters, read_points
     from equipoise.report.page import report_page, write_page
+    from equipoise.report.retention import with_retention
     from equipoise.report.tables import render
 
     table = form_name(form, "html") if form != "html" else None
     if table is None and out is None:
         raise UserError("--out: name the page to write, for instance --out report.html")
-    if table is not None and (given := [name for name, value in (("images", images), ("points", points)) if value]):
+    for_page = {"images": images, "points": points, "standard": standard}
+    if table is not None and (given := [name for name, value in for_page.items() if value]):
         raise UserError(f"--{given[0]} is for the page; a table has none (--format html)")
     if images is not None:
         open_source(images)  # a wrong path is said before anything is read
     chapters = read_chapters(runs, read_points(points) if points else ())
     if table is None:
         assert out is not None
+        chapters = with_retention(chapters, runs, standard or [])
         write_page(out, report_page(chapters, images), seed)
         typer.echo(printable(f"open {out}"))
         return
