@@ -49,6 +49,7 @@ class Page:
     title: str
     lead: Sequence[str]  # paragraphs
     chapters: Sequence[Chapter]
+    story: Sequence[tuple[str, str]] = ()  # steps: a heading and a paragraph; the findings are folded below them
     findings: Sequence[str] = ()
     tables: Sequence[Table] = ()
     notes: Sequence[str] = ()

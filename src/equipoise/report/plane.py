@@ -45,8 +45,8 @@ def plane(chapter: Chapter) -> Markup:
     )
 
 
-def scatter(marks: Sequence[Mark], names: tuple[str, str]) -> Markup:
-    """The marks with both axes, what they are called, and a legend."""
+def scatter(marks: Sequence[Mark], names: tuple[str, str], least: float = 0.0) -> Markup:
+    """The marks with both axes, what they are called, and a legend; y begins at `least` percent."""
     low = max(0.0, 10.0 * int(min(10 * mark.x for mark in marks) - 0.3))
     high = min(100.0, 10.0 * (int(max(10 * mark.x for mark in marks) + 0.3) + 1))
     step = 10 if high - low <= 60 else 20
@@ -54,7 +54,7 @@ def scatter(marks: Sequence[Mark], names: tuple[str, str]) -> Markup:
     legend = [key(mark.shape, mark.colour, mark.label) for mark in marks]
     plot = [
         el("p", f"↑ {names[1]}, percent", class_="axis-name"),
-        _plot(marks, ticks, top(mark.y for mark in marks), names),
+        _plot(marks, ticks, (least, top(mark.y for mark in marks)), names),
         axis(ticks, low, high),
         el("p", f"{names[0]}, percent →", class_="axis-name end"),
         el("p", *legend, class_="legend"),
@@ -80,20 +80,21 @@ def _marks(chapter: Chapter) -> list[Mark]:
     ]
 
 
-def _plot(marks: Sequence[Mark], ticks: Sequence[float], most: float, names: tuple[str, str]) -> Markup:
+def _plot(marks: Sequence[Mark], ticks: Sequence[float], ends: tuple[float, float], names: tuple[str, str]) -> Markup:
     low, high = ticks[0], ticks[-1]
+    least, most = ends
 
     def across(x: float) -> float:
         return 100 * (100 * x - low) / (high - low)
 
     def up(y: float) -> float:
-        return HEIGHT * (1 - 100 * y / most)
+        return HEIGHT * (1 - (100 * y - least) / (most - least))
 
     drawn = [line((across(tick / 100),) * 2, (0, HEIGHT), "grid") for tick in ticks]
     for part in range(5):
         y = HEIGHT * part / 4
         drawn.append(line((0, 100), (y, y), "grid"))
-        drawn.append(el("text", f"{most * (1 - part / 4):g}", x=4, y=y - 4 if part else y + 13))
+        drawn.append(el("text", f"{most - (most - least) * part / 4:g}", x=4, y=y - 4 if part else y + 13))
     for mark in marks:
         x, y, (flat, steep) = across(mark.x), up(mark.y), mark.spread
         if flat is not None:

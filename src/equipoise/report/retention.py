@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -105,9 +105,14 @@ def retention(chapter: Chapter, kept: Kept) -> Markup | None:
         f"Right: better at {NAMES[first]}, the ordinary task; up: better here. A model that moved up and left gained "
         f"composition and forgot. Lines: 95% intervals. The table has the change from {label}, paired over photos; ~ "
         "may be nothing.",
-        scatter(marks, (f"{printable(kept.title)}: {NAMES[first]}", METRICS[metric])),
+        scatter(marks, (f"{printable(kept.title)}: {NAMES[first]}", METRICS[metric]), _floor(mark.y for mark in marks)),
         table(["model", *(NAMES.get(name, name) for name in shown)], rows),
     )
+
+
+def _floor(values: Iterable[float]) -> float:
+    """The multiple of 20 percent below all of them: differences are small beside the distance from zero."""
+    return float(20 * max(0, int(100 * min(values) * 0.9 // 20)))
 
 
 def _changes(before: Path, after: Path) -> dict[str, Change]:
