@@ -163,11 +163,11 @@ def story(runs: Mapping[str, Sequence[dict[str, Run]]]) -> list[tuple[str, str]]
 
 
 def _moves(runs: Mapping[str, Sequence[dict[str, Run]]], column: str, before: str, after: str) -> str:
-    """'right on the caption rises from 69 to 82 of 100, ...'; what is not clear is called so."""
+    """'right about the caption more often (69 → 82 of 100); ...'; what is not clear is called so."""
     words: dict[Metric, str] = {
         "original": "right about the caption",
-        "augmented": "right about the reworded caption as well",
-        "brittleness": "torn between two right captions (brittle)",
+        "augmented": "right about caption and rewording alike",
+        "brittleness": "right about one and wrong about the other (brittle)",
     }
     found = _difference(runs, column, before, after)
     there = [numbers_of(runs[label], column) for label in (before, after)]
@@ -177,7 +177,7 @@ def _moves(runs: Mapping[str, Sequence[dict[str, Run]]], column: str, before: st
         if change is None:
             continue
         way = "more often" if change.difference > 0 else "less often"
-        parts.append(f"{said} {way}, {ends[0]} → {ends[1]} of 100" if change.clear else f"{said} no clear change")
+        parts.append(f"{said} {way} ({ends[0]} → {ends[1]} of 100)" if change.clear else f"{said}: no clear change")
     return "; ".join(parts)
 
 
