@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from equipoise.train.losses.agreement import agreement
 from equipoise.train.losses.clip import clip_loss
+from equipoise.train.losses.keep import keep
 from equipoise.train.losses.rank_each import RankEach
 from equipoise.train.losses.text_contrast import text_contrast
 from equipoise.train.losses.two_captions import two_captions
@@ -19,6 +20,7 @@ def equipoise_2026(
     gamma: Weight = 0.0,
     text_weight: Weight = 1.0,
     agreement_weight: Weight = 0.2,
+    keep_weight: Weight = 0.0,
     by_operation: bool = False,
 ) -> Recipe:
     """Every right caption above every wrong one; a reworded caption is a caption.
@@ -38,6 +40,11 @@ def equipoise_2026(
             "rank": (rank_weight, RankEach(gamma, margin)),
             "text": (text_weight, text_contrast),
             "agreement": (agreement_weight, agreement),
+            "keep": (keep_weight, keep),
         },
-        needs=Needs(positive=ANY, negatives=(REPLACE, SWAP) if by_operation else (ANY,)),
+        needs=Needs(
+            positive=ANY,
+            negatives=(REPLACE, SWAP) if by_operation else (ANY,),
+            teacher=1.0 if keep_weight > 0 else None,
+        ),
     )
