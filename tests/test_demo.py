@@ -124,7 +124,7 @@ def test_a_story_like_the_papers_does_not(story: Callable[..., Any]) -> None:
 
 def test_the_steps_say_what_the_numbers_say(story: Callable[..., Any]) -> None:
     steps = dict(demo.story(story(base=(120, 30), HN=(80, 90), HP_HN=(100, 50))))
-    assert list(steps)[0] == "The base, before" and len(steps) == 5
+    assert next(iter(steps)) == "The base, before" and len(steps) == 5
     assert "above the wrong one on 75 of 100" in steps["The base, before"]  # 120 and 30 of 200
     learnt = steps["Shown wrong captions: HN"]
     assert "right about caption and rewording alike less often (60 → 40 of 100)" in learnt

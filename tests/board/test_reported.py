@@ -21,7 +21,9 @@ def write(path: Path, text: str) -> Path:
 
 
 def test_json(tmp_path: Path) -> None:
-    given = [{"model": "NegCLIP", "benchmark": "sugarcrepe", "value": 0.837, "average": "vl_compo", "source": "Table 3"}]
+    given = [
+        {"model": "NegCLIP", "benchmark": "sugarcrepe", "value": 0.837, "average": "vl_compo", "source": "Table 3"}
+    ]
     (one,) = read_reported([write(tmp_path / "x.json", json.dumps(given))])
     assert (one.model, one.metric, one.value, one.what) == ("NegCLIP", "original", 0.837, "Original (vl_compo)")
 
@@ -29,7 +31,11 @@ def test_json(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("x.json", '[{"model": "a", "benchmark": "valse", "value": 61.6}]', "61.6 is no fraction; 76.6 percent is 0.766"),
+        (
+            "x.json",
+            '[{"model": "a", "benchmark": "valse", "value": 61.6}]',
+            "61.6 is no fraction; 76.6 percent is 0.766",
+        ),
         ("x.json", '[{"model": "a", "benchmark": "valse", "score": 1}]', "score"),
         ("x.json", '{"model": "a"}', "Expected a list"),
         ("x.csv", "a,b\n1,2\n", "not a table of vl_compo: expected the columns arch, pretrained, family"),

@@ -54,7 +54,9 @@ def make_runs(tmp_path: Path, make_record: Callable[..., RunRecord]) -> Callable
             c, p, n = ORDERS[(number + 2 * shift) % len(ORDERS)]
             counts = [len(part) for part in (item.positives, item.negatives)]
             others = [
-                ImageScores(image=ref.path, caption=n / 10, positives=[n / 10] * counts[0], negatives=[c / 10] * counts[1])
+                ImageScores(
+                    image=ref.path, caption=n / 10, positives=[n / 10] * counts[0], negatives=[c / 10] * counts[1]
+                )
                 for ref in item.negative_images
             ]
             rows.append(

@@ -53,7 +53,10 @@ def test_the_numbers_of_all_formats_are_equal(make_runs: Runs, tmp_path: Path) -
     for line in csv.DictReader(io.StringIO(forms["csv"])):
         row = rows[line["label"]]
         for name in ("original", "augmented", "brittleness", "drop"):
-            assert [float(line[f"{name}{end}"]) for end in ("", "_low", "_high")] == [row[name], *row["intervals"][name]]
+            assert [float(line[f"{name}{end}"]) for end in ("", "_low", "_high")] == [
+                row[name],
+                *row["intervals"][name],
+            ]
         assert (int(line["n"]), float(line["ties"])) == (row["n"], row["ties"])
     call(*folders, "--out", str(tmp_path / "page.html"))
     table = (tmp_path / "page.html").read_text().split('<table class="headline">')[1].split("</table>")[0]
@@ -67,7 +70,7 @@ def test_the_numbers_of_all_formats_are_equal(make_runs: Runs, tmp_path: Path) -
 
 
 def problems_of(text: str) -> list[str]:
-    """What a LaTeX table would stumble over: unbalanced braces, another number of cells, bare signs, \\\\[ and \\\\*."""
+    """What LaTeX would stumble over: unbalanced braces, another number of cells, bare signs, \\\\[ and \\\\*."""
     found = []
     lines = [line for line in text.splitlines() if not line.startswith("%")]
     for part in re.findall(r"\\begin\{tabular\}.*?\\end\{tabular\}", "\n".join(lines), re.DOTALL):
@@ -94,7 +97,12 @@ def test_the_syntax_check_finds_what_is_wrong() -> None:
     good = grid("latex", ["", "a_b"], [[text, text] for text in HOSTILE], "a % caption")
     assert problems_of(good) == []
     row = "\n\\midrule\n"
-    for wrong in (f"{row}a & b & c \\\\", f"{row}a_ & 5% \\\\", f"{row}a{{ & b \\\\", f"{row}a & b \\\\\n[2pt] & b \\\\"):
+    for wrong in (
+        f"{row}a & b & c \\\\",
+        f"{row}a_ & 5% \\\\",
+        f"{row}a{{ & b \\\\",
+        f"{row}a & b \\\\\n[2pt] & b \\\\",
+    ):
         assert problems_of(good.replace(row[:-1], wrong, 1)), wrong
 
 
@@ -110,7 +118,9 @@ def test_latex_compiles(make_runs: Runs, tmp_path: Path) -> None:
     tables = [call(*(str(folder) for folder in make_runs(16, models=LABELS)), "--format", "latex")]
     tables.append(grid("latex", ["", "a_b & c"], [[text, text] for text in HOSTILE], "a % caption\nof two lines"))
     body = "\n\n".join(tables)
-    text = f"\\documentclass{{article}}\n\\usepackage{{booktabs}}\n\\begin{{document}}\\tiny\n{body}\n\\end{{document}}\n"
+    text = (
+        f"\\documentclass{{article}}\n\\usepackage{{booktabs}}\n\\begin{{document}}\\tiny\n{body}\n\\end{{document}}\n"
+    )
     (tmp_path / "t.tex").write_text(text, encoding="utf-8")
     assert TEX is not None
     flags = [] if TEX.endswith("tectonic") else ["-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape"]

@@ -46,11 +46,16 @@ def _measured(one: Reported, record: RunRecord) -> tuple[float, Interval | None]
         numbers = metrics.headline
     else:
         numbers = metrics.overall if one.average == "items" else metrics.averages.get(one.average)
-    side = numbers.image_side if numbers is not None and one.metric in IMAGE_SIDE else numbers
-    if side is None or one.metric not in COLUMNS:
+    return number_of(numbers, one.metric)
+
+
+def number_of(numbers: Numbers | None, column: str) -> tuple[float, Interval | None] | None:
+    """A column's value and interval; None where it is no column, or was not measured."""
+    side = numbers.image_side if numbers is not None and column in IMAGE_SIDE else numbers
+    value: float | None = getattr(side, column) if side is not None and column in COLUMNS else None
+    if side is None or value is None:
         return None
-    value = getattr(side, one.metric)
-    return None if value is None else (value, side.intervals.get(one.metric))  # type: ignore[call-overload]
+    return value, next((interval for name, interval in side.intervals.items() if name == column), None)
 
 
 def _not_measured(one: Reported) -> str:

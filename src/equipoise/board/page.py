@@ -1,4 +1,4 @@
-"""The leaderboard as one self-contained HTML page, with the report's looks and its rule: it asks nobody for anything."""
+"""The leaderboard as one self-contained HTML page, with the report's looks and its rule: it asks nobody."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from equipoise import __version__
 from equipoise.board import vl_compo
-from equipoise.board.beside import beside, missing_splits
+from equipoise.board.beside import beside, missing_splits, number_of
 from equipoise.board.record import COLUMNS, IMAGE_SIDE, Board, Column, Measured, Reported, ReportedRow, Row, TestSet
 from equipoise.comparing.folders import by_benchmark, rule_of, seeds_of
 from equipoise.comparing.inference import CORRECTIONS
@@ -22,7 +22,13 @@ from equipoise.evaluation.results import find_runs
 from equipoise.report.chapters import labels
 from equipoise.report.tables import average_words
 
-FIRST: tuple[Column, ...] = ("augmented", "group", "original", "image", "text")  # what a table is sorted by: the hardest
+FIRST: tuple[Column, ...] = (
+    "augmented",
+    "group",
+    "original",
+    "image",
+    "text",
+)  # what a table is sorted by: the hardest
 
 
 @dataclass(frozen=True)
@@ -57,7 +63,9 @@ def build_board(
         measured.add(benchmark)
         theirs = [one for one in reported if one.benchmark == benchmark]
         for number, found in enumerate(sets):
-            title = benchmark if len(sets) == 1 else f"{benchmark} ({found.models[0].runs[0].items[0][:7]}, {number + 1})"
+            title = (
+                benchmark if len(sets) == 1 else f"{benchmark} ({found.models[0].runs[0].items[0][:7]}, {number + 1})"
+            )
             tests.append(_test(title, found, theirs, called, average_rule, correction, seed))
     elsewhere = [one for one in reported if one.benchmark not in measured]
     sources = list(dict.fromkeys(one.source for one in reported if one.source))
@@ -75,7 +83,7 @@ def _models(folders: Sequence[str]) -> list[Model]:
     found: list[Model] = []
     for seeds in several:
         runs = [by_benchmark(folder) for folder in seeds]
-        name = os.path.commonprefix([folder.name for folder in seeds]).rstrip("-_. ")
+        name = _shared_start([folder.name for folder in seeds])
         if not name or any(model.name == f"{name} ({len(seeds)} seeds)" for model in found):
             name = "+".join(map(str, seeds))
         for benchmark in [one for one in runs[0] if all(one in of_seed for of_seed in runs)]:
@@ -85,6 +93,12 @@ def _models(folders: Sequence[str]) -> list[Model]:
             for of_seed in runs:  # a folder that holds them all may be named as well
                 places.pop(of_seed[benchmark].resolve(), None)
     return found + [Model(name, [load_run(place)]) for place, name in labels(places).items()]
+
+
+def _shared_start(names: Sequence[str]) -> str:
+    """'ours_s' of ours_s0 and ours_s1."""
+    alike = itertools.takewhile(lambda signs: len(set(signs)) == 1, zip(*names, strict=False))
+    return "".join(signs[0] for signs in alike).rstrip("-_. ")
 
 
 def _sets(models: Sequence[Model]) -> dict[str, list[_Set]]:
@@ -192,14 +206,11 @@ def _numbers(model: Model, rule: str, path: Sequence[str], least: int) -> Number
 
 
 def _cells(numbers: Numbers, letters: Mapping[Column, str | None]) -> dict[Column, Measured]:
-    found: dict[Column, Measured] = {}
-    for column in COLUMNS:
-        side = numbers.image_side if column in IMAGE_SIDE else numbers
-        value = None if side is None else getattr(side, column)
-        if side is not None and value is not None:
-            interval = side.intervals.get(column)  # type: ignore[call-overload]
-            found[column] = Measured(value=value, interval=interval, letters=letters[column])
-    return found
+    return {
+        column: Measured(value=one[0], interval=one[1], letters=letters[column])
+        for column in COLUMNS
+        if (one := number_of(numbers, column)) is not None
+    }
 
 
 def _letters(
@@ -210,7 +221,7 @@ def _letters(
         return {}
     placed: list[Placed]
     if column in IMAGE_SIDE:
-        image: ImageMetric = column  # type: ignore[assignment]
+        image: ImageMetric = column
         placed = place_images(models, image, path, least, seed, correction)
     else:
         metric: Metric = column  # type: ignore[assignment]
@@ -246,4 +257,3 @@ def _notes(found: _Set, models: Sequence[Model]) -> list[str]:
     elif missing := missing_splits(record.benchmark.name, record.benchmark.splits):
         notes.append(f"Measured without {', '.join(missing)}: the average is not that of the whole benchmark.")
     return notes
-

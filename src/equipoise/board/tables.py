@@ -149,4 +149,3 @@ def _csv(board: Board) -> str:
             average=number.average, split=number.split, reported=number.value, source=number.source,
         )  # fmt: skip
     return output.getvalue().rstrip("\n")
-

@@ -79,7 +79,8 @@ def board(
     same: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="REPORTED=RUN", help="a reported model and the run that it is, where names do not say it. Repeatable"
+            metavar="REPORTED=RUN",
+            help="a reported model and the run that it is, where names do not say it. Repeatable",
         ),
     ] = None,
     average: Annotated[str | None, typer.Option("--average", help="rule of the numbers, of `bench show`")] = None,

@@ -214,7 +214,7 @@ def place_images(
     seed: int = 0,
     correction: str = "holm",
 ) -> list[Placed]:
-    """As `place`, of a metric of the image side; empty where it was not measured, or where a model has several seeds."""
+    """As `place`, of the image side; empty where it was not measured, or where a model has several seeds."""
     same_items([run for model in models for run in model.runs])
     if any(len(model.runs) > 1 or model.runs[0].outcomes.images is None for model in models):
         return []

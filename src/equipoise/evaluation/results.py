@@ -39,7 +39,9 @@ class Shown(BaseModel):
     model_config = ConfigDict(strict=True, frozen=True)
     id: str
     texts: Texts | None = None
-    boxes: list[list[float] | None] = []  # x, y, width, height in pixels, as `Item.images()`; none where no image has one
+    boxes: list[
+        list[float] | None
+    ] = []  # x, y, width, height in pixels, as `Item.images()`; none where no image has one
 
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False)

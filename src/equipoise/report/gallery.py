@@ -244,7 +244,10 @@ def _add_pictures(
     spent = 0
     for item in items if sources else ():
         row = chapter.row(item["i"])
-        wanted = [(item, row.image), *zip(item.get("others", []), (one.image for _, one in _alternatives(row)), strict=False)]
+        wanted = [
+            (item, row.image),
+            *zip(item.get("others", []), (one.image for _, one in _alternatives(row)), strict=False),
+        ]
         for entry, path in wanted:
             if path is None:
                 continue

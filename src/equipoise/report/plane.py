@@ -73,9 +73,7 @@ def _marks(chapter: Chapter) -> list[Mark]:
         x, y = (chapter.chance[metric] for metric in METRICS)
         found.append(Mark("chance", x, y, "cross", "plain"))
     return found + [
-        Mark(
-            printable(point.label), point.original, point.brittleness, "star", "plain", source=printable(point.source)
-        )
+        Mark(printable(point.label), point.original, point.brittleness, "star", "plain", source=printable(point.source))
         for point in chapter.points
     ]
 

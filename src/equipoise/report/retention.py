@@ -39,7 +39,9 @@ def with_retention(chapters: Sequence[Chapter], folders: Sequence[Path], named: 
     for folder in dict.fromkeys((*folders, *named)):
         here = standard_runs(folder)
         if folder in named and not here:
-            raise UserError(f"--standard {folder}: no finished standard evaluation in it; `equipoise standard` makes one")
+            raise UserError(
+                f"--standard {folder}: no finished standard evaluation in it; `equipoise standard` makes one"
+            )
         found += [(place, record) for place, record in here if record.standard in FIRST]
     if not found:
         return list(chapters)
@@ -74,7 +76,9 @@ def _kept(chapter: Chapter, found: Sequence[tuple[Path, StandardRecord]]) -> lis
 
 def retention(chapter: Chapter, kept: Kept) -> Markup | None:
     """The plane of one standard evaluation and composition; None where fewer than two models have both."""
-    metric: Metric = "augmented" if any(entry.numbers.augmented is not None for entry in chapter.entries) else "original"
+    metric: Metric = (
+        "augmented" if any(entry.numbers.augmented is not None for entry in chapter.entries) else "original"
+    )
     first = FIRST[kept.kind]
     marks, rows = [], []
     shown = list(dict.fromkeys(name for _, record in kept.runs.values() for name in record.numbers.metrics))

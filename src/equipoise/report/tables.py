@@ -298,7 +298,7 @@ def _latex(header: Sequence[str], cells: Sequence[Sequence[str]], caption: str) 
 
 
 def _latex_row(cells: Sequence[str]) -> str:
-    """A row; braces around a first sign that the \\\\ before it would take for its own: \\\\[2pt] and \\\\* are commands."""
+    """A row; braces around a sign that the \\\\ before it would take: \\\\[2pt] and \\\\* are commands."""
     written = [printable(cell.strip()).translate(_LATEX) for cell in cells]
     if written[0].startswith(("[", "*")):
         written[0] = f"{{{written[0][0]}}}{written[0][1:]}"
