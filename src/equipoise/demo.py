@@ -139,9 +139,9 @@ def story(runs: Mapping[str, Sequence[dict[str, Run]]]) -> list[tuple[str, str]]
     held, both, torn = (f"{100 * (base[name] or 0):.0f}" for name in SHARES)
     first = (
         f"On REPLACE, where one word is changed, the base scores the caption above the wrong one on {held} of 100 "
-        f"items (Original accuracy). Asked for the reworded caption as well, it is right on {both} (Augmented accuracy). "
-        f"On {torn} of 100 it puts one right caption above the wrong one and the other below, though both say the same "
-        "(Brittleness)."
+        f"items (Original accuracy). Asked for the reworded caption as well, it is right on {both} (Augmented "
+        f"accuracy). On {torn} of 100 it puts one right caption above the wrong one and the other below, though both "
+        "say the same (Brittleness)."
     )
     steps = [("The base, before", first)]
     for heading, before, after in (
@@ -262,9 +262,9 @@ def build_page(runs: Mapping[str, Sequence[dict[str, Run]]]) -> Page:
         lead=[
             "CLIP is a model that scores how well a sentence fits a picture. Shown a caption and a wrong one that "
             "differs in a word (a hard negative), it should score the right one higher. Finetuning (training a "
-            "finished model a little more) on such pairs helps with that, and may do harm: a model can pass by learning that "
-            "any change of words is wrong. So we also reword the caption without changing its meaning (a hard positive), "
-            "and ask whether it is still above the wrong one.",
+            "finished model a little more) on such pairs helps with that, and may do harm: a model can pass by "
+            "learning that any change of words is wrong. So we also reword the caption without changing its meaning (a "
+            "hard positive), and ask whether it is still above the wrong one.",
             "A small CLIP was pretrained on drawn pictures with noisy captions, as the web has them (base), and then "
             "finetuned three ways: on clean captions alone (control), with hard negatives (HN), and with hard "
             "negatives and hard positives (HP+HN). Three test sets change the captions in different ways.",
