@@ -25,7 +25,7 @@ from equipoise.cli.export import export
 from equipoise.cli.mine import mine
 from equipoise.cli.options import form_name, split_names
 from equipoise.cli.perturb import perturb
-from equipoise.cli.report import report
+from equipoise.cli.report import board, report
 from equipoise.cli.standard import analyse, standard
 from equipoise.cli.train import app as train_commands
 from equipoise.cli.world import app as world_commands
@@ -84,6 +84,7 @@ app.command()(audit)
 app.command()(perturb)
 app.command()(mine)
 app.command()(report)
+app.command()(board)
 app.command()(export)
 app.command()(compare)
 app.command()(standard)
