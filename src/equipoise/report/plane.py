@@ -70,7 +70,13 @@ def _marks(chapter: Chapter) -> list[_Mark]:
         found.append(_Mark("chance", x, y, "cross", "plain"))
     return found + [
         _Mark(
-            printable(point.label), point.original, point.brittleness, "star", "plain", source=printable(point.source)
+            printable(point.label),
+            point.original,
+            point.brittleness,
+            "star",
+            "plain",
+            (point.intervals.get("original"), point.intervals.get("brittleness")),
+            printable(point.source),
         )
         for point in chapter.points
     ]
