@@ -102,7 +102,7 @@ def label_studio_tasks(study: Study, answers: Answers) -> list[dict[str, Any]]:
         given = {name: one[question.number] for name, one in sorted(answers.items()) if question.number in one}
         tasks.append(
             {
-                "data": {"study": study.digest, "question": question.number, **data},
+                "data": data | {"study": study.digest, "question": question.number},
                 "annotations": [
                     {"result": _results(study, value, name), "was_cancelled": False} for name, value in given.items()
                 ],

@@ -150,8 +150,9 @@ def _judged(study: Study, given: Mapping[int, Value]) -> dict[int, dict[str, Any
 
 def _as_scores(question: Question, ranks: Sequence[int]) -> ItemScores:
     """A ranking as a model's scores would be: the best rank is the highest score."""
-    of = {role: [-float(rank) for text, rank in zip(question.texts, ranks, strict=True) if text.role == role]
-          for role in ROLES}  # fmt: skip
+    of: dict[str, list[float]] = {role: [] for role in ROLES}
+    for text, rank in zip(question.texts, ranks, strict=True):
+        of[text.role].append(-float(rank))
     return ItemScores(id=question.item, caption=of["c"][0], positives=of["p"], negatives=of["n"])
 
 

@@ -23,15 +23,12 @@ from equipoise.study.questions import Answered, Value
 
 FILE = "answers.sqlite"
 _SCHEMA = 1
-_TABLES = """
-CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS answers (
-    annotator TEXT NOT NULL, question INTEGER NOT NULL, revision INTEGER NOT NULL,
-    value TEXT,  -- JSON, texts in the study's order; NULL: withdrawn
-    at TEXT NOT NULL,
-    PRIMARY KEY (annotator, question, revision)
-) WITHOUT ROWID;
-"""
+# Of a value NULL means withdrawn; else it is JSON, texts in the study's order.
+_TABLES = (
+    "CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS answers (annotator TEXT NOT NULL, question INTEGER NOT NULL, revision INTEGER NOT NULL, "
+    "value TEXT, at TEXT NOT NULL, PRIMARY KEY (annotator, question, revision)) WITHOUT ROWID",
+)
 
 
 class Conflict(Exception):
@@ -63,7 +60,7 @@ class Store:
             self._db.execute("PRAGMA synchronous=FULL")  # a commit returns when the disk has it
             self._db.execute("PRAGMA fullfsync=ON")  # macOS means it only then
             with self._writing():
-                for statement in _TABLES.split(";"):
+                for statement in _TABLES:
                     self._db.execute(statement)
                 for name, value in (("study", digest), ("schema", str(_SCHEMA)), ("token", secrets.token_urlsafe(24))):
                     self._db.execute("INSERT OR IGNORE INTO about VALUES (?, ?)", (name, value))
