@@ -12,6 +12,7 @@ be JSON with a length, which no form of another site can send without asking us 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import hmac
 import ipaddress
@@ -19,6 +20,7 @@ import json
 import re
 import socket
 import sqlite3
+import time
 from functools import cached_property
 from http import HTTPStatus
 from http.cookies import CookieError, SimpleCookie
@@ -46,6 +48,7 @@ HOST, PORT = "127.0.0.1", 8765
 LOCAL = ("127.0.0.1", "localhost", "::1")
 MOST_BODY = 64 * 1024  # bytes; an answer has some hundred
 MOST_TARGET = 2_000  # characters of an address
+LINGER = 2.0  # seconds that a refused client may go on talking
 COOKIE = "equipoise_study"
 PATHS = {"/": ("GET", "HEAD"), "/api/state": ("GET", "HEAD"), "/api/answer": ("POST",), "/image/N": ("GET", "HEAD")}
 _HEADERS = {
@@ -304,12 +307,26 @@ class Handler(BaseHTTPRequestHandler):
     def _refuse(self, refused: Refused) -> None:
         """What was not read of a request is not taken for the next one: the connection ends."""
         self.close_connection = True
+        self.request_version = self.protocol_version  # of a request line that could not be read nobody knows it
         headers = {"Connection": "close"}
         if allowed := refused.more.pop("allow", None):
             headers["Allow"] = ", ".join(allowed)
         if refused.status is HTTPStatus.UNAUTHORIZED:
             headers["WWW-Authenticate"] = "Token"
         self._json(refused.status, {"error": refused.why, **refused.more}, headers)
+        self._hang_up()
+
+    def _hang_up(self) -> None:
+        """Closed with something unread, a connection is reset, and the client may never see why it was refused: what
+        it still sends is thrown away for a moment."""
+        until = time.monotonic() + LINGER
+        with contextlib.suppress(OSError):
+            self.wfile.flush()
+            self.connection.shutdown(socket.SHUT_WR)
+            while (left := until - time.monotonic()) > 0:
+                self.connection.settimeout(left)
+                if not self.connection.recv(65536):
+                    break
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """What Python's server refuses by itself: a request line, headers or a method that is none."""
