@@ -23,9 +23,9 @@ class Reply(NamedTuple):
 
 
 @contextlib.contextmanager
-def serving(folder: Path, host: str = "127.0.0.1") -> Iterator[StudyServer]:
-    """A server on a free port; `host` may be 0.0.0.0, which asks for the token and is reached on this machine."""
-    server = StudyServer(folder, host, 0)
+def serving(folder: Path, host: str = "127.0.0.1", port: int = 0) -> Iterator[StudyServer]:
+    """A server, on a free port; `host` may be 0.0.0.0, which asks for the token and is reached on this machine."""
+    server = StudyServer(folder, host, port)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import http.client
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -161,6 +162,23 @@ def test_doubled_headers_and_broken_lines(make: Make) -> None:
         refused = b"POST / HTTP/1.1\r\n" + here + b"Content-Length: %d\r\n\r\n" % len(inner) + inner
         reply = raw(server.port, refused)
         assert reply.status == 405 and b"smuggled" not in reply.body and b"HTTP/1.1" not in reply.body
+
+
+def test_one_connection_many_requests(ready: StudyServer) -> None:
+    """As browsers do it: what was asked before is forgotten, and a refusal ends the connection."""
+    connection = http.client.HTTPConnection("127.0.0.1", ready.port, timeout=5)
+    kinds = []
+    for path in ("/", "/api/state?annotator=anna", "/image/0", "/api/state?annotator=ben", "/"):
+        connection.request("GET", path)
+        reply = connection.getresponse()
+        reply.read()
+        kinds.append((reply.status, (reply.getheader("Content-Type") or "").partition(";")[0]))
+        used = connection.sock
+    page, state, picture = (200, "text/html"), (200, "application/json"), (200, "image/jpeg")
+    assert kinds == [page, state, picture, state, page] and used is not None
+    connection.request("GET", "/nothing")
+    assert connection.getresponse().getheader("Connection") == "close"
+    connection.close()
 
 
 def test_elsewhere_a_token_is_needed(make: Make) -> None:

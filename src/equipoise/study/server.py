@@ -21,13 +21,12 @@ import re
 import socket
 import sqlite3
 import time
-from functools import cached_property
 from http import HTTPStatus
 from http.cookies import CookieError, SimpleCookie
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import SplitResult, parse_qs, urlsplit
 
 from equipoise.errors import UserError
 from equipoise.formats import json_text
@@ -123,6 +122,16 @@ class StudyServer(ThreadingHTTPServer):
         self.store.close()
 
 
+def _query(target: SplitResult) -> dict[str, str]:
+    try:
+        found = parse_qs(target.query, keep_blank_values=True, max_num_fields=8, errors="strict")
+    except ValueError:
+        raise Refused(HTTPStatus.BAD_REQUEST, "the query cannot be read") from None
+    if any(len(values) > 1 for values in found.values()):
+        raise Refused(HTTPStatus.BAD_REQUEST, "a name stands twice in the query")
+    return {name: values[0] for name, values in found.items()}
+
+
 class Handler(BaseHTTPRequestHandler):
     server: StudyServer
     protocol_version = "HTTP/1.1"
@@ -154,8 +163,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def _route(self) -> None:
         self._check_host()
-        target = self._target
-        query = self._query()
+        target = self._target()  # read anew: one handler serves all requests of a connection
+        query = _query(target)
         path = "/image/N" if re.fullmatch(r"/image/[0-9]{1,9}", target.path) else target.path
         self._check_site(path)
         if self.server.token is not None:
@@ -179,8 +188,7 @@ class Handler(BaseHTTPRequestHandler):
         else:
             self._picture(int(target.path.rpartition("/")[2]))
 
-    @cached_property
-    def _target(self) -> Any:
+    def _target(self) -> SplitResult:
         if len(self.path) > MOST_TARGET:
             raise Refused(HTTPStatus.REQUEST_URI_TOO_LONG, f"expected at most {MOST_TARGET:,} characters")
         if not self.path.startswith("/"):
@@ -189,15 +197,6 @@ class Handler(BaseHTTPRequestHandler):
             return urlsplit(self.path)
         except ValueError:
             raise Refused(HTTPStatus.BAD_REQUEST, "not an address") from None
-
-    def _query(self) -> dict[str, str]:
-        try:
-            found = parse_qs(self._target.query, keep_blank_values=True, max_num_fields=8, errors="strict")
-        except ValueError:
-            raise Refused(HTTPStatus.BAD_REQUEST, "the query cannot be read") from None
-        if any(len(values) > 1 for values in found.values()):
-            raise Refused(HTTPStatus.BAD_REQUEST, "a name stands twice in the query")
-        return {name: values[0] for name, values in found.items()}
 
     # ------------------------------------------------------------------ who asks
 
