@@ -33,7 +33,7 @@ from equipoise.study.questions import (
 )
 
 PIXELS = 900  # of the longer side: enough to see a glove, small enough to mail a hundred
-QUALITY = 85
+QUALITY = 90
 
 
 def make_study(
@@ -145,5 +145,5 @@ def _encoded(image: Image.Image) -> bytes:
     small = image.copy()
     small.thumbnail((PIXELS, PIXELS))
     stream = io.BytesIO()
-    small.save(stream, "JPEG", quality=QUALITY, optimize=True)
+    small.save(stream, "JPEG", quality=QUALITY, subsampling=0, optimize=True)  # colours are what is asked about
     return stream.getvalue()

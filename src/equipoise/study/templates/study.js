@@ -229,7 +229,7 @@
     const shown = groups.map((group) => group.map((place) => place + 1).join(" = ")).join(" > ");
     const left = question.texts.length - placed().length;
     const order = byId("order");
-    order.replaceChildren(groups.length ? "Your order: " : "", make("b", shown));
+    order.replaceChildren(groups.length ? "Your order: " : "Choose the best first.", make("b", shown));
     if (groups.length && left) order.append(tie ? " = …" : " > …");
     byId("tie").setAttribute("aria-pressed", String(tie));
     byId("tie").disabled = !groups.length || (left === 0 && groups.length < 2);
@@ -278,6 +278,9 @@
   });
   byId("undo").addEventListener("click", () => one(undo));
   byId("save").addEventListener("click", () => one(save));
+  if (ranking) byId("picture").addEventListener("load", (event) => { // 48 pixels are shown as 48 squares, not as fog
+    event.target.classList.toggle("tiny", Math.max(event.target.naturalWidth, event.target.naturalHeight) < 200);
+  });
   if (ranking) byId("tie").addEventListener("click", () => one(async () => toggleTie()));
 
   /* ---------------------------------------------------------------- with a server */
