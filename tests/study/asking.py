@@ -63,7 +63,11 @@ def request(
     sent = {"Host": f"127.0.0.1:{port}", "Connection": "close"}
     data = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
     if body is not None:
-        sent |= {"Content-Type": "application/json", "Content-Length": str(len(data)), "Origin": f"http://127.0.0.1:{port}"}
+        sent |= {
+            "Content-Type": "application/json",
+            "Content-Length": str(len(data)),
+            "Origin": f"http://127.0.0.1:{port}",
+        }
     sent |= headers or {}
     lines = [f"{method} {path} HTTP/1.1", *(f"{name}: {value}" for name, value in sent.items() if value)]
     return raw(port, "\r\n".join([*lines, "", ""]).encode("latin-1") + data)

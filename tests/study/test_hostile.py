@@ -111,7 +111,9 @@ def no_json(rng: random.Random, port: int) -> tuple[Reply, int]:
 
 
 def bad_ranking(rng: random.Random, port: int) -> tuple[Reply, int]:
-    value = rng.choice([[0, 1, 2], [1, 3, 3], [1, 2], [1] * 500, [10**30, 1, 2], [1, 2, None], [True, 2, 3], {}, 5, [1.0, 2, 3]])
+    value = rng.choice(
+        [[0, 1, 2], [1, 3, 3], [1, 2], [1] * 500, [10**30, 1, 2], [1, 2, None], [True, 2, 3], {}, 5, [1.0, 2, 3]]
+    )
     return request(port, "/api/answer", "POST", GOOD | {"value": value}), 422
 
 
@@ -147,7 +149,9 @@ KINDS: list[Ask] = [
 
 def wrong_token(rng: random.Random, server: StudyServer) -> tuple[Reply, int]:
     token = server.token or ""
-    given = rng.choice(["", "x", token[:-1], token + "x", token.swapcase(), "\xff" * 8, "a" * 1_500, "%00", token[::-1]])
+    given = rng.choice(
+        ["", "x", token[:-1], token + "x", token.swapcase(), "\xff" * 8, "a" * 1_500, "%00", token[::-1]]
+    )
     where = rng.choice(["/", "/api/state?annotator=anna", "/image/0", "/../study.json", "/api/answer"])
     if where == "/" and rng.random() < 0.5 and "\xff" not in given:
         return request(server.port, f"/?token={given}"), 401

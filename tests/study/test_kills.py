@@ -114,5 +114,5 @@ def test_nothing_acknowledged_is_lost(make: Make) -> None:
         total += len(kept)
     store.close()
     unheard, known = (sum(getattr(one, name) for one in annotators) for name in ("unheard", "known"))
-    print(f"{KILLS} kills, {in_flight} requests in flight, {unheard} tries unheard, {known} saved but unheard; {total} kept")
+    print(f"{KILLS} kills, {in_flight} requests in flight, {unheard} unheard, {known} saved but unheard; {total} kept")
     assert total > 10 * KILLS and in_flight >= KILLS

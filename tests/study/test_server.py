@@ -185,7 +185,14 @@ def test_elsewhere_a_token_is_needed(make: Make) -> None:
     with serving(make(), "0.0.0.0") as server:
         port, token = server.port, server.token
         assert token and token in server.url
-        for path in ("/", "/api/state?annotator=anna", "/image/0", "/nothing", "/?token=wrong", f"/image/0?token={token}"):
+        for path in (
+            "/",
+            "/api/state?annotator=anna",
+            "/image/0",
+            "/nothing",
+            "/?token=wrong",
+            f"/image/0?token={token}",
+        ):
             reply = request(port, path)
             assert reply.status == 401 and "www-authenticate" in reply.headers and token.encode() not in reply.body
         assert answer(port, [1, 2, 3]).status == 401
@@ -214,7 +221,9 @@ def test_captions_are_data(make: Make) -> None:
         assert reply.headers["x-content-type-options"] == "nosniff"
         assert evil.encode() not in request(server.port).body
         for name in (evil[:40], "<b>anna</b>"):
-            assert request(server.port, "/api/state?annotator=" + name.replace("/", "%2f").replace(" ", "+")).status == 200
+            assert (
+                request(server.port, "/api/state?annotator=" + name.replace("/", "%2f").replace(" ", "+")).status == 200
+            )
         wrong = request(server.port, "/" + evil.replace(" ", "%20"))
         assert wrong.status == 404 and b"<script>" not in wrong.body
 

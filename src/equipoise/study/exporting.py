@@ -18,7 +18,7 @@ from xml.sax.saxutils import quoteattr
 from equipoise.errors import UserError
 from equipoise.files import atomic_write, json_line, make_folder, write_json
 from equipoise.run_folder import locked, take
-from equipoise.study.questions import IMAGES, SAID, Study, Value, picture_name
+from equipoise.study.questions import IMAGES, SAID, Study, Value, drawn, picture_name
 
 TOOLS = ("label-studio", "potato")
 PAIR_ROWS = {
@@ -81,9 +81,10 @@ def label_studio_config(study: Study) -> str:
         parts = ['  <Text name="text_1" value="$text_1"/>', '  <Text name="text_2" value="$text_2"/>']
         choices = "".join(f"<Choice value={quoteattr(word)}/>" for word in SAID)
         for name, words in PAIR_ROWS.items():
-            of = "text_2" if name.endswith("2") else "text_1"
             parts.append(f"  <Header value={quoteattr(words)}/>")
-            parts.append(f'  <Choices name="{name}" toName="{of}" choice="single" required="true">{choices}</Choices>')
+            parts.append(
+                f'  <Choices name="{name}" toName="{_of(name)}" choice="single" required="true">{choices}</Choices>'
+            )
         body = "\n".join(parts)
     return f"<View>\n{body}\n</View>\n"
 
@@ -104,34 +105,40 @@ def label_studio_tasks(study: Study, answers: Answers) -> list[dict[str, Any]]:
             {
                 "data": data | {"study": study.digest, "question": question.number},
                 "annotations": [
-                    {"result": _results(study, value, name), "was_cancelled": False} for name, value in given.items()
+                    {"result": _results(study, question.number, value, name), "was_cancelled": False}
+                    for name, value in given.items()
                 ],
             }
         )
     return tasks
 
 
-def _results(study: Study, value: Value, annotator: str) -> list[dict[str, Any]]:
+def _results(study: Study, number: int, value: Value, annotator: str) -> list[dict[str, Any]]:
     """An answer as Label Studio keeps it; who gave it is a note, as accounts there are others than here."""
-    note: dict[str, Any] = {"meta": {"text": [annotator]}}
+
+    def result(name: str, of: str, kind: str, said: Any) -> dict[str, Any]:
+        return {
+            "id": drawn(study.digest, number, annotator, name)[:10],
+            "from_name": name,
+            "to_name": of,
+            "type": kind,
+            "value": {kind: said},
+            "meta": {"text": [annotator]},
+        }
+
     if study.ask == "rank":
         ranker = {
             str(rank): [str(n) for n, given in enumerate(value, 1) if given == rank] for rank in sorted(set(value))
         }
-        return [{"from_name": "rank", "to_name": "captions", "type": "ranker", "value": {"ranker": ranker}, **note}]
+        return [result("rank", "captions", "ranker", ranker)]
     said = {"same": value["same"]}
     for name in ("grammatical", "plausible"):
         said |= {f"{name}_{n}": word for n, word in enumerate(value[name], 1)}
-    return [
-        {
-            "from_name": name,
-            "to_name": "text_2" if name.endswith("2") else "text_1",
-            "type": "choices",
-            "value": {"choices": [word]},
-            **note,
-        }
-        for name, word in said.items()
-    ]
+    return [result(name, _of(name), "choices", [word]) for name, word in said.items()]
+
+
+def _of(name: str) -> str:
+    return "text_2" if name.endswith("2") else "text_1"
 
 
 # ---------------------------------------------------------------------------- Potato

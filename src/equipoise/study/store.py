@@ -26,8 +26,9 @@ _SCHEMA = 1
 # Of a value NULL means withdrawn; else it is JSON, texts in the study's order.
 _TABLES = (
     "CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
-    "CREATE TABLE IF NOT EXISTS answers (annotator TEXT NOT NULL, question INTEGER NOT NULL, revision INTEGER NOT NULL, "
-    "value TEXT, at TEXT NOT NULL, PRIMARY KEY (annotator, question, revision)) WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS answers (annotator TEXT NOT NULL, question INTEGER NOT NULL, "
+    "revision INTEGER NOT NULL, value TEXT, at TEXT NOT NULL, "
+    "PRIMARY KEY (annotator, question, revision)) WITHOUT ROWID",
 )
 
 
