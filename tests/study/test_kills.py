@@ -35,6 +35,7 @@ class Annotator(threading.Thread):
         self.name, self.port, self.questions = name, port, questions
         self.acknowledged: list[tuple[int, int, list[int] | None]] = []
         self.waiting = self.stopped = False
+        self.wrong = ""
         self.unheard = self.known = 0  # requests without a reply; replies that it was there already
 
     def run(self) -> None:
@@ -57,7 +58,9 @@ class Annotator(threading.Thread):
                     self.known += said == "known"
                     self.acknowledged.append((number, revision[number], value))
                     break
-                assert status in (0, 200), status  # 0 or half a reply: the server is gone
+                if status not in (0, 200):  # 0 or half a reply: the server is gone
+                    self.wrong = f"{self.name}, question {number}, revision {revision[number]}: status {status}"
+                    return
                 self.unheard += 1
                 time.sleep(0.05)
 
@@ -65,7 +68,7 @@ class Annotator(threading.Thread):
 def started(folder: Path, port: int) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "equipoise", "study", "serve", str(folder), "--port", str(port)]
     server = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    for _ in range(600):
+    for _ in range(2400):  # two minutes: a busy machine loads slowly
         with contextlib.suppress(OSError):
             if request(port).status == 200:
                 return server
@@ -86,8 +89,9 @@ def test_nothing_acknowledged_is_lost(make: Make) -> None:
         in_flight = 0
         for _ in range(KILLS):
             time.sleep(rng.uniform(0.05, 0.35))
+            assert not [one.wrong for one in annotators if one.wrong]
             while not any(one.waiting for one in annotators):
-                pass  # kill in mid-answer, not between two
+                assert all(one.is_alive() for one in annotators)  # kill in mid-answer, not between two
             in_flight += sum(one.waiting for one in annotators)
             os.kill(server.pid, signal.SIGKILL)
             server.wait()

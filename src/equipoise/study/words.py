@@ -12,6 +12,7 @@ NAMES = {
     "same_ranking": "... and both gave the same ranking",
     "meaning": "read as meant (p the same, n not)",
 }
+TOLD = ("original", "augmented", "brittleness", "meaning")  # of a split
 
 
 def in_words(found: Score) -> str:
@@ -27,12 +28,11 @@ def in_words(found: Score) -> str:
         lines += [_line(NAMES.get(name, name), share) for name, share in found.together.items()]
     else:
         lines.append("no question has two answers yet, so there is no point to give; each annotator alone:")
-    for tag, groups in found.by.items():
-        lines += ["", f"by {tag}:"]
-        for value, shares in groups.items():
-            for name in ("original", "augmented", "brittleness", "meaning"):
-                if name in shares:
-                    lines.append(_line(f"{value}: {name}", shares[name]))
+    for value, shares in found.by.get("split", {}).items():
+        lines += ["", f"split {value}:"]
+        lines += [_line(NAMES.get(name, name), shares[name]) for name in TOLD if name in shares]
+    if others := [tag for tag in found.by if tag != "split"]:
+        lines += ["", f"by {', '.join(others)}: --json"]
     for annotator, shares in found.annotators.items():
         lines += ["", f"{annotator} alone:"]
         lines += [_line(name, share) for name, share in shares.items()]
