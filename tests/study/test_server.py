@@ -162,6 +162,8 @@ def test_doubled_headers_and_broken_lines(make: Make) -> None:
         refused = b"POST / HTTP/1.1\r\n" + here + b"Content-Length: %d\r\n\r\n" % len(inner) + inner
         reply = raw(server.port, refused)
         assert reply.status == 405 and b"smuggled" not in reply.body and b"HTTP/1.1" not in reply.body
+        hidden = b"GET /image/0 HTTP/1.1\r\n" + here + b"Content-Length: %d\r\n\r\n" % len(inner) + inner
+        assert b"smuggled" not in raw(server.port, hidden).body
 
 
 def test_one_connection_many_requests(ready: StudyServer) -> None:

@@ -163,6 +163,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def _route(self) -> None:
         self._check_host()
+        if self.command != "POST" and ("Content-Length" in self.headers or "Transfer-Encoding" in self.headers):
+            self.close_connection = True  # a body that nobody reads is not the next request
         target = self._target()  # read anew: one handler serves all requests of a connection
         query = _query(target)
         path = "/image/N" if re.fullmatch(r"/image/[0-9]{1,9}", target.path) else target.path
