@@ -120,3 +120,16 @@ def test_nothing_acknowledged_is_lost(make: Make) -> None:
     unheard, known = (sum(getattr(one, name) for one in annotators) for name in ("unheard", "known"))
     print(f"{KILLS} kills, {in_flight} requests in flight, {unheard} unheard, {known} saved but unheard; {total} kept")
     assert total > 10 * KILLS and in_flight >= KILLS
+
+
+def test_ctrl_c_is_the_way_it_ends(make: Make) -> None:
+    folder = make()
+    command = [sys.executable, "-m", "equipoise", "study", "serve", str(folder), "--port", "0"]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert server.stdout is not None
+    first = server.stdout.readline()
+    port = int(first.partition("127.0.0.1:")[2].partition("/")[0])
+    assert answer(port, [1, 2, 3]).status == 200
+    server.send_signal(signal.SIGINT)
+    said, _ = server.communicate(timeout=60)
+    assert server.returncode == 0 and "ended; answers kept: anna 1" in said

@@ -55,7 +55,12 @@ def serve(
             typer.echo(
                 "warning: answers and token travel unencrypted; outside a trusted network use an SSH tunnel", err=True
             )
-        server.serve_forever(poll_interval=0.2)
+        try:
+            server.serve_forever(poll_interval=0.2)
+        except KeyboardInterrupt:  # the way it is meant to end
+            given = server.store.answers()
+            counts = ", ".join(f"{name} {len(one):,}" for name, one in sorted(given.items())) or "none yet"
+            typer.echo(printable(f"\nended; answers kept: {counts}"))
 
 
 @app.command()
