@@ -166,7 +166,7 @@ def evaluate(
     ] = False,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, mps")] = "auto",
     dtype: Annotated[str, typer.Option(help="float32, tf32, bfloat16, float16")] = "float32",
-    batch_size: Annotated[int | None, typer.Option(min=1, help="default: 16, on a GPU 256")] = None,
+    batch_size: Annotated[int | None, typer.Option(min=1, help="default: 16, on a GPU 256; fewer pairs")] = None,
     workers: Annotated[int | None, typer.Option(min=1, help="that decode images; default: one per core")] = None,
     cache: Annotated[Path | None, typer.Option(help="folder of the embedding cache")] = None,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="embed everything anew and keep nothing")] = False,
