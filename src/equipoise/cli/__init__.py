@@ -25,8 +25,9 @@ from equipoise.cli.export import export
 from equipoise.cli.mine import mine
 from equipoise.cli.options import form_name, split_names
 from equipoise.cli.perturb import perturb
-from equipoise.cli.report import report
+from equipoise.cli.report import board, report
 from equipoise.cli.standard import analyse, standard
+from equipoise.cli.study import app as study_commands
 from equipoise.cli.train import app as train_commands
 from equipoise.cli.world import app as world_commands
 from equipoise.errors import STOPPED, Stopped, UserError, printable
@@ -88,11 +89,13 @@ app.command()(audit)
 app.command()(perturb)
 app.command()(mine)
 app.command()(report)
+app.command()(board)
 app.command()(export)
 app.command()(compare)
 app.command()(standard)
 app.command()(analyse)
 app.add_typer(train_commands, name="train")
+app.add_typer(study_commands, name="study")
 
 
 def main() -> None:
