@@ -67,7 +67,7 @@ def _sweep(target: Path) -> None:
     if fcntl is None:
         return
     if folder not in _left_over:
-        _left_over[folder] = [name for name in os.listdir(folder) if _PART.fullmatch(name)]
+        _left_over[folder] = [path.name for path in folder.iterdir() if _PART.fullmatch(path.name)]
     for name in _left_over[folder]:
         found = _PART.fullmatch(name)
         if found is None or found[1] != target.name:
