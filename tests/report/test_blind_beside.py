@@ -45,7 +45,7 @@ def test_the_best_blind_judge_is_in_the_table_the_notes_and_the_plane(tmp_path: 
     evaluate(Guess(), _items(), images=photos, out=tmp_path / "guess")
     (chapter,) = read_chapters([tmp_path / "guess"])
     assert [point.label for point in chapter.points] == ["without the image (length)"]
-    assert "without the image (length): Original 100.0" in plane(chapter)
+    assert "without the image (length): Original accuracy 100.0" in plane(chapter)
     assert any("gain over the best: Orig. -" in note for note in chapter.notes)
     assert "100.0 [" in render(lines([chapter])) and "length" in render(lines([chapter]))
     evaluate(load_model("blind:ngram"), _items(), out=tmp_path / "ngram")
