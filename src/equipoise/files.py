@@ -64,7 +64,7 @@ _left_over: dict[Path, list[str]] = {}  # of each folder, as it was when this pr
 def _sweep(target: Path) -> None:
     """Remove what writers of `target` left behind that were killed with -9: their files are locked by nobody."""
     folder = target.parent
-    if fcntl is None:
+    if not hasattr(fcntl, "flock"):
         return
     if folder not in _left_over:
         _left_over[folder] = [path.name for path in folder.iterdir() if _PART.fullmatch(path.name)]
@@ -79,7 +79,7 @@ def _sweep(target: Path) -> None:
 
 
 def _lock(number: int) -> None:
-    if fcntl is not None:
+    if hasattr(fcntl, "flock"):
         fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
