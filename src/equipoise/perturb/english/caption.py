@@ -10,6 +10,7 @@ import functools
 import itertools
 import re
 import unicodedata
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -209,6 +210,12 @@ class Caption:
     def text_of(self, start: int, end: int) -> str:
         """The text of units `start:end`."""
         return self.text[self.units[start].start : self.units[end - 1].end]
+
+    def units_of(self, span: tuple[int, int]) -> tuple[int, int] | None:
+        """The units that characters `span` cover, if they begin with one."""
+        starts = [unit.start for unit in self.units]
+        start = bisect_left(starts, span[0])
+        return (start, bisect_left(starts, span[1])) if start < len(starts) and starts[start] == span[0] else None
 
     def is_plural(self, phrase: NounPhrase) -> bool:
         head = self.units[phrase.head]

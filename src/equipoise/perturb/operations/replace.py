@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from equipoise.perturb.bias.giveaway import gaps
 from equipoise.perturb.candidate import Candidate, Kind, replaced
 from equipoise.perturb.english.caption import Caption
+from equipoise.perturb.english.evidence import doubts
+from equipoise.perturb.english.forms import lemma_of
 from equipoise.perturb.english.word_lists import SECTIONS, Section
 from equipoise.perturb.sources.base import Proposal, Source
 
@@ -33,7 +35,22 @@ def replace_negative(
     caption: Caption, sources: Sequence[Source], rng: random.Random, target: Section
 ) -> Iterator[Candidate]:
     for source in sources:
-        yield from _written(caption, "negative", source.contrasts(caption, target), rng)
+        listed = list(source.contrasts(caption, target))
+        seen = attested(caption, listed)
+        yield from _written(caption, "negative", seen, rng)
+        if len(seen) < len(listed):  # what captions never say comes after all that they do; the checks have their word
+            yield from _written(caption, "negative", [each for each in listed if each not in seen], rng)
+
+
+def attested(caption: Caption, proposals: Sequence[Proposal]) -> list[Proposal]:
+    """Those whose new word was seen in captions beside everything that it would stand beside."""
+    found = []
+    for each in proposals:
+        place = caption.units_of((each.start, each.end))
+        word = lemma_of(each.to, each.target)
+        if place is not None and next(doubts(caption, *place, word, each.target), None) is None:
+            found.append(each)
+    return found
 
 
 def _written(
