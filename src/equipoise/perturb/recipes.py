@@ -19,6 +19,7 @@ from equipoise.perturb.operations.shuffle import (
     shuffle_trigrams,
     shuffle_within_trigrams,
 )
+from equipoise.perturb.operations.swap_attested import swap_attested
 from equipoise.perturb.operations.swap_negative import (
     swap_across,
     swap_alike,
@@ -84,7 +85,7 @@ RECIPES: dict[str, Recipe] = {
                 *(slot(target) for target in SECTIONS for slot in (_matched_positive, _negative)),
                 _SWAP_POSITIVE,
                 Slot("positive replace", (replace_any_positive,), unless="positive"),
-                Slot("negative swap", (swap_attributes, swap_alike)),
+                Slot("negative swap", (swap_attested,)),
             ),
             (_LEXICON,),
             CHECKS,

@@ -7,7 +7,7 @@ import functools
 from equipoise.perturb.candidate import Candidate
 from equipoise.perturb.english.caption import Caption, NounPhrase
 from equipoise.perturb.english.collocations import governor_of
-from equipoise.perturb.english.evidence import doubts
+from equipoise.perturb.english.evidence import IMPOSSIBLE, doubts
 from equipoise.perturb.english.fit import is_seen_with
 from equipoise.perturb.english.forms import lemma_of
 from equipoise.perturb.english.noun_classes import is_animate, sets_of
@@ -24,7 +24,8 @@ def plausible(caption: Caption, candidate: Candidate) -> str | None:
     if place is None:
         return None
     word = lemma_of(edit.to, edit.target)
-    return next((doubt.reason for doubt in doubts(caption, *place, word, edit.target or "") if doubt.sure), None)
+    found = doubts(caption, *place, word, edit.target or "")
+    return next((doubt.reason for doubt in found if doubt.weight == IMPOSSIBLE), None)
 
 
 def not_there_too(caption: Caption, candidate: Candidate) -> str | None:

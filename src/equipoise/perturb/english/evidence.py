@@ -100,10 +100,12 @@ def _subjects(caption: Caption, place: int) -> Iterator[str]:
 
 
 @functools.lru_cache(maxsize=1 << 16)
-def is_seen_at(noun: str, where: str) -> bool:
+def is_seen_at(noun: str, where: str, by_sort: bool = True) -> bool:
     """Some caption has the noun there; of a rare noun, one of its sort."""
     if seen_in("where", noun, where):
         return True
+    if not by_sort:
+        return False
     sort = sort_of(noun)
     few = counted("where", noun, where).first < _KNOWN_WELL
     return bool(sort) and (few or sort == "@person") and seen_in("where", sort, where) >= 2
@@ -126,33 +128,41 @@ def pairs_of(caption: Caption) -> set[tuple[str, str, str]]:
     }
 
 
+NOT_KNOWN, UNLIKELY, IMPOSSIBLE = 1, 2, 3
+
+
 class Doubt(NamedTuple):
-    """What speaks against a word in a place; `sure`: never seen though it would be, else only not known."""
+    """What speaks against a word in a place, and how much: not known, unlikely (it would have been seen), impossible."""
 
     reason: str
-    sure: bool
+    weight: int
+
+
+@functools.lru_cache(maxsize=32)
+def _pairs(caption: Caption, start: int, end: int) -> tuple[Pair, ...]:
+    return tuple(pairs_at(caption, start, end))
 
 
 def doubts(caption: Caption, start: int, end: int, word: str, target: str) -> Iterator[Doubt]:
     """What of the pairs that `word` would form at units `start:end` was never seen in captions."""
     alive = target == "attribute" and (phrase := caption.phrase_at.get(start)) and _is_grown(caption, phrase.head)
-    for pair in pairs_at(caption, start, end):
+    for pair in _pairs(caption, start, end):
         relation, first, second = pair.filled(word)
         if misfit(pair, word):
-            yield Doubt(f"{first!r} and {second!r} do not go together", True)
+            yield Doubt(f"{first!r} and {second!r} do not go together", IMPOSSIBLE)
         elif (first, second) not in FITTING and not (relation == "of" and first in OF_ANYTHING):
             found = counted(relation, first, second)
             if alive and relation == "modifier" and found.seen < max(2, 0.1 * found.expected):
-                yield Doubt(f"no caption has {first!r} {second!r}", True)
+                yield Doubt(f"no caption has {first!r} {second!r}", IMPOSSIBLE)
             elif not found.seen and not (relation == "modifier" and target == "object" and not pair.narrow):
                 known = found.first if pair.second is None else second_of(relation, second)
                 if known >= _ENOUGH and not _seen_by_kin(pair, word, target):
                     sure = found.expected > _EXPECTED[relation]
                     if relation in {"object", "via"}:  # a rare verb says nothing for itself
                         sure |= found.first < _ENOUGH if target == "action" else found.first >= _TELLING
-                    yield Doubt(f"no caption has {first!r} with {second!r}", sure)
+                    yield Doubt(f"no caption has {first!r} with {second!r}", UNLIKELY if sure else NOT_KNOWN)
     if target in {"object", "action"} and (sport := _other_sport(caption, start, end, word)):
-        yield Doubt(f"{word!r} is of another sport than {sport!r}", True)
+        yield Doubt(f"{word!r} is of another sport than {sport!r}", IMPOSSIBLE)
     if target == "object":
         yield from _doubts_of_scene(caption, caption.units[end - 1].lemma, word)
     elif target == "relation":
@@ -193,7 +203,7 @@ def _doubts_of_scene(caption: Caption, old: str, new: str) -> Iterator[Doubt]:
     for phrase in caption.phrases:
         other = caption.units[phrase.head].lemma
         if other != old and not is_seen_beside(new, other):
-            yield Doubt(f"no caption names {new!r} and {other!r}", True)
+            yield Doubt(f"no caption names {new!r} and {other!r}", UNLIKELY)
 
 
 def _doubts_of_place(caption: Caption, old: str, new: str) -> Iterator[Doubt]:
@@ -206,4 +216,17 @@ def _doubts_of_place(caption: Caption, old: str, new: str) -> Iterator[Doubt]:
 def _doubt_at(noun: str, where: str) -> Iterator[Doubt]:
     if not is_seen_at(noun, where):
         expected = max(counted("where", name, where).expected for name in (noun, sort_of(noun)))
-        yield Doubt(f"no caption has {noun!r} {where!r}", expected > _EXPECTED["where"])
+        weight = IMPOSSIBLE if expected > 1 else UNLIKELY if expected > _EXPECTED["where"] else NOT_KNOWN
+        yield Doubt(f"no caption has {noun!r} {where!r}", weight)
+
+
+def seen_pair(relation: str, first: str, second: str, free: bool) -> bool:
+    """Whether captions have the pair; a `free` quality goes with any thing that can be made or painted."""
+    found = counted(relation, first, second)
+    if relation == "modifier" and free:
+        if is_animate(second) or is_food(second) or second in _NATURAL:
+            return found.seen >= max(2, 0.1 * found.expected)
+        return found.seen > 0 or found.expected < 1
+    if found.seen >= max(1, 0.05 * found.expected):
+        return True
+    return is_person(second) and relation != "modifier" and any(seen_in(relation, first, kin) for kin in _PERSONS)

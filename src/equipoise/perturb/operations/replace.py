@@ -35,21 +35,19 @@ def replace_negative(
     caption: Caption, sources: Sequence[Source], rng: random.Random, target: Section
 ) -> Iterator[Candidate]:
     for source in sources:
-        listed = list(source.contrasts(caption, target))
-        seen = attested(caption, listed)
-        yield from _written(caption, "negative", seen, rng)
-        if len(seen) < len(listed):  # what captions never say comes after all that they do; the checks have their word
-            yield from _written(caption, "negative", [each for each in listed if each not in seen], rng)
+        for listed in by_evidence(caption, list(source.contrasts(caption, target))):
+            yield from _written(caption, "negative", listed, rng)
 
 
-def attested(caption: Caption, proposals: Sequence[Proposal]) -> list[Proposal]:
-    """Those whose new word was seen in captions beside everything that it would stand beside."""
-    found = []
+def by_evidence(caption: Caption, proposals: Sequence[Proposal]) -> list[list[Proposal]]:
+    """Proposals whose new word captions have beside all that it would stand beside; then those of which this is not
+    known; then the unlikely ones. What is impossible is left to the checks, which say why."""
+    found: list[list[Proposal]] = [[], [], [], []]
     for each in proposals:
         place = caption.units_of((each.start, each.end))
         word = lemma_of(each.to, each.target)
-        if place is not None and next(doubts(caption, *place, word, each.target), None) is None:
-            found.append(each)
+        doubt = 0 if place is None else max((d.weight for d in doubts(caption, *place, word, each.target)), default=0)
+        found[doubt].append(each)
     return found
 
 
