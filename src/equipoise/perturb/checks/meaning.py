@@ -116,7 +116,8 @@ def not_a_positive(caption: Caption, candidate: Candidate) -> str | None:
     if candidate.kind != "negative" or candidate.edit.op != "swap":
         return None
     new = _words(candidate.text)
-    same = any(new == _words(positive.text) for positive in swap_positive(caption, (), random.Random(0)))
+    positives = (each for each in swap_positive(caption, (), random.Random(0)) if isinstance(each, Candidate))
+    same = any(new == _words(positive.text) for positive in positives)
     return "the same as a swap positive" if same else None
 
 
