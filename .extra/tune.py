@@ -4,6 +4,7 @@ from pathlib import Path
 from caption_halves import flickr
 from equipoise.perturb import Caption,get_recipe,perturb_caption
 SH=Path('/work/shared/data')
+what_=sys.argv[3]
 def pool(seed,n):
     rng=random.Random(seed)
     rows=[Caption(" ".join(r["title"].split())) for r in csv.DictReader((SH/'negclip/valid_neg_clip.tsv').open(newline=''),delimiter='\t')]
@@ -11,7 +12,7 @@ def pool(seed,n):
     for im,l in flickr(SH,True).items():
         l=[" ".join(t.split()) for t in l]
         k=rng.randrange(len(l)); fl.append(Caption(l[k],tuple(o for j,o in enumerate(l) if j!=k)))
-    return rng.sample(rows,int(n*.75))+rng.sample(fl,n-int(n*.75))
+    return rng.sample(rows,int(n*.75))+rng.sample(fl,n-int(n*.75)) if what_!='others' else rng.sample(fl,n)
 from equipoise.perturb.english.evidence import doubts
 from equipoise.perturb.english.forms import lemma_of
 def mark(c,x):
@@ -29,7 +30,8 @@ def main():
         r=perturb_caption(rec,c)
         for x in (*r.positives,*r.negatives):
             e=x.edit; tag=f"{x.kind[:3]} {e.op} {e.target}"
-            if what in tag or what=='all':
+            if what=='others' and e.by=='captions': print('     ',c.others)
+            if what in tag or what=='all' or (what=='others' and e.by=='captions'):
                 k+=1
                 if e.op=='swap': print(f"{k:3} {tag[:14]:14} {c.text}\n{'':19}{x.text}")
                 else:

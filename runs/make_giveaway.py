@@ -66,7 +66,7 @@ def slots_of(caption: Caption) -> list[Slot]:
         ):
             listed = list({(p.start, p.end, p.to): p for p in proposals}.values())
             kept = []
-            for proposal, weight in zip(listed, plain_weights(listed), strict=True):
+            for proposal, weight in zip(listed, plain_weights(listed, caption.text if kind == "positive" else ""), strict=True):
                 candidate = replaced(caption.text, kind, proposal)  # type: ignore[arg-type]
                 if not any(check(caption, candidate) for check in RECIPE.checks):
                     change = Counter(names(window(caption.text, proposal.start, proposal.end, proposal.to)))
@@ -76,7 +76,7 @@ def slots_of(caption: Caption) -> list[Slot]:
                 found.append(Slot(kind, "optional" if kind == "positive" else "always", [option for option, _ in kept]))
                 any_positive += kept if kind == "positive" else []
     if any_positive:
-        weights = plain_weights([proposal for _, proposal in any_positive])
+        weights = plain_weights([proposal for _, proposal in any_positive], caption.text)
         found.append(
             Slot(
                 "positive",

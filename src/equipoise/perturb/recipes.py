@@ -30,6 +30,9 @@ from equipoise.perturb.operations.swap_negative import (
 )
 from equipoise.perturb.operations.swap_positive import swap_positive
 from equipoise.perturb.recipe import Check, Op, Recipe, Slot
+from equipoise.perturb.sources.alternations import Alternations
+from equipoise.perturb.sources.base import Both
+from equipoise.perturb.sources.captions import OtherCaptions
 from equipoise.perturb.sources.lexicon import Lexicon
 from equipoise.perturb.sources.wordnet import WordNetSource
 from equipoise.plugins import is_named, load_named
@@ -61,7 +64,8 @@ def _negative(target: Section) -> Slot:
 
 
 _SWAP_POSITIVE = Slot("positive swap", (swap_positive,))
-_LEXICON, _WORDNET = Lexicon(), WordNetSource()
+_OTHERS, _LEXICON, _WORDNET = OtherCaptions(), Lexicon(), WordNetSource()
+_WORDS = Both(_LEXICON, Alternations())
 _NO_GUESSES = (
     "no masked language model was used (the paper's is RoBERTa; --masked-lm FOLDER): words come from our lists and "
     "WordNet"
@@ -74,7 +78,7 @@ RECIPES: dict[str, Recipe] = {
             "hard_positives_rules",
             'One replace positive and, where an "and" allows it, one swap positive; offline. Our default.',
             (Slot("positive replace", (replace_any_positive,)), _SWAP_POSITIVE),
-            (_LEXICON,),
+            (_WORDS,),
             CHECKS,
             masked_lm="none",  # its guesses are fillers, not synonyms
         ),
@@ -87,7 +91,7 @@ RECIPES: dict[str, Recipe] = {
                 Slot("positive replace", (replace_any_positive,), unless="positive"),
                 Slot("negative swap", (swap_attested,)),
             ),
-            (_LEXICON,),
+            (_OTHERS, _WORDS),
             CHECKS,
         ),
         Recipe(

@@ -20,9 +20,9 @@ _COMMON = frozenset("a an the of in on at with to and is are not no".split())
 
 
 def shares_sense(caption: Caption, candidate: Candidate) -> str | None:
-    """A replacement must come from the lexicon, or be a synonym in WordNet."""
+    """A replacement must come from the lexicon or from another caption of the photo, or be a synonym in WordNet."""
     edit = candidate.edit
-    if candidate.kind != "positive" or edit.op != "replace" or edit.by == "lexicon":
+    if candidate.kind != "positive" or edit.op != "replace" or edit.by in {"lexicon", "captions", "rules"}:
         return None
     letter = _LETTERS.get(edit.target or "")
     first, second = lemma_of(edit.source or "", edit.target), lemma_of(edit.to or "", edit.target)
@@ -34,8 +34,8 @@ def shares_sense(caption: Caption, candidate: Candidate) -> str | None:
 def not_true_already(caption: Caption, candidate: Candidate) -> str | None:
     """A negative's new word may not be a synonym, or stand above or below the old one."""
     edit = candidate.edit
-    if candidate.kind != "negative" or edit.op != "replace" or not edit.source or not edit.to:
-        return None
+    if candidate.kind != "negative" or edit.op != "replace" or not edit.source or not edit.to or edit.by == "captions":
+        return None  # what another caption excludes may be a kind of what this one says: a parrot, where it is an owl
     first, second = lemma_of(edit.source, edit.target), lemma_of(edit.to, edit.target)
     if second in _synonyms(first):
         return f"{edit.to!r} is a synonym of {edit.source!r}"
@@ -134,6 +134,8 @@ def _synonym_index() -> dict[str, frozenset[str]]:
     """Word -> the words that some line of the lexicon lists beside it."""
     found: dict[str, set[str]] = {}
     for line in synonyms():
+        if any(guard.name == "context" for guard in line.guards):
+            continue  # of other things it is not true
         listed = {line.source.text, *(entry.text for entry in line.targets)}
         for word in listed:
             found.setdefault(word, set()).update(listed - {word})

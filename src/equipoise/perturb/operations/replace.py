@@ -11,7 +11,7 @@ from equipoise.perturb.candidate import Candidate, Kind, replaced
 from equipoise.perturb.english.caption import Caption
 from equipoise.perturb.english.evidence import doubts
 from equipoise.perturb.english.forms import lemma_of
-from equipoise.perturb.english.word_lists import SECTIONS, Section
+from equipoise.perturb.english.word_lists import SECTIONS, Section, count
 from equipoise.perturb.sources.base import Proposal, Source
 
 NOTHING = math.exp(-4)  # the weight of no edit where one may be left out, against one for a plain draw of an edit
@@ -44,7 +44,8 @@ def by_evidence(caption: Caption, proposals: Sequence[Proposal]) -> list[list[Pr
     known; then the unlikely ones. What is impossible is left to the checks, which say why."""
     found: list[list[Proposal]] = [[], [], [], []]
     for each in proposals:
-        place = caption.units_of((each.start, each.end))
+        added = each.by == "captions" and each.target == "attribute"
+        place = None if added else caption.units_of((each.start, each.end))
         word = lemma_of(each.to, each.target)
         doubt = 0 if place is None else max((d.weight for d in doubts(caption, *place, word, each.target)), default=0)
         found[doubt].append(each)
@@ -65,7 +66,11 @@ def _written(
         return
     tilted = [
         plain * math.exp(-gap)
-        for plain, gap in zip(plain_weights(listed), gaps(caption.text, kind, listed), strict=True)
+        for plain, gap in zip(
+            plain_weights(listed, caption.text if kind == "positive" else ""),
+            gaps(caption.text, kind, listed),
+            strict=True,
+        )
     ]
     for place in weighted_order([*tilted, NOTHING] if strict else tilted, rng):
         if place == len(listed):
@@ -73,13 +78,26 @@ def _written(
         yield replaced(caption.text, kind, listed[place])
 
 
-def plain_weights(proposals: Sequence[Proposal]) -> list[float]:
-    """Each place of the caption is as likely as any other, and a word there as likely as it is common."""
+def plain_weights(proposals: Sequence[Proposal], text: str = "") -> list[float]:
+    """Each place of the caption is as likely as any other, and a word there as likely as it is common.
+
+    With the caption's `text`, rare words are replaced before common ones and by any of their synonyms: else half of all
+    positives are a few dozen substitutions ("man" by "guy"), which a model has soon seen.
+    """
+    power = 0.5 if text else 1.0
     totals: dict[tuple[int, int], float] = {}
     for proposal in proposals:
         place = proposal.start, proposal.end
-        totals[place] = totals.get(place, 0.0) + proposal.weight
-    return [proposal.weight / totals[proposal.start, proposal.end] / len(totals) for proposal in proposals]
+        totals[place] = totals.get(place, 0.0) + proposal.weight**power
+    shares = {place: 1.0 / count(text[place[0] : place[1]]) ** _RARE if text else 1.0 for place in totals}
+    whole = sum(shares.values())
+    return [
+        proposal.weight**power / totals[proposal.start, proposal.end] * shares[proposal.start, proposal.end] / whole
+        for proposal in proposals
+    ]
+
+
+_RARE = 0.6
 
 
 def weighted_order(weights: Sequence[float], rng: random.Random) -> list[int]:
