@@ -8,6 +8,7 @@ from typing import cast
 from equipoise.errors import UserError, did_you_mean
 from equipoise.perturb import checks
 from equipoise.perturb.english.word_lists import SECTIONS, Section
+from equipoise.perturb.llm.recipes import LLM_RECIPES
 from equipoise.perturb.operations.add import add_attribute, add_object
 from equipoise.perturb.operations.ce_clip import fill_any, swap_any_nouns
 from equipoise.perturb.operations.half_truth import add_false_detail, add_true_detail
@@ -201,6 +202,13 @@ def get_recipe(name: str, folder: str | None = None) -> Recipe:
     if is_named(name):
         what = "a recipe (equipoise.perturb.Recipe)"
         return cast(Recipe, load_named(name, what, lambda value: isinstance(value, Recipe), folder))
+    if name in LLM_RECIPES:
+        raise UserError(
+            f"recipe {name} asks a language model, so a name is not enough: Setup({name!r}, llm=LlmSettings(url, model))"
+            f".recipe() makes it (equipoise.perturb.Setup, equipoise.perturb.llm.client.LlmSettings); on the command "
+            f"line: equipoise perturb CAPTIONS --recipe {name} --llm URL --llm-model NAME --out F.jsonl"
+        )
     if name not in RECIPES:
-        raise UserError(f"no recipe {name!r}; there are {', '.join(RECIPES)}.{did_you_mean(name, RECIPES)}")
+        known = (*RECIPES, *LLM_RECIPES)
+        raise UserError(f"no recipe {name!r}; there are {', '.join(known)}.{did_you_mean(name, known)}")
     return RECIPES[name]

@@ -46,6 +46,9 @@ def not_true_already(caption: Caption, candidate: Candidate) -> str | None:
 
 
 _NEGATIONS = frozenset("not n't no without never non cannot neither nor".split())
+_NOBODY = frozenset("nobody nothing none nowhere noone".split())
+_BOUNDS = frozenset("than least most about around almost nearly over under approximately to only exactly".split())
+_TAG = re.compile(r"#(\w+)")
 _PARTS = frozenset("edge side end corner border".split())
 
 
@@ -56,8 +59,12 @@ def can_be_told(caption: Caption, candidate: Candidate) -> str | None:
         return None
     start, end = edit.span
     before = _words(caption.text[:start])[-3:]
-    if not _NEGATIONS.isdisjoint(before):
+    if not _NEGATIONS.isdisjoint(before) or not _NOBODY.isdisjoint(caption.words):
         return "what is changed is negated"
+    if not _BOUNDS.isdisjoint(before[-2:]) and edit.target == "attribute":
+        return "a number that is only bounded"
+    if any(word in _words(edit.source or "") for word in _TAG.findall(caption.text.lower())):
+        return "a hash tag says it too"
     if before[-1:] == ["or"] or _words(caption.text[end:])[:1] == ["or"] or " or " in f" {edit.source} ":
         return "the caption leaves open which it is"
     if edit.target == "relation" and before[-1:] in (["another"], ["other"]):

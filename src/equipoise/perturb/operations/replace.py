@@ -7,36 +7,49 @@ import random
 from collections.abc import Iterable, Iterator, Sequence
 
 from equipoise.perturb.bias.giveaway import gaps
-from equipoise.perturb.candidate import Candidate, Kind, replaced
+from equipoise.perturb.candidate import Candidate, Kind, Refused, replaced
 from equipoise.perturb.english.caption import Caption
 from equipoise.perturb.english.evidence import doubts
 from equipoise.perturb.english.forms import lemma_of
 from equipoise.perturb.english.word_lists import SECTIONS, Section, count
 from equipoise.perturb.sources.base import Proposal, Source
 
-NOTHING = math.exp(-4)  # the weight of no edit where one may be left out, against one for a plain draw of an edit
+NOTHING = math.exp(-2.5)  # the weight of no edit where one may be left out, against one for a plain draw of an edit
 
 
 def replace_positive(
     caption: Caption, sources: Sequence[Source], rng: random.Random, target: Section, strict: bool = False
-) -> Iterator[Candidate]:
+) -> Iterator[Candidate | Refused]:
+    found = False
     for source in sources:  # a later source is only asked when the earlier ones have nothing that passes
-        yield from _written(caption, "positive", source.synonyms(caption, target), rng, strict)
+        listed = list(source.synonyms(caption, target))
+        found |= bool(listed)
+        yield from _written(caption, "positive", listed, rng, strict)
+    if not found:
+        yield Refused(f"no {target} of which our lists know a synonym that fits here")
 
 
-def replace_any_positive(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate]:
+def replace_any_positive(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate | Refused]:
     """A replacement of any target, drawn among all of them."""
+    found = False
     for source in sources:
-        proposals = (proposal for target in SECTIONS for proposal in source.synonyms(caption, target))
-        yield from _written(caption, "positive", proposals, rng)
+        listed = [proposal for target in SECTIONS for proposal in source.synonyms(caption, target)]
+        found |= bool(listed)
+        yield from _written(caption, "positive", listed, rng)
+    if not found:
+        yield Refused("no word of which our lists know a synonym that fits here")
 
 
 def replace_negative(
     caption: Caption, sources: Sequence[Source], rng: random.Random, target: Section
-) -> Iterator[Candidate]:
+) -> Iterator[Candidate | Refused]:
+    found = False
     for source in sources:
         for listed in by_evidence(caption, list(source.contrasts(caption, target))):
+            found |= bool(listed)
             yield from _written(caption, "negative", listed, rng)
+    if not found:
+        yield Refused(f"no {target} of which our lists know what excludes it here")
 
 
 def by_evidence(caption: Caption, proposals: Sequence[Proposal]) -> list[list[Proposal]]:
@@ -54,7 +67,7 @@ def by_evidence(caption: Caption, proposals: Sequence[Proposal]) -> list[list[Pr
 
 def _written(
     caption: Caption, kind: Kind, proposals: Iterable[Proposal], rng: random.Random, strict: bool = False
-) -> Iterator[Candidate]:
+) -> Iterator[Candidate | Refused]:
     """Candidates in a random order whose first element leaves the frequencies of words as they are.
 
     Words are drawn so that over many captions each, and each pair of neighbours, comes in about as often as it goes
@@ -74,6 +87,7 @@ def _written(
     ]
     for place in weighted_order([*tilted, NOTHING] if strict else tilted, rng):
         if place == len(listed):
+            yield Refused("left out by the draw: its words come too often, or would give it away")
             return
         yield replaced(caption.text, kind, listed[place])
 
@@ -89,15 +103,15 @@ def plain_weights(proposals: Sequence[Proposal], text: str = "") -> list[float]:
     for proposal in proposals:
         place = proposal.start, proposal.end
         totals[place] = totals.get(place, 0.0) + proposal.weight**power
-    shares = {place: 1.0 / count(text[place[0] : place[1]]) ** _RARE if text else 1.0 for place in totals}
-    whole = sum(shares.values())
+    shares = {place: min(1.0, _COMMON / count(text[place[0] : place[1]])) if text else 1.0 for place in totals}
+    whole = len(shares)
     return [
         proposal.weight**power / totals[proposal.start, proposal.end] * shares[proposal.start, proposal.end] / whole
         for proposal in proposals
     ]
 
 
-_RARE = 0.6
+_COMMON = 30  # what captions have more often than this is replaced less often
 
 
 def weighted_order(weights: Sequence[float], rng: random.Random) -> list[int]:

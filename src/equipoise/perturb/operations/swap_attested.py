@@ -11,7 +11,7 @@ import itertools
 import random
 from collections.abc import Iterator, Sequence
 
-from equipoise.perturb.candidate import Candidate
+from equipoise.perturb.candidate import Candidate, Refused
 from equipoise.perturb.english.caption import COLLECTIVES, Caption, NounPhrase
 from equipoise.perturb.english.collocations import governor_of, qualities
 from equipoise.perturb.english.evidence import is_seen_at, pairs_of, places_in, seen_pair
@@ -44,26 +44,34 @@ _BY_THE_STRONG = frozenset("hold carry lift feed teach help push pull lead walk 
 _PARTS = frozenset("side top front back edge end corner part middle center background foreground inside".split())
 
 
-def swap_attested(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate]:
-    """The qualities of two things, then two nouns, each drawn among those that captions have in the other's place."""
-    for candidate in swap_attributes(caption, sources, rng):
-        if refusal(caption, candidate) is None:
-            yield candidate
+def swap_attested(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate | Refused]:
+    """The qualities of two things, then their numbers, then two nouns that captions have in each other's place."""
+    alike = list(swap_attributes(caption, sources, rng))
+    if not alike:
+        yield Refused("no two qualities of one sort")
+    for candidate in alike:
+        reason = refusal(caption, candidate)
+        yield candidate if reason is None else Refused(reason)
     yield from swap_counts(caption, sources, rng)
     yield from swap_things(caption, sources, rng)
 
 
-def swap_things(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate]:
-    pairs = [(a, b) for a, b in itertools.combinations(caption.phrases, 2) if unswappable(caption, a, b) is None]
+def swap_things(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate | Refused]:
+    pairs = list(itertools.combinations(caption.phrases, 2))
+    if not pairs:
+        yield Refused("no two things")
     rng.shuffle(pairs)
     for first, second in pairs:
+        if reason := unswappable(caption, first, second):
+            yield Refused(reason)
+            continue
         for whole in (True, False):
             if not whole and first.head == first.core and second.head == second.core:
                 continue  # the same words as the whole phrases, but for their articles
             spans = [(p.start if whole else p.head, p.end) for p in (first, second)]
             candidate = swapped(caption, spans[0], spans[1], "object" if whole else "relation")
-            if refusal(caption, candidate) is None:
-                yield candidate
+            reason = refusal(caption, candidate)
+            yield candidate if reason is None else Refused(reason)
 
 
 def unswappable(caption: Caption, first: NounPhrase, second: NounPhrase) -> str | None:

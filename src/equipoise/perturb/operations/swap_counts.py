@@ -10,7 +10,7 @@ import itertools
 import random
 from collections.abc import Iterator, Sequence
 
-from equipoise.perturb.candidate import Candidate, edited
+from equipoise.perturb.candidate import Candidate, Refused, edited
 from equipoise.perturb.english.caption import COLLECTIVES, Caption, NounPhrase, Unit
 from equipoise.perturb.english.forms import inflect, like, plural
 from equipoise.perturb.english.noun_classes import is_animate, is_garment, sets_of
@@ -38,11 +38,12 @@ _POINTS = frozenset(
 _AGREE = {"is": "are", "are": "is", "was": "were", "were": "was", "has": "have", "have": "has"}
 
 
-def swap_counts(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate]:
-    pairs = [(a, b) for a, b in itertools.pairwise(caption.phrases) if uncountable(caption, a, b) is None]
+def swap_counts(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate | Refused]:
+    pairs = list(itertools.pairwise(caption.phrases))
     rng.shuffle(pairs)
     for first, second in pairs:
-        yield _with_counts(caption, first, second)
+        reason = uncountable(caption, first, second)
+        yield _with_counts(caption, first, second) if reason is None else Refused(reason)
 
 
 def uncountable(caption: Caption, first: NounPhrase, second: NounPhrase) -> str | None:

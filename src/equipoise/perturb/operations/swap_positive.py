@@ -40,10 +40,10 @@ _CASES: tuple[tuple[Callable[[Caption, int], Swap | None], str], ...] = (
 def swap_positive(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate | Refused]:
     joined = [place for place, unit in enumerate(caption.units) if unit.word == "and"]
     if not joined:
-        yield Refused('no "and"')
+        yield Refused("nothing is joined by and")
     for place in joined:
         if not 0 < place < len(caption.units) - 1:
-            yield Refused('"and" joins nothing here')
+            yield Refused("an and at the end joins nothing")
         elif _is_quoted(caption, caption.units[place]):
             yield Refused("what a sign says is said in its order")
         else:

@@ -98,8 +98,8 @@ def _colours(caption: Caption, phrase: NounPhrase, true: bool) -> Iterator[Propo
     inside = {unit.word for unit in units[phrase.start : phrase.end]}
     if any(unit.kind == "adjective" and unit.word not in _BEFORE_COLOUR for unit in units[phrase.core : phrase.head]):
         return
-    if not inside.isdisjoint(_GROUP_OF) or any(word in _GROUP_OF for word in caption.words) or "and" in inside:
-        return  # with another colour named, readers may take it for this one's
+    if not inside.isdisjoint(_GROUP_OF) or "and" in inside:
+        return
     found = [colour for text in caption.others for colour in _colours_of(text, head.lemma)]
     if not found or None in found or len({_GROUP_OF[c] for c in found if c}) != 1:
         return
