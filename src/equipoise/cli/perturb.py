@@ -153,7 +153,7 @@ def describe(report: dict[str, Any]) -> str:
     ]
     if report["nothing"]:
         kept = " (all kept: --keep-all)" if report["setup"].get("keep_all") else ""
-        lines.append(f"\n{report['nothing']:,} captions gave nothing{kept}")
+        lines.append(f"\n{report['nothing']:,} captions gave nothing: no edit of this recipe applies{kept}")
         lines += _places(report["nothing_at"], report["nothing"])
     lines += _table("captions left out", report["refused"])
     lines += _places(report["refused_at"], sum(report["refused"].values()))

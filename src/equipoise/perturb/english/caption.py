@@ -17,6 +17,7 @@ from typing import Literal, NamedTuple
 
 from equipoise.errors import UserError
 from equipoise.perturb.english.forms import noun_lemma, verb_lemma
+from equipoise.perturb.english.other_texts import not_a_caption
 from equipoise.perturb.english.word_lists import compounds
 from equipoise.words.tagging import Tagger, Token, tag
 
@@ -103,35 +104,13 @@ _LETTER = re.compile("[a-zA-Z]")
 LONGEST = 2000  # characters; what is longer is no caption, and would take minutes to read
 
 
-# Little words of other languages; those that are English words too are left out.
-_FOREIGN = frozenset(
-    "el la los las una unos unas con del por para que es y en su un le les des du dans avec et sur une au aux est qui "
-    "der die das und ein eine einen einem auf mit im ist den dem von zu il lo gli di della nel che sul uno os as um uma "
-    "com na no em ao het een van op aan zijn och med som av till i o w z na do jest".split()
-) - frozenset("an as die i in is no do o w z y e a on at es".split())  # fmt: skip
-_ENGLISH = frozenset("a an the of in on at with to and is are by for from near two some his her its their up".split())
-_ASKING = frozenset("what where who when why how which whose is are does do can could would".split())
-_PLAIN = re.compile(r"[^\W\d_]+")
-
-
-def _not_a_caption(text: str) -> str | None:
-    """A question, or another language: rules for English captions would spoil it."""
-    if "?" in text and (text.rstrip(" \"'”)").endswith("?") or text.split()[0].lower() in _ASKING):
-        return "a question"
-    words = [word.lower() for word in _PLAIN.findall(text)]
-    foreign = sum(word in _FOREIGN for word in words)
-    if foreign >= 2 and foreign > sum(word in _ENGLISH for word in words):
-        return "not in English"
-    return None
-
-
 def unusable(text: str) -> str | None:
     """Why nothing can be made of a text, or None."""
     if not text.strip():
         return "empty"
     if len(text) > LONGEST:
         return f"{len(text)} characters, more than {LONGEST}"
-    if reason := _not_a_caption(text):
+    if reason := not_a_caption(text):
         return reason
     if text.isascii() and text.isprintable() and _LETTER.search(text):
         return None  # nearly every caption, without looking at each letter

@@ -25,6 +25,13 @@ _EXPECTED = {
     "prep": 0.1, "object": 0.05, "via": 0.05, "subject": 0.2, "modifier": 0.5, "of": 0.0, "particle": 0.1, "adverb": 0.0,
     "verbs": 0.0, "onward": 0.0, "where": 0.15,
 }  # fmt: skip
+_SAME_PLACE = {  # seldom words for what captions say otherwise
+    **dict.fromkeys(("inside", "inside of", "within"), ("in",)),
+    **dict.fromkeys(("on top of", "atop", "upon"), ("on",)),
+    **dict.fromkeys(("beneath", "underneath", "below"), ("under",)),
+    **dict.fromkeys(("beside", "close to", "next to", "near"), ("next to", "near", "by", "beside")),
+    **dict.fromkeys(("outside of", "outside"), ("outside", "in front of")),
+}
 _PERSONS = ("man", "woman", "person", "people", "boy", "girl", "child")
 _SPORTS = {
     "tennis": "tennis racket racquet serve",
@@ -209,7 +216,7 @@ def _doubts_of_scene(caption: Caption, old: str, new: str) -> Iterator[Doubt]:
 def _doubts_of_place(caption: Caption, old: str, new: str) -> Iterator[Doubt]:
     for subject, where in places_in(caption):
         preposition, _, noun = where.rpartition(" ")
-        if preposition == old:
+        if preposition == old and not any(is_seen_at(subject, f"{kin} {noun}") for kin in _SAME_PLACE.get(new, ())):
             yield from _doubt_at(subject, f"{new} {noun}")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from equipoise.perturb.english.caption import COLLECTIVES, Caption, NounPhrase
-from equipoise.perturb.english.noun_classes import is_animate, is_food, is_thing, sets_of
+from equipoise.perturb.english.noun_classes import is_animate, is_food, is_garment, is_thing, sets_of
 from equipoise.perturb.operations.around_and.determiners import is_mass
 
 _FROZEN = (  # said in this order alone
@@ -28,12 +28,13 @@ def out_of_scope(caption: Caption, left: NounPhrase, right: NounPhrase, start: i
     """The reason not to exchange two noun phrases, or None. `start` and `end` are those of both sides together."""
     units = caption.units
     heads = units[left.head].lemma, units[right.head].lemma
-    if heads in _FROZEN:
-        return "a fixed pair, said in this order"
-    names = caption.is_name(left.head) or caption.is_name(right.head)
-    if not names and not all(is_thing(noun) or is_food(noun) for noun in heads):
-        return "one side is no thing to be seen, or no noun"
     modified = [phrase.head > phrase.core for phrase in (left, right)]
+    if heads in _FROZEN and not any(modified):
+        return "a fixed pair, said in this order"
+    for phrase, noun in zip((left, right), heads, strict=True):
+        bare = phrase.start == phrase.head and not caption.is_name(phrase.head)
+        if bare and not is_thing(noun) and not is_food(noun):
+            return "one side is no thing to be seen, or no noun"
     own = right.core > right.start
     before = units[start - 1] if start else None
     after = units[end] if end < len(units) else None
@@ -42,7 +43,8 @@ def out_of_scope(caption: Caption, left: NounPhrase, right: NounPhrase, start: i
         plain = not modified[1] and not own and (caption.is_plural(right) or is_mass(units[right.head]))
         if outer in COLLECTIVES | _CONTAINERS and not (plain and not modified[0]):
             return "of which both, or only the first, there is so much"
-    if before is not None and before.word in _INTO and any(modified) and not own:
+    worn = all(map(is_garment, heads))
+    if before is not None and before.word in _INTO and any(modified) and not own and not worn:
         return "both may be in one place, or the first alone"
     if start > 1 and (units[start - 2].word in _FULL or (before and before.word in _FULL)):
         if not (caption.is_plural(right) or is_mass(units[right.head])):
