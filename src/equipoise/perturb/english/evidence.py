@@ -163,7 +163,9 @@ def doubts(caption: Caption, start: int, end: int, word: str, target: str) -> It
                 yield Doubt(f"no caption has {first!r} {second!r}", IMPOSSIBLE)
             elif not found.seen and not (relation == "modifier" and target == "object" and not pair.narrow):
                 known = found.first if pair.second is None else second_of(relation, second)
-                if known >= _ENOUGH and not _seen_by_kin(pair, word, target):
+                if known < _ENOUGH:
+                    yield Doubt(f"captions say too little about {first!r} with {second!r}", NOT_KNOWN)
+                elif not _seen_by_kin(pair, word, target):
                     sure = found.expected > _EXPECTED[relation]
                     if relation in {"object", "via"}:  # a rare verb says nothing for itself
                         sure |= found.first < _ENOUGH if target == "action" else found.first >= _TELLING

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from equipoise.perturb.bias.giveaway import gaps
 from equipoise.perturb.candidate import Candidate, Kind, Refused, replaced
 from equipoise.perturb.english.caption import Caption
-from equipoise.perturb.english.evidence import doubts
+from equipoise.perturb.english.evidence import IMPOSSIBLE, NOT_KNOWN, doubts
 from equipoise.perturb.english.forms import lemma_of
 from equipoise.perturb.english.word_lists import SECTIONS, Section, count
 from equipoise.perturb.sources.base import Proposal, Source
@@ -45,34 +45,58 @@ def replace_negative(
 ) -> Iterator[Candidate | Refused]:
     found = False
     for source in sources:
-        for listed in by_evidence(caption, list(source.contrasts(caption, target))):
-            found |= bool(listed)
-            yield from _written(caption, "negative", listed, rng)
+        later: list[list[Proposal]] = [[] for _ in range(IMPOSSIBLE + 1)]
+        for each in _drawn(caption, "negative", source.contrasts(caption, target), rng):
+            found, doubt = True, doubt_of(caption, each) if each is not None else 0
+            if each is not None and doubt:
+                later[doubt].append(each)
+            elif each is not None:
+                yield replaced(caption.text, "negative", each)
+        # A place that nobody is seen at is hardly ever one; a thing or an action may be, and the checks have their word.
+        for each in (each for tier in later[: NOT_KNOWN + 1 if target == "relation" else None] for each in tier):
+            yield replaced(caption.text, "negative", each)
     if not found:
         yield Refused(f"no {target} of which our lists know what excludes it here")
 
 
+def doubt_of(caption: Caption, proposal: Proposal) -> int:
+    """How much speaks against a new word where it would stand: nothing (captions have it beside all its neighbours),
+    that this is not known, or that it is unlikely. What is impossible the checks drop, and say why."""
+    if proposal.by == "captions" and proposal.target == "attribute":
+        return 0
+    place = caption.units_of((proposal.start, proposal.end))
+    if place is None:
+        return 0
+    word = lemma_of(proposal.to, proposal.target)
+    return max((doubt.weight for doubt in doubts(caption, *place, word, proposal.target)), default=0)
+
+
 def by_evidence(caption: Caption, proposals: Sequence[Proposal]) -> list[list[Proposal]]:
-    """Proposals whose new word captions have beside all that it would stand beside; then those of which this is not
-    known; then the unlikely ones. What is impossible is left to the checks, which say why."""
-    found: list[list[Proposal]] = [[], [], [], []]
+    """Proposals by what speaks against them, the best first."""
+    found: list[list[Proposal]] = [[] for _ in range(IMPOSSIBLE + 1)]
     for each in proposals:
-        added = each.by == "captions" and each.target == "attribute"
-        place = None if added else caption.units_of((each.start, each.end))
-        word = lemma_of(each.to, each.target)
-        doubt = 0 if place is None else max((d.weight for d in doubts(caption, *place, word, each.target)), default=0)
-        found[doubt].append(each)
+        found[doubt_of(caption, each)].append(each)
     return found
 
 
 def _written(
     caption: Caption, kind: Kind, proposals: Iterable[Proposal], rng: random.Random, strict: bool = False
 ) -> Iterator[Candidate | Refused]:
-    """Candidates in a random order whose first element leaves the frequencies of words as they are.
+    for each in _drawn(caption, kind, proposals, rng, strict):
+        if each is None:
+            yield Refused("left out by the draw: its words come too often, or would give it away")
+            return
+        yield replaced(caption.text, kind, each)
+
+
+def _drawn(
+    caption: Caption, kind: Kind, proposals: Iterable[Proposal], rng: random.Random, strict: bool = False
+) -> Iterator[Proposal | None]:
+    """Proposals in a random order whose first element leaves the frequencies of words as they are.
 
     Words are drawn so that over many captions each, and each pair of neighbours, comes in about as often as it goes
-    out, and a classifier that only knows which words are suspicious learns little. A `strict` order may be cut short:
-    no edit at all takes part in the draw too, and wins where all there is would give itself away.
+    out, and a classifier that only knows which words are suspicious learns little. A `strict` order may be cut short by
+    None: no edit at all takes part in the draw too, and wins where all there is would give itself away.
     """
     listed = list({(p.start, p.end, p.to): p for p in proposals}.values())
     if not listed:
@@ -86,10 +110,7 @@ def _written(
         )
     ]
     for place in weighted_order([*tilted, NOTHING] if strict else tilted, rng):
-        if place == len(listed):
-            yield Refused("left out by the draw: its words come too often, or would give it away")
-            return
-        yield replaced(caption.text, kind, listed[place])
+        yield listed[place] if place < len(listed) else None
 
 
 def plain_weights(proposals: Sequence[Proposal], text: str = "") -> list[float]:

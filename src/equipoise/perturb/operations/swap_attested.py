@@ -62,7 +62,7 @@ def swap_things(caption: Caption, sources: Sequence[Source], rng: random.Random)
         yield Refused("no two things")
     rng.shuffle(pairs)
     for first, second in pairs:
-        if reason := unswappable(caption, first, second):
+        if reason := unswappable(caption, first, second) or _unseen_after(caption, first, second):
             yield Refused(reason)
             continue
         for whole in (True, False):
@@ -72,6 +72,18 @@ def swap_things(caption: Caption, sources: Sequence[Source], rng: random.Random)
             candidate = swapped(caption, spans[0], spans[1], "object" if whole else "relation")
             reason = refusal(caption, candidate)
             yield candidate if reason is None else Refused(reason)
+
+
+def _unseen_after(caption: Caption, first: NounPhrase, second: NounPhrase) -> str | None:
+    """The commonest refusal, told before the swapped caption is read anew: no caption has "in sink" or "hold field"."""
+    for here, there in ((first, second), (second, first)):
+        governor = governor_of(caption, here)
+        if governor >= 0:
+            unit, noun = caption.units[governor], caption.units[there.head].lemma
+            relation, word = ("prep", unit.word) if unit.kind == "preposition" else ("object", unit.lemma)
+            if not is_person(noun) and not seen_pair(relation, word, noun, free=False):
+                return f"no caption has {word!r} with {noun!r}"
+    return None
 
 
 def unswappable(caption: Caption, first: NounPhrase, second: NounPhrase) -> str | None:

@@ -70,6 +70,8 @@ def _kinds(caption: Caption, phrase: NounPhrase, true: bool) -> Iterator[Proposa
     head = caption.units[phrase.head]
     if phrase.head > phrase.core and caption.units[phrase.head - 1].kind == "noun":
         return  # a police dog
+    if is_person(head.lemma) and not caption.words.isdisjoint({"his", "her", "he", "she", "him", "hers"}):
+        return  # a pronoun tells already
     known = kinds().get(head.word) or ({} if head.word == "people" else kinds()).get(head.lemma, ())
     said = [group for group in known if any(noun_lemma(name) in caption.other_words for name in group)]
     if len(said) != 1 or any(noun_lemma(name) in caption.words for group in known for name in group):
