@@ -59,7 +59,7 @@ def can_be_told(caption: Caption, candidate: Candidate) -> str | None:
         return None
     start, end = edit.span
     before = _words(caption.text[:start])[-3:]
-    if not _NEGATIONS.isdisjoint(before) or not _NOBODY.isdisjoint(caption.words):
+    if not _NEGATIONS.isdisjoint(_words(caption.text[:start])) or not _NOBODY.isdisjoint(caption.words):
         return "what is changed is negated"
     if not _BOUNDS.isdisjoint(before[-2:]) and edit.target == "attribute":
         return "a number that is only bounded"

@@ -176,7 +176,7 @@ class Caption:
         """(unit, the words, or two words, an entry there may begin with), without marks and names."""
         found = []
         for place, unit in enumerate(self.units):
-            if unit.kind != "mark" and not self.is_name(place):
+            if unit.kind != "mark" and not self.is_name(place) and not (place and self.units[place - 1].word == "#"):
                 first, lemma = unit.word.partition(" ")[0], unit.lemma.partition(" ")[0]
                 after = self.units[place + 1].word if place + 1 < len(self.units) else ""
                 two = " ".join(f"{unit.word} {after}".split(" ", 2)[:2])

@@ -32,6 +32,7 @@ _SAME_PLACE = {  # seldom words for what captions say otherwise
     **dict.fromkeys(("beside", "close to", "next to", "near"), ("next to", "near", "by", "beside")),
     **dict.fromkeys(("outside of", "outside"), ("outside", "in front of")),
 }
+_COLOURS = frozenset("white black red blue green yellow brown orange pink purple gray grey".split())
 _PERSONS = ("man", "woman", "person", "people", "boy", "girl", "child")
 _SPORTS = {
     "tennis": "tennis racket racquet serve",
@@ -161,6 +162,8 @@ def doubts(caption: Caption, start: int, end: int, word: str, target: str) -> It
             found = counted(relation, first, second)
             if alive and relation == "modifier" and found.seen < max(2, 0.1 * found.expected):
                 yield Doubt(f"no caption has {first!r} {second!r}", IMPOSSIBLE)
+            elif relation == "modifier" and target == "object" and not found.seen and _has_own_colours(first, word):
+                yield Doubt(f"no caption has {first!r} {second!r}", IMPOSSIBLE)
             elif not found.seen and not (relation == "modifier" and target == "object" and not pair.narrow):
                 known = found.first if pair.second is None else second_of(relation, second)
                 if known < _ENOUGH:
@@ -178,15 +181,25 @@ def doubts(caption: Caption, start: int, end: int, word: str, target: str) -> It
         yield from _doubts_of_place(caption, caption.units[start].word, word)
 
 
+@functools.lru_cache(maxsize=1 << 12)
+def _sports_of(word: str) -> frozenset[str]:
+    return frozenset(sport for name in {word, *word.split()} for sport in _SPORT_OF.get(name, ()))
+
+
 def _other_sport(caption: Caption, start: int, end: int, word: str) -> str | None:
     """A word of the caption that belongs to one sport, where the new word belongs to others alone."""
-    mine = {sport for name in {word, *word.split()} for sport in _SPORT_OF.get(name, ())}
+    mine = _sports_of(word)
     if not mine:
         return None
     left = {unit.lemma for place, unit in enumerate(caption.units) if not start <= place < end}
     left |= {part for lemma in left for part in lemma.split()}
     found = [name for name in sorted(left) if name in _SPORT_OF]
     return None if any(mine & _SPORT_OF[name] for name in found) else next(iter(found), None)
+
+
+def _has_own_colours(quality: str, noun: str) -> bool:
+    """A green kitten: animals and food have the colours they have."""
+    return quality in _COLOURS and (is_animate(noun) or is_food(noun))
 
 
 def _is_grown(caption: Caption, head: int) -> bool:

@@ -114,7 +114,7 @@ def unswappable(caption: Caption, first: NounPhrase, second: NounPhrase) -> str 
     if "of" in around or any(units[p.end].pos == "POS" for p in (first, second) if p.end < len(units)):
         return "part of a larger phrase"
     bare = [phrase.start == phrase.core for phrase in (first, second)]
-    if bare[0] != bare[1] and not caption.is_plural(first) and not objects:
+    if bare[0] != bare[1] and not (caption.is_plural(first) and caption.is_plural(second)):
         return "one has an article and the other none"
     return _same_both_ways(caption, first, second)
 

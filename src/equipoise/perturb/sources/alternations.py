@@ -41,7 +41,7 @@ class Alternations:
 def _alternations(caption: Caption) -> Iterator[Proposal]:
     units = caption.units
     first = caption.phrases[0] if caption.phrases else None
-    if first is None or first.start > 0 or any(unit.kind in _BREAKS for unit in units):
+    if first is None or first.start > 0 or caption.is_name(first.head) or any(u.kind in _BREAKS for u in units):
         return
     finite = [place for place, unit in enumerate(units) if unit.kind == "be" or unit.pos in {"VBZ", "VBP", "VBD", "MD"}]
     verbs = [place for place, unit in enumerate(units) if unit.kind == "verb" and unit.pos in {"VBG", "VBZ", "VBP"}]

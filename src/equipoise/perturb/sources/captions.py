@@ -48,9 +48,15 @@ class OtherCaptions:
 def _proposals(caption: Caption, target: Section, true: bool) -> Iterator[Proposal]:
     if not caption.others or target not in {"object", "attribute"}:
         return
+    if target == "attribute" and caption.other_words.isdisjoint(_GROUP_OF):
+        return
     for phrase in caption.phrases:
-        if _is_free(caption, phrase):
-            yield from (_kinds if target == "object" else _colours)(caption, phrase, true)
+        head = caption.units[phrase.head]
+        if target == "object":
+            if (head.word in kinds() or head.lemma in kinds()) and _is_free(caption, phrase):
+                yield from _kinds(caption, phrase, true)
+        elif head.lemma in caption.other_words and _is_free(caption, phrase):
+            yield from _colours(caption, phrase, true)
 
 
 def _is_free(caption: Caption, phrase: NounPhrase) -> bool:
@@ -137,7 +143,7 @@ def _colours_of(text: str, noun: str) -> tuple[str | None, ...]:
 
 def _goes_on(after: list[str]) -> bool:
     """a yellow bubble | wand: the noun may be part of a longer name."""
-    return bool(after) and bool(is_thing(noun_lemma(after[0]))) and not after[0].endswith(("ing", "ed"))
+    return bool(after) and not after[0].endswith(("ing", "ed", "s")) and is_thing(after[0])
 
 
 @functools.cache

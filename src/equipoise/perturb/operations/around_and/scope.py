@@ -38,6 +38,8 @@ def out_of_scope(caption: Caption, left: NounPhrase, right: NounPhrase, start: i
     own = right.core > right.start
     before = units[start - 1] if start else None
     after = units[end] if end < len(units) else None
+    if before is not None and before.kind == "number":
+        return "the number may be of the first alone"
     if before is not None and before.word == "of" and start > 1:
         outer = units[start - 2].lemma
         plain = not modified[1] and not own and (caption.is_plural(right) or is_mass(units[right.head]))
