@@ -204,8 +204,8 @@ def get_recipe(name: str, folder: str | None = None) -> Recipe:
         return cast(Recipe, load_named(name, what, lambda value: isinstance(value, Recipe), folder))
     if name in LLM_RECIPES:
         raise UserError(
-            f"recipe {name} asks a language model, so a name is not enough: Setup({name!r}, llm=LlmSettings(url, model))"
-            f".recipe() makes it (equipoise.perturb.Setup, equipoise.perturb.llm.client.LlmSettings); on the command "
+            f"recipe {name} asks a language model, so a name is not enough: Setup({name!r}, llm="
+            f"LlmSettings(url, model)).recipe() makes it (equipoise.perturb.Setup, equipoise.perturb.llm.client.LlmSettings); on the command "
             f"line: equipoise perturb CAPTIONS --recipe {name} --llm URL --llm-model NAME --out F.jsonl"
         )
     if name not in RECIPES:

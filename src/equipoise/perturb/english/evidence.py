@@ -22,8 +22,8 @@ _TELLING = 20  # a verb seen so often takes no object that it was never seen wit
 _ENOUGH = 8  # of the word that stays: less says nothing about what goes with it
 # How often a pair that was never seen would have to be expected before that says something.
 _EXPECTED = {
-    "prep": 0.1, "object": 0.05, "via": 0.05, "subject": 0.2, "modifier": 0.5, "of": 0.0, "particle": 0.1, "adverb": 0.0,
-    "verbs": 0.0, "onward": 0.0, "where": 0.15,
+    "prep": 0.1, "object": 0.05, "via": 0.05, "subject": 0.2, "modifier": 0.5, "of": 0.0, "particle": 0.1,
+    "adverb": 0.0, "verbs": 0.0, "onward": 0.0, "where": 0.15,
 }  # fmt: skip
 _SAME_PLACE = {  # seldom words for what captions say otherwise
     **dict.fromkeys(("inside", "inside of", "within"), ("in",)),
@@ -140,7 +140,7 @@ NOT_KNOWN, UNLIKELY, IMPOSSIBLE = 1, 2, 3
 
 
 class Doubt(NamedTuple):
-    """What speaks against a word in a place, and how much: not known, unlikely (it would have been seen), impossible."""
+    """What speaks against a word in a place, and how much: not known, unlikely, or impossible (it would be seen)."""
 
     reason: str
     weight: int
@@ -160,9 +160,9 @@ def doubts(caption: Caption, start: int, end: int, word: str, target: str) -> It
             yield Doubt(f"{first!r} and {second!r} do not go together", IMPOSSIBLE)
         elif (first, second) not in FITTING and not (relation == "of" and first in OF_ANYTHING):
             found = counted(relation, first, second)
-            if alive and relation == "modifier" and found.seen < max(2, 0.1 * found.expected):
-                yield Doubt(f"no caption has {first!r} {second!r}", IMPOSSIBLE)
-            elif relation == "modifier" and target == "object" and not found.seen and _has_own_colours(first, word):
+            painted = target == "object" and not found.seen and _has_own_colours(first, word)
+            rare = alive and found.seen < max(2, 0.1 * found.expected)
+            if relation == "modifier" and (rare or painted):
                 yield Doubt(f"no caption has {first!r} {second!r}", IMPOSSIBLE)
             elif not found.seen and not (relation == "modifier" and target == "object" and not pair.narrow):
                 known = found.first if pair.second is None else second_of(relation, second)

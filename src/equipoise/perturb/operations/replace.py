@@ -29,7 +29,9 @@ def replace_positive(
         yield Refused(f"no {target} of which our lists know a synonym that fits here")
 
 
-def replace_any_positive(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate | Refused]:
+def replace_any_positive(
+    caption: Caption, sources: Sequence[Source], rng: random.Random
+) -> Iterator[Candidate | Refused]:
     """A replacement of any target, drawn among all of them."""
     found = False
     for source in sources:
@@ -52,7 +54,7 @@ def replace_negative(
                 later[doubt].append(each)
             elif each is not None:
                 yield replaced(caption.text, "negative", each)
-        # A place that nobody is seen at is hardly ever one; a thing or an action may be, and the checks have their word.
+        # A place that nobody is seen at is hardly ever one; a thing or an action may be. The checks have their word.
         for each in (each for tier in later[: NOT_KNOWN + 1 if target == "relation" else None] for each in tier):
             yield replaced(caption.text, "negative", each)
     if not found:

@@ -26,8 +26,8 @@ _NEAR = frozenset("near beside with by alongside among against around".split()) 
 )
 _NO_LINK = frozenset("of and or , & up down out off away to as than like".split())
 _BOTH_WAYS = frozenset(  # who does it with whom does not matter
-    "connect attach join meet resemble adjoin like shape face talk speak chat kiss hug embrace fight wrestle play dance "
-    "stand sit lie lay walk be rest park seat run pose gather wait line group travel share match mix combine surround "
+    "connect attach join meet resemble adjoin like shape face talk speak chat kiss hug embrace fight wrestle play "
+    "dance stand sit lie lay walk be rest park seat run pose gather wait line group travel share match mix combine surround "
     "wear have contain include feature shake argue race compete".split()
 )
 _POINTS = frozenset(
@@ -35,8 +35,8 @@ _POINTS = frozenset(
     "other another both one ones".split()
 )
 _GENDERED = frozenset(
-    "beard bearded mustache moustache pregnant dress skirt bikini bra tie suit tuxedo shirtless purse heels blouse veil "
-    "bride groom bald gown".split()
+    "beard bearded mustache moustache pregnant dress skirt bikini bra tie suit tuxedo shirtless purse heels blouse "
+    "veil bride groom bald gown".split()
 )
 _OWN = frozenset("in with wearing holding carrying riding".split())  # what follows describes the noun before it
 _CHILDREN = frozenset("baby infant toddler child kid puppy kitten calf lamb foal boy girl newborn".split())

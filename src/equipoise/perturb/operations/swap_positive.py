@@ -19,14 +19,14 @@ from equipoise.perturb.english.forms import like
 from equipoise.perturb.english.noun_classes import is_thing
 from equipoise.perturb.operations.around_and.clauses import clauses
 from equipoise.perturb.operations.around_and.nouns import nouns
-from equipoise.perturb.operations.around_and.shared import Swap
+from equipoise.perturb.operations.around_and.shared import No, Swap
 from equipoise.perturb.operations.around_and.verbs import verb_phrases
 from equipoise.perturb.operations.around_and.words import adjectives, ages, modifiers, prepositions
 from equipoise.perturb.sources.base import Source
 from equipoise.words.articles import article_for
 
 # Each case, and what it says of an "and" that is not one of its own.
-_CASES: tuple[tuple[Callable[[Caption, int], Swap | None], str], ...] = (
+_CASES: tuple[tuple[Callable[[Caption, int], Swap | No | None], str], ...] = (
     (ages, "not two ages of one animal"),
     (adjectives, "not two adjectives of one thing"),
     (modifiers, "not two nouns before a third"),
@@ -65,7 +65,7 @@ def _around(caption: Caption, place: int) -> Candidate | Refused:
     return Refused(reason or "the two sides are not of one kind")
 
 
-def _applicable(caption: Caption, place: int) -> list[Callable[[Caption, int], Swap | None]]:
+def _applicable(caption: Caption, place: int) -> list[Callable[[Caption, int], Swap | No | None]]:
     """The cases that the words around "and" look like, so that the reason is about them."""
     left, right = caption.units[place - 1], caption.units[place + 1]
     if right.kind in {"verb", "be"}:

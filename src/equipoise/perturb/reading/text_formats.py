@@ -15,8 +15,8 @@ from typing import Any
 from equipoise.errors import UserError, reading
 from equipoise.files import parse_json
 from equipoise.formats import json_text
-from equipoise.perturb.reading.json_stream import json_array
 from equipoise.perturb.reading.gzipped import as_text, kind_of, opened
+from equipoise.perturb.reading.json_stream import json_array
 from equipoise.perturb.reading.raw import (
     CAPTION_NAMES,
     ID_NAMES,

@@ -54,7 +54,12 @@ def _alternations(caption: Caption) -> Iterator[Proposal]:
     if units[first.head].lemma in COLLECTIVES or not (first.core > first.start or many):
         return
     unit = units[place]
-    if unit.kind == "be" and unit.word in {"is", "are"} and place + 1 < len(units) and _is_alone(units, place + 1, "VBG"):
+    if (
+        unit.kind == "be"
+        and unit.word in {"is", "are"}
+        and place + 1 < len(units)
+        and _is_alone(units, place + 1, "VBG")
+    ):
         verb = units[place + 1]
         yield _proposal(unit.start, verb.end, verb.word)
         yield _proposal(unit.start, verb.end, _finite(verb.lemma, many))

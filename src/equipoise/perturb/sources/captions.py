@@ -25,7 +25,21 @@ _COLOURS = (  # those in one group are called by each other's names
 _GROUP_OF = {colour: number for number, group in enumerate(_COLOURS) for colour in group}
 _ALIKE = frozenset(  # colours that people mix up in a photo
     frozenset(pair)
-    for pair in ((0, 10), (1, 10), (2, 7), (2, 8), (2, 6), (5, 7), (6, 7), (1, 6), (3, 9), (8, 9), (5, 6), (0, 5), (4, 3))
+    for pair in (
+        (0, 10),
+        (1, 10),
+        (2, 7),
+        (2, 8),
+        (2, 6),
+        (5, 7),
+        (6, 7),
+        (1, 6),
+        (3, 9),
+        (8, 9),
+        (5, 6),
+        (0, 5),
+        (4, 3),
+    )
 )
 _COLOURLESS = frozenset(
     "person people man woman boy girl child kid group couple crowd player surfer skier water snow sky air day night "
@@ -67,7 +81,9 @@ def _is_free(caption: Caption, phrase: NounPhrase) -> bool:
     after = units[phrase.end] if phrase.end < len(units) else None
     if after is not None and (after.pos == "POS" or after.kind == "noun" or after.word in {"-", "'s"}):
         return False
-    if any(unit.word in {"other", "another", "one", "no", "each", "every"} for unit in units[phrase.start : phrase.end]):
+    if any(
+        unit.word in {"other", "another", "one", "no", "each", "every"} for unit in units[phrase.start : phrase.end]
+    ):
         return False
     return sum(unit.lemma == head.lemma for unit in units) == 1
 
@@ -119,7 +135,9 @@ def _colours(caption: Caption, phrase: NounPhrase, true: bool) -> Iterator[Propo
             continue
         for colour in (mine,) if true else group[:1]:
             if colour and seen_pair("modifier", colour, head.lemma, free=not is_animate(head.lemma)):
-                yield Proposal(start, head.end, f"{colour} {old}", "attribute", OtherCaptions.name, float(count(colour)))
+                yield Proposal(
+                    start, head.end, f"{colour} {old}", "attribute", OtherCaptions.name, float(count(colour))
+                )
 
 
 _BEFORE_COLOUR = frozenset("large big small little tiny huge tall short long old young new giant".split())

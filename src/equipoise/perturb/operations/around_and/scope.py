@@ -48,9 +48,9 @@ def out_of_scope(caption: Caption, left: NounPhrase, right: NounPhrase, start: i
     worn = all(map(is_garment, heads))
     if before is not None and before.word in _INTO and any(modified) and not own and not worn:
         return "both may be in one place, or the first alone"
-    if start > 1 and (units[start - 2].word in _FULL or (before and before.word in _FULL)):
-        if not (caption.is_plural(right) or is_mass(units[right.head])):
-            return "nothing is full of one thing"
+    full = start > 1 and (units[start - 2].word in _FULL or (before is not None and before.word in _FULL))
+    if full and not (caption.is_plural(right) or is_mass(units[right.head])):
+        return "nothing is full of one thing"
     if after is None or after.kind == "mark":
         return None
     if start > 0 and (after.pos in {"VBG", "VBN"} or after.kind == "relative") and not _of_the_whole(caption, start):
