@@ -205,7 +205,8 @@ def get_recipe(name: str, folder: str | None = None) -> Recipe:
     if name in LLM_RECIPES:
         raise UserError(
             f"recipe {name} asks a language model, so a name is not enough: Setup({name!r}, llm="
-            f"LlmSettings(url, model)).recipe() makes it (equipoise.perturb.Setup, equipoise.perturb.llm.client.LlmSettings); on the command "
+            f"LlmSettings(url, model)).recipe() makes it (equipoise.perturb.Setup, "
+            "equipoise.perturb.llm.client.LlmSettings); on the command "
             f"line: equipoise perturb CAPTIONS --recipe {name} --llm URL --llm-model NAME --out F.jsonl"
         )
     if name not in RECIPES:

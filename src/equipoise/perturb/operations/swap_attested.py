@@ -27,8 +27,8 @@ _NEAR = frozenset("near beside with by alongside among against around".split()) 
 _NO_LINK = frozenset("of and or , & up down out off away to as than like".split())
 _BOTH_WAYS = frozenset(  # who does it with whom does not matter
     "connect attach join meet resemble adjoin like shape face talk speak chat kiss hug embrace fight wrestle play "
-    "dance stand sit lie lay walk be rest park seat run pose gather wait line group travel share match mix combine surround "
-    "wear have contain include feature shake argue race compete".split()
+    "dance stand sit lie lay walk be rest park seat run pose gather wait line group travel share match mix combine "
+    "surround wear have contain include feature shake argue race compete".split()
 )
 _POINTS = frozenset(
     "he she his her him hers it its they their them himself herself itself themselves who whose whom which that each "
