@@ -51,7 +51,8 @@ def _alternations(caption: Caption) -> Iterator[Proposal]:
     many = caption.is_plural(first)
     if many and units[0].word in {"a", "an", "one", "this"}:
         return  # "a boy sits": the tagger took the verb for a noun
-    if units[first.head].lemma in COLLECTIVES or not (first.core > first.start or many):
+    own = first.core > first.start or many or is_animate(units[first.head].lemma)  # man riding a wave
+    if units[first.head].lemma in COLLECTIVES or not own:
         return
     unit = units[place]
     if (
