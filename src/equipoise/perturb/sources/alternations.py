@@ -20,7 +20,9 @@ _VERBS = frozenset(
     "hang rest lean climb cross chase lead feed pet brush wash paddle float perform kick hug kiss dance sing point "
     "stare gaze reach roll bite chew lick sniff dig splash slide race leap type use speak chat gather perch crouch "
     "kneel squat relax nap grin wave cheer march hike cycle jog wade dive pedal grind dribble bat pitch blow clean fix "
-    "prepare serve draw paint make move cover".split()
+    "prepare serve draw paint make move cover show display take try attempt enjoy get go come head pass surround line "
+    "fill contain feature include approach leave enter exit board stick peer peek sniff nuzzle groom browse shop "
+    "practice compete celebrate participate".split()
 )
 _BREAKS = frozenset(("relative", "pronoun"))
 _NOT_AFTER = frozenset("to be being been can will could may might must not have had".split())
