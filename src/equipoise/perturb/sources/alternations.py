@@ -42,8 +42,13 @@ class Alternations:
 
 def _alternations(caption: Caption) -> Iterator[Proposal]:
     units = caption.units
-    first = caption.phrases[0] if caption.phrases else None
-    if first is None or first.start > 0 or caption.is_name(first.head) or any(u.kind in _BREAKS for u in units):
+    first = _subject(caption)
+    if (
+        first is None
+        or (first.start > 0 and units[first.start - 1].word != "of")
+        or caption.is_name(first.head)
+        or any(u.kind in _BREAKS for u in units)
+    ):
         return
     finite = [place for place, unit in enumerate(units) if unit.kind == "be" or unit.pos in {"VBZ", "VBP", "VBD", "MD"}]
     verbs = [place for place, unit in enumerate(units) if unit.kind == "verb" and unit.pos in {"VBG", "VBZ", "VBP"}]
@@ -51,7 +56,7 @@ def _alternations(caption: Caption) -> Iterator[Proposal]:
     if place < first.end or len(finite) > 1 or not _is_of(caption, first, place):
         return
     many = caption.is_plural(first)
-    if many and units[0].word in {"a", "an", "one", "this"}:
+    if many and units[first.start].word in {"a", "an", "one", "this"}:
         return  # "a boy sits": the tagger took the verb for a noun
     own = first.core > first.start or many or is_animate(units[first.head].lemma)  # man riding a wave
     if units[first.head].lemma in COLLECTIVES or not own:
@@ -73,6 +78,17 @@ def _alternations(caption: Caption) -> Iterator[Proposal]:
         going = inflect(unit.lemma, "VBG")
         yield _proposal(unit.start, unit.end, going)
         yield _proposal(unit.start, unit.end, f"{'are' if many else 'is'} {going}")
+
+
+def _subject(caption: Caption) -> NounPhrase | None:
+    """The first noun phrase; of "a group of people" the people."""
+    if not caption.phrases:
+        return None
+    first, units = caption.phrases[0], caption.units
+    inner = caption.phrase_at.get(first.end + 1)
+    if first.start == 0 and units[first.head].lemma in COLLECTIVES and inner is not None:
+        return inner if units[first.end].word == "of" and caption.is_plural(inner) else None
+    return first
 
 
 def _is_of(caption: Caption, first: NounPhrase, place: int) -> bool:
