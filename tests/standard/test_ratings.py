@@ -11,6 +11,7 @@ import pytest
 from tests.standard.helpers import COLOURS, Blind, Eye, Pairs, paint
 
 from equipoise.errors import UserError
+from equipoise.models import load_model
 from equipoise.standard.ratings import RatingRow, kendall_tau_b, measure, spearman
 from equipoise.standard.reading.open import open_set
 from equipoise.standard.reading.sets import RatingSet
@@ -89,6 +90,29 @@ def test_a_table_for_any_kind_of_model(table: Path) -> None:
     assert rho_.n == 36 and found[0].record.numbers.images == 6
     pairs = found[1].record.numbers.metrics["spearman"].value
     assert pairs == pytest.approx(rho_.value, abs=0.05)
+
+
+def test_a_scorer_of_texts_alone_opens_no_photo_and_is_read_again(table: Path, tmp_path: Path) -> None:
+    class Wordy:
+        card = {"spec": "wordy", "digest": "1", "blind": True}  # noqa: RUF012
+        reads_images = False
+
+        def score_pairs(self, images: list[object], strings: list[str]) -> list[float]:
+            assert not images
+            return [float(len(string)) for string in strings]
+
+    data = open_set(str(table / "rated.csv"), data=table)
+    first = run_standard(Wordy(), data, out=tmp_path / "run", workers=1)
+    assert first is not None and first.record.images is not None and first.record.images.count == 0
+    assert first.record.numbers.metrics["spearman"].n == 36
+    again = run_standard(Wordy(), data, out=tmp_path / "run", workers=1)
+    assert again is not None and again.read_from is not None and again.rows == first.rows
+
+
+def test_what_needs_hard_negatives_is_refused(table: Path) -> None:
+    data = open_set(str(table / "rated.csv"), data=table)
+    with pytest.raises(UserError, match=r"blind:ngram compares a caption with hard negatives, and rated \(ratings\)"):
+        run_standard(load_model("blind:ngram"), data, workers=1)
 
 
 def test_a_model_with_one_score_has_no_correlation(table: Path) -> None:

@@ -27,6 +27,7 @@ from equipoise.cli.options import form_name, split_names
 from equipoise.cli.perturb import perturb
 from equipoise.cli.report import board, report
 from equipoise.cli.standard import analyse, standard
+from equipoise.cli.study import app as study_commands
 from equipoise.cli.train import app as train_commands
 from equipoise.cli.world import app as world_commands
 from equipoise.errors import STOPPED, Stopped, UserError, printable
@@ -71,7 +72,11 @@ app = typer.Typer(
     help="Does a vision-language model know when a change of words changes the meaning?",
 )
 ModelSpec = Annotated[
-    str, typer.Argument(help="hf:NAME-or-folder, paper:negclip@FILE, checkpoint:FILE?act=..., py:module:factory, world")
+    str,
+    typer.Argument(
+        help="hf:NAME-or-folder, paper:negclip@FILE, checkpoint:FILE?act=..., served:MODEL@URL, blind:ngram, "
+        "py:module:factory, world"
+    ),
 ]
 Seed = Annotated[int, typer.Option(min=0, help="of the bootstrap")]
 AverageOption = Annotated[
@@ -90,6 +95,7 @@ app.command()(compare)
 app.command()(standard)
 app.command()(analyse)
 app.add_typer(train_commands, name="train")
+app.add_typer(study_commands, name="study")
 
 
 def main() -> None:
@@ -170,6 +176,9 @@ def evaluate(
     cache: Annotated[Path | None, typer.Option(help="folder of the embedding cache")] = None,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="embed everything anew and keep nothing")] = False,
     average: AverageOption = None,
+    blind: Annotated[
+        str, typer.Option(help="folders of finished runs of blind models on the same items, separated by commas")
+    ] = "",
     seed: Seed = 0,
     form: FormatOption = "text",
 ) -> None:
@@ -207,6 +216,7 @@ def evaluate(
             workers=workers,
             cache=None if no_cache else EmbeddingCache(cache or default_cache()),
             seed=seed,
+            blind=[Path(folder) for folder in split_names(blind)],
             arguments=passed,
             ranks=ranks,
         )
@@ -225,9 +235,12 @@ def evaluate(
 
 
 def _result_caption(record: RunRecord, average: str | None) -> str:
+    from equipoise.report.tables import blind_line
+
     lines = [f"{record.model.spec}: percent [95% interval, images resampled]; a tie is never a win"]
     lines += _metrics_caption(record.metrics, average)
     lines += [f"ceilings: {record.ceilings.line()}"] if record.ceilings else []
+    lines += [blind_line(record.blind.by_rule(average))] if record.blind else []
     return "\n".join(lines + _caveats(record))
 
 
@@ -259,6 +272,15 @@ def _caveats(record: RunRecord) -> list[str]:
         lines.append(f"{record.n.skipped:,} of {record.n.items:,} items were NOT scored (see result.json)")
     if cut := record.counts.get("texts_cut"):
         lines.append(f"{cut:,} texts are longer than the model reads and were cut")
+    if duels := record.counts.get("duels"):
+        unclear, by_position = record.counts["choices_unclear"], record.counts["duels_by_position"] / duels
+        choices = record.counts["choices"] - unclear
+        first = record.counts["choices_first"] / choices if choices else 0.0
+        lines.append(
+            f"position bias: of {choices:,} choices {100 * first:.1f}% went to the text that came first; in "
+            f"{100 * by_position:.1f}% of {duels:,} pairs of texts the order decided (a tie)"
+            + (f"; {unclear:,} more answers chose neither" if unclear else "")
+        )
     return lines
 
 

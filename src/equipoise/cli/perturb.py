@@ -13,7 +13,7 @@ from equipoise.errors import UserError, printable
 from equipoise.plugins import is_named
 
 if TYPE_CHECKING:
-    from equipoise.perturb.llm.client import LlmSettings
+    from equipoise.served.client import LlmSettings
 
 
 def perturb(
@@ -124,7 +124,7 @@ def perturb(
 
 def _llm(url: str, model: str, cache: Path | None, **settings: Any) -> LlmSettings:
     from equipoise.evaluation.embedding.cache import default_cache
-    from equipoise.perturb.llm.client import LlmSettings
+    from equipoise.served.client import LlmSettings
 
     return LlmSettings(url, model, cache=str(cache or default_cache()), **settings)
 

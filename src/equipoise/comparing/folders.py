@@ -67,7 +67,8 @@ def compare_folders(
             before, after = model(0, name), model(other, name)
             rule, path, least = rule_of(before.runs[0], average)
             numbers = compare_models(before.runs, after.runs, seed, path, least)
-            unknown = [run.folder for run in (*before.runs, *after.runs) if None in run.images]
+            runs = (*before.runs, *after.runs)
+            unknown = [run.folder for run in runs if any(record.images is None for record in run.records)]
             notes = [f"{folder}: photos not recorded: made by an older version" for folder in unknown]
             found.append(
                 Comparison(

@@ -56,8 +56,8 @@ class Run:
 
     @property
     def images(self) -> list[str | None]:
-        """Digests of the photos; None where an older version did not record them."""
-        return [record.images.sha256 if record.images else None for record in self.records]
+        """Digests of the photos; None where an older version did not record them, or a blind model read none."""
+        return [record.images.sha256 if record.images and record.images.count else None for record in self.records]
 
     def where(self, tag: str, value: str) -> Run:
         """The items that carry a tag's value."""

@@ -163,6 +163,45 @@ class Metrics(Summary):
         return self.headline if rule is None else self.averages.get(rule) or self.overall
 
 
+class BlindShare(_Part):
+    """What one judge that never sees the image gets of the same items; None where nothing was measured."""
+
+    original: float | None
+    augmented: float | None
+    brittleness: float | None
+    intervals: dict[Metric, Interval]
+
+
+class Gain(_Part):
+    """How much more the model gets than the best blind judge; the interval is paired over images."""
+
+    over: str  # that judge
+    difference: float
+    interval: Interval
+
+
+class BlindNumbers(_Part):
+    judges: dict[str, BlindShare]
+    gain: dict[Metric, Gain]  # of original and augmented, each over the judge that is best at it
+
+    def best(self, metric: Metric = "original") -> tuple[str, float] | None:
+        """The judge with the highest share, and the share."""
+        known = {name: value for name, one in self.judges.items() if (value := getattr(one, metric)) is not None}
+        return max(known.items(), key=lambda pair: pair[1]) if known else None
+
+
+class Blind(_Part):
+    """Blind baselines of a run's own items (evaluation/blind): what can be had without looking."""
+
+    overall: BlindNumbers
+    averages: dict[str, BlindNumbers] = Field(default_factory=dict)  # rule -> numbers, as in `Metrics`
+    splits: dict[str, BlindNumbers] = Field(default_factory=dict)  # where there are several
+    headline: str | None = None  # the rule of the run's first line; None: `overall`
+
+    def by_rule(self, rule: str | None) -> BlindNumbers:
+        return self.averages.get(rule or self.headline or "", self.overall)
+
+
 class Elsewhere(Metrics):
     """The numbers of scores that were made elsewhere, and what a reader of them must know."""
 
@@ -273,6 +312,7 @@ class RunRecord(_Part):
     metrics: Metrics
     edits: dict[str, Graded] = Field(default_factory=dict)  # by what the items say was changed: "negative swap object"
     ceilings: Ceilings | None = None  # what the texts alone decide; None: not recorded (an older version)
+    blind: Blind | None = None  # None: not recorded (an older version), or no item has a hard negative
     n: ItemCounts
     skipped: dict[str, str]  # item id -> why; the first hundred
     counts: dict[str, int]

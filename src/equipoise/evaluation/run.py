@@ -19,6 +19,7 @@ from equipoise.benchmarks.base import Benchmark
 from equipoise.benchmarks.ceilings import ceilings
 from equipoise.collector import set_aside
 from equipoise.errors import UserError
+from equipoise.evaluation.blind.numbers import beside, known_runs
 from equipoise.evaluation.embedding.cache import EmbeddingCache, default_cache
 from equipoise.evaluation.embedding.ranks import ALONE, Ranks
 from equipoise.evaluation.graded import by_edit
@@ -92,6 +93,7 @@ def evaluate(
     allow_missing: bool = False,
     seed: int = 0,
     limit: int | None = None,
+    blind: Sequence[Path] = (),
     arguments: Mapping[str, JsonValue] | None = None,
     ranks: Ranks = ALONE,
 ) -> Result:
@@ -100,7 +102,8 @@ def evaluate(
     `model` comes from `load_model`, or is any object with `embed_images` and `embed_texts` (lists of PIL images and
     of strings in, one row each out), or with `score_pairs`. With `out`, the run is written there. A folder that
     holds this very run (same items, photos, model and settings) is read instead, and one that holds another is refused
-    before anything is computed. With `limit`, only the first so many items count.
+    before anything is computed. With `limit`, only the first so many items count. `blind` are folders of finished runs
+    of blind models on these items, which the result then shows beside the blind baselines that are always computed.
     `ranks` are processes that score together; only the first calls this, see `evaluate_benchmarks`.
     """
     started = time.monotonic()
@@ -113,12 +116,17 @@ def evaluate(
         model_card(model, probe=folder is not None),
         settings_of(model, seed, allow_missing, batch_size),
     )
+    known = known_runs(blind, identity.benchmark.items_sha256) if blind else None
     if folder is not None:
         _claim(folder, identity)  # what costs nothing to know, before every photo is read
     if folder is not None and _is_finished(folder):  # only then are the photos read for their hashes alone
         ranks.lead(scores=False)
         photos = photo_digests(items, images, workers, allow_missing) if reads_images(model) else {}
-        return _finished(folder, replace(identity, images=images_id(photos)), benchmark)
+        read = _finished(folder, replace(identity, images=images_id(photos)), benchmark)
+        if known is None:
+            return read
+        shown = beside([row.id for row in read.rows], read.outcomes, items, benchmark, seed, known)
+        return replace(read, record=read.record.model_copy(update={"blind": shown}))
     ranks.lead(scores=True)
     scoring = score_items(
         model,
@@ -135,6 +143,7 @@ def evaluate(
     scored = time.monotonic()
     outcomes = judge(scoring.rows)
     metrics = measure(scoring.rows, outcomes, benchmark, seed)
+    shown = beside([row.id for row in scoring.rows], outcomes, items, benchmark, seed, known)
     judged = time.monotonic()
     record = RunRecord(
         date=datetime.now(UTC).replace(microsecond=0),
@@ -145,6 +154,7 @@ def evaluate(
         metrics=metrics,
         edits=by_edit(scoring.rows, items),
         ceilings=ceilings(items),
+        blind=shown,
         n=ItemCounts(items=len(items), scored=len(scoring.rows), skipped=len(scoring.skipped)),
         skipped=dict(list(scoring.skipped.items())[:100]),
         counts=scoring.counts,
@@ -211,7 +221,7 @@ def evaluate_benchmarks(
     for benchmark, items, images in loaded:
         if ranks.number > 0:
             if ranks.follow():
-                helped = {name: value for name, value in options.items() if name not in {"seed", "arguments"}}
+                helped = {name: value for name, value in options.items() if name not in {"seed", "arguments", "blind"}}
                 score_items(model, items[:limit], images=images, ranks=ranks, **helped)
             continue
         place = None if out is None else out / benchmark.name

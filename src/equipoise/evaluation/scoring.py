@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from equipoise.collector import without_collection
 from equipoise.errors import UserError
 from equipoise.evaluation.embedding.cache import EmbeddingCache, Keeper, Vector
+from equipoise.evaluation.embedding.choices import choose_all, scores_of
 from equipoise.evaluation.embedding.embed import Embedded, embed, embedding_identity
 from equipoise.evaluation.embedding.pairs import Place, pair_identity, score_all
 from equipoise.evaluation.embedding.ranks import ALONE, Ranks
@@ -72,6 +73,12 @@ def score_items(
     if batch_size < 1 or workers < 1:
         raise UserError(f"expected a batch size and workers above 0, found {batch_size} and {workers}")
     _refuse_repeated([item.id for item in items])
+    if kind_of(model) == "taught":
+        return _taught(model, items)
+    if cache is not None and cache.path is not None and hasattr(model, "keep_in"):
+        model.keep_in(cache.path.parent)  # a server's answers, each at once
+    if kind_of(model) == "chooses":
+        return _chosen(model, items, images, batch_size, allow_missing)
     usable, skipped = _usable(items)
     by_pairs = kind_of(model) == "pairs"
     source: ImageSource = _Nowhere()
@@ -106,6 +113,39 @@ def score_items(
     seconds["kept"] = time.monotonic() - started - seconds.get("cosines", 0.0)
     require_finite(rows, "the model's scores")
     return Scoring(rows, skipped, found.digests, found.counts | {"items": len(rows)}, seconds)
+
+
+def _taught(model: Any, items: Sequence[Item]) -> Scoring:
+    """The scores of a blind judge that learns from the items: a text has the same score with every image."""
+    usable, skipped = _usable(items)
+    if not usable:
+        raise UserError(f"none of {len(items):,} items has an image and a hard negative to compare with")
+    scores = model.score_taught(usable)
+    rows = [_row(item, values * len(item.images())) for item, values in zip(usable, scores, strict=True)]
+    require_finite(rows, "the model's scores")
+    return Scoring(rows, skipped, counts={"items": len(rows)})
+
+
+def _chosen(
+    model: Any, items: Sequence[Item], images: str | Path | ImageSource | None, batch_size: int, allow_missing: bool
+) -> Scoring:
+    """The scores of a model that chooses between texts; an item with negative images alone gives it no choice."""
+    usable, skipped = _usable(items)
+    skipped |= {item.id: "no hard negative to choose from" for item in usable if not item.negatives}
+    usable = [item for item in usable if item.negatives]
+    source = _image_source(usable, images)
+    usable, unseen = _present(usable, source, allow_missing)
+    chosen = choose_all(model, usable, source, batch_size)
+    if chosen.bad:
+        _refuse_bad(chosen.bad, source, allow_missing)
+    unseen |= {i.id: why for i in usable if (why := next((chosen.bad[r] for r in i.images() if r in chosen.bad), None))}
+    skipped |= unseen
+    usable = [item for item in usable if item.id not in skipped]
+    if not usable:
+        first = next(iter(skipped.values()))
+        raise UserError(f"none of {len(items):,} items could be scored; the first because: {first}")
+    rows = [_row(item, scores_of(item, chosen)) for item in usable]
+    return Scoring(rows, skipped, chosen.digests, chosen.counts | {"items": len(rows)})
 
 
 def default_batch(model: Any) -> int:
@@ -206,6 +246,7 @@ def _refuse_bad(bad: dict[ImageRef, str], source: ImageSource, allow_missing: bo
 
 def _row(item: Item, values: Sequence[float], text: TextScores | None = None) -> ItemScores:
     """The scores of every text for the item's own image, then for each alternative one."""
+
     assert item.image is not None
     right, count = 1 + len(item.positives), 1 + len(item.positives) + len(item.negatives)
     others = tuple(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from equipoise.errors import UserError, did_you_mean
 from equipoise.models.base import Embedder, Model, PairScorer, TokenEmbedder, kind_of
 
@@ -17,6 +19,8 @@ FORMS = {
     "vqa": "vqa:NAME-or-folder",
     "likelihood": "likelihood:NAME-or-folder?prior=blank",
     "py": "py:module:factory",
+    "served": "served:MODEL@URL",
+    "blind": "blind:length, blind:ngram, blind:lm:FOLDER or blind:classifier:FOLDER",
 }
 
 
@@ -30,6 +34,14 @@ def load_model(spec: str, *, device: str = "auto", dtype: str = "float32") -> Mo
         from equipoise.models.own import load_own
 
         return load_own(rest, spec=spec)
+    if kind == "blind":
+        from equipoise.blind.load import load_blind
+
+        return cast(Model, load_blind(rest, spec=spec, device=device))
+    if kind == "served":
+        from equipoise.models.served import load_served
+
+        return cast(Model, load_served(rest, spec=spec))
     from equipoise.models.clip import pick_device, pick_dtype
 
     pick_device(device), pick_dtype(dtype)  # refused before gigabytes are read

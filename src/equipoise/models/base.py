@@ -1,7 +1,7 @@
 """What a model must be able to do, and nothing else.
 
-A notebook's own object needs two methods (`Embedder`) or one (`PairScorer`). A model that hands out its pieces
-(`TokenEmbedder`) is scored faster and to the bit, whatever its neighbours. None of them has to inherit from anything
+A notebook's own object needs two methods (`Embedder`) or one (`PairScorer`). A model that hands out its
+pieces (`TokenEmbedder`) is scored faster and to the bit, whatever its neighbours. None has to inherit from anything
 here: these are protocols, and `kind_of` is the one place that asks which one a model follows.
 """
 
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from equipoise.errors import UserError
+from equipoise.items import Item
 
 Floats: TypeAlias = NDArray[np.float32]
 
@@ -64,8 +65,30 @@ class TokenEmbedder(Protocol):
     def encode_texts(self, ids: Sequence[Sequence[int]], pad_to: int | None = None) -> NDArray[Any]: ...
 
 
-Model: TypeAlias = Embedder | PairScorer
-Kind = Literal["pairs", "tokens", "embeds"]
+@runtime_checkable
+class TaughtScorer(Protocol):
+    """A blind baseline that learns from the items themselves: the scores of each item's texts, caption first."""
+
+    reads_images: bool  # False
+
+    def score_taught(self, items: Sequence[Item]) -> list[list[float]]: ...
+
+
+@runtime_checkable
+class Chooser(Protocol):
+    """A model that can only say which of two texts describes an image: the share of its choices that went to the first,
+    asked in both orders. What it counts on the way (`counts`, whole numbers by name) becomes part of the result."""
+
+    def prefer(
+        self, images: Sequence[Image.Image], firsts: Sequence[str], seconds: Sequence[str]
+    ) -> Sequence[float]: ...
+
+
+Model: TypeAlias = Embedder | PairScorer | TaughtScorer | Chooser
+Kind = Literal["pairs", "tokens", "embeds", "taught", "chooses"]
+
+
+NEEDS_NEGATIVES: tuple[Kind, ...] = ("taught", "chooses")  # no score for a text by itself
 
 
 def kind_of(model: object) -> Kind:
@@ -74,6 +97,10 @@ def kind_of(model: object) -> Kind:
         return "pairs"
     if isinstance(model, Embedder):
         return "tokens" if isinstance(model, TokenEmbedder) else "embeds"
+    if isinstance(model, TaughtScorer):
+        return "taught"
+    if isinstance(model, Chooser):
+        return "chooses"
     raise UserError(f"{type(model).__name__} is no model: it has neither embed_images and embed_texts nor score_pairs")
 
 

@@ -6,21 +6,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from equipoise.errors import Problems, UserError, printable
 from equipoise.evaluation.comparison import Run, load_run
-from equipoise.evaluation.record import Numbers
+from equipoise.evaluation.record import Interval, Numbers
 from equipoise.evaluation.results import find_runs
 from equipoise.evaluation.scores import ItemScores
 from equipoise.files import read_json
 from equipoise.records import explain
 from equipoise.report.orderings import NOT_COMPARED, classify_all
-from equipoise.report.tables import Line, average_words
+from equipoise.report.tables import Line, average_words, blind_line
 
 Numbered = Mapping[str, Mapping[str, Numbers]]  # tag -> value -> numbers
 
@@ -45,6 +46,7 @@ class Point(BaseModel):
     original: float
     brittleness: float
     source: str = ""  # who measured it
+    intervals: dict[Literal["original", "brittleness"], Interval] = Field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -140,6 +142,8 @@ def _chapter(
     record = entries[0].run.records[0]
     if record.ceilings and any(count for name, count in record.ceilings if name not in ("items", "with_positives")):
         notes.append(f"What the texts alone decide: {record.ceilings.line()}.")
+    if record.blind is not None:
+        notes.append(f"{entries[0].label}: {blind_line(record.blind.by_rule(None))}.")
     if record.benchmark.limit:
         notes.append(f"Only the first {record.benchmark.limit:,} items of the test set, for a first look.")
     return Chapter(
@@ -147,9 +151,23 @@ def _chapter(
         average=average_words(entries[0].numbers),
         chance=record.benchmark.chance,
         entries=entries,
-        points=[point for point in points if point.benchmark == name],
+        points=[*(point for point in points if point.benchmark == name), *_blind_points(name, entries)],
         notes=notes,
     )
+
+
+def _blind_points(name: str, entries: Sequence[Entry]) -> list[Point]:
+    """The best judge that saw no image, for the plane; none where such a judge is one of the models."""
+    blind = entries[0].run.records[0].blind
+    best = blind.by_rule(None).best() if blind else None
+    if blind is None or best is None or any(entry.about.startswith("blind:") for entry in entries):
+        return []
+    share = blind.by_rule(None).judges[best[0]]
+    if share.brittleness is None:
+        return []
+    label = f"without the image ({best[0].removeprefix('blind:').partition(':')[0]})"
+    source = "taught on the texts of other images (docs/blind.md)"
+    return [Point(label=label, benchmark=name, original=best[1], brittleness=share.brittleness, source=source)]
 
 
 def labels(places: Mapping[Path, str]) -> dict[Path, str]:
@@ -180,6 +198,9 @@ def lines(chapters: Sequence[Chapter]) -> list[Line]:
             chance=chapter.chance,
             paper=entry.run.records[0].metrics.paper if len(entry.run.records) == 1 else None,
             skipped=sum(record.n.skipped for record in entry.run.records),
+            blind=blind.by_rule(None)
+            if len(entry.run.records) == 1 and (blind := entry.run.records[0].blind) is not None
+            else None,
         )
         for chapter in chapters
         for entry in chapter.entries

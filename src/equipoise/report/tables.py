@@ -17,6 +17,7 @@ from equipoise.errors import printable
 from equipoise.evaluation.record import (
     IMAGE_METRICS,
     METRICS,
+    BlindNumbers,
     Change,
     Comparison,
     Elsewhere,
@@ -48,6 +49,7 @@ IMAGE_HEADER = (
     "group",
     "ties",
 )
+BLIND = ("best blind", "gain")  # Orig. without the image, and how much more the model gets
 SCORES = {"caption": "s(c)", "positive": "s(p)", "negative": "s(n)"}  # mean scores; Kamath et al. 2024, Tables 2 and 9
 
 _WIDEST = 1000  # a table is as wide as its cells: a number cut off by a narrow terminal would be lost
@@ -70,10 +72,13 @@ class Line:
     ceilings: Mapping[str, int] | None = None
     edits: Mapping[str, Any] | None = None  # graded numbers by edit
     graded: Mapping[str, Any] | None = None  # of all items, where `numbers` are an average of groups
+    blind: BlindNumbers | None = None  # of the same items, averaged in the same way
 
     def to_json(self) -> dict[str, Any]:
         """Everything that is known; metrics that were not measured are null."""
         about = {name: value for name, value in vars(self).items() if name != "numbers" and value is not None}
+        if self.blind is not None:
+            about["blind"] = self.blind.model_dump(mode="json")
         return about | {"label": self.label.strip()} | self.numbers.model_dump(mode="json")
 
 
@@ -95,11 +100,15 @@ def result_rows(record: RunRecord, rule: str | None = None) -> list[Line]:
             ceilings=record.ceilings.model_dump() if record.ceilings else None,
             edits={edit: one.model_dump(mode="json") for edit, one in record.edits.items()} or None,
             graded=graded.model_dump(mode="json") if (graded := metrics.overall.graded) else None,
+            blind=record.blind.by_rule(rule) if record.blind else None,
         )
     ]
     parts = metrics.by.get("split", {})
     if len(parts) > 1:
-        lines += [Line(f"  {part}", parts[part], name, spec, "mean over items") for part in parts]
+        blind = record.blind.splits if record.blind else {}
+        lines += [
+            Line(f"  {part}", parts[part], name, spec, "mean over items", blind=blind.get(part)) for part in parts
+        ]
     return lines
 
 
@@ -150,9 +159,11 @@ def render(lines: Sequence[Line], form: Format = "text", caption: str = "") -> s
     if form == "csv":
         return _csv(lines)
     scored = any(_mean_scores(line.numbers).caption is not None for line in lines)
-    header = (*HEADER, *SCORES.values()) if scored else HEADER
+    blind = BLIND if any(line.blind is not None for line in lines) else ()
+    header = (*HEADER, *blind, *(SCORES.values() if scored else ()))
     asked = [(line.label, line.numbers.image_side) for line in lines if line.numbers.image_side is not None]
-    tables = [grid(form, header, [_cells(line)[: len(header)] for line in lines], "" if asked else caption)]
+    cells = [_cells(line, bool(blind))[: len(header)] for line in lines]
+    tables = [grid(form, header, cells, "" if asked else caption)]
     if asked:
         tables.append(grid(form, IMAGE_HEADER, [_image_cells(*one) for one in asked], caption))
     return ("\n" if form == "text" else "\n\n").join(tables)
@@ -175,8 +186,9 @@ def grid(form: Format, header: Sequence[str], cells: Sequence[Sequence[str]], ca
     return _plain(table, width=_WIDEST)
 
 
-def _cells(line: Line) -> tuple[str, ...]:
+def _cells(line: Line, blind: bool) -> tuple[str, ...]:
     numbers = line.numbers
+    beside = _blind_cells(line.blind) if blind else ()
     augmented = percent(numbers, "augmented")
     if numbers.drop is not None:
         augmented += f" ({_signed(-numbers.drop)})"
@@ -187,8 +199,35 @@ def _cells(line: Line) -> tuple[str, ...]:
         augmented,
         percent(numbers, "brittleness"),
         "-" if numbers.ties is None else f"{numbers.ties:,g}",
+        *beside,
         *(_score(getattr(_mean_scores(numbers), part)) for part in SCORES),
     )
+
+
+def _blind_cells(blind: BlindNumbers | None) -> tuple[str, str]:
+    """The best Orig. of a judge that sees no image, and the model's gain over it with a paired interval."""
+    gain = blind.gain.get("original") if blind else None
+    best = blind.best() if blind else None
+    if blind is None or best is None or gain is None:
+        return "-", "-"
+    low, high = map(_signed, gain.interval)
+    shown = _percent(best[1], blind.judges[best[0]].intervals.get("original"))
+    return f"{shown} {best[0].removeprefix('blind:').partition(':')[0]}", f"{_signed(gain.difference)} [{low}, {high}]"
+
+
+def blind_line(blind: BlindNumbers) -> str:
+    """Every judge that saw no image, and the gains over the best of them, in one line."""
+
+    def share(value: float | None) -> str:
+        return "-" if value is None else f"{100 * value:.1f}"
+
+    judges = [f"{name} {share(one.original)} / {share(one.augmented)}" for name, one in blind.judges.items()]
+    gains = [
+        f"{'Orig.' if metric == 'original' else 'Aug.'} {_signed(gain.difference)} "
+        f"[{_signed(gain.interval.low)}, {_signed(gain.interval.high)}]"
+        for metric, gain in blind.gain.items()
+    ]
+    return f"without the image, Orig. / Aug.: {', '.join(judges)}; gain over the best: {', '.join(gains)}"
 
 
 def _image_cells(label: str, numbers: ImageNumbers) -> tuple[str, ...]:
@@ -243,6 +282,8 @@ def _csv(lines: Sequence[Line]) -> str:
     if any(line.numbers.image_side is not None for line in lines):
         fields += ["image_n", "image_ties"]
         fields += [f"image_{name}{part}" for name in IMAGE_METRICS for part in ("", "_low", "_high")]
+    if any(line.blind is not None for line in lines):
+        fields += ["blind", "blind_original", "blind_gain", "blind_gain_low", "blind_gain_high"]
     output = io.StringIO()
     writer = csv.DictWriter(output, fields, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
@@ -251,6 +292,7 @@ def _csv(lines: Sequence[Line]) -> str:
             row |= {f"{name}_low": interval.low, f"{name}_high": interval.high}
         row |= {f"mean_score_{part}": getattr(_mean_scores(line.numbers), part) for part in SCORES}
         row |= _image_row(line.numbers.image_side)
+        row |= _blind_row(line.blind)
         writer.writerow({name: safe_cell(value) for name, value in row.items()})
     return output.getvalue().rstrip("\n")
 
@@ -262,6 +304,15 @@ def _image_row(numbers: ImageNumbers | None) -> dict[str, Any]:
     row |= {f"image_{name}": numbers[name] for name in IMAGE_METRICS}
     for name, interval in numbers.intervals.items():
         row |= {f"image_{name}_low": interval.low, f"image_{name}_high": interval.high}
+    return row
+
+
+def _blind_row(blind: BlindNumbers | None) -> dict[str, Any]:
+    best, gain = (blind.best(), blind.gain.get("original")) if blind else (None, None)
+    row: dict[str, Any] = {"blind": None}  # in place of the whole record of JSON
+    if best is not None and gain is not None:
+        row |= {"blind": best[0], "blind_original": best[1], "blind_gain": gain.difference}
+        row |= {"blind_gain_low": gain.interval.low, "blind_gain_high": gain.interval.high}
     return row
 
 

@@ -58,7 +58,7 @@ def score(model: Any, data: ItemSet, how: How, told: Told) -> list[AnalysisRow]:
         batch_size=how.batch_size,
         workers=how.workers,
         allow_missing=how.allow_missing,
-        text_scores=kind_of(model) != "pairs",
+        text_scores=kind_of(model) in {"tokens", "embeds"},
         ranks=how.ranks,
     )
     told.digests |= scoring.digests

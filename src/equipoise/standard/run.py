@@ -26,6 +26,7 @@ from equipoise.evaluation.identity import images_id, model_card, settings_of
 from equipoise.evaluation.record import Arguments, FullArguments
 from equipoise.evaluation.scoring import default_batch, default_workers
 from equipoise.files import atomic_write, read_json, sha256_file, write_json
+from equipoise.models.base import NEEDS_NEGATIVES, kind_of, reads_images
 from equipoise.provenance import environment
 from equipoise.records import explain, jsonl_lines
 from equipoise.standard import analysis, classification, ratings, retrieval
@@ -86,6 +87,12 @@ def run_standard(
     Of several `ranks` that all call this, the first gets the result, the others help it and get None.
     """
     kind = KINDS[data.kind]
+    if data.kind != "analysis" and kind_of(model) in NEEDS_NEGATIVES:
+        spec = (getattr(model, "card", None) or {}).get("spec", type(model).__name__)
+        raise UserError(
+            f"{spec} compares a caption with hard negatives, and {data.name} ({data.kind}) has none; it is for "
+            "`equipoise eval`. A score for any text comes from blind:lm:FOLDER or blind:classifier:FOLDER"
+        )
     batch, hands = batch_size or default_batch(model), workers or default_workers()
     how = How(batch, hands, cache, allow_missing, ranks)
     if ranks.number > 0:
@@ -106,7 +113,7 @@ def run_standard(
         }
         if folder is not None and _claimed(folder, identity):
             ranks.lead(scores=False)
-            photos = images_id(digests(data.refs(), data.source, how))
+            photos = images_id(digests(data.refs(), data.source, how) if reads_images(model) else {})
             return _finished(folder, identity | {"images": photos.model_dump(mode="json")}, bool(_named(card)))
         ranks.lead(scores=True)
         told = Told()

@@ -18,12 +18,13 @@ from equipoise.items import load_items
 from equipoise.perturb.candidate import Candidate
 from equipoise.perturb.english.caption import Caption
 from equipoise.perturb.llm.answers import contradicts, edit_between, tidy, valid
-from equipoise.perturb.llm.client import Answer, Llm, LlmSettings, _retry_after, llm_for
 from equipoise.perturb.llm.prompts import PROMPTS
 from equipoise.perturb.llm.recipes import llm_recipe
 from equipoise.perturb.recipe import perturb_caption
 from equipoise.perturb.run.engine import perturb_file
 from equipoise.perturb.run.setup import Setup
+from equipoise.served.client import Llm, LlmSettings, _retry_after, llm_for
+from equipoise.served.kept import Answer
 
 Reply = tuple[int, bytes, dict[str, str]]
 

@@ -14,10 +14,11 @@ from equipoise.cli.perturb import perturb
 from equipoise.errors import UserError
 from equipoise.items import Edit, Item, Operation, Target, Text, load_items, write_items
 from equipoise.perturb.llm import recipes as llm_recipes
-from equipoise.perturb.llm.client import Answer, LlmSettings
 from equipoise.perturb.run.engine import perturb_file
 from equipoise.perturb.run.evening import even_file, side
 from equipoise.perturb.run.setup import Setup, _build
+from equipoise.served.client import LlmSettings
+from equipoise.served.kept import Answer
 
 SUBJECTS = ("a small man", "a woman", "a big dog", "a large cat", "a little boy", "two horses")
 PLACES = ("sitting near a house", "standing beneath a tree", "next to a large car", "holding a small cup")

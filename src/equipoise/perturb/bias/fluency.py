@@ -11,13 +11,15 @@ from equipoise.perturb.english.lm_folder import load_lm, longest
 
 
 class CausalLM:
-    """Mean log-likelihood of a token. The mean, because the sum would only say which text is shorter."""
+    """Mean log-likelihood of a token. The mean, because the sum says above all which text is shorter; with `total`
+    it is the sum."""
 
     name = "causal_lm"
 
-    def __init__(self, folder: str | Path) -> None:
-        self.folder = folder
-        self._tokenizer, self._model = load_lm(folder, "AutoModelForCausalLM")
+    def __init__(self, folder: str | Path, total: bool = False, device: str = "cpu") -> None:
+        self.folder, self.total, self.device = folder, total, device
+        self._tokenizer, model = load_lm(folder, "AutoModelForCausalLM")
+        self.model = model.to(device)
 
     def __call__(self, texts: Sequence[str]) -> list[float]:
         """One text at a time: padding in a batch would change the last bits with the company a text is in."""
@@ -27,16 +29,16 @@ class CausalLM:
         import torch
 
         tokenizer = self._tokenizer
-        ids = tokenizer(text, add_special_tokens=False, truncation=True, max_length=longest(self._model))["input_ids"]
+        ids = tokenizer(text, add_special_tokens=False, truncation=True, max_length=longest(self.model))["input_ids"]
         # The first token is judged too, after whatever the model knows as the beginning of a text.
         begin = tokenizer.bos_token_id if tokenizer.bos_token_id is not None else tokenizer.eos_token_id
-        numbers = torch.tensor([ids if begin is None else [begin, *ids]])
+        numbers = torch.tensor([ids if begin is None else [begin, *ids]], device=self.device)
         if numbers.shape[1] < 2:
             return 0.0
         with torch.inference_mode():
-            logits = self._model(input_ids=numbers).logits[0, :-1].double()
+            logits = self.model(input_ids=numbers).logits[0, :-1].double()
         likelihood = torch.log_softmax(logits, dim=-1).gather(1, numbers[0, 1:, None])
-        mean = float(likelihood.mean())
-        if not math.isfinite(mean):
+        value = float(likelihood.sum() if self.total else likelihood.mean())
+        if not math.isfinite(value):
             raise UserError(f"{self.folder}: gives {text[:60]!r} no finite likelihood; are its weights whole?")
-        return mean
+        return value

@@ -61,7 +61,7 @@ def _separate(items: Sequence[Item], first: str, second: str, seed: int) -> dict
     both = np.repeat(folds, 2)
     labels = np.tile([1.0, 0.0], len(pairs))
     matrix = Rows.of(rows)
-    differences = Rows.of([_difference(rows[place], rows[place + 1]) for place in range(0, len(rows), 2)])
+    differences = Rows.of([difference(rows[place], rows[place + 1]) for place in range(0, len(rows), 2)])
     for fold in range(FOLDS):
         test, test_pairs = both == fold, folds == fold
         if not test.any() or test.all():
@@ -123,7 +123,8 @@ def words_of(texts: Sequence[str]) -> list[Bag]:
     return bags
 
 
-def _difference(first: Bag, second: Bag) -> Bag:
+def difference(first: Bag, second: Bag) -> Bag:
+    """What only one of two texts has: 1 for the first's, -1 for the second's."""
     found = {name: value - second.get(name, 0.0) for name, value in first.items() if name not in second}
     return found | {name: -value for name, value in second.items() if name not in first}
 

@@ -17,9 +17,9 @@ from equipoise.perturb.candidate import Candidate
 from equipoise.perturb.english.caption import Caption, Unit
 from equipoise.perturb.english.forms import noun_lemma, verb_lemma
 from equipoise.perturb.english.word_lists import exclusive
-from equipoise.perturb.llm.client import Answer
 from equipoise.perturb.reading.captions import clean
 from equipoise.perturb.reading.raw import LONGEST
+from equipoise.served.kept import Answer
 from equipoise.words.tagging import Token
 
 CUT = "…"  # stands at the end of an answer that the token limit cut off

@@ -9,10 +9,11 @@ from equipoise.perturb import checks
 from equipoise.perturb.candidate import Candidate
 from equipoise.perturb.english.caption import Caption
 from equipoise.perturb.llm.answers import contradicts, edit_between, spoiled, tidy, valid
-from equipoise.perturb.llm.client import Answer, Llm
 from equipoise.perturb.llm.prompts import PROMPTS, PromptName
 from equipoise.perturb.recipe import Op, Recipe, Slot
 from equipoise.perturb.sources.base import Source
+from equipoise.served.client import Llm
+from equipoise.served.kept import Answer
 
 SWAP_BELOW = 15  # words: the paper only swaps shorter captions
 

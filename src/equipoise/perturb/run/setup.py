@@ -10,12 +10,12 @@ from typing import Any
 from equipoise.errors import UserError, did_you_mean
 from equipoise.perturb.checks import named
 from equipoise.perturb.english.caption import Caption
-from equipoise.perturb.llm.client import LlmSettings, llm_for
 from equipoise.perturb.llm.prompts import PROMPTS
 from equipoise.perturb.llm.recipes import LLM_RECIPES, llm_recipe
 from equipoise.perturb.recipe import Recipe
 from equipoise.perturb.recipes import RECIPES, get_recipe
 from equipoise.plugins import is_named, source_sha256
+from equipoise.served.client import LlmSettings, llm_for
 from equipoise.words import spacy_tagging
 
 

@@ -11,25 +11,22 @@ from __future__ import annotations
 import base64
 import email.utils
 import functools
-import hashlib
 import http.client
 import json
 import logging
 import os
 import random
 import re
-import sqlite3
-import threading
 import time
 import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from equipoise.errors import UserError
+from equipoise.served.kept import Answer, Answers
 
 _LONGEST_PAUSE = 60.0
 _MOST_BYTES = 1 << 20  # of an answer's body
@@ -50,6 +47,7 @@ class LlmSettings:
     tries: int = 6
     pause: float = 1.0  # seconds before the second try; doubles each time
     cache: str | None = None  # folder of the answers; None keeps them in memory
+    budget: int | None = None  # requests to this model at this address, every try and every run with this cache
 
     def __post_init__(self) -> None:
         try:
@@ -87,11 +85,6 @@ class LlmSettings:
         }
 
 
-class Answer(NamedTuple):
-    text: str
-    finish: str  # "stop"; "length" where the answer was cut; "refused" where the server took the request for a bad one
-
-
 class Llm:
     """Asks one model; safe to use from many threads."""
 
@@ -115,20 +108,27 @@ class Llm:
         return found
 
     def _ask_server(self, prompt: str, max_tokens: int) -> Answer:
+        content = self.complete([{"role": "user", "content": prompt}], max_tokens)
+        return Answer("", "refused") if content is None else _answer(content)
+
+    def complete(self, messages: list[dict[str, Any]], max_tokens: int, **more: Any) -> dict[str, Any] | None:
+        """The server's answer, whole and with text; None where it took the request for a bad one. Nothing is kept."""
         settings, failure, pause = self.settings, "", 0.0
         for attempt in range(settings.tries):
             time.sleep(pause)
             # Jitter, so that threads that failed together do not come back together.
             pause = min(_LONGEST_PAUSE, settings.pause * 2**attempt * (0.75 + random.random() / 2))
+            self.spend()
             try:
-                answer = _read_body(self._post(prompt, max_tokens))
+                answer = _read_body(self._post(messages, max_tokens, more))
             except urllib.error.HTTPError as error:
                 failure = f"{error.code} {error.reason}: {_message(error)}"
                 if place := error.headers.get("Location"):
                     failure += f"it points to {place}"
                 failure = self._safe(failure)
                 if error.code not in _PASSING:
-                    return self._refusal(error.code, failure)
+                    self._refusal(error.code, failure)
+                    return None
                 pause = _retry_after(error.headers.get("Retry-After")) or pause
             except (OSError, http.client.HTTPException, ValueError) as error:  # URLErrors and time-outs are OSErrors
                 failure = self._safe(f"{type(error).__name__}: {error}")
@@ -140,6 +140,23 @@ class Llm:
             "command goes on from there when the server is well again."
         )
 
+    def spend(self, requests: int = 1) -> None:
+        """Every try counts, as it may be paid for, and is counted before it is sent."""
+        most = self.settings.budget
+        if most is not None and not all(self.answers.spend(self._account, most) for _ in range(requests)):
+            raise UserError(
+                f"{self.settings.shown}: the budget of {most:,} requests to {self.settings.model} is spent. What was "
+                "answered is kept; the same command with a larger budget goes on from there."
+            )
+
+    def spent(self) -> int:
+        """Requests so far where there is a budget, those of earlier runs among them."""
+        return self.answers.spent(self._account)
+
+    @property
+    def _account(self) -> str:
+        return json.dumps(["budget", self.settings.model, self.settings.shown])
+
     def _safe(self, text: str) -> str:
         """What a server says, as it may be shown: no key that it sent back, nothing that a terminal would obey."""
         for secret in self.settings.secrets():
@@ -147,14 +164,15 @@ class Llm:
         text = re.sub(r"\x1b\[[0-9;:?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?", "", text)
         return "".join(mark if mark.isprintable() else " " for mark in text)
 
-    def _post(self, prompt: str, max_tokens: int) -> bytes:
+    def _post(self, messages: list[dict[str, Any]], max_tokens: int, more: dict[str, Any]) -> bytes:
         settings = self.settings
         body = {
             "model": settings.model,
-            "messages": [{"role": "user", "content": prompt}],
+            "messages": messages,
             "temperature": settings.temperature,
             "seed": settings.seed,
             "max_tokens": max_tokens,
+            **more,
         }
         headers = {"Content-Type": "application/json"}
         if key := os.environ.get(settings.key_variable, "").strip():
@@ -177,7 +195,7 @@ class Llm:
                     raise TimeoutError(f"the answer did not end within {settings.timeout:g} s")
         return raw
 
-    def _refusal(self, code: int, failure: str) -> Answer:
+    def _refusal(self, code: int, failure: str) -> None:
         settings = self.settings
         if code in {401, 403}:
             raise UserError(f"{settings.shown}: {failure}. Put the server's key into ${settings.key_variable}.")
@@ -188,7 +206,6 @@ class Llm:
             logging.warning("%s refused a request: %s", settings.shown, failure)
         if not self._answered and self._refused >= _REFUSALS:
             raise UserError(f"{settings.shown}: the first {_REFUSALS} requests were refused; {failure}")
-        return Answer("", "refused")
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -201,19 +218,24 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 _OPENER = urllib.request.build_opener(_NoRedirect)
 
 
-def _read_body(raw: bytes) -> Answer:
+def _read_body(raw: bytes) -> dict[str, Any]:
+    """The first choice of an answer, which has a message."""
     try:
         value = json.loads(raw)
     except (ValueError, RecursionError):
         raise ValueError(f"not JSON: {raw[:200]!r}") from None
     try:
-        choice = value["choices"][0]
-        content, finish = choice["message"]["content"], choice.get("finish_reason")
+        choice: dict[str, Any] = value["choices"][0]
+        content = choice["message"]["content"]
     except (KeyError, IndexError, TypeError, AttributeError):
         raise ValueError(f"an answer without choices: {raw[:200]!r}") from None
     if content is not None and not isinstance(content, str):
         raise ValueError(f"an answer that is not text: {raw[:200]!r}")
-    return Answer(content or "", str(finish or "stop"))
+    return choice
+
+
+def _answer(choice: dict[str, Any]) -> Answer:
+    return Answer(choice["message"]["content"] or "", str(choice.get("finish_reason") or "stop"))
 
 
 def _message(error: urllib.error.HTTPError) -> str:
@@ -239,54 +261,6 @@ def _retry_after(value: str | None) -> float | None:
         except (ValueError, TypeError, IndexError, OverflowError, OSError):  # no date, or a 32nd of January
             return None
     return min(_LONGEST_PAUSE, seconds) if seconds > 0 else None
-
-
-class Answers:
-    """Answers on disk (SQLite, whole through kills), or in memory where no folder is given."""
-
-    def __init__(self, folder: str | None) -> None:
-        self.path = None if folder is None else Path(folder) / "llm.sqlite"
-        self._lock = threading.Lock()
-        try:
-            if self.path is not None:
-                self.path.parent.mkdir(parents=True, exist_ok=True)
-            name = ":memory:" if self.path is None else str(self.path)
-            self._database = sqlite3.connect(name, timeout=60, check_same_thread=False)
-            self._database.execute("PRAGMA journal_mode=WAL")
-            self._database.execute("PRAGMA synchronous=NORMAL")
-            self._database.execute(
-                "CREATE TABLE IF NOT EXISTS answers (key BLOB PRIMARY KEY, text TEXT NOT NULL, finish TEXT NOT NULL)"
-            )
-        except (sqlite3.Error, OSError) as error:
-            raise self._failed(error) from None
-
-    def _failed(self, error: Exception) -> UserError:
-        return UserError(
-            f"{self.path}: the cache of the model's answers failed ({error}); make room, name another --cache, "
-            "or delete it"
-        )
-
-    def get(self, name: str) -> Answer | None:
-        try:
-            with self._lock:
-                row = self._database.execute("SELECT text, finish FROM answers WHERE key = ?", (_key(name),)).fetchone()
-        except sqlite3.Error as error:
-            raise self._failed(error) from None
-        return None if row is None else Answer(*row)
-
-    def put(self, name: str, answer: Answer) -> None:
-        # A lone surrogate (legal in JSON, not in UTF-8) must not break the cache.
-        text = answer.text.encode("utf-8", "replace").decode()
-        try:
-            with self._lock, self._database:
-                row = (_key(name), text, answer.finish)
-                self._database.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?)", row)
-        except sqlite3.Error as error:
-            raise self._failed(error) from None
-
-
-def _key(name: str) -> bytes:
-    return hashlib.sha256(name.encode("utf-8", "surrogatepass")).digest()
 
 
 @functools.cache

@@ -1,0 +1,113 @@
+"""Hard positives for a benchmark that has none, so that Brittleness can be asked of it: written by our engine, checked,
+marked as ours, versioned and audited.
+
+SugarCrepe, VALSE, ARO, VL-CheckList and others ask only whether a wrong caption scores lower. An augmented benchmark is
+another benchmark, under another name (NAME-augmented): its captions and negatives are the original's, its positives are
+not, and a number on them is not the paper's.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from equipoise import __version__
+from equipoise.benchmarks.base import Benchmark
+from equipoise.benchmarks.ceilings import as_read
+from equipoise.errors import UserError
+from equipoise.items import Item, Text
+from equipoise.perturb.candidate import Candidate
+from equipoise.perturb.english.caption import Caption
+from equipoise.perturb.recipe import Recipe, perturb_caption
+
+VERSION = 1  # raised when what is written, or what is refused, changes
+BY = "equipoise"  # in front of who wrote an edit
+TAG = "positives"  # of an item: who wrote them
+_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+
+
+@dataclasses.dataclass(frozen=True)
+class Augmented:
+    items: list[Item]
+    benchmark: Benchmark
+    dropped: Counter[str]  # reason -> candidates
+    without: int  # items that no edit applied to
+
+
+def augment(
+    items: Sequence[Item],
+    benchmark: Benchmark,
+    recipe: Recipe,
+    seed: int = 0,
+    advance: Callable[[int], None] = lambda count: None,
+) -> Augmented:
+    """The items with the recipe's hard positives. Same items, recipe and seed, same positives."""
+    if own := sum(bool(item.positives) for item in items):
+        raise UserError(f"{benchmark.name}: {own:,} of its items have hard positives of its own; nothing to add")
+    name = f"{benchmark.name}-augmented"
+    made = f"{BY} {__version__}, augment {VERSION}, recipe {recipe.name}, seed {seed}"
+    written: dict[str, tuple[list[Candidate], list[str]]] = {}  # a caption is often asked about more than once
+    found: list[Item] = []
+    dropped: Counter[str] = Counter()
+    for item in items:
+        if item.caption not in written:
+            one = perturb_caption(recipe, Caption(item.caption), seed)
+            written[item.caption] = one.positives, [reason for _, reason in one.dropped]
+        candidates, reasons = written[item.caption]
+        dropped.update(reasons)
+        kept = []
+        for candidate in candidates:
+            if reason := _clashes(item, candidate):
+                dropped[reason] += 1
+            else:
+                kept.append(_ours(candidate))
+        found.append(
+            item.model_copy(
+                update={
+                    "id": _renamed(item, benchmark.name, name),
+                    "positives": tuple(kept),
+                    "tags": {**item.tags, TAG: f"{BY}-{VERSION}" if kept else "none"},
+                }
+            )
+        )
+        advance(1)
+    if not any(item.positives for item in found):
+        raise UserError(f"{benchmark.name}: no hard positive of recipe {recipe.name} applies to any of its captions")
+    facts = dataclasses.replace(
+        benchmark,
+        name=name,
+        title=f"{benchmark.title}, with hard positives of equipoise",
+        notes=f"Hard positives added by {made}; captions and negatives are the original's. {benchmark.notes}".strip(),
+        downloads=(),
+    )
+    return Augmented(found, facts, dropped, sum(not item.positives for item in found))
+
+
+def _renamed(item: Item, old: str, new: str) -> str:
+    """sugarcrepe-add_att/1 -> sugarcrepe-augmented-add_att/1"""
+    return f"{new}-{item.id.removeprefix(f'{old}-')}"
+
+
+def _ours(candidate: Candidate) -> Text:
+    edit = candidate.edit.model_copy(update={"by": f"{BY}:{candidate.edit.by}" if candidate.edit.by else BY})
+    return Text(text=candidate.text, edit=edit)
+
+
+def _clashes(item: Item, candidate: Candidate) -> str | None:
+    """What the recipe cannot know: the negatives that stand beside its positive."""
+    read = as_read(candidate.text)
+    if read == as_read(item.caption):
+        return "reads to CLIP as the caption does"
+    if any(read == as_read(negative.text) for negative in item.negatives):
+        return "is one of the item's negatives"
+    before = set(_words(item.caption))
+    new = set(_words(candidate.text)) - before
+    if any(new & (set(_words(negative.text)) - before) for negative in item.negatives):
+        return "brings in a word that one of the negatives brings in"
+    return None
+
+
+def _words(text: str) -> list[str]:
+    return [word.lower() for word in _WORD.findall(text)]

@@ -1,0 +1,129 @@
+"""Beside every result: what judges that never see the image get of the same items, and the model's gain over the best.
+
+`blind:length` and `blind:ngram` are computed with every run, as they need nothing but the items and cost a second or
+two; runs of others (`blind:lm:FOLDER`) join them where they are named. The same images are resampled for the model and
+the judges, so the interval of a gain is a paired one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from equipoise import stats
+from equipoise.benchmarks.base import Benchmark
+from equipoise.blind import rules
+from equipoise.errors import UserError
+from equipoise.evaluation.metrics import MOST_GROUPS, Leaves, Outcomes, judge, leaves, weighted_mean
+from equipoise.evaluation.record import Blind, BlindNumbers, BlindShare, Gain, Interval, Metric
+from equipoise.evaluation.results import find_runs, read_run
+from equipoise.evaluation.scores import ItemScores
+from equipoise.evaluation.scoring import score_items
+from equipoise.items import Item
+
+SHARES: tuple[Metric, ...] = ("original", "augmented", "brittleness")
+Known = Mapping[str, Mapping[str, ItemScores]]  # judge -> item -> scores
+
+
+def known_runs(folders: Iterable[Path], items_sha256: str) -> Known:
+    """The finished runs of blind models in or below the folders that scored these very items."""
+    found: dict[str, Mapping[str, ItemScores]] = {}
+    others = []
+    for place, record in find_runs(list(folders)):
+        if not (record.model.model_extra or {}).get("blind"):
+            others.append(f"{place} ({record.model.spec}, which is not blind)")
+        elif record.benchmark.items_sha256 == items_sha256:
+            found[record.model.spec] = {row.id: row for row in read_run(place)[1]}
+        else:
+            others.append(f"{place} ({record.benchmark.name}, other items)")
+    if not found:
+        raise UserError(
+            f"--blind: no run of a blind model on these items among {', '.join(others)}. Make one: "
+            "equipoise eval blind:lm:FOLDER --bench ... --out DIR"
+        )
+    return found
+
+
+def beside(
+    ids: Sequence[str],
+    outcomes: Outcomes,
+    items: Sequence[Item],
+    benchmark: Benchmark | None,
+    seed: int = 0,
+    known: Known | None = None,
+) -> Blind | None:
+    """The judges' numbers on the items that were scored (`ids`, in the order of `outcomes`)."""
+    if not outcomes.has_negative.any():
+        return None
+    wanted = set(ids)
+    here = {item.id: item for item in items if item.id in wanted}
+    judged = {}
+    for model in (rules.length(), rules.ngram()):
+        rows = {row.id: row for row in score_items(model, list(here.values())).rows}
+        judged[str(model.card["spec"])] = judge([rows[name] for name in ids])
+    for spec, of_run in (known or {}).items():
+        if missing := [name for name in ids if name not in of_run]:
+            raise UserError(f"--blind: {spec} has no score for {len(missing):,} items, for instance {missing[0]!r}")
+        judged[spec] = judge([of_run[name] for name in ids])
+    table = _Table(outcomes, judged, seed)
+    splits = sorted({tags.get("split", "") for tags in outcomes.tags})
+    masks = {split: np.array([tags.get("split", "") == split for tags in outcomes.tags]) for split in splits}
+    several = masks if 1 < len(splits) <= MOST_GROUPS else {}
+    overall, *parts = table.groups([np.ones(len(outcomes), dtype=bool), *several.values()])
+    averages = {}
+    for rule, average in (benchmark.averages if benchmark else {}).items():
+        if (found := leaves(outcomes.tags, average.path, average.least)) is not None:
+            averages[rule] = table.average(found)
+    headline = benchmark.rule if benchmark and benchmark.rule in averages else None
+    return Blind(overall=overall, averages=averages, splits=dict(zip(several, parts, strict=True)), headline=headline)
+
+
+class _Table:
+    """One column of wins for each share of the model and of every judge, resampled together."""
+
+    def __init__(self, outcomes: Outcomes, judged: Mapping[str, Outcomes], seed: int) -> None:
+        self._names = ["", *judged]  # "": the model
+        self._cluster, self._seed = outcomes.cluster, seed
+        wins, counts = [], []
+        for one in (outcomes, *judged.values()):
+            wins += [one.original, one.augmented, one.brittle]
+            counts += [outcomes.has_negative, outcomes.has_positive, outcomes.has_positive]
+        self._wins, self._counts = (np.stack(part, axis=1).astype(np.float64) for part in (wins, counts))
+
+    def _ratios(self, masks: Sequence[np.ndarray]) -> tuple[stats.Floats, stats.Floats]:
+        return stats.grouped_ratios(self._wins, self._counts, self._cluster, masks, self._seed)
+
+    def groups(self, masks: Sequence[np.ndarray]) -> list[BlindNumbers]:
+        measured, spread = self._ratios(masks)
+        return [self._numbers(measured[at], spread[:, at], mask) for at, mask in enumerate(masks)]
+
+    def average(self, found: Leaves) -> BlindNumbers:
+        measured, spread = self._ratios(found.masks)
+        mean, spread = (weighted_mean(part, found.weights) for part in (measured[None], spread))
+        return self._numbers(mean[0], spread, found.kept)
+
+    def _numbers(self, measured: stats.Floats, spread: stats.Floats, mask: np.ndarray) -> BlindNumbers:
+        clusters = len(np.unique(self._cluster[mask]))
+        width = len(SHARES)
+        judges: dict[str, BlindShare] = {}
+        for place, name in list(enumerate(self._names))[1:]:
+            values: dict[Metric, float | None] = {}
+            intervals: dict[Metric, Interval] = {}
+            for at, metric in enumerate(SHARES, place * width):
+                values[metric] = float(measured[at]) if math.isfinite(measured[at]) else None
+                if values[metric] is not None:
+                    intervals[metric] = Interval(*stats.share_interval(float(measured[at]), spread[:, at], clusters))
+            judges[name] = BlindShare(**values, intervals=intervals)
+        gain: dict[Metric, Gain] = {}
+        numbers = BlindNumbers(judges=judges, gain={})
+        for at, metric in enumerate(SHARES[:2]):
+            if (best := numbers.best(metric)) is None:
+                continue
+            other = self._names.index(best[0]) * width + at
+            low, high = stats.percentile_interval(spread[:, at] - spread[:, other])
+            difference = float(measured[at] - measured[other])
+            gain[metric] = Gain(over=best[0], difference=difference, interval=Interval(low, high))
+        return BlindNumbers(judges=judges, gain=gain)

@@ -1,0 +1,92 @@
+"""Scores of a model that can only choose between two texts of an image (a server without log-probabilities).
+
+Every right text of an item meets every hard negative, for each of the item's images. A negative scores one half; a
+right text scores the least share of its choices that it won: 1 where it won against every negative in both orders, 0.5
+where the order decided (a tie, so never a win), 0 where it lost. The outcomes of `metrics` are then those of the
+choices. Mean scores and margins of such a run are shares of choices and nothing finer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from equipoise.errors import UserError
+from equipoise.evaluation.embedding.pairs import Place
+from equipoise.images.opening import ImageProblem, decode_image
+from equipoise.images.sources import ImageSource
+from equipoise.items import ImageRef, Item
+from equipoise.progress import progress
+
+LEVEL = 0.5  # of every negative
+Duel = tuple[str, str]  # a right text and a negative
+
+
+@dataclass
+class Chosen:
+    """For each image the share of its choices that a right text won against a negative."""
+
+    shares: dict[Place, dict[Duel, float]] = field(default_factory=dict)
+    bad: dict[ImageRef, str] = field(default_factory=dict)
+    digests: dict[str, bytes] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+
+def choose_all(model: Any, items: Sequence[Item], source: ImageSource, batch_size: int) -> Chosen:
+    """Every distinct choice once. The model keeps its own answers: what is asked here may have been answered before."""
+    duels: dict[Place, dict[Duel, None]] = {}
+    refs: dict[Place, ImageRef] = {}
+    for item in items:
+        for ref in item.images():
+            place = (ref.path, ref.box)
+            refs[place] = ref
+            duels.setdefault(place, {}).update(dict.fromkeys(duels_of(item)))
+    found = Chosen()
+    waiting: list[tuple[Place, Any, Duel]] = []
+    with progress(sum(map(len, duels.values())), "choices ", "pairs") as advance:
+
+        def ask() -> None:
+            images = [image for _, image, _ in waiting]
+            shares = model.prefer(images, *([duel[side] for _, _, duel in waiting] for side in (0, 1)))
+            if len(shares) != len(waiting):
+                raise UserError(f"prefer: expected {len(waiting)} shares, found {len(shares)}")
+            for (place, _, duel), share in zip(waiting, shares, strict=True):
+                found.shares.setdefault(place, {})[duel] = float(share)
+            advance(len(waiting))
+            waiting.clear()
+
+        for place, ref in refs.items():
+            try:
+                data = source.read(ref.path)
+                found.digests[ref.path] = hashlib.sha256(data).digest()
+                image = decode_image(data, ref)
+            except ImageProblem as problem:
+                found.bad[ref] = str(problem)
+                continue
+            for duel in duels[place]:
+                waiting.append((place, image, duel))
+                if len(waiting) == batch_size:
+                    ask()
+        if waiting:
+            ask()
+    found.counts = {"images": len(refs) - len(found.bad), **getattr(model, "counts", {})}
+    return found
+
+
+def duels_of(item: Item) -> list[Duel]:
+    right = [item.caption, *(text.text for text in item.positives)]
+    return [(one, text.text) for one in right for text in item.negatives]
+
+
+def scores_of(item: Item, chosen: Chosen) -> list[float]:
+    """The scores of an item's texts for each of its images, caption first."""
+    values = []
+    for ref in item.images():
+        shares = chosen.shares[ref.path, ref.box]
+        for right in (item.caption, *(text.text for text in item.positives)):
+            values.append(min(shares[right, text.text] for text in item.negatives))
+        values += [LEVEL] * len(item.negatives)
+    return values

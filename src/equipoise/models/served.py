@@ -1,0 +1,291 @@
+"""`served:MODEL@URL`: any vision model behind an OpenAI-compatible server as a scorer.
+
+Where the server gives log-probabilities, a pair is scored by the probability of "yes" to VQAScore's question. Where it
+gives none, a number for a pair cannot be had, so it is made to choose between two texts, once in each order: what
+depends on the order is position bias, counts as a tie and is reported. The answers are kept at once, one by one, under
+model, prompt and picture: a run that was killed asks nothing twice. The key comes from the environment alone.
+"""
+
+from __future__ import annotations
+
+import base64
+import functools
+import hashlib
+import io
+import json
+import logging
+import math
+import re
+import threading
+import urllib.parse
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from equipoise.errors import UserError
+from equipoise.served.client import Llm, LlmSettings
+from equipoise.served.kept import Answer
+
+log = logging.getLogger(__name__)
+
+QUESTION = 'Does this figure show "{}"? Please answer yes or no.'  # VQAScore's own
+CHOICE = "Which caption describes this image? Answer with the letter alone.\nA: {}\nB: {}\nAnswer:"
+TOP = 20  # likeliest tokens that are asked for, the most that OpenAI gives
+QUALITY = 95  # of the JPEG that is sent
+UNCLEAR = 20  # answers that are neither yes nor no before any is: it is not the texts
+_LETTER = re.compile(r"^\W*(?:(?:the )?(?:answer|caption|option)\b\W*(?:is\b\W*)?)?([AB])\b", re.IGNORECASE)
+_OPTIONS = {"ask", "key", "budget", "concurrency", "timeout", "tries"}
+_FORM = "served:MODEL@URL, for instance served:gpt-4o@https://api.openai.com/v1?budget=20000"
+_COUNTED = ("choices", "choices_first", "choices_unclear", "duels", "duels_by_position")
+Asked = TypeVar("Asked")
+
+
+class Served:
+    """What both ways of asking share: the client, the pictures, the kept answers, many requests at a time."""
+
+    device = "server"
+
+    def __init__(self, spec: str, settings: LlmSettings, ask: str, prompt: str) -> None:
+        self._settings = settings
+        self._client = Llm(settings)
+        self.default_batch = 64 * settings.concurrency  # a batch waits for its slowest answer, so it is a long one
+        identity = {"model": settings.model, "prompt": prompt, "ask": ask, "jpeg": QUALITY}
+        self.card: dict[str, Any] = {
+            "spec": spec,
+            "digest": hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest(),
+            "served_model": settings.model,  # its weights are the server's secret, and may change under this name
+            "ask": ask,
+            "template": prompt,
+            "dtype": "float32",  # so that the batch size, which no server sees, is no part of a run
+        }
+
+    def keep_in(self, folder: Path) -> None:
+        """Keep every answer, and the count of requests, in a folder: evaluation says which."""
+        if self._settings.cache != str(folder):
+            before = self._client.spent()
+            self._settings = replace(self._settings, cache=str(folder))
+            self._client = Llm(self._settings)
+            self._client.spend(before)  # what was asked before anybody said where to keep it
+
+    def greet(self, prompt: str, **more: Any) -> Answer:
+        """A question about a red square: is the server there, does it take the key, and a picture?"""
+        return self._asked(_encoded(_PICTURE), prompt, more)
+
+    def _ask(self, image: Image.Image, prompt: str, keep: Callable[[Answer], bool], **more: Any) -> Answer:
+        """One answer, from what was kept or from the server; log-probabilities are kept as JSON, text as text."""
+        picture = _encoded(image)
+        identity = {**self._settings.identity(), "jpeg": hashlib.sha256(picture).hexdigest(), **more}
+        name = json.dumps([identity, prompt], sort_keys=True)
+        found = self._client.answers.get(name)
+        if found is None:
+            found = self._asked(picture, prompt, more)
+            if keep(found):
+                self._client.answers.put(name, found)
+        return found
+
+    def _asked(self, picture: bytes, prompt: str, more: dict[str, Any]) -> Answer:
+        url = "data:image/jpeg;base64," + base64.b64encode(picture).decode()
+        content = [{"type": "image_url", "image_url": {"url": url}}, {"type": "text", "text": prompt}]
+        choice = self._client.complete([{"role": "user", "content": content}], 1 if more else 8, **more)
+        if choice is None:
+            return Answer("", "refused")
+        if more:
+            return Answer(json.dumps(_first_token(choice)), "logprobs")
+        return Answer(choice["message"]["content"] or "", str(choice.get("finish_reason") or "stop"))
+
+    def _many(self, ask: Callable[[Asked], float | None], asked: Sequence[Asked]) -> list[float | None]:
+        """Answers in order; at the first error no new request is begun, and those on their way are kept."""
+        pool = ThreadPoolExecutor(self._settings.concurrency)
+        try:
+            return list(pool.map(ask, asked))
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+class ServedYes(Served):
+    """P(yes) / (P(yes) + P(no)) of the first token, by the log-probabilities that the server gives."""
+
+    def __init__(self, spec: str, settings: LlmSettings) -> None:
+        super().__init__(spec, settings, "yes", QUESTION)
+        self._lock = threading.Lock()
+        self._clear = self._unclear = 0
+
+    def score_pairs(self, images: Sequence[Image.Image], texts: Sequence[str]) -> NDArray[Any]:
+        values = self._many(self._score, list(zip(images, texts, strict=True)))
+        return np.array([0.5 if value is None else value for value in values], dtype=np.float64)
+
+    def _score(self, pair: tuple[Image.Image, str]) -> float | None:
+        image, text = pair
+        answer = self._ask(image, QUESTION.format(text), _has_tokens, logprobs=True, top_logprobs=TOP)
+        tokens: list[tuple[str, float]] = json.loads(answer.text) if answer.finish == "logprobs" else []
+        value = yes_of(tokens)
+        with self._lock:
+            self._clear, self._unclear = self._clear + (value is not None), self._unclear + (value is None)
+            if value is None and not self._clear and self._unclear >= UNCLEAR:
+                likely = ", ".join(repr(token) for token, _ in sorted(tokens, key=lambda one: -one[1])[:5])
+                raise UserError(
+                    f"{self._settings.shown}: {self._settings.model} answers neither yes nor no: none of the {TOP} "
+                    f"likeliest tokens of the first {UNCLEAR} answers is either (the last: {likely or 'none'}). "
+                    "Make it choose between texts with ?ask=choice"
+                )
+            if value is None and self._unclear == 1:
+                what = "refused" if answer.finish == "refused" else "neither yes nor no"
+                log.warning("%s: %s: %r; such pairs score 0.5", self._settings.shown, what, text[:60])
+        return value
+
+
+class ServedChoice(Served):
+    """Which of two texts describes the image, asked in both orders."""
+
+    def __init__(self, spec: str, settings: LlmSettings) -> None:
+        super().__init__(spec, settings, "choice", CHOICE)
+        self.counts: dict[str, int] = {}
+        self._last = ""
+
+    def prefer(self, images: Sequence[Image.Image], firsts: Sequence[str], seconds: Sequence[str]) -> list[float]:
+        """1 where the first text is chosen in both orders, 0 where the second is, 0.5 where it depends on the order."""
+        orders = [
+            (image, *texts)
+            for image, one, other in zip(images, firsts, seconds, strict=True)
+            for texts in ((one, other), (other, one))
+        ]
+        chosen = self._many(self._choose, orders)
+        counts = dict.fromkeys(_COUNTED, 0) | self.counts
+        shares = []
+        for first, second in zip(chosen[::2], chosen[1::2], strict=True):  # each 1: its own first text
+            for one in (first, second):
+                counts["choices"] += 1
+                counts["choices_first"] += one == 1.0
+                counts["choices_unclear"] += one is None
+            counts["duels"] += 1
+            counts["duels_by_position"] += first is not None and first == second
+            shares.append(((0.5 if first is None else first) + (0.5 if second is None else 1 - second)) / 2)
+        self.counts = counts
+        if counts["choices"] == counts["choices_unclear"] >= UNCLEAR:
+            raise UserError(
+                f"{self._settings.shown}: {self._settings.model} answers neither A nor B: none of its first "
+                f"{counts['choices']} answers is either (the last: {self._last[:60]!r}), so it makes no choice"
+            )
+        return shares
+
+    def _choose(self, asked: tuple[Image.Image, str, str]) -> float | None:
+        image, first, second = asked
+        answer = self._ask(image, CHOICE.format(first, second), lambda one: _letter(one) is not None)
+        letter, self._last = _letter(answer), answer.text
+        return None if letter is None else float(letter == "A")
+
+
+def load_served(rest: str, *, spec: str) -> Served:
+    """Ask the server one question: whether it is there, takes the key and a picture, and gives log-probabilities."""
+    settings, ask = _settings(rest, spec)
+    if ask == "choice":
+        return _greeted(ServedChoice(spec, settings))
+    model = ServedYes(spec, settings)
+    if _has_tokens(model.greet(QUESTION.format("a red square"), logprobs=True, top_logprobs=TOP)):
+        return model
+    if ask == "yes":
+        raise UserError(
+            f"{settings.shown}: {settings.model} gives no log-probabilities, which ?ask=yes needs; leave it out, and "
+            "it is made to choose between two texts"
+        )
+    log.warning("%s gives no log-probabilities: it is made to choose between two texts, in both orders", settings.shown)
+    return _greeted(ServedChoice(spec, settings))
+
+
+def _greeted(model: ServedChoice) -> ServedChoice:
+    if model.greet(CHOICE.format("a red square", "a blue circle")).finish == "refused":
+        raise UserError(f"{model._settings.shown}: {model._settings.model} refuses a picture; is it a vision model?")
+    return model
+
+
+_PICTURE = Image.new("RGB", (64, 64), (255, 0, 0))
+
+
+def _settings(rest: str, spec: str) -> tuple[LlmSettings, str | None]:
+    found = re.fullmatch(r"(.+?)@(https?://[^?#]+)(?:\?(.*))?", rest)
+    if found is None:
+        raise UserError(f"model {spec!r}: expected {_FORM}")
+    name, url, query = found.groups()
+    if "@" in url:
+        raise UserError(
+            "model served:...: a password in the address would be kept in every result; put a key into $OPENAI_API_KEY"
+        )
+    options = dict(urllib.parse.parse_qsl(query or "", keep_blank_values=True))
+    if unknown := sorted(set(options) - _OPTIONS):
+        raise UserError(f"model {spec!r}: no option {unknown[0]!r} ({', '.join(sorted(_OPTIONS))})")
+    if (ask := options.get("ask")) not in {None, "yes", "choice"}:
+        raise UserError(f"model {spec!r}: ask: expected yes or choice, found {ask!r}")
+    numbers: dict[str, Any] = {}
+    for option, kind in (("budget", int), ("concurrency", int), ("tries", int), ("timeout", float)):
+        if option in options:
+            try:
+                numbers[option] = kind(options[option])
+            except ValueError:
+                numbers[option] = 0
+            if not numbers[option] > 0 or not math.isfinite(numbers[option]):
+                raise UserError(f"model {spec!r}: {option}: expected a number above 0, found {options[option]!r}")
+    return LlmSettings(url, name, key_variable=options.get("key") or "OPENAI_API_KEY", **numbers), ask
+
+
+# ---------------------------------------------------------------------------- pictures and answers
+
+
+@functools.lru_cache(maxsize=64)
+def _encoded_once(image: _Same) -> bytes:
+    raw = io.BytesIO()
+    image.image.convert("RGB").save(raw, "JPEG", quality=QUALITY)
+    return raw.getvalue()
+
+
+class _Same:
+    """An image by its identity: the same object, of which many texts are asked, is encoded once."""
+
+    def __init__(self, image: Image.Image) -> None:
+        self.image = image
+
+    def __hash__(self) -> int:
+        return id(self.image)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.image is self.image
+
+
+def _encoded(image: Image.Image) -> bytes:
+    return _encoded_once(_Same(image))
+
+
+def _first_token(choice: dict[str, Any]) -> list[tuple[str, float]]:
+    """(token, log-probability) of the likeliest first tokens; none where the server gave none."""
+    try:
+        first = choice["logprobs"]["content"][0]
+        listed = first.get("top_logprobs") or [first]
+        found = [(str(one["token"]), float(one["logprob"])) for one in listed]
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError):
+        return []
+    return [(token, value) for token, value in found if not math.isnan(value)]
+
+
+def _has_tokens(answer: Answer) -> bool:
+    return answer.finish == "logprobs" and answer.text != "[]"
+
+
+def yes_of(tokens: Sequence[tuple[str, float]]) -> float | None:
+    """P(yes) / (P(yes) + P(no)), each summed over its spellings; None where neither is among the tokens."""
+    shares = {"yes": 0.0, "no": 0.0}
+    for token, value in tokens:
+        word = token.replace("\u0120", " ").replace("\u2581", " ").strip(" \n\t.,!\"'").lower()
+        if word in shares:
+            shares[word] += math.exp(min(0.0, value))
+    total = math.fsum(shares.values())
+    return shares["yes"] / total if total > 0 else None
+
+
+def _letter(answer: Answer) -> str | None:
+    found = _LETTER.match(answer.text)
+    return found[1].upper() if found and answer.finish != "refused" else None

@@ -1,0 +1,147 @@
+"""Blind baselines beside a result: on the same items, averaged in the same way, with a paired gain."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from PIL import Image
+from typer.testing import CliRunner
+
+from equipoise import evaluate
+from equipoise.benchmarks.base import TRIPLE_CHANCE, Average, Benchmark
+from equipoise.cli import app
+from equipoise.errors import UserError
+from equipoise.evaluation.results import read_result
+from equipoise.items import ImageRef, Item, texts, write_items
+from equipoise.models import load_model
+
+BENCHMARK = Benchmark(
+    name="toy",
+    title="Toy",
+    splits={"short": 60, "same": 20},
+    chance=TRIPLE_CHANCE,
+    ties="wrong",
+    licence="none",
+    citation="Toy 2024",
+    url="none",
+    get="nothing to get",
+    load=lambda source, splits: [],
+    averages={"paper": Average(("split",))},
+)
+
+
+class Perfect:
+    """Knows every caption and every hard positive."""
+
+    card = {"spec": "perfect", "digest": "1"}  # noqa: RUF012
+
+    def score_pairs(self, images: Sequence[Image.Image], strings: Sequence[str]) -> list[float]:
+        return [0.0 if "wrong" in text or "gnorw" in text else 1.0 for text in strings]
+
+
+@pytest.fixture
+def photos(tmp_path: Path) -> Path:
+    folder = tmp_path / "photos"
+    folder.mkdir()
+    for number in range(80):
+        Image.new("RGB", (4, 4), (number, 0, 0)).save(folder / f"{number}.png")
+    return folder
+
+
+def _items() -> list[Item]:
+    """In `short` the caption is the shorter text and no word tells; in `same` all texts have one length."""
+    found = []
+    for number in range(80):
+        split = "short" if number < 60 else "same"
+        caption = f"cap{number:02}"
+        wrong = f"wrong{number:02}" if split == "short" else "gnorw"
+        found.append(
+            Item(
+                id=str(number),
+                image=ImageRef(path=f"{number}.png"),
+                caption=caption,
+                positives=texts(f"pos{number:02}" if split == "short" else f"pos{number:02}gnor"[:5]),
+                negatives=texts(wrong),
+                tags={"split": split},
+            )
+        )
+    return found
+
+
+def test_the_best_blind_judge_and_the_gain_over_it(photos: Path, tmp_path: Path) -> None:
+    result = evaluate(Perfect(), _items(), images=photos, benchmark=BENCHMARK, out=tmp_path / "run")
+    blind = read_result(tmp_path / "run").blind
+    assert blind is not None and blind == result.record.blind
+    short, same = blind.splits["short"], blind.splits["same"]
+    assert short.best() == ("blind:length", 1.0)
+    assert short.gain["original"].difference == 0.0 and short.gain["original"].over == "blind:length"
+    assert same.judges["blind:length"].original == 0.0  # ties
+    assert same.best() == ("blind:ngram", 1.0)  # one wrong word for all of them
+    assert blind.headline == "paper"
+    length = [blind.splits[split].judges["blind:length"].original or 0.0 for split in ("short", "same")]
+    assert blind.by_rule(None).judges["blind:length"].original == pytest.approx(
+        sum(length) / 2
+    )  # as the paper averages
+    assert blind.overall.judges["blind:length"].original == pytest.approx(60 / 80)
+    gain = blind.overall.gain["original"]
+    assert gain.difference == pytest.approx(1 - (blind.overall.best() or ("", 0.0))[1])
+    assert gain.interval.low <= gain.difference <= gain.interval.high
+
+
+def test_the_result_of_the_same_run_has_the_same_bytes(photos: Path, tmp_path: Path) -> None:
+    for place in ("one", "two"):
+        evaluate(Perfect(), _items(), images=photos, benchmark=BENCHMARK, out=tmp_path / place)
+    one, two = (json.loads((tmp_path / place / "result.json").read_text())["blind"] for place in ("one", "two"))
+    assert one == two
+
+
+def test_a_blind_model_needs_no_images_and_joins_others_results(photos: Path, tmp_path: Path) -> None:
+    items = [item for item in _items() if item.tags["split"] == "short"]
+    evaluate(load_model("blind:length"), items, out=tmp_path / "length")  # no --data
+    shown = evaluate(Perfect(), items, images=photos, blind=[tmp_path / "length"]).record.blind
+    assert shown is not None and list(shown.overall.judges) == ["blind:length", "blind:ngram"]
+    with pytest.raises(UserError, match="no run of a blind model on these items"):
+        evaluate(Perfect(), items[:50], images=photos, blind=[tmp_path / "length"])
+    evaluate(Perfect(), items, images=photos, out=tmp_path / "perfect")
+    with pytest.raises(UserError, match="which is not blind"):
+        evaluate(Perfect(), items, images=photos, blind=[tmp_path / "perfect"])
+
+
+def test_a_finished_run_shows_a_blind_run_that_came_later(photos: Path, tmp_path: Path) -> None:
+    class Loud:
+        card = {"spec": "blind:loud", "digest": "1", "blind": True}  # noqa: RUF012
+
+        reads_images = False
+
+        def score_pairs(self, images: Sequence[Image.Image], strings: Sequence[str]) -> list[float]:
+            return [float(text.startswith("cap")) for text in strings]
+
+    evaluate(Perfect(), _items(), images=photos, out=tmp_path / "run")
+    before = (tmp_path / "run" / "result.json").read_bytes()
+    evaluate(Loud(), _items(), out=tmp_path / "loud")
+    again = evaluate(Perfect(), _items(), images=photos, out=tmp_path / "run", blind=[tmp_path / "loud"])
+    assert again.read_from is not None and again.record.blind is not None
+    assert again.record.blind.overall.best() == ("blind:loud", 1.0)
+    assert (tmp_path / "run" / "result.json").read_bytes() == before
+
+
+def test_the_table_says_it(tmp_path: Path) -> None:
+    write_items(tmp_path / "toy.jsonl", _items())
+    found = CliRunner().invoke(app, ["eval", "blind:ngram", "--bench", str(tmp_path / "toy.jsonl")])
+    assert found.exit_code == 0, found.output
+    assert "best blind" in found.stdout and "gain over the best: Orig. " in found.stdout
+    rows = CliRunner().invoke(app, ["eval", "blind:ngram", "--bench", str(tmp_path / "toy.jsonl"), "--format", "json"])
+    assert json.loads(rows.stdout)[0]["blind"]["judges"]["blind:length"]["original"] == pytest.approx(0.75)
+    row = CliRunner().invoke(app, ["eval", "blind:ngram", "--bench", str(tmp_path / "toy.jsonl"), "--format", "csv"])
+    assert "blind_gain_low" in row.stdout.splitlines()[0]
+
+
+def test_a_blind_run_can_be_compared_with_one_that_read_photos(photos: Path, tmp_path: Path) -> None:
+    evaluate(Perfect(), _items(), images=photos, out=tmp_path / "perfect")
+    evaluate(load_model("blind:length"), _items(), out=tmp_path / "length")
+    found = CliRunner().invoke(app, ["compare", str(tmp_path / "length"), str(tmp_path / "perfect")])
+    assert found.exit_code == 0, found.output
+    assert "+25.0" in found.stdout and "older version" not in found.stdout

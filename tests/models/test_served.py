@@ -1,0 +1,294 @@
+"""`served:MODEL@URL` against a server that gets wrong what real ones do."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+from tests.models.fake_vision import Reply, Vision, asked_about, captions_of, says, share_of, yes_no
+from typer.testing import CliRunner
+
+from equipoise import evaluate
+from equipoise.cli import app
+from equipoise.errors import UserError
+from equipoise.evaluation.embedding.cache import EmbeddingCache
+from equipoise.items import ImageRef, Item, texts, write_items
+from equipoise.models import load_model
+
+Make = Callable[[Callable[[str, dict[str, Any]], Reply | None]], Vision]
+
+
+@pytest.fixture
+def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Make]:
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    monkeypatch.setenv("OPENAI_API_KEY", "secret-key")
+    begun: list[Vision] = []
+
+    def make(reply: Callable[[str, dict[str, Any]], Reply | None]) -> Vision:
+        begun.append(Vision(reply))
+        return begun[-1]
+
+    yield make
+    for one in begun:
+        one.close()
+
+
+def _yes(prompt: str, body: dict[str, Any]) -> Reply:
+    return 200, yes_no(share_of(asked_about(prompt)))
+
+
+@pytest.fixture
+def photos(tmp_path: Path) -> Path:
+    folder = tmp_path / "photos"
+    folder.mkdir()
+    for number in range(20):
+        Image.new("RGB", (8, 8), (10 * number, 0, 50)).save(folder / f"{number}.png")
+    return folder
+
+
+def _items(count: int, negatives: int = 3) -> list[Item]:
+    return [
+        Item(
+            id=str(number),
+            image=ImageRef(path=f"{number % 20}.png"),
+            caption=f"caption {number}",
+            negatives=texts(*(f"negative {number} {place}" for place in range(negatives))),
+            tags={},
+        )
+        for number in range(count)
+    ]
+
+
+def _spec(server: Vision, *options: str) -> str:
+    return f"served:tiny@{server.url}" + (f"?{'&'.join(options)}" if options else "")
+
+
+# ---------------------------------------------------------------------------- yes
+
+
+def test_yes_is_summed_over_spellings_and_normalised(serve: Make, photos: Path) -> None:
+    server = serve(_yes)
+    model = load_model(_spec(server))
+    found = evaluate(model, _items(10), images=photos)
+    for row in found.rows:
+        wanted = share_of(f"caption {row.id}")
+        assert row.caption == pytest.approx(wanted, abs=1e-9)
+    assert found.record.counts["pairs"] == 40 and server.requests == 41  # one to see what the server can do
+    assert server.keys == {"Bearer secret-key"}
+    assert found.record.model.model_extra is not None and found.record.model.model_extra["ask"] == "yes"
+
+
+def test_a_second_run_asks_nothing(serve: Make, photos: Path, tmp_path: Path) -> None:
+    server = serve(_yes)
+    first = evaluate(load_model(_spec(server)), _items(10), images=photos, cache=EmbeddingCache(tmp_path / "cache"))
+    before = server.requests
+    (tmp_path / "cache" / "embeddings.sqlite").unlink()  # what the server said is kept by itself
+    again = evaluate(load_model(_spec(server)), _items(10), images=photos, cache=EmbeddingCache(tmp_path / "cache"))
+    assert server.requests == before + 1
+    assert again.rows == first.rows
+
+
+def test_neither_yes_nor_no(serve: Make, photos: Path) -> None:
+    top = [{"token": "Perhaps", "logprob": -0.1}]
+    answer = says("Perhaps")
+    answer["choices"][0]["logprobs"] = {"content": [{"token": "Perhaps", "logprob": -0.1, "top_logprobs": top}]}
+    server = serve(lambda prompt, body: (200, answer))
+    with pytest.raises(UserError, match=r"answers neither yes nor no.*'Perhaps'.*ask=choice"):
+        evaluate(load_model(_spec(server)), _items(10), images=photos)
+
+
+# ---------------------------------------------------------------------------- choices
+
+
+def _likes(good: str) -> Callable[[str, dict[str, Any]], Reply]:
+    """Chooses the text that begins with `good`; without one among two, whatever came first."""
+
+    def reply(prompt: str, body: dict[str, Any]) -> Reply:
+        if "logprobs" in body:
+            return 400, {"error": {"message": "logprobs are not supported"}}
+        first, second = captions_of(prompt)
+        chosen = "B" if second.startswith(good) and not first.startswith(good) else "A"
+        return 200, says(f"Answer: {chosen}" if chosen == "A" else "B.")
+
+    return reply
+
+
+def test_without_log_probabilities_it_chooses_in_both_orders(serve: Make, photos: Path) -> None:
+    server = serve(_likes("caption"))
+    found = evaluate(load_model(_spec(server)), _items(5), images=photos)
+    assert found.numbers.original == 1.0 and found.numbers.ties == 0
+    assert server.requests == 2 + 5 * 3 * 2
+    assert found.record.counts["duels"] == 15 and found.record.counts["duels_by_position"] == 0
+    assert found.record.counts["choices_first"] == 15  # once in each two orders
+
+
+def test_position_bias_is_a_tie_and_is_reported(serve: Make, photos: Path, tmp_path: Path) -> None:
+    server = serve(_likes("nothing"))  # always the first
+    write_items(tmp_path / "own.jsonl", _items(5))
+    found = CliRunner().invoke(
+        app,
+        [
+            "eval",
+            _spec(server),
+            "--bench",
+            str(tmp_path / "own.jsonl"),
+            "--data",
+            str(photos),
+            "--cache",
+            str(tmp_path / "c"),
+        ],
+    )
+    assert found.exit_code == 0, found.output
+    assert "of 30 choices 100.0% went to the text that came first" in found.output
+    assert "in 100.0% of 15 pairs of texts the order decided (a tie)" in found.output
+    scored = evaluate(load_model(_spec(server)), _items(5), images=photos)
+    assert scored.numbers.original == 0.0 and scored.numbers.ties == 5
+
+
+def test_brittleness_by_choices(serve: Make, photos: Path) -> None:
+    """A model that likes the captions and dislikes the hard positives."""
+
+    def reply(prompt: str, body: dict[str, Any]) -> Reply:
+        first, second = captions_of(prompt)
+        rank = {"caption": 2, "negative": 1, "positive": 0}
+        return 200, says("A" if rank[first.split()[0]] > rank[second.split()[0]] else "B")
+
+    items = [item.model_copy(update={"positives": texts(f"positive {item.id}")}) for item in _items(5)]
+    server = serve(lambda prompt, body: (200, says("A")) if "red square" in prompt else reply(prompt, body))
+    numbers = evaluate(load_model(_spec(server, "ask=choice")), items, images=photos).numbers
+    assert (numbers.original, numbers.augmented, numbers.brittleness) == (1.0, 0.0, 1.0)
+
+
+def test_neither_a_nor_b(serve: Make, photos: Path) -> None:
+    server = serve(lambda prompt, body: (200, says("It depends.")))
+    with pytest.raises(UserError, match=r"answers neither A nor B: none of its first 30 answers .*'It depends.'"):
+        evaluate(load_model(_spec(server)), _items(5), images=photos)
+    few = evaluate(load_model(_spec(server)), _items(2), images=photos)
+    assert few.record.counts["choices_unclear"] == 12 and few.numbers.ties == 2
+
+
+# ---------------------------------------------------------------------------- what goes wrong
+
+
+def _eval(spec: str, items: Path, photos: Path, cache: Path, *more: str) -> Any:
+    arguments = ["eval", spec, "--bench", str(items), "--data", str(photos), "--cache", str(cache), *more]
+    code = f"import sys; sys.argv = ['equipoise', *{arguments!r}]; from equipoise.cli import main; main()"
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+
+
+def test_a_server_that_is_down_and_a_wrong_key_end_in_a_sentence(serve: Make, photos: Path, tmp_path: Path) -> None:
+    write_items(tmp_path / "own.jsonl", _items(3))
+    down = _eval("served:tiny@http://127.0.0.1:9/v1?tries=1", tmp_path / "own.jsonl", photos, tmp_path / "c")
+    assert down.returncode == 2 and "1 tries failed" in down.stderr and "Traceback" not in down.stderr
+    server = serve(lambda prompt, body: (401, {"error": {"message": "wrong key secret-key"}}))
+    wrong = _eval(_spec(server), tmp_path / "own.jsonl", photos, tmp_path / "c")
+    assert wrong.returncode == 2 and "Put the server's key into $OPENAI_API_KEY" in wrong.stderr
+    assert "secret-key" not in wrong.stderr
+
+
+def test_an_endpoint_that_dies_keeps_what_was_answered(serve: Make, photos: Path, tmp_path: Path) -> None:
+    alive = {"count": 60}
+
+    def reply(prompt: str, body: dict[str, Any]) -> Reply:
+        alive["count"] -= 1
+        return _yes(prompt, body) if alive["count"] > 0 else (500, b"gone")
+
+    server = serve(reply)
+    cache = EmbeddingCache(tmp_path / "cache")
+    with pytest.raises(UserError, match="What was answered is kept"):
+        evaluate(load_model(_spec(server, "tries=1", "concurrency=4")), _items(30), images=photos, cache=cache)
+    answered = len(server.answered)
+    alive["count"] = 10_000
+    evaluate(load_model(_spec(server, "tries=1", "concurrency=4")), _items(30), images=photos, cache=cache)
+    assert len(server.answered) == 121 and answered >= 55
+    assert [count for name, count in server.answered.items() if "red square" not in name[0]] == [1] * 120
+
+
+def test_the_budget_holds_over_runs(serve: Make, photos: Path, tmp_path: Path) -> None:
+    server = serve(_yes)
+    for _ in range(2):
+        with pytest.raises(UserError, match="the budget of 50 requests to tiny is spent"):
+            model = load_model(_spec(server, "budget=50"))
+            evaluate(model, _items(30), images=photos, cache=EmbeddingCache(tmp_path / "cache"))
+    assert server.requests <= 51  # the second run's greeting is sent before it knows where the count is kept
+    model = load_model(_spec(server, "budget=200"))
+    evaluate(model, _items(30), images=photos, cache=EmbeddingCache(tmp_path / "cache"))
+    assert max(server.answered.values()) <= 3 and len(server.answered) == 121
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ("served:gpt", "served:MODEL@URL"),
+        ("served:m@http://u:p@host/v1", "a password in the address"),
+        ("served:m@http://host/v1?retries=3", "no option 'retries'"),
+        ("served:m@http://host/v1?budget=many", "budget: expected a number above 0"),
+        ("served:m@http://host/v1?ask=loud", "expected yes or choice"),
+    ],
+)
+def test_a_spec_that_is_none(spec: str, said: str) -> None:
+    with pytest.raises(UserError) as caught:
+        load_model(spec)
+    assert said in str(caught.value)
+
+
+def _storm(serve: Make, photos: Path, tmp_path: Path, count: int, budget: int) -> None:
+    """5% errors, 2% time-outs, a kill in the middle: every pair once, none lost, the budget kept."""
+    rng = random.Random(0)
+    errors = [(500, b"oops"), (429, b"slow down"), (503, b""), (200, b'{"choices": [{"mess')]
+
+    def reply(prompt: str, body: dict[str, Any]) -> Reply | None:
+        drawn = rng.random()
+        if drawn < 0.05:
+            return rng.choice(errors)
+        return None if drawn < 0.07 else _yes(prompt, body)
+
+    server = serve(reply)
+    server.hang = 6.0
+    items = _items(count // 4)
+    write_items(tmp_path / "own.jsonl", items)
+    options = ["timeout=5", f"budget={budget}", "concurrency=16", "tries=12"]
+    arguments = ["eval", _spec(server, *options), "--bench", str(tmp_path / "own.jsonl"), "--data", str(photos)]
+    arguments += ["--cache", str(tmp_path / "cache"), "--out", str(tmp_path / "out")]
+    code = f"import sys; sys.argv = ['equipoise', *{arguments!r}]; from equipoise.cli import main; main()"
+    killed = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    while len(server.answered) < count // 2:
+        assert killed.poll() is None, "ended before it could be killed"
+        time.sleep(0.01)
+    os.kill(killed.pid, signal.SIGKILL)
+    killed.wait()
+    time.sleep(0.2)
+    at_kill = len(server.answered)
+    assert at_kill < count
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=1500)
+    assert done.returncode == 0, done.stderr
+    rows = [json.loads(line) for line in (tmp_path / "out" / "own" / "items.jsonl").read_text().splitlines()]
+    assert len(rows) == len(items)
+    for row, item in zip(rows, items, strict=True):
+        scores = [row["caption"], *row["negatives"]]
+        assert scores == pytest.approx([share_of(text) for text in item.texts()], abs=1e-9)
+    pairs = {name: times for name, times in server.answered.items() if "red square" not in name[0]}
+    assert len(pairs) == count
+    # An answer that was on its way to the killed process is the one thing that must be asked for again.
+    twice = sum(times > 1 for times in pairs.values())
+    assert twice <= 16 and max(pairs.values()) <= 2
+    assert server.requests <= budget
+
+
+def test_a_storm_and_a_kill(serve: Make, photos: Path, tmp_path: Path) -> None:
+    _storm(serve, photos, tmp_path, 400, 600)
+
+
+@pytest.mark.slow
+def test_ten_thousand_pairs_in_a_storm(serve: Make, photos: Path, tmp_path: Path) -> None:
+    _storm(serve, photos, tmp_path, 10_000, 12_000)

@@ -1,0 +1,53 @@
+"""Blind baselines in the report: in the table, the notes and the plane, and not twice."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+from PIL import Image
+
+from equipoise import evaluate
+from equipoise.items import ImageRef, Item, texts
+from equipoise.models import load_model
+from equipoise.report.chapters import lines, read_chapters
+from equipoise.report.plane import plane
+from equipoise.report.tables import render
+
+
+class Guess:
+    card = {"spec": "guess", "digest": "1"}  # noqa: RUF012
+
+    def score_pairs(self, images: Sequence[Image.Image], strings: Sequence[str]) -> list[float]:
+        return [random.Random(text).random() for text in strings]
+
+
+def _items() -> list[Item]:
+    return [
+        Item(
+            id=str(number),
+            image=ImageRef(path=f"{number % 9}.png"),
+            caption=f"a dog {number}",
+            positives=texts(f"one dog {number}"),
+            negatives=texts(f"a wrong cat {number}"),
+            tags={"split": "all"},
+        )
+        for number in range(45)
+    ]
+
+
+def test_the_best_blind_judge_is_in_the_table_the_notes_and_the_plane(tmp_path: Path) -> None:
+    photos = tmp_path / "photos"
+    photos.mkdir()
+    for number in range(9):
+        Image.new("RGB", (4, 4)).save(photos / f"{number}.png")
+    evaluate(Guess(), _items(), images=photos, out=tmp_path / "guess")
+    (chapter,) = read_chapters([tmp_path / "guess"])
+    assert [point.label for point in chapter.points] == ["without the image (length)"]
+    assert "without the image (length): Original accuracy 100.0" in plane(chapter)
+    assert any("gain over the best: Orig. -" in note for note in chapter.notes)
+    assert "100.0 [" in render(lines([chapter])) and "length" in render(lines([chapter]))
+    evaluate(load_model("blind:ngram"), _items(), out=tmp_path / "ngram")
+    (both,) = read_chapters([tmp_path / "guess", tmp_path / "ngram"])
+    assert not both.points  # it is one of the models
