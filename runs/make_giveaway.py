@@ -29,8 +29,9 @@ from numpy.typing import NDArray
 from equipoise.perturb import Caption, get_recipe, perturb_caption
 from equipoise.perturb.bias.giveaway import TENTHS, names, window
 from equipoise.perturb.candidate import replaced
-from equipoise.perturb.english.word_lists import SECTIONS
-from equipoise.perturb.operations.replace import NOTHING, plain_weights
+from equipoise.perturb.english.word_lists import SECTIONS, Section
+from equipoise.perturb.operations.replace import NOTHING, by_evidence, plain_weights
+from equipoise.perturb.sources.base import Proposal
 
 OUT = Path(__file__).resolve().parents[1] / "src" / "equipoise" / "perturb" / "data" / "giveaway.json.gz"
 # Every so many images of a corpus, and how much a caption counts. COCO shows more kinds of things, Flickr8k has more
@@ -56,27 +57,38 @@ class Slot(NamedTuple):
     options: list[Option]
 
 
+def _tiers(caption: Caption, kind: str, target: Section) -> Iterator[list[Proposal]]:
+    """What is drawn from first, and where all of that is dropped, next: as the operations do."""
+    for source in RECIPE.sources:
+        if kind == "positive":
+            yield list(source.synonyms(caption, target))
+        else:
+            tiers = by_evidence(caption, list(source.contrasts(caption, target)))
+            yield from tiers[:2] if target == "relation" else tiers
+
+
+def _kept(caption: Caption, kind: str, proposals: list[Proposal]) -> list[tuple[Option, Proposal]]:
+    listed = list({(p.start, p.end, p.to): p for p in proposals}.values())
+    kept = []
+    for proposal, weight in zip(listed, plain_weights(listed, caption.text if kind == "positive" else ""), strict=True):
+        candidate = replaced(caption.text, kind, proposal)  # type: ignore[arg-type]
+        if not any(check(caption, candidate) for check in RECIPE.checks):
+            change = Counter(names(window(caption.text, proposal.start, proposal.end, proposal.to)))
+            change.subtract(names(window(caption.text, proposal.start, proposal.end)))
+            kept.append((Option(weight, {name: n for name, n in change.items() if n}), proposal))
+    return kept
+
+
 def slots_of(caption: Caption) -> list[Slot]:
     found, any_positive = [], []
-    source = RECIPE.sources[0]
     for target in SECTIONS:
-        for kind, proposals in (
-            ("positive", list(source.synonyms(caption, target))),
-            ("negative", list(source.contrasts(caption, target))),
-        ):
-            listed = list({(p.start, p.end, p.to): p for p in proposals}.values())
-            kept = []
-            for proposal, weight in zip(listed, plain_weights(listed), strict=True):
-                candidate = replaced(caption.text, kind, proposal)  # type: ignore[arg-type]
-                if not any(check(caption, candidate) for check in RECIPE.checks):
-                    change = Counter(names(window(caption.text, proposal.start, proposal.end, proposal.to)))
-                    change.subtract(names(window(caption.text, proposal.start, proposal.end)))
-                    kept.append((Option(weight, {name: n for name, n in change.items() if n}), proposal))
+        for kind in ("positive", "negative"):
+            kept = next(filter(None, (_kept(caption, kind, tier) for tier in _tiers(caption, kind, target))), [])
             if kept:
                 found.append(Slot(kind, "optional" if kind == "positive" else "always", [option for option, _ in kept]))
                 any_positive += kept if kind == "positive" else []
     if any_positive:
-        weights = plain_weights([proposal for _, proposal in any_positive])
+        weights = plain_weights([proposal for _, proposal in any_positive], caption.text)
         found.append(
             Slot(
                 "positive",

@@ -17,42 +17,44 @@ from pathlib import Path
 from caption_halves import learning
 
 from equipoise.perturb.english.caption import Caption
-from equipoise.perturb.english.collocations import RELATIONS, pairs_at
+from equipoise.perturb.english.collocations import RELATIONS
+from equipoise.perturb.english.evidence import pairs_of, places_in, sort_of
 from equipoise.perturb.english.word_lists import exclusive
 
 OUT = Path(__file__).resolve().parents[1] / "src" / "equipoise" / "perturb" / "data" / "pairs.json.gz"
 OFTEN, IMAGES = 0.025, 20  # nouns named together in so large a share of the images of the first, of so many at least
 
 
-def pairs_of(caption: Caption) -> set[tuple[str, str, str]]:
-    return {
-        pair.filled(unit.word if pair.first is None and unit.kind == "adjective" else unit.lemma)
-        for place, unit in enumerate(caption.units)
-        for pair in pairs_at(caption, place, place + 1)
-    }
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("shared", type=Path, help="the folder that holds coco/, flickr8k/ and negclip/")
-    counted: dict[str, dict[str, Counter[str]]] = {relation: {} for relation in RELATIONS}
+    counted: dict[str, dict[str, Counter[str]]] = {relation: {} for relation in (*RELATIONS, "where", "scene")}
+    chosen = {m.entry.text for line in exclusive() if line.section == "object" for group in line.groups for m in group}
     shown: Counter[str] = Counter()
     together: dict[str, Counter[str]] = {}
     for _, listed in learning(parser.parse_args().shared):
         nouns = set()
         for caption in map(Caption, dict.fromkeys(text.strip() for text in listed)):
-            nouns |= {unit.lemma for unit in caption.units if unit.kind == "noun"}
+            here = {unit.lemma for unit in caption.units if unit.kind == "noun"}
+            nouns |= here
+            for noun in here & chosen:
+                counted["scene"].setdefault(noun, Counter()).update(here - {noun})
+            for noun, where in places_in(caption):
+                for name in filter(None, (noun, sort_of(noun))):
+                    counted["where"].setdefault(name, Counter())[where] += 1
             for relation, first, second in pairs_of(caption):
                 counted[relation].setdefault(first, Counter())[second] += 1
         if len(listed) > 1:
             shown.update(nouns)
             for noun in nouns:
                 together.setdefault(noun, Counter()).update(nouns - {noun})
-    chosen = {m.entry.text for line in exclusive() if line.section == "object" for group in line.groups for m in group}
     counted["together"] = {
         noun: Counter({w: n for w, n in others.items() if w in chosen and n >= max(2, OFTEN * shown[noun])})
         for noun, others in together.items()
         if shown[noun] >= IMAGES
+    }
+    counted["scene"] = {
+        noun: Counter({w: n for w, n in others.items() if n > 1}) for noun, others in counted["scene"].items()
     }
     kept = {
         relation: {first: dict(sorted(listed.items())) for first, listed in sorted(pairs.items())}

@@ -43,7 +43,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--limit", type=int)
     options = parser.parse_args()
-    pool: dict[tuple[str, str], list[tuple[str, str, str, str, str, str]]] = {}
+    pool: dict[tuple[str, str], list[tuple[str, ...]]] = {}
     found: Counter[str] = Counter()
     listed = captions(options.captions)[: options.limit]
     for name in ("hard_positives_rules", "balanced"):
@@ -53,7 +53,16 @@ def main() -> None:
             result = perturb_caption(recipe, caption, options.seed)
             for candidate in (*result.positives, *result.negatives):
                 edit = candidate.edit
-                row = (name, candidate.kind, f"{edit.op} {edit.target}", caption.text, candidate.text, edit.by or "")
+                others = " / ".join(caption.others)  # what another caption says is true: readers must see it
+                row = (
+                    name,
+                    candidate.kind,
+                    f"{edit.op} {edit.target}",
+                    caption.text,
+                    candidate.text,
+                    edit.by or "",
+                    others,
+                )
                 pool.setdefault((name, candidate.kind), []).append(row)
                 found[f"{name} {candidate.kind} {edit.op} {edit.target}"] += 1
             if name == "hard_positives_rules":
@@ -73,7 +82,7 @@ def main() -> None:
     rows += rng.sample(pool["balanced", "negative"], options.count)
     with options.out.open("w", newline="", encoding="utf-8") as handle:
         writer = csv.writer(handle, delimiter="\t")
-        writer.writerow(["recipe", "kind", "edit", "caption", "text", "by"])
+        writer.writerow(["recipe", "kind", "edit", "caption", "text", "by", "others"])
         writer.writerows(rows)
 
 

@@ -58,6 +58,9 @@ def perturb(
     tagger: Annotated[str, typer.Option(help="parts of speech: brill, or spacy:MODEL (the extra: spacy)")] = "brill",
     checks: Annotated[str, typer.Option(help="checks beside the recipe's own: link-grammar, embedding:FOLDER")] = "",
     cache: Annotated[Path | None, typer.Option(help="folder of the language model's answers")] = None,
+    dropped: Annotated[
+        Path | None, typer.Option(help="list every caption and candidate that gave no text, with the reason, in FILE")
+    ] = None,
     list_recipes: Annotated[bool, typer.Option("--list", help="show the recipes")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="print the report as JSON")] = False,
 ) -> None:
@@ -111,10 +114,12 @@ def perturb(
         limit=limit,
         refine=_two(refine),
         even=even_positives,
+        dropped=dropped,
     )
     typer.echo(json.dumps(report, indent=2) if as_json else printable(describe(report), lines=True))
     if not as_json:
-        typer.echo(f"\n{out} and {report_path(out)} are written")
+        listed = "" if dropped is None else f", {dropped}"
+        typer.echo(f"\n{out}{listed} and {report_path(out)} are written")
 
 
 def _llm(url: str, model: str, cache: Path | None, **settings: Any) -> LlmSettings:
@@ -149,9 +154,11 @@ def describe(report: dict[str, Any]) -> str:
     if report["nothing"]:
         kept = " (all kept: --keep-all)" if report["setup"].get("keep_all") else ""
         lines.append(f"\n{report['nothing']:,} captions gave nothing: no edit of this recipe applies{kept}")
+        lines += _places(report["nothing_at"], report["nothing"])
     lines += _table("captions left out", report["refused"])
-    lines += [f"    {where}: {reason}" for where, reason in report["refused_at"][:5]]
-    lines += _table("candidates dropped", report["dropped"])
+    lines += _places(report["refused_at"], sum(report["refused"].values()))
+    lines += _first(_table("candidates dropped", report["dropped"]))
+    lines += _first(_table("captions without a text, by kind and reason", report["empty"]))
     if refined := report["refined"]:
         lines.append(
             f"\nrefined against {' and '.join(report['refine'])}: {refined['positives_after']:,} of "
@@ -164,6 +171,21 @@ def describe(report: dict[str, Any]) -> str:
             f"about attributes (of {evened['attributes']:,})"
         )
     return "\n".join([*lines, *_separability(report["separability"])])
+
+
+def _places(listed: list[list[str]], total: int) -> list[str]:
+    """The first places with their reasons, and how many more there are."""
+    lines = [f"    {where}: {reason}" for where, reason in listed[:_SHOWN]]
+    more = total - len(lines)
+    return [*lines, f"    and {more:,} more (--dropped FILE lists them all)"] if more > 0 else lines
+
+
+def _first(table: list[str]) -> list[str]:
+    more = len(table) - _ROWS - 1
+    return table if more <= 0 else [*table[: _ROWS + 1], f"    and {more:,} more reasons (in the report)"]
+
+
+_SHOWN, _ROWS = 5, 20
 
 
 def _table(title: str, rows: dict[str, int], whole: int = 0) -> list[str]:

@@ -17,6 +17,12 @@ class Candidate(NamedTuple):
     edit: Edit
 
 
+class Refused(NamedTuple):
+    """An operation's word that it makes nothing here, and why; yielded like a candidate."""
+
+    reason: str
+
+
 def edited(
     text: str, kind: Kind, op: Operation, target: Target, span: tuple[int, int], to: str, by: str, new: str
 ) -> Candidate:

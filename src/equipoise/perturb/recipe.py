@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from equipoise.perturb.candidate import Candidate
+from equipoise.perturb.candidate import Candidate, Refused
 from equipoise.perturb.english.caption import Caption, unusable
 from equipoise.perturb.sources.base import Source
 
-Op = Callable[[Caption, Sequence[Source], random.Random], Iterator[Candidate]]
+Op = Callable[[Caption, Sequence[Source], random.Random], Iterator[Candidate | Refused]]
 Check = Callable[[Caption, Candidate], str | None]
 
 
@@ -51,6 +51,7 @@ class Perturbed:
     positives: list[Candidate] = field(default_factory=list)
     negatives: list[Candidate] = field(default_factory=list)
     dropped: list[tuple[Candidate, str]] = field(default_factory=list)
+    empty: list[tuple[str, str]] = field(default_factory=list)  # (slot, why it has no text), a slot more than once
     refused: str | None = None  # why nothing was tried
 
 
@@ -82,11 +83,16 @@ def perturb_caption(recipe: Recipe, caption: Caption, seed: int = 0) -> Perturbe
 def _first_kept(
     recipe: Recipe, slot: Slot, caption: Caption, rng: random.Random, seen: set[str], result: Perturbed
 ) -> Candidate | None:
-    tries = 0
+    tries, told = 0, []
+    dropped = len(result.dropped)
     for op in rng.sample(slot.ops, len(slot.ops)) if slot.drawn else slot.ops:
         tries = 0 if slot.drawn else tries
         for candidate in op(caption, recipe.sources, rng):
+            if isinstance(candidate, Refused):
+                told.append(candidate.reason)
+                continue
             if candidate.text in seen:
+                told.append("the same text was made before")
                 continue
             reason = next((why for check in recipe.checks if (why := check(caption, candidate))), None)
             if reason is None:
@@ -94,9 +100,13 @@ def _first_kept(
             result.dropped.append((candidate, reason))
             tries += 1
             if tries >= _TRIES:
-                if not slot.drawn:
-                    return None
                 break
+        if tries >= _TRIES and not slot.drawn:
+            told.append(f"the first {_TRIES} candidates were all dropped")
+            break
+    if len(result.dropped) > dropped:
+        told.append("every candidate was dropped")
+    result.empty += [(slot.name, reason) for reason in dict.fromkeys(told or ["nothing of this kind in the caption"])]
     return None
 
 

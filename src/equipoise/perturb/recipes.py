@@ -8,6 +8,7 @@ from typing import cast
 from equipoise.errors import UserError, did_you_mean
 from equipoise.perturb import checks
 from equipoise.perturb.english.word_lists import SECTIONS, Section
+from equipoise.perturb.llm.recipes import LLM_RECIPES
 from equipoise.perturb.operations.add import add_attribute, add_object
 from equipoise.perturb.operations.ce_clip import fill_any, swap_any_nouns
 from equipoise.perturb.operations.half_truth import add_false_detail, add_true_detail
@@ -19,6 +20,7 @@ from equipoise.perturb.operations.shuffle import (
     shuffle_trigrams,
     shuffle_within_trigrams,
 )
+from equipoise.perturb.operations.swap_attested import swap_attested
 from equipoise.perturb.operations.swap_negative import (
     swap_across,
     swap_alike,
@@ -29,6 +31,9 @@ from equipoise.perturb.operations.swap_negative import (
 )
 from equipoise.perturb.operations.swap_positive import swap_positive
 from equipoise.perturb.recipe import Check, Op, Recipe, Slot
+from equipoise.perturb.sources.alternations import Alternations
+from equipoise.perturb.sources.base import Both
+from equipoise.perturb.sources.captions import OtherCaptions
 from equipoise.perturb.sources.lexicon import Lexicon
 from equipoise.perturb.sources.wordnet import WordNetSource
 from equipoise.plugins import is_named, load_named
@@ -60,7 +65,8 @@ def _negative(target: Section) -> Slot:
 
 
 _SWAP_POSITIVE = Slot("positive swap", (swap_positive,))
-_LEXICON, _WORDNET = Lexicon(), WordNetSource()
+_OTHERS, _LEXICON, _WORDNET = OtherCaptions(), Lexicon(), WordNetSource()
+_WORDS = Both(_LEXICON, Alternations())
 _NO_GUESSES = (
     "no masked language model was used (the paper's is RoBERTa; --masked-lm FOLDER): words come from our lists and "
     "WordNet"
@@ -73,7 +79,7 @@ RECIPES: dict[str, Recipe] = {
             "hard_positives_rules",
             'One replace positive and, where an "and" allows it, one swap positive; offline. Our default.',
             (Slot("positive replace", (replace_any_positive,)), _SWAP_POSITIVE),
-            (_LEXICON,),
+            (_WORDS,),
             CHECKS,
             masked_lm="none",  # its guesses are fillers, not synonyms
         ),
@@ -84,9 +90,9 @@ RECIPES: dict[str, Recipe] = {
                 *(slot(target) for target in SECTIONS for slot in (_matched_positive, _negative)),
                 _SWAP_POSITIVE,
                 Slot("positive replace", (replace_any_positive,), unless="positive"),
-                Slot("negative swap", (swap_attributes, swap_alike)),
+                Slot("negative swap", (swap_attested,)),
             ),
-            (_LEXICON,),
+            (_OTHERS, _WORDS),
             CHECKS,
         ),
         Recipe(
@@ -196,6 +202,14 @@ def get_recipe(name: str, folder: str | None = None) -> Recipe:
     if is_named(name):
         what = "a recipe (equipoise.perturb.Recipe)"
         return cast(Recipe, load_named(name, what, lambda value: isinstance(value, Recipe), folder))
+    if name in LLM_RECIPES:
+        raise UserError(
+            f"recipe {name} asks a language model, so a name is not enough: Setup({name!r}, llm="
+            f"LlmSettings(url, model)).recipe() makes it (equipoise.perturb.Setup, "
+            "equipoise.perturb.llm.client.LlmSettings); on the command "
+            f"line: equipoise perturb CAPTIONS --recipe {name} --llm URL --llm-model NAME --out F.jsonl"
+        )
     if name not in RECIPES:
-        raise UserError(f"no recipe {name!r}; there are {', '.join(RECIPES)}.{did_you_mean(name, RECIPES)}")
+        known = (*RECIPES, *LLM_RECIPES)
+        raise UserError(f"no recipe {name!r}; there are {', '.join(known)}.{did_you_mean(name, known)}")
     return RECIPES[name]

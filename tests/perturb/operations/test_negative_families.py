@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from equipoise.perturb import Caption
+from equipoise.perturb import Candidate, Caption
 from equipoise.perturb.english.collocations import Pair, pairs_at
 from equipoise.perturb.english.fit import is_seen_with, misfit
 from equipoise.perturb.english.word_lists import SECTIONS
@@ -27,7 +27,9 @@ OPS: tuple[Op, ...] = (
 def kept(text: str) -> list[str]:
     """Every negative that `balanced` may make of a caption, whatever the seed."""
     caption = Caption(text)
-    candidates = [made for op in OPS for made in op(caption, (Lexicon(),), random.Random(0))]
+    candidates = [
+        made for op in OPS for made in op(caption, (Lexicon(),), random.Random(0)) if isinstance(made, Candidate)
+    ]
     return [made.text for made in candidates if not any(check(caption, made) for check in CHECKS)]
 
 

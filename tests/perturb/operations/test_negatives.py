@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from equipoise.perturb import Caption
+from equipoise.perturb import Candidate, Caption
 from equipoise.perturb.operations.add import add_attribute, add_object
 from equipoise.perturb.operations.negate import negate
 from equipoise.perturb.operations.shuffle import (
@@ -20,7 +20,8 @@ from equipoise.perturb.recipe import Op
 
 
 def made(op: Op, text: str) -> list[str]:
-    return [candidate.text for candidate in op(Caption(text), (), random.Random(0))]
+    found = op(Caption(text), (), random.Random(0))
+    return [each.text for each in found if isinstance(each, Candidate)]
 
 
 def test_nouns_and_phrases_change_places() -> None:

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from equipoise.perturb import Caption
+from equipoise.perturb import Candidate, Caption
 from equipoise.perturb.english.word_lists import SECTIONS, Section
 from equipoise.perturb.operations.replace import replace_negative, replace_positive
 from equipoise.perturb.sources.lexicon import Lexicon
@@ -19,6 +19,7 @@ def positives(text: str, *targets: Section) -> set[str]:
         candidate.text
         for target in targets or SECTIONS
         for candidate in replace_positive(Caption(text), SOURCES, random.Random(0), target)
+        if isinstance(candidate, Candidate)
     }
 
 
@@ -27,6 +28,7 @@ def negatives(text: str, *targets: Section) -> set[str]:
         candidate.text
         for target in targets or SECTIONS
         for candidate in replace_negative(Caption(text), SOURCES, random.Random(0), target)
+        if isinstance(candidate, Candidate)
     }
 
 

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from equipoise.perturb import Caption
+from equipoise.perturb import Candidate, Caption
 from equipoise.perturb.operations.swap_positive import swap_positive
 
 
 def swaps(text: str) -> list[str]:
-    return [candidate.text for candidate in swap_positive(Caption(text), (), random.Random(0))]
+    return [each.text for each in swap_positive(Caption(text), (), random.Random(0)) if isinstance(each, Candidate)]
 
 
 APPENDIX_C = [
@@ -64,7 +64,7 @@ def test_the_pairs_of_the_paper_come_out(caption: str, swapped: str) -> None:
         ("A cat and dog on a bed", "A dog and cat on a bed"),
         ("An umbrella and bag on a bench", "A bag and umbrella on a bench"),
         ("A hiker and dogs are walking", "Dogs and a hiker are walking"),
-        ("A man in a suit and tie holding a cup", "A man in a tie and suit holding a cup"),
+        ("A man in a hat and scarf holding a cup", "A man in a scarf and hat holding a cup"),
         ("a bridge between the house and the barn", "a bridge between the barn and the house"),
         ("People talking and standing in a kitchen", "People standing and talking in a kitchen"),
         ("A lemon, banana and an orange.", "A lemon, orange and a banana."),

@@ -45,12 +45,17 @@ def small_edit(caption: Caption, candidate: Candidate) -> str | None:
             return None
     before, after = _plain_words(caption.text), _plain_words(candidate.text)
     if edit.op in {"swap", "shuffle"}:
-        return None if before == after else "the swap changed the words"
+        return None if before == after or _lemmas(before) == _lemmas(after) else "the swap changed the words"
     if len(before) == len(after) and sum(map(str.__ne__, before, after)) <= _MOST:
         return None
     first, second = Counter(before), Counter(after)
     differing = sum(((first - second) + (second - first)).values())
     return None if differing <= _MOST else f"{differing} words differ, more than {_MOST}"
+
+
+def _lemmas(words: list[str]) -> list[str]:
+    """Two men and a dog, two dogs and a man: the same words in other forms."""
+    return sorted(verb_lemma(noun_lemma(word)) for word in words if word not in {"is", "are", "one", "has", "have"})
 
 
 def _plain_words(text: str) -> list[str]:

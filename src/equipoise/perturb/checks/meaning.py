@@ -20,9 +20,9 @@ _COMMON = frozenset("a an the of in on at with to and is are not no".split())
 
 
 def shares_sense(caption: Caption, candidate: Candidate) -> str | None:
-    """A replacement must come from the lexicon, or be a synonym in WordNet."""
+    """A replacement must come from the lexicon or from another caption of the photo, or be a synonym in WordNet."""
     edit = candidate.edit
-    if candidate.kind != "positive" or edit.op != "replace" or edit.by == "lexicon":
+    if candidate.kind != "positive" or edit.op != "replace" or edit.by in {"lexicon", "captions", "rules"}:
         return None
     letter = _LETTERS.get(edit.target or "")
     first, second = lemma_of(edit.source or "", edit.target), lemma_of(edit.to or "", edit.target)
@@ -34,8 +34,8 @@ def shares_sense(caption: Caption, candidate: Candidate) -> str | None:
 def not_true_already(caption: Caption, candidate: Candidate) -> str | None:
     """A negative's new word may not be a synonym, or stand above or below the old one."""
     edit = candidate.edit
-    if candidate.kind != "negative" or edit.op != "replace" or not edit.source or not edit.to:
-        return None
+    if candidate.kind != "negative" or edit.op != "replace" or not edit.source or not edit.to or edit.by == "captions":
+        return None  # what another caption excludes may be a kind of what this one says: a parrot, where it is an owl
     first, second = lemma_of(edit.source, edit.target), lemma_of(edit.to, edit.target)
     if second in _synonyms(first):
         return f"{edit.to!r} is a synonym of {edit.source!r}"
@@ -46,6 +46,9 @@ def not_true_already(caption: Caption, candidate: Candidate) -> str | None:
 
 
 _NEGATIONS = frozenset("not n't no without never non cannot neither nor".split())
+_NOBODY = frozenset("nobody nothing none nowhere noone".split())
+_BOUNDS = frozenset("than least most about around almost nearly over under approximately to only exactly".split())
+_TAG = re.compile(r"#(\w+)")
 _PARTS = frozenset("edge side end corner border".split())
 
 
@@ -56,8 +59,12 @@ def can_be_told(caption: Caption, candidate: Candidate) -> str | None:
         return None
     start, end = edit.span
     before = _words(caption.text[:start])[-3:]
-    if not _NEGATIONS.isdisjoint(before):
+    if not _NEGATIONS.isdisjoint(_words(caption.text[:start])) or not _NOBODY.isdisjoint(caption.words):
         return "what is changed is negated"
+    if not _BOUNDS.isdisjoint(before[-2:]) and edit.target == "attribute":
+        return "a number that is only bounded"
+    if any(word in _words(edit.source or "") for word in _TAG.findall(caption.text.lower())):
+        return "a hash tag says it too"
     if before[-1:] == ["or"] or _words(caption.text[end:])[:1] == ["or"] or " or " in f" {edit.source} ":
         return "the caption leaves open which it is"
     if edit.target == "relation" and before[-1:] in (["another"], ["other"]):
@@ -116,7 +123,8 @@ def not_a_positive(caption: Caption, candidate: Candidate) -> str | None:
     if candidate.kind != "negative" or candidate.edit.op != "swap":
         return None
     new = _words(candidate.text)
-    same = any(new == _words(positive.text) for positive in swap_positive(caption, (), random.Random(0)))
+    positives = (each for each in swap_positive(caption, (), random.Random(0)) if isinstance(each, Candidate))
+    same = any(new == _words(positive.text) for positive in positives)
     return "the same as a swap positive" if same else None
 
 
@@ -133,6 +141,8 @@ def _synonym_index() -> dict[str, frozenset[str]]:
     """Word -> the words that some line of the lexicon lists beside it."""
     found: dict[str, set[str]] = {}
     for line in synonyms():
+        if any(guard.name == "context" for guard in line.guards):
+            continue  # of other things it is not true
         listed = {line.source.text, *(entry.text for entry in line.targets)}
         for word in listed:
             found.setdefault(word, set()).update(listed - {word})

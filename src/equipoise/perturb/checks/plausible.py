@@ -3,39 +3,29 @@
 from __future__ import annotations
 
 import functools
-from bisect import bisect_left
 
 from equipoise.perturb.candidate import Candidate
 from equipoise.perturb.english.caption import Caption, NounPhrase
-from equipoise.perturb.english.collocations import governor_of, pairs_at
-from equipoise.perturb.english.fit import is_seen_with, misfit
+from equipoise.perturb.english.collocations import governor_of
+from equipoise.perturb.english.evidence import IMPOSSIBLE, doubts
+from equipoise.perturb.english.fit import is_seen_with
 from equipoise.perturb.english.forms import lemma_of
 from equipoise.perturb.english.noun_classes import is_animate, sets_of
 from equipoise.perturb.english.word_lists import exclusive
 
 
 def plausible(caption: Caption, candidate: Candidate) -> str | None:
-    """A negative's new word may not stand where captions would often have it if it fitted, and do not."""
+    """A negative's new word must have been seen in its place: with its verb, its colour, its noun, where it is, and
+    beside the other things of the caption. What was never counted is not known to be possible."""
     edit = candidate.edit
     if candidate.kind != "negative" or edit.op != "replace" or edit.span is None or not edit.to:
         return None
-    place = units_of(caption, edit.span)
-    if place is None:
-        return None
-    start, end = place
+    place = caption.units_of(edit.span)
+    if place is None or (edit.by == "captions" and edit.target == "attribute"):
+        return None  # a colour is only added where captions have it with its noun
     word = lemma_of(edit.to, edit.target)
-    for pair in pairs_at(caption, start, end):
-        if misfit(pair, word):
-            _, first, second = pair.filled(word)
-            return f"{first!r} and {second!r} do not go together"
-    return None
-
-
-def units_of(caption: Caption, span: tuple[int, int]) -> tuple[int, int] | None:
-    """The units that characters `span` cover, if they begin with one."""
-    starts = [unit.start for unit in caption.units]
-    start = bisect_left(starts, span[0])
-    return (start, bisect_left(starts, span[1])) if start < len(starts) and starts[start] == span[0] else None
+    found = doubts(caption, *place, word, edit.target or "")
+    return next((doubt.reason for doubt in found if doubt.weight == IMPOSSIBLE), None)
 
 
 def not_there_too(caption: Caption, candidate: Candidate) -> str | None:
@@ -48,7 +38,7 @@ def not_there_too(caption: Caption, candidate: Candidate) -> str | None:
     edit = candidate.edit
     if candidate.kind != "negative" or edit.op != "replace" or edit.target != "object" or not edit.span or not edit.to:
         return None
-    place = units_of(caption, edit.span)
+    place = caption.units_of(edit.span)
     phrase = caption.phrase_at.get(place[1] - 1) if place else None
     if phrase is None:
         return None

@@ -10,11 +10,14 @@ import functools
 import itertools
 import re
 import unicodedata
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from equipoise.errors import UserError
 from equipoise.perturb.english.forms import noun_lemma, verb_lemma
+from equipoise.perturb.english.other_texts import not_a_caption
 from equipoise.perturb.english.word_lists import compounds
 from equipoise.words.tagging import Tagger, Token, tag
 
@@ -107,6 +110,8 @@ def unusable(text: str) -> str | None:
         return "empty"
     if len(text) > LONGEST:
         return f"{len(text)} characters, more than {LONGEST}"
+    if reason := not_a_caption(text):
+        return reason
     if text.isascii() and text.isprintable() and _LETTER.search(text):
         return None  # nearly every caption, without looking at each letter
     if any(unicodedata.category(letter) == "Cc" and not letter.isspace() for letter in text):
@@ -124,6 +129,11 @@ class Caption:
     text: str
     others: tuple[str, ...] = ()
     tagger: Tagger = tag
+
+    def __post_init__(self) -> None:
+        for text in (self.text, *self.others):
+            if not isinstance(text, str):
+                raise UserError(f"a caption is text; found {text!r} ({type(text).__name__})")
 
     @functools.cached_property
     def tokens(self) -> tuple[Token, ...]:
@@ -166,7 +176,7 @@ class Caption:
         """(unit, the words, or two words, an entry there may begin with), without marks and names."""
         found = []
         for place, unit in enumerate(self.units):
-            if unit.kind != "mark" and not self.is_name(place):
+            if unit.kind != "mark" and not self.is_name(place) and not (place and self.units[place - 1].word == "#"):
                 first, lemma = unit.word.partition(" ")[0], unit.lemma.partition(" ")[0]
                 after = self.units[place + 1].word if place + 1 < len(self.units) else ""
                 two = " ".join(f"{unit.word} {after}".split(" ", 2)[:2])
@@ -196,8 +206,10 @@ class Caption:
     def is_name(self, place: int) -> bool:
         """A capital inside a sentence marks a name (Big Ben), unless all words of the caption have one."""
         unit = self.units[place]
-        if not unit.text[0].isupper() or self.is_title or unit.kind == "preposition":
+        if not unit.text[0].isupper() or self.text.isupper() or unit.kind == "preposition":
             return False  # Visual Genome shouts its relations: "man ON horse"
+        if self.is_title:  # Two Bedroom House in Navy Blue: what of it is a name cannot be told
+            return True
         return place > 0 and self.units[place - 1].word not in {".", "!", "?", '"', "'"}
 
     @functools.cached_property
@@ -209,6 +221,12 @@ class Caption:
     def text_of(self, start: int, end: int) -> str:
         """The text of units `start:end`."""
         return self.text[self.units[start].start : self.units[end - 1].end]
+
+    def units_of(self, span: tuple[int, int]) -> tuple[int, int] | None:
+        """The units that characters `span` cover, if they begin with one."""
+        starts = [unit.start for unit in self.units]
+        start = bisect_left(starts, span[0])
+        return (start, bisect_left(starts, span[1])) if start < len(starts) and starts[start] == span[0] else None
 
     def is_plural(self, phrase: NounPhrase) -> bool:
         head = self.units[phrase.head]

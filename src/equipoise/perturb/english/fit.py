@@ -32,13 +32,14 @@ _LEAST: dict[str, tuple[float, float]] = {
 _UNFIT = frozenset(  # though captions say so; to jump on a horse is to mount it
     [(f"{verb} on", noun) for verb in ("jump", "leap") for noun in ("horse", "motorcycle", "bike", "moped", "scooter")]
     + [(noun, "drive") for noun in ("bike", "bicycle")]
+    + [("ride", noun) for noun in ("car", "truck", "van", "airplane", "plane", "ski", "kite")]
 )
 _TELLING = 60  # a verb seen so often takes no object that it was never seen with ("riding his taxi")
-_OF_ANYTHING = COLLECTIVES | frozenset(
+OF_ANYTHING = COLLECTIVES | frozenset(
     "picture photo photograph image view closeup close-up shot painting drawing sculpture cartoon statue video scene "
     "landscape portrait display series kind type sort part side".split()
 )
-_FITTING = frozenset(  # though no caption we counted says so
+FITTING = frozenset(  # though no caption we counted says so
     (
         ("fly", "drone"),
         ("fly", "flag"),
@@ -70,7 +71,7 @@ def _read() -> dict[str, dict[str, dict[str, int]]]:
 @functools.cache
 def _tables() -> dict[str, _Counts]:
     found = {}
-    for relation in RELATIONS:
+    for relation in (*RELATIONS, "where", "scene"):
         pairs = _read().get(relation, {})
         second: dict[str, int] = {}
         for listed in pairs.values():
@@ -96,6 +97,16 @@ def counted(relation: str, first: str, second: str) -> Counted:
     return Counted(seen, all_first * table.second.get(second, 0) / max(1, table.total), all_first)
 
 
+def seen_in(relation: str, first: str, second: str) -> int:
+    """How often a pair was counted."""
+    return _tables()[relation].pairs.get(first, {}).get(second, 0)
+
+
+def second_of(relation: str, second: str) -> int:
+    """How often a word was the second of a relation."""
+    return _tables()[relation].second.get(second, 0)
+
+
 def variety(relation: str, first: str) -> int:
     """With how many words the first word of a relation was seen."""
     return len(_tables()[relation].pairs.get(first, ()))
@@ -119,18 +130,18 @@ def misfit(pair: Pair, word: str, strictness: float = 1.0) -> bool:
 def _is_broad(relation: str, first: str) -> bool:
     """Goes with anything: "picture of", "colored", a misspelt word that no caption has."""
     if relation == "of":
-        return first in _OF_ANYTHING or variety(relation, first) >= 40
+        return first in OF_ANYTHING or variety(relation, first) >= 40
     often = counted(relation, first, "").first
     return often == 0 or variety(relation, first) >= max(12, 0.4 * often)
 
 
 @functools.lru_cache(maxsize=1 << 16)
 def _misfit(relation: str, first: str, second: str, narrow: bool, strictness: float) -> bool:
-    if (relation == "adverb" and first in _ANY_WORD) or (first, second) in _FITTING:
+    if (relation == "adverb" and first in _ANY_WORD) or (first, second) in FITTING:
         return False
     if (first, second) in _UNFIT:
         return True
-    if relation == "of" and first in _OF_ANYTHING:
+    if relation == "of" and first in OF_ANYTHING:
         return False
     seen, expected, often = counted(relation, first, second)
     common, share = _LEAST[relation]

@@ -7,64 +7,134 @@ import random
 from collections.abc import Iterable, Iterator, Sequence
 
 from equipoise.perturb.bias.giveaway import gaps
-from equipoise.perturb.candidate import Candidate, Kind, replaced
+from equipoise.perturb.candidate import Candidate, Kind, Refused, replaced
 from equipoise.perturb.english.caption import Caption
-from equipoise.perturb.english.word_lists import SECTIONS, Section
+from equipoise.perturb.english.evidence import IMPOSSIBLE, NOT_KNOWN, doubts
+from equipoise.perturb.english.forms import lemma_of
+from equipoise.perturb.english.word_lists import SECTIONS, Section, count
 from equipoise.perturb.sources.base import Proposal, Source
 
-NOTHING = math.exp(-4)  # the weight of no edit where one may be left out, against one for a plain draw of an edit
+NOTHING = math.exp(-2.5)  # the weight of no edit where one may be left out, against one for a plain draw of an edit
 
 
 def replace_positive(
     caption: Caption, sources: Sequence[Source], rng: random.Random, target: Section, strict: bool = False
-) -> Iterator[Candidate]:
+) -> Iterator[Candidate | Refused]:
+    found = False
     for source in sources:  # a later source is only asked when the earlier ones have nothing that passes
-        yield from _written(caption, "positive", source.synonyms(caption, target), rng, strict)
+        listed = list(source.synonyms(caption, target))
+        found |= bool(listed)
+        yield from _written(caption, "positive", listed, rng, strict)
+    if not found:
+        yield Refused(f"no {target} of which our lists know a synonym that fits here")
 
 
-def replace_any_positive(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate]:
+def replace_any_positive(
+    caption: Caption, sources: Sequence[Source], rng: random.Random
+) -> Iterator[Candidate | Refused]:
     """A replacement of any target, drawn among all of them."""
+    found = False
     for source in sources:
-        proposals = (proposal for target in SECTIONS for proposal in source.synonyms(caption, target))
-        yield from _written(caption, "positive", proposals, rng)
+        listed = [proposal for target in SECTIONS for proposal in source.synonyms(caption, target)]
+        found |= bool(listed)
+        yield from _written(caption, "positive", listed, rng)
+    if not found:
+        yield Refused("no word of which our lists know a synonym that fits here")
 
 
 def replace_negative(
     caption: Caption, sources: Sequence[Source], rng: random.Random, target: Section
-) -> Iterator[Candidate]:
+) -> Iterator[Candidate | Refused]:
+    found = False
     for source in sources:
-        yield from _written(caption, "negative", source.contrasts(caption, target), rng)
+        later: list[list[Proposal]] = [[] for _ in range(IMPOSSIBLE + 1)]
+        for each in _drawn(caption, "negative", source.contrasts(caption, target), rng):
+            found, doubt = True, doubt_of(caption, each) if each is not None else 0
+            if each is not None and doubt:
+                later[doubt].append(each)
+            elif each is not None:
+                yield replaced(caption.text, "negative", each)
+        # A place that nobody is seen at is hardly ever one; a thing or an action may be. The checks have their word.
+        for each in (each for tier in later[: NOT_KNOWN + 1 if target == "relation" else None] for each in tier):
+            yield replaced(caption.text, "negative", each)
+    if not found:
+        yield Refused(f"no {target} of which our lists know what excludes it here")
+
+
+def doubt_of(caption: Caption, proposal: Proposal) -> int:
+    """How much speaks against a new word where it would stand: nothing (captions have it beside all its neighbours),
+    that this is not known, or that it is unlikely. What is impossible the checks drop, and say why."""
+    if proposal.by == "captions" and proposal.target == "attribute":
+        return 0
+    place = caption.units_of((proposal.start, proposal.end))
+    if place is None:
+        return 0
+    word = lemma_of(proposal.to, proposal.target)
+    return max((doubt.weight for doubt in doubts(caption, *place, word, proposal.target)), default=0)
+
+
+def by_evidence(caption: Caption, proposals: Sequence[Proposal]) -> list[list[Proposal]]:
+    """Proposals by what speaks against them, the best first."""
+    found: list[list[Proposal]] = [[] for _ in range(IMPOSSIBLE + 1)]
+    for each in proposals:
+        found[doubt_of(caption, each)].append(each)
+    return found
 
 
 def _written(
     caption: Caption, kind: Kind, proposals: Iterable[Proposal], rng: random.Random, strict: bool = False
-) -> Iterator[Candidate]:
-    """Candidates in a random order whose first element leaves the frequencies of words as they are.
+) -> Iterator[Candidate | Refused]:
+    for each in _drawn(caption, kind, proposals, rng, strict):
+        if each is None:
+            yield Refused("left out by the draw: its words come too often, or would give it away")
+            return
+        yield replaced(caption.text, kind, each)
+
+
+def _drawn(
+    caption: Caption, kind: Kind, proposals: Iterable[Proposal], rng: random.Random, strict: bool = False
+) -> Iterator[Proposal | None]:
+    """Proposals in a random order whose first element leaves the frequencies of words as they are.
 
     Words are drawn so that over many captions each, and each pair of neighbours, comes in about as often as it goes
-    out, and a classifier that only knows which words are suspicious learns little. A `strict` order may be cut short:
-    no edit at all takes part in the draw too, and wins where all there is would give itself away.
+    out, and a classifier that only knows which words are suspicious learns little. A `strict` order may be cut short by
+    None: no edit at all takes part in the draw too, and wins where all there is would give itself away.
     """
     listed = list({(p.start, p.end, p.to): p for p in proposals}.values())
     if not listed:
         return
     tilted = [
         plain * math.exp(-gap)
-        for plain, gap in zip(plain_weights(listed), gaps(caption.text, kind, listed), strict=True)
+        for plain, gap in zip(
+            plain_weights(listed, caption.text if kind == "positive" else ""),
+            gaps(caption.text, kind, listed),
+            strict=True,
+        )
     ]
     for place in weighted_order([*tilted, NOTHING] if strict else tilted, rng):
-        if place == len(listed):
-            return
-        yield replaced(caption.text, kind, listed[place])
+        yield listed[place] if place < len(listed) else None
 
 
-def plain_weights(proposals: Sequence[Proposal]) -> list[float]:
-    """Each place of the caption is as likely as any other, and a word there as likely as it is common."""
+def plain_weights(proposals: Sequence[Proposal], text: str = "") -> list[float]:
+    """Each place of the caption is as likely as any other, and a word there as likely as it is common.
+
+    With the caption's `text`, rare words are replaced before common ones and by any of their synonyms: else half of all
+    positives are a few dozen substitutions ("man" by "guy"), which a model has soon seen.
+    """
+    power = 0.5 if text else 1.0
     totals: dict[tuple[int, int], float] = {}
     for proposal in proposals:
         place = proposal.start, proposal.end
-        totals[place] = totals.get(place, 0.0) + proposal.weight
-    return [proposal.weight / totals[proposal.start, proposal.end] / len(totals) for proposal in proposals]
+        totals[place] = totals.get(place, 0.0) + proposal.weight**power
+    shares = {place: min(1.0, _COMMON / count(text[place[0] : place[1]])) if text else 1.0 for place in totals}
+    whole = len(shares)
+    return [
+        proposal.weight**power / totals[proposal.start, proposal.end] * shares[proposal.start, proposal.end] / whole
+        for proposal in proposals
+    ]
+
+
+_COMMON = 30  # what captions have more often than this is replaced less often
 
 
 def weighted_order(weights: Sequence[float], rng: random.Random) -> list[int]:

@@ -39,7 +39,7 @@ _SYMMETRIC = frozenset("near beside with by alongside and or among against".spli
         "far from",
     )
 )
-_NO_THING = frozenset(
+NO_THING = frozenset(
     "side top front back middle center background foreground distance view photo picture image photograph day night "
     "time kind type sort lot bunch group couple pair way air end edge corner part area close-up closeup body number "
     "something someone it other piece slice variety shot row line trick stunt stand pick walk run play ride jump "
@@ -49,7 +49,7 @@ _NO_THING = frozenset(
 
 def swap_alike(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate]:
     """Two noun phrases of a kind (two persons, two pieces of furniture), so that the result is plausible."""
-    phrases = [p for p in caption.phrases if caption.units[p.head].lemma not in _NO_THING]
+    phrases = [p for p in caption.phrases if caption.units[p.head].lemma not in NO_THING]
     pairs = [(a, b) for a, b in itertools.pairwise(phrases) if is_plausible_pair(caption, a, b)]
     pairs += _actors(caption, phrases)
     for whole in (True, False):
@@ -88,13 +88,13 @@ _PRONOUNS = frozenset("he she his her him hers it its they their them who whose 
 
 def swap_nouns(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate]:
     """CE-CLIP's relation negative: two nouns change places. Modifiers stay; number must agree."""
-    phrases = [p for p in caption.phrases if caption.units[p.head].lemma not in _NO_THING]
+    phrases = [p for p in caption.phrases if caption.units[p.head].lemma not in NO_THING]
     yield from _in_order(caption, [(a, b) for a, b in itertools.pairwise(phrases)], rng, whole=False)
 
 
 def swap_phrases(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate]:
     """Two noun phrases with their modifiers change places, as in CREPE's and NegCLIP's swaps."""
-    phrases = [p for p in caption.phrases if caption.units[p.head].lemma not in _NO_THING]
+    phrases = [p for p in caption.phrases if caption.units[p.head].lemma not in NO_THING]
     yield from _in_order(caption, [(a, b) for a, b in itertools.pairwise(phrases)], rng, whole=True)
 
 
@@ -207,7 +207,7 @@ def swap_attributes(caption: Caption, sources: Sequence[Source], rng: random.Ran
     units = caption.units
     found: list[tuple[int, tuple[str, str], NounPhrase]] = []
     for phrase in caption.phrases:
-        if units[phrase.head].lemma in _NO_THING | COLLECTIVES or caption.is_name(phrase.head):
+        if units[phrase.head].lemma in NO_THING | COLLECTIVES or caption.is_name(phrase.head):
             continue
         sorts = [(place, _SORT_OF.get(units[place].word)) for place in range(phrase.start, phrase.head)]
         for place, sort in sorts:
@@ -220,11 +220,18 @@ def swap_attributes(caption: Caption, sources: Sequence[Source], rng: random.Ran
     rng.shuffle(pairs)
     for (one, _, first), (other, _, second) in pairs:
         same_noun = units[first.head].lemma == units[second.head].lemma
-        if same_noun and _is_symmetric(caption, first, second, True):
+        if same_noun and (_is_symmetric(caption, first, second, True) or _are_alike(caption, first, second)):
             continue
         if _is_shared(caption, second):
             continue
         yield swapped(caption, (one, one + 1), (other, other + 1), "attribute")
+
+
+def _are_alike(caption: Caption, first: NounPhrase, second: NounPhrase) -> bool:
+    """A black dog playing with a brown dog: who plays with whom does not matter."""
+    between = caption.units[first.end : second.start]
+    links = [unit for unit in between if unit.kind in {"verb", "preposition"}]
+    return not links or any(unit.word in _SYMMETRIC or unit.lemma in _STATES | _BOTH_WAYS for unit in links)
 
 
 def _is_shared(caption: Caption, phrase: NounPhrase) -> bool:
@@ -281,7 +288,7 @@ def swap_across(caption: Caption, sources: Sequence[Source], rng: random.Random)
     """Any two nouns with a verb or a preposition between them that is not the same both ways. Often absurd ("a stove
     with a kitchen"), and the widest swap that still says something else: members of one list never change places."""
     units = caption.units
-    phrases = [p for p in caption.phrases if units[p.head].lemma not in _NO_THING | COLLECTIVES]
+    phrases = [p for p in caption.phrases if units[p.head].lemma not in NO_THING | COLLECTIVES]
     pairs = list(itertools.combinations([p for p in phrases if not caption.is_name(p.head)], 2))
     rng.shuffle(pairs)
     for first, second in pairs:

@@ -11,30 +11,70 @@ and a chair with a pillow").
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from equipoise.perturb.candidate import Candidate, edited
+from equipoise.perturb.candidate import Candidate, Refused, edited
 from equipoise.perturb.english.caption import Caption, Unit
 from equipoise.perturb.english.forms import like
 from equipoise.perturb.english.noun_classes import is_thing
 from equipoise.perturb.operations.around_and.clauses import clauses
 from equipoise.perturb.operations.around_and.nouns import nouns
-from equipoise.perturb.operations.around_and.shared import Swap
+from equipoise.perturb.operations.around_and.shared import No, Swap
 from equipoise.perturb.operations.around_and.verbs import verb_phrases
 from equipoise.perturb.operations.around_and.words import adjectives, ages, modifiers, prepositions
 from equipoise.perturb.sources.base import Source
 from equipoise.words.articles import article_for
 
-_CASES = (ages, adjectives, modifiers, prepositions, verb_phrases, clauses, nouns)
+# Each case, and what it says of an "and" that is not one of its own.
+_CASES: tuple[tuple[Callable[[Caption, int], Swap | No | None], str], ...] = (
+    (ages, "not two ages of one animal"),
+    (adjectives, "not two adjectives of one thing"),
+    (modifiers, "not two nouns before a third"),
+    (prepositions, "not two places"),
+    (verb_phrases, "the actions may follow each other, or one may need the other"),
+    (clauses, "the halves may need each other"),
+    (nouns, "not two noun phrases"),
+)
 
 
-def swap_positive(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate]:
-    for place, unit in enumerate(caption.units):
-        if unit.word != "and" or not 0 < place < len(caption.units) - 1 or _is_quoted(caption, unit):
-            continue
-        found = next((swap for case in _CASES if (swap := case(caption, place))), None)
-        if found and caption.text_of(*found.left).lower() != caption.text_of(*found.right).lower():
-            yield _swapped(caption, found)
+def swap_positive(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate | Refused]:
+    joined = [place for place, unit in enumerate(caption.units) if unit.word == "and"]
+    if not joined:
+        yield Refused("nothing is joined by and")
+    for place in joined:
+        if not 0 < place < len(caption.units) - 1:
+            yield Refused("an and at the end joins nothing")
+        elif _is_quoted(caption, caption.units[place]):
+            yield Refused("what a sign says is said in its order")
+        else:
+            yield _around(caption, place)
+
+
+def _around(caption: Caption, place: int) -> Candidate | Refused:
+    """The first case that allows a swap around this "and", or why none does."""
+    reason = ""
+    for case, alone in _CASES:
+        found = case(caption, place)
+        if found:
+            same = caption.text_of(*found.left).lower() == caption.text_of(*found.right).lower()
+            return Refused("both sides are the same") if same else _swapped(caption, found)
+        if case is nouns and str(found) != "not two noun phrases":
+            reason = str(found)
+        elif case in _applicable(caption, place):
+            reason = alone
+    return Refused(reason or "the two sides are not of one kind")
+
+
+def _applicable(caption: Caption, place: int) -> list[Callable[[Caption, int], Swap | No | None]]:
+    """The cases that the words around "and" look like, so that the reason is about them."""
+    left, right = caption.units[place - 1], caption.units[place + 1]
+    if right.kind in {"verb", "be"}:
+        return [verb_phrases]
+    if left.kind == "adjective":
+        return [adjectives]
+    if right.kind == "preposition":
+        return [prepositions]
+    return [clauses] if right.kind in {"determiner", "number"} else []
 
 
 def _is_quoted(caption: Caption, unit: Unit) -> bool:

@@ -13,7 +13,9 @@ and the report says where and why.
 from __future__ import annotations
 
 import functools
+import gzip
 import re
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby, islice
 from pathlib import Path
@@ -23,6 +25,7 @@ from pydantic import ValidationError
 
 from equipoise.errors import UserError, printable, reading
 from equipoise.items import ImageRef
+from equipoise.perturb.reading.gzipped import kind_of, opened
 from equipoise.perturb.reading.packed_formats import read_parquet, read_tar
 from equipoise.perturb.reading.raw import LONGEST, Raw
 from equipoise.perturb.reading.text_formats import read_json, read_jsonl, read_table, read_txt
@@ -147,7 +150,7 @@ def caption_files(path: str | Path) -> list[Path]:
     """The file itself, or the caption files of a folder in the order of their names."""
     path = Path(path)
     if path.is_dir():
-        found = sorted(file for file in path.iterdir() if file.suffix.lower() in _READERS and file.name[0] != ".")
+        found = sorted(file for file in path.iterdir() if kind_of(file) in _READERS and _is_readable(file))
         if not found:
             raise UserError(f"{path}: no caption files; expected {_known()}")
         if odd := [file.name for file in found if not file.is_file()]:  # a pipe would be waited for without end
@@ -157,21 +160,26 @@ def caption_files(path: str | Path) -> list[Path]:
         raise UserError(f"{path}: no such file")
     if not path.is_file():
         raise UserError(f"{path}: not a plain file; captions are read twice, so write them to a file first")
-    if path.suffix.lower() not in _READERS:
+    if kind_of(path) not in _READERS or not _is_readable(path):
         raise UserError(f"{path}: unknown kind of file; expected {_known()}")
     return [path]
 
 
+def _is_readable(path: Path) -> bool:
+    """Neither hidden nor a packed file that was packed again."""
+    return path.name[0] != "." and (path.suffix.lower() != ".gz" or kind_of(path) not in _PACKED)
+
+
 def _known() -> str:
-    return ", ".join(_READERS)
+    return f"{', '.join(_READERS)}; text and JSON also gzipped (.json.gz)"
 
 
 def _raw_records(path: Path, several: bool) -> Iterator[Raw]:
     """The records of a file; where there are several files, each record says of which it is."""
-    suffix = path.suffix.lower()
+    suffix = kind_of(path)
     try:
         if suffix not in _PACKED:
-            with path.open("rb") as handle:
+            with opened(path) as handle:
                 if handle.read(2) in {b"\xff\xfe", b"\xfe\xff"}:
                     raise UserError(f"{path}: UTF-16 text; save it as UTF-8")
         records = _READERS[suffix](path)
@@ -187,6 +195,8 @@ def _raw_records(path: Path, several: bool) -> Iterator[Raw]:
                 yield raw
     except PermissionError:
         raise UserError(f"{path}: no permission to read it") from None
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        raise UserError(f"{path}: not a whole gzip file; pack or download it again") from None
 
 
 _PACKED: dict[str, Callable[[Path], Iterator[Raw]]] = {".parquet": read_parquet, ".tar": read_tar}

@@ -15,6 +15,7 @@ from typing import Any
 from equipoise.errors import UserError, reading
 from equipoise.files import parse_json
 from equipoise.formats import json_text
+from equipoise.perturb.reading.gzipped import as_text, kind_of, opened
 from equipoise.perturb.reading.json_stream import json_array
 from equipoise.perturb.reading.raw import (
     CAPTION_NAMES,
@@ -36,7 +37,7 @@ _CC3M = re.compile(r"[^\t]*\thttps?://[^\t]*", re.IGNORECASE)
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
     """(number, line); bytes that are not UTF-8 become surrogates, which `clean` finds. A line of any length is safe."""
-    with path.open("rb") as handle:
+    with opened(path) as handle:
         number = 0
         while line := handle.readline(MOST_BYTES):
             number += 1
@@ -136,8 +137,8 @@ def _rows(path: Path) -> Iterator[Row]:
         for number, line in _lines(path):
             yield f"line {number}", line.split("\t") if line else [], ""
         return
-    delimiter = _delimiter(first, "\t" if path.suffix.lower() == ".tsv" else ",")
-    with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as handle:
+    delimiter = _delimiter(first, "\t" if kind_of(path) == ".tsv" else ",")
+    with as_text(path, newline="") as handle:
         reader, begin = csv.reader(handle, delimiter=delimiter), 1
         while True:
             before, begin = begin, reader.line_num + 1
@@ -157,7 +158,7 @@ def _check_last_row(path: Path, begin: int, end: int) -> None:
     """A quote that is never closed makes the rest of the file one caption."""
     if end - begin < 2:
         return
-    with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as handle:
+    with as_text(path, newline="") as handle:
         if sum(line.count('"') for line in islice(handle, begin - 1, end - 1)) % 2:
             raise UserError(f'{path}, line {begin}: a quote (") is opened here and not closed before the file ends')
 
@@ -205,7 +206,7 @@ def read_json(path: Path) -> Iterator[Raw]:
     if _is_jsonl(path):
         yield from read_jsonl(path)
         return
-    with path.open(encoding="utf-8-sig", errors="surrogateescape") as handle:
+    with as_text(path) as handle:
         opening = handle.read(4096).lstrip()[:1]
         handle.seek(0)
         if opening == "[":

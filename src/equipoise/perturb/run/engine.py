@@ -50,8 +50,12 @@ def perturb_file(
     refine: tuple[str, str] | None = None,
     even: bool = False,
     shard: int = SHARD,
+    dropped: str | Path | None = None,
 ) -> dict[str, Any]:
-    """Perturb every caption of a file into the items file `out`; returns, and writes beside it, the report."""
+    """Perturb every caption of a file into the items file `out`; returns, and writes beside it, the report.
+
+    `dropped` names a file for every caption and candidate that gave no text, with the reason.
+    """
     out, started = Path(out), time.monotonic()
     if engine not in ENGINES:
         raise UserError(f"--engine {engine}: expected one of {', '.join(ENGINES)}")
@@ -60,6 +64,8 @@ def perturb_file(
 
         import_ray()
     _check_out(out, captions)
+    if dropped is not None:
+        _check_dropped(Path(dropped), out, captions)
     setup.recipes()  # a recipe or judge that cannot be made is known before the long reading
     for judge in refine or ():
         check_judge(judge)
@@ -81,12 +87,13 @@ def perturb_file(
         "limit": limit,
         "shard": shard,
         "setup": setup.identity(),
+        **({} if dropped is None else {"dropped_listed": True}),
     }
     judged = {
         "refine": None if refine is None else [judge_identity(judge) for judge in refine],
         "even_positives": True if even else None,  # None: as reports of before have it
     }
-    parts = Parts(out)
+    parts = Parts(out, listing=dropped is not None)
     if not parts.folder.is_dir() and (done := _finished_before(out, identity | judged)) is not None:
         return done  # also where nothing may be written any more
     with parts.locked():
@@ -99,6 +106,8 @@ def perturb_file(
         report["seconds"] = round(time.monotonic() - started, 3)
         if out.exists() and sha256_file(out) != report["sha256"]:  # it appeared, or nobody knew whose it was
             run_folder.refuse_file(out)
+        if dropped is not None:
+            parts.join_dropped(len(found), Path(dropped))
         write_json(report_path(out), report)
         parts.publish(joined)
     return report
@@ -106,8 +115,8 @@ def perturb_file(
 
 def _check_out(out: Path, captions: str | Path) -> None:
     """The output must be a file of its own: not the captions, nor among them, nor a device."""
-    if out.suffix in {".parquet", ".gz"}:
-        raise UserError(f"--out {out}: items are written as plain JSONL; name a .jsonl file")
+    if out.suffix.lower() in {".parquet", ".gz", ".json"}:  # a .json with an item a line is no JSON
+        raise UserError(f"--out {out}: items are written as plain JSONL, an item a line; name a .jsonl file")
     plain_target(out)
     source, target = Path(captions).resolve(), out.resolve()
     if target == source or report_path(target) == source:
@@ -120,6 +129,15 @@ def _check_out(out: Path, captions: str | Path) -> None:
     plain_target(beside)
     if (report := _read_report(out)) is not None and "sha256" not in report:
         run_folder.refuse_file(beside, "already there, and no report of `equipoise perturb`")
+
+
+def _check_dropped(path: Path, out: Path, captions: str | Path) -> None:
+    """The list of what was dropped is a file of its own too, and overwrites nobody's."""
+    plain_target(path)
+    if path.resolve() in {out.resolve(), report_path(out).resolve(), Path(captions).resolve()}:
+        raise UserError(f"--dropped {path}: is another file of this run; name one of its own")
+    if path.exists() and not out.exists():
+        run_folder.refuse_file(path, "already there, and not from this run")
 
 
 def _run(

@@ -26,9 +26,10 @@ from equipoise.files import atomic_write, read_json, sha256_file, write_json
 class Parts:
     """The folder of parts of one output file."""
 
-    def __init__(self, out: str | Path) -> None:
+    def __init__(self, out: str | Path, listing: bool = False) -> None:
         self.out = Path(out).resolve()  # parts lie where the output will, so that it can be renamed in one step
         self.folder = self.out.with_name(self.out.name + ".parts")
+        self.listing = listing  # whether each shard also lists what was dropped, and why
 
     @property
     def manifest(self) -> Path:
@@ -54,7 +55,7 @@ class Parts:
     def finished(self, number: int) -> dict[str, Any] | None:
         """The counts of a shard whose items are there and whole."""
         items, counts = self._paths(number)
-        if not counts.is_file() or not items.is_file():
+        if not counts.is_file() or not items.is_file() or (self.listing and not self._listed(number).is_file()):
             return None
         try:
             found: dict[str, Any] = read_json(counts)
@@ -63,9 +64,17 @@ class Parts:
         whole = isinstance(found, dict) and sha256_file(items) == found.get("sha256")
         return found if whole else None
 
-    def write(self, number: int, lines: Iterable[str], counts: dict[str, Any]) -> dict[str, Any]:
+    def _listed(self, number: int) -> Path:
+        return self.folder / f"{number:06d}.dropped"
+
+    def write(
+        self, number: int, lines: Iterable[str], counts: dict[str, Any], dropped: Iterable[str] = ()
+    ) -> dict[str, Any]:
         """Write a shard, its counts last."""
         items, beside = self._paths(number)
+        if self.listing:
+            with atomic_write(self._listed(number), "wb") as handle:
+                handle.write("".join(line + "\n" for line in dropped).encode())
         raw = "".join(line + "\n" for line in lines).encode()
         with atomic_write(items, "wb") as handle:
             handle.write(raw)
@@ -76,11 +85,12 @@ class Parts:
     def join(self, shards: int) -> Path:
         """All shards in order as one file, still among the parts."""
         joined = self.folder / "joined.jsonl"
-        with atomic_write(joined, "wb") as target:
-            for number in range(shards):
-                with self._paths(number)[0].open("rb") as handle:
-                    shutil.copyfileobj(handle, target, 1 << 20)
+        _concatenate([self._paths(number)[0] for number in range(shards)], joined)
         return joined
+
+    def join_dropped(self, shards: int, path: Path) -> None:
+        """What all shards dropped, as one file of the user's."""
+        _concatenate([self._listed(number) for number in range(shards)], path)
 
     def publish(self, joined: Path) -> None:
         """Give the joined file the output's name, and remove the parts. Through a symlink its target is replaced."""
@@ -99,6 +109,13 @@ class Parts:
         there = run_folder.claim_of(self.manifest)
         if there is not None and not run_folder.differences(there["run"], identity):
             self.remove()
+
+
+def _concatenate(files: Iterable[Path], path: Path) -> None:
+    with atomic_write(path, "wb") as target:
+        for file in files:
+            with file.open("rb") as handle:
+                shutil.copyfileobj(handle, target, 1 << 20)
 
 
 @functools.cache

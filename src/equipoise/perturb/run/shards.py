@@ -52,23 +52,40 @@ def run_shard(setup: Setup, parts: Parts, shard: Shard) -> dict[str, Any]:
     """Perturb a shard and write it; returns its counts."""
     jobs = [(group, record) for group in shard.groups for record in group.records]
     counts = Counts()
+    listed: list[str] = []
     for group in shard.groups:
         for where, reason in group.refused:
             counts.refuse(where, reason)
+            listed.append(json_line({"caption": where, "text": None, "left_out": reason}))
     lines = []
     for (group, record), outcome in zip(jobs, _perturb_all(setup.recipes(), setup, jobs), strict=True):
         found = Perturbed(refused=outcome) if isinstance(outcome, str) else outcome
         made = bool(found.positives or found.negatives)
+        where = f"caption {record.number + 1}"
         if found.refused:
-            counts.refuse(f"caption {record.number + 1}", found.refused)
+            counts.refuse(where, found.refused)
         else:
             counts.add(found)
-            counts.nothing += not made
+            if not made:
+                counts.miss(where, found)
+        if parts.listing:
+            listed += dropped_lines(where, record.text, found)
         if made or setup.keep_all or record.item is not None:  # an items file is added to, never thinned
             item = item_of(group, record, found, setup.joined_name)
             counts.have(item)
             lines.append(json_line(item.to_json()))
-    return parts.write(shard.number, lines, {"items": len(lines), **counts.to_json(shard.captions)})
+    return parts.write(shard.number, lines, {"items": len(lines), **counts.to_json(shard.captions)}, listed)
+
+
+def dropped_lines(where: str, text: str, found: Perturbed) -> Iterator[str]:
+    """A line for each text that was not made of a caption, with its reason: for `--dropped`."""
+    about = {"caption": where, "text": text}
+    if found.refused:
+        yield json_line({**about, "left_out": found.refused})
+    for slot, reason in found.empty:
+        yield json_line({**about, "slot": slot, "reason": reason})
+    for candidate, reason in found.dropped:
+        yield json_line({**about, "kind": candidate.kind, "candidate": candidate.text, "reason": reason})
 
 
 Job = tuple[Group, Record]
@@ -148,6 +165,15 @@ class Counts:
         self.dropped: Counter[str] = Counter()
         self.refused: Counter[str] = Counter()
         self.refused_at: list[list[str]] = []
+        self.empty: Counter[str] = Counter()
+        self.nothing_at: list[list[str]] = []
+
+    def miss(self, where: str, found: Perturbed) -> None:
+        """A caption that gave nothing."""
+        self.nothing += 1
+        if len(self.nothing_at) < _SHOWN:
+            why = [reason for _, reason in (*found.dropped, *found.empty) if not reason.startswith("every candidate")]
+            self.nothing_at.append([where, "; ".join(list(dict.fromkeys(why))[:2])])
 
     def refuse(self, where: str, reason: str) -> None:
         self.refused[reason] += 1
@@ -157,6 +183,7 @@ class Counts:
     def add(self, found: Perturbed) -> None:
         for candidate in (*found.positives, *found.negatives):
             self.edits[edit_class(candidate.kind, candidate.edit)] += 1
+        self.empty.update({f"{slot}: {reason_class(reason)}" for slot, reason in found.empty})
         for candidate, reason in found.dropped:
             self.dropped[f"{candidate.kind}: {reason_class(reason)}"] += 1
 
@@ -173,15 +200,18 @@ class Counts:
             "dropped": dict(sorted(self.dropped.items())),
             "refused": dict(sorted(self.refused.items())),
             "refused_at": self.refused_at,
+            "empty": dict(sorted(self.empty.items())),
+            "nothing_at": self.nothing_at,
         }
 
 
 def summed(parts: Iterable[dict[str, Any]], shown: int = 20) -> dict[str, Any]:
     """The counts of all shards together; reasons by how often they occur."""
     total: dict[str, Any] = {"captions": 0, "items": 0, "nothing": 0}
-    counters: dict[str, Counter[str]] = {name: Counter() for name in ("edits", "dropped", "refused")}
+    counters: dict[str, Counter[str]] = {name: Counter() for name in ("edits", "dropped", "refused", "empty")}
     kinds = dict.fromkeys(HAVING, 0)
     places: list[list[str]] = []
+    missed: list[list[str]] = []
     for part in parts:
         kinds = {name: count + part["having"][name] for name, count in kinds.items()}
         for name in total:
@@ -189,7 +219,8 @@ def summed(parts: Iterable[dict[str, Any]], shown: int = 20) -> dict[str, Any]:
         for name, counter in counters.items():
             counter.update(part[name])
         places += part["refused_at"][: shown - len(places)]
+        missed += part["nothing_at"][: shown - len(missed)]
     ordered = {
         name: dict(sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))) for name, found in counters.items()
     }
-    return {**total, "having": kinds, **ordered, "refused_at": places}
+    return {**total, "having": kinds, **ordered, "refused_at": places, "nothing_at": missed}

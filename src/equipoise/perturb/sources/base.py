@@ -33,3 +33,16 @@ class Source(Protocol):
     def contrasts(self, caption: Caption, target: Section) -> Iterator[Proposal]:
         """Replacements that break it: only one of the two can be true of the same thing."""
         ...
+
+
+class Both:
+    """Two sources as one, whose proposals are drawn from together; a later source waits until an earlier has none."""
+
+    def __init__(self, first: Source, second: Source) -> None:
+        self.name, self._parts = first.name, (first, second)
+
+    def synonyms(self, caption: Caption, target: Section) -> Iterator[Proposal]:
+        return (proposal for part in self._parts for proposal in part.synonyms(caption, target))
+
+    def contrasts(self, caption: Caption, target: Section) -> Iterator[Proposal]:
+        return (proposal for part in self._parts for proposal in part.contrasts(caption, target))

@@ -185,7 +185,7 @@ def holds(guard: Guard, caption: Caption, match: Match) -> bool:
         phrase = caption.phrase_at.get(match.end)
         verb = units[phrase.end] if phrase is not None and phrase.end < len(units) else None
         return verb is not None and (verb.kind == "be" or verb.pos in {"VBZ", "VBP"})
-    return False  # never
+    return name == "context"  # else never
 
 
 @functools.cache
@@ -274,6 +274,10 @@ class Lexicon:
         here = caption.text[start:end].lower()
         pos = "" if rule.entry.exact else match.pos
         for text, to, weight in _forms(rule, pos, exclusive_set):
+            if here.isdigit():
+                if to not in _DIGITS:
+                    continue
+                to = _DIGITS[to]  # 2 dogs, 3 dogs
             if to != here:
                 first = start
                 if modifier is not None and misfit(modifier[1], text):
@@ -281,6 +285,7 @@ class Lexicon:
                 yield Proposal(first, end, to, target, self.name, weight)
 
 
+_DIGITS = {word: str(n) for n, word in enumerate("two three four five six seven eight".split(), 2)}
 _KNOWN: dict[tuple[bool, int, str, str], list[tuple[str, str, float]]] = {}
 
 

@@ -8,7 +8,8 @@ from equipoise.perturb.english.caption import COLLECTIVES, Caption, NounPhrase, 
 from equipoise.perturb.english.forms import verb_lemma
 from equipoise.perturb.english.noun_classes import is_animate, is_food, is_garment, is_person, same_sort, sets_of
 from equipoise.perturb.operations.around_and.determiners import is_mass, with_determiners
-from equipoise.perturb.operations.around_and.shared import POINTS_TO_ONE, Swap, has, phrase_from
+from equipoise.perturb.operations.around_and.scope import out_of_scope
+from equipoise.perturb.operations.around_and.shared import POINTS_TO_ONE, No, Swap, has, phrase_from
 from equipoise.perturb.operations.around_and.tails import right_end
 from equipoise.perturb.operations.around_and.words import is_shared_head
 
@@ -52,28 +53,36 @@ _OFTEN_VERBS = frozenset(
 _PLURAL_BEFORE_NOUN = frozenset("kids ladies mens womens glasses sunglasses skis goods arts people".split())
 
 
-def nouns(caption: Caption, place: int) -> Swap | None:
-    return _around(caption, place) or _earlier_members(caption, place)
+def nouns(caption: Caption, place: int) -> Swap | No:
+    found = _around(caption, place)
+    return found or _earlier_members(caption, place) or found
 
 
-def _around(caption: Caption, place: int) -> Swap | None:
+def _around(caption: Caption, place: int) -> Swap | No:
     units = caption.units
     end_left = place - 1 if units[place - 1].word == "," else place
     left, right = _left_phrase(caption, end_left - 1), phrase_from(caption, place + 1)
     if left is None or right is None or left.head != end_left - 1:
-        return None
-    if not _are_equals(caption, left, right) or _is_compound_tail(caption, left, right) or _is_run(units, left, right):
-        return None
-    if is_shared_head(caption, place) or _shares_head(units, left, right):
-        return None
+        return No("not two noun phrases")
+    if not _are_equals(caption, left, right):
+        return No("one side points to the other, or is no equal of it")
+    if _is_compound_tail(caption, left, right) or is_shared_head(caption, place) or _shares_head(units, left, right):
+        return No("the first may modify the noun of the second")
+    if _is_run(units, left, right):
+        return No("one side may be a verb")
     end = right_end(caption, left, right)
     if end is None:
-        return None
+        return No("what follows may be said of the nearer one alone")
     start = _left_start(caption, left, right, end)
-    if start is None or (end_left < place and _opens_list(caption, left)):
-        return None
+    if start is None:
+        return No("what stands before may be said of the first alone")
+    if end_left < place and _opens_list(caption, left):
+        return No("the comma joins sentences, not things")
+    if reason := out_of_scope(caption, left, right, start, end):
+        return No(reason)
     if start == left.start:
-        return with_determiners(caption, left, right, (start, end_left), (place + 1, end))
+        found = with_determiners(caption, left, right, (start, end_left), (place + 1, end))
+        return found or No("an article, number or adjective may be shared")
     return Swap((start, end_left), (place + 1, end))
 
 

@@ -19,6 +19,13 @@ class Swap(NamedTuple):
     article: bool = False
 
 
+class No(str):
+    """Why two sides may not be exchanged. False, so that `a or b` goes on to the next case."""
+
+    def __bool__(self) -> bool:
+        return False
+
+
 COLOURS = frozenset(
     "white black red blue green yellow brown orange pink purple gray grey silver gold tan beige cream maroon teal "
     "turquoise navy violet golden crimson burgundy lavender".split()

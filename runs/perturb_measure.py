@@ -1,0 +1,98 @@
+"""Counts what `balanced` makes of captions: coverage, how many substitutions carry the positives, what a lookup knows.
+
+    python runs/perturb_measure.py --shared DIR [--flickr] [--limit N]
+
+On the captions that nothing was learned from (caption_halves.py). A lookup of substitutions is learned on half of the
+images and asked about the other half: a pair (from, to) gets the label it had more often, an unknown one a coin.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import zlib
+from collections import Counter
+from pathlib import Path
+
+from caption_halves import coco, flickr
+
+from equipoise.perturb import Caption, get_recipe, perturb_caption
+from equipoise.perturb.candidate import Candidate
+
+Edits = list[tuple[str, str]]  # (kind, substitution)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--shared", required=True, type=Path, help="the folder that holds coco/, flickr8k/")
+    parser.add_argument("--flickr", action="store_true", help="Flickr8k's test images instead of COCO's")
+    parser.add_argument("--recipe", default="balanced")
+    parser.add_argument("--limit", type=int, help="images")
+    options = parser.parse_args()
+    groups = _groups(options.shared, options.flickr)[: options.limit]
+    recipe = get_recipe(options.recipe)
+    found: Counter[str] = Counter()
+    halves: tuple[Edits, Edits] = ([], [])
+    count, began = 0, time.process_time()
+    for image, texts in groups:
+        half = halves[zlib.crc32(f"lookup{image}".encode()) % 2]
+        for place, text in enumerate(texts):
+            count += 1
+            others = tuple(other for k, other in enumerate(texts) if k != place)
+            made = perturb_caption(recipe, Caption(text, others))
+            found["a positive"] += bool(made.positives)
+            found["a negative"] += bool(made.negatives)
+            listed = [*made.positives, *made.negatives]
+            found.update({f"{c.kind} {c.edit.op} {c.edit.target if c.edit.op != 'swap' else ''}" for c in listed})
+            half += [(c.kind, _substitution(c)) for c in listed if c.edit.op == "replace"]
+    spent = time.process_time() - began
+    print(f"{count:,} captions of {len(groups):,} images; {1000 * spent / count:.2f} ms of CPU a caption")
+    for name, number in sorted(found.items()):
+        print(f"  {number:7,} {number / count:6.1%}  {name}")
+    _diversity([*halves[0], *halves[1]])
+    _lookup(*halves)
+
+
+def _groups(shared: Path, of_flickr: bool) -> list[tuple[str, list[str]]]:
+    if of_flickr:
+        return [(image, [" ".join(text.split()) for text in texts]) for image, texts in flickr(shared, False).items()]
+    records = coco(shared / "coco" / "karpathy_test_first_half.json", learned=False)
+    return [(str(r["image"]), [" ".join(text.split()) for text in r["caption"]]) for r in records]  # type: ignore[attr-defined]
+
+
+def _substitution(candidate: Candidate) -> str:
+    return f"{(candidate.edit.source or '').lower()} -> {(candidate.edit.to or '').lower()}"
+
+
+def _diversity(edits: Edits) -> None:
+    for kind in ("positive", "negative"):
+        counts = Counter(pair for which, pair in edits if which == kind)
+        total, sum_, needed = sum(counts.values()), 0, 0
+        for _, number in counts.most_common():
+            sum_, needed = sum_ + number, needed + 1
+            if 2 * sum_ >= total:
+                break
+        top = ", ".join(f"{pair} {number / total:.1%}" for pair, number in counts.most_common(6))
+        print(f"replace {kind}s: {total:,} from {len(counts):,} substitutions, half of them from {needed}; {top}")
+
+
+def _lookup(learned: Edits, asked: Edits) -> None:
+    table: dict[str, Counter[str]] = {}
+    for kind, pair in learned:
+        table.setdefault(pair, Counter())[kind] += 1
+    rates = []
+    for kind in ("positive", "negative"):
+        mine = [pair for which, pair in asked if which == kind]
+        known = [table[pair] for pair in mine if pair in table]
+        other = "negative" if kind == "positive" else "positive"
+        right = sum(1.0 if c[kind] > c[other] else 0.5 if c[kind] == c[other] else 0.0 for c in known)
+        rates.append((right + 0.5 * (len(mine) - len(known))) / max(1, len(mine)))
+        print(
+            f"lookup, {kind}s: knows {len(known) / max(1, len(mine)):.1%} of {len(mine):,}, of these "
+            f"{right / max(1, len(known)):.1%} right; with a coin for the others {rates[-1]:.1%}"
+        )
+    print(f"lookup, both kinds alike: {sum(rates) / 2:.1%} right")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,254 @@
+"""Positive evidence: captions that say a thing of this sort in this place, or name both things together.
+
+`fit.py` asks whether the absence of a pair says something; here a pair must have been seen. Two tables more, counted by
+runs/make_pair_counts.py: "where" (dog, on couch), for the noun itself and for its sort ("@person"), since most nouns
+are too rare to have been seen in every place they can be; and "scene", two nouns in one caption.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from equipoise.perturb.english.caption import Caption
+from equipoise.perturb.english.collocations import Pair, pairs_at
+from equipoise.perturb.english.fit import FITTING, OF_ANYTHING, counted, misfit, second_of, seen_in
+from equipoise.perturb.english.noun_classes import is_animate, is_food, is_garment, is_person, sets_of
+
+_KNOWN_WELL = 40  # a noun seen in so many places needs no help from its sort
+_VEHICLES = frozenset(("road-vehicle", "rail", "air-vehicle", "water-vehicle"))
+_TELLING = 20  # a verb seen so often takes no object that it was never seen with
+_ENOUGH = 8  # of the word that stays: less says nothing about what goes with it
+# How often a pair that was never seen would have to be expected before that says something.
+_EXPECTED = {
+    "prep": 0.1, "object": 0.05, "via": 0.05, "subject": 0.2, "modifier": 0.5, "of": 0.0, "particle": 0.1,
+    "adverb": 0.0, "verbs": 0.0, "onward": 0.0, "where": 0.15,
+}  # fmt: skip
+_SAME_PLACE = {  # seldom words for what captions say otherwise
+    **dict.fromkeys(("inside", "inside of", "within"), ("in",)),
+    **dict.fromkeys(("on top of", "atop", "upon"), ("on",)),
+    **dict.fromkeys(("beneath", "underneath", "below"), ("under",)),
+    **dict.fromkeys(("beside", "close to", "next to", "near"), ("next to", "near", "by", "beside")),
+    **dict.fromkeys(("outside of", "outside"), ("outside", "in front of")),
+}
+_COLOURS = frozenset("white black red blue green yellow brown orange pink purple gray grey".split())
+_PERSONS = ("man", "woman", "person", "people", "boy", "girl", "child")
+_SPORTS = {
+    "tennis": "tennis racket racquet serve",
+    "baseball": "baseball bat batter hitter pitcher catcher umpire mitt inning home-plate softball ballplayer pitch",
+    "soccer": "soccer goalie goalkeeper",
+    "golf": "golf golfer",
+    "surfing": "surf surfer surfboard wave wetsuit boogie",
+    "snow": "ski skier snowboard snowboarder slope snow sled lift",
+    "skateboarding": "skateboard skateboarder skater ramp halfpipe",
+    "cycling": "bicycle cyclist bicyclist pedal",
+    "frisbee": "frisbee disc",
+    "basketball": "basketball hoop",
+    "football": "football quarterback touchdown",
+    "swimming": "swimmer kayak kayaker canoe paddle",
+}
+_SPORT_OF: dict[str, frozenset[str]] = {}
+for _sport, _listed in _SPORTS.items():
+    for _name in _listed.split():
+        _SPORT_OF[_name] = _SPORT_OF.get(_name, frozenset()) | {_sport}
+_NATURAL = frozenset("tree grass sky water ocean sea leaf flower snow sand hair mountain cloud beach eye field".split())
+Where = tuple[str, str]  # a thing, and where it is: (dog, on couch)
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def sort_of(noun: str) -> str:
+    """What stands for a noun that is too rare to be judged alone."""
+    if is_person(noun):
+        return "@person"
+    if is_animate(noun):
+        return "@animal"
+    sets = sets_of(noun)
+    if sets & _VEHICLES:
+        return "@" + min(sets & _VEHICLES)
+    if is_food(noun):
+        return "@food"
+    if is_garment(noun):
+        return "@garment"
+    return "@" + min(sets) if sets else ""
+
+
+@functools.lru_cache(maxsize=2)  # every candidate of a caption asks again
+def places_in(caption: Caption) -> tuple[Where, ...]:
+    return tuple(_places_in(caption))
+
+
+def _places_in(caption: Caption) -> Iterator[Where]:
+    """(who or what, "preposition noun"), as far as word order tells."""
+    units = caption.units
+    for place, unit in enumerate(units):
+        if unit.kind != "preposition" or unit.word == "of" or not place:
+            continue
+        phrase = caption.phrase_at.get(place + 1)
+        if phrase is None or phrase.start != place + 1:
+            continue
+        where = f"{unit.word} {units[phrase.head].lemma}"
+        for subject in dict.fromkeys(_subjects(caption, place)):
+            yield subject, where
+
+
+def _subjects(caption: Caption, place: int) -> Iterator[str]:
+    before = caption.units[place - 1]
+    if before.kind in {"verb", "be", "adverb"}:
+        at = place - 1
+        while at > 0 and caption.units[at].kind in {"verb", "be", "adverb"}:
+            at -= 1
+        found = caption.subjects_of(at + 1)
+        if found:
+            yield found[-1]
+    elif before.kind == "noun":
+        phrase = caption.phrase_at.get(place - 1)
+        if phrase is not None:
+            yield caption.head_lemma(phrase)
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def is_seen_at(noun: str, where: str, by_sort: bool = True) -> bool:
+    """Some caption has the noun there; of a rare noun, one of its sort."""
+    if seen_in("where", noun, where):
+        return True
+    if not by_sort:
+        return False
+    sort = sort_of(noun)
+    few = counted("where", noun, where).first < _KNOWN_WELL
+    return bool(sort) and (few or sort == "@person") and seen_in("where", sort, where) >= 2
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def is_seen_beside(noun: str, other: str) -> bool:
+    """Some caption names both, or neither is common enough for that to say something."""
+    if noun == other or seen_in("scene", noun, other) or seen_in("scene", other, noun):
+        return True
+    return counted("scene", noun, other).expected < 1.5
+
+
+def pairs_of(caption: Caption) -> set[tuple[str, str, str]]:
+    """All pairs of neighbours in a caption, as they are counted."""
+    return {
+        pair.filled(unit.word if pair.first is None and unit.kind == "adjective" else unit.lemma)
+        for place, unit in enumerate(caption.units)
+        for pair in pairs_at(caption, place, place + 1)
+    }
+
+
+NOT_KNOWN, UNLIKELY, IMPOSSIBLE = 1, 2, 3
+
+
+class Doubt(NamedTuple):
+    """What speaks against a word in a place, and how much: not known, unlikely, or impossible (it would be seen)."""
+
+    reason: str
+    weight: int
+
+
+@functools.lru_cache(maxsize=32)
+def _pairs(caption: Caption, start: int, end: int) -> tuple[Pair, ...]:
+    return tuple(pairs_at(caption, start, end))
+
+
+def doubts(caption: Caption, start: int, end: int, word: str, target: str) -> Iterator[Doubt]:
+    """What of the pairs that `word` would form at units `start:end` was never seen in captions."""
+    alive = target == "attribute" and (phrase := caption.phrase_at.get(start)) and _is_grown(caption, phrase.head)
+    for pair in _pairs(caption, start, end):
+        relation, first, second = pair.filled(word)
+        if misfit(pair, word):
+            yield Doubt(f"{first!r} and {second!r} do not go together", IMPOSSIBLE)
+        elif (first, second) not in FITTING and not (relation == "of" and first in OF_ANYTHING):
+            found = counted(relation, first, second)
+            painted = target == "object" and not found.seen and _has_own_colours(first, word)
+            rare = alive and found.seen < max(2, 0.1 * found.expected)
+            if relation == "modifier" and (rare or painted):
+                yield Doubt(f"no caption has {first!r} {second!r}", IMPOSSIBLE)
+            elif not found.seen and not (relation == "modifier" and target == "object" and not pair.narrow):
+                known = found.first if pair.second is None else second_of(relation, second)
+                if known < _ENOUGH:
+                    yield Doubt(f"captions say too little about {first!r} with {second!r}", NOT_KNOWN)
+                elif not _seen_by_kin(pair, word, target):
+                    sure = found.expected > _EXPECTED[relation]
+                    if relation in {"object", "via"}:  # a rare verb says nothing for itself
+                        sure |= found.first < _ENOUGH if target == "action" else found.first >= _TELLING
+                    yield Doubt(f"no caption has {first!r} with {second!r}", UNLIKELY if sure else NOT_KNOWN)
+    if target in {"object", "action"} and (sport := _other_sport(caption, start, end, word)):
+        yield Doubt(f"{word!r} is of another sport than {sport!r}", IMPOSSIBLE)
+    if target == "object":
+        yield from _doubts_of_scene(caption, caption.units[end - 1].lemma, word)
+    elif target == "relation":
+        yield from _doubts_of_place(caption, caption.units[start].word, word)
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def _sports_of(word: str) -> frozenset[str]:
+    return frozenset(sport for name in {word, *word.split()} for sport in _SPORT_OF.get(name, ()))
+
+
+def _other_sport(caption: Caption, start: int, end: int, word: str) -> str | None:
+    """A word of the caption that belongs to one sport, where the new word belongs to others alone."""
+    mine = _sports_of(word)
+    if not mine:
+        return None
+    left = {unit.lemma for place, unit in enumerate(caption.units) if not start <= place < end}
+    left |= {part for lemma in left for part in lemma.split()}
+    found = [name for name in sorted(left) if name in _SPORT_OF]
+    return None if any(mine & _SPORT_OF[name] for name in found) else next(iter(found), None)
+
+
+def _has_own_colours(quality: str, noun: str) -> bool:
+    """A green kitten: animals and food have the colours they have."""
+    return quality in _COLOURS and (is_animate(noun) or is_food(noun))
+
+
+def _is_grown(caption: Caption, head: int) -> bool:
+    """An animal, a person, food, a plant, the sky: these have the colours they have."""
+    noun = caption.units[head].lemma
+    return is_animate(noun) or is_food(noun) or noun in _NATURAL
+
+
+def _seen_by_kin(pair: Pair, word: str, target: str) -> bool:
+    """A gentleman can be where men are."""
+    if target != "object" or not is_person(word):
+        return False
+    return any(counted(*pair.filled(kin)).seen for kin in _PERSONS)
+
+
+def _doubts_of_scene(caption: Caption, old: str, new: str) -> Iterator[Doubt]:
+    for subject, where in places_in(caption):
+        preposition, _, noun = where.rpartition(" ")
+        if subject == old:
+            yield from _doubt_at(new, where)
+        if noun == old:
+            yield from _doubt_at(subject, f"{preposition} {new}")
+    for phrase in caption.phrases:
+        other = caption.units[phrase.head].lemma
+        if other != old and not is_seen_beside(new, other):
+            yield Doubt(f"no caption names {new!r} and {other!r}", UNLIKELY)
+
+
+def _doubts_of_place(caption: Caption, old: str, new: str) -> Iterator[Doubt]:
+    for subject, where in places_in(caption):
+        preposition, _, noun = where.rpartition(" ")
+        if preposition == old and not any(is_seen_at(subject, f"{kin} {noun}") for kin in _SAME_PLACE.get(new, ())):
+            yield from _doubt_at(subject, f"{new} {noun}")
+
+
+def _doubt_at(noun: str, where: str) -> Iterator[Doubt]:
+    if not is_seen_at(noun, where):
+        expected = max(counted("where", name, where).expected for name in (noun, sort_of(noun)))
+        weight = IMPOSSIBLE if expected > 1 else UNLIKELY if expected > _EXPECTED["where"] else NOT_KNOWN
+        yield Doubt(f"no caption has {noun!r} {where!r}", weight)
+
+
+def seen_pair(relation: str, first: str, second: str, free: bool) -> bool:
+    """Whether captions have the pair; a `free` quality goes with any thing that can be made or painted."""
+    found = counted(relation, first, second)
+    if relation == "modifier" and free:
+        if is_animate(second) or is_food(second) or second in _NATURAL:
+            return found.seen >= max(2, 0.1 * found.expected)
+        return found.seen > 0 or found.expected < 1
+    if found.seen >= max(1, 0.05 * found.expected):
+        return True
+    return is_person(second) and relation != "modifier" and any(seen_in(relation, first, kin) for kin in _PERSONS)

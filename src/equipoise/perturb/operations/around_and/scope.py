@@ -1,0 +1,74 @@
+"""Whether words before or after "A and B" may speak of one side only: after a swap they would speak of the other."""
+
+from __future__ import annotations
+
+from equipoise.perturb.english.caption import COLLECTIVES, Caption, NounPhrase
+from equipoise.perturb.english.noun_classes import is_animate, is_food, is_garment, is_thing, sets_of
+from equipoise.perturb.operations.around_and.determiners import is_mass
+
+_FROZEN = (  # said in this order alone
+    ("suit", "tie"), ("shirt", "tie"), ("shirt", "bow tie"), ("salt", "pepper"), ("bow", "arrow"), ("bread", "butter"),
+    ("skull", "crossbone"), ("peanut butter", "jelly"), ("macaroni", "cheese"), ("fish", "chip"), ("food", "drink"),
+    ("cup", "saucer"), ("lock", "key"), ("thunder", "lightning"), ("hammer", "nail"), ("chip", "salsa"),
+    ("shirt", "jeans"), ("cookie", "cream"), ("meat", "potato"), ("king", "queen"), ("needle", "thread"),
+)  # fmt: skip
+_INTO = frozenset("in on over at into through across inside along down up".split())
+_FULL = frozenset("filled full covered topped packed loaded".split())
+_FAR = frozenset(("background", "foreground", "distance"))
+# What two do together; any other participle ("greeting", "wearing") may be what the nearer one does.
+_TOGETHER = frozenset(
+    "sit stand lie lay hang rest walk run play ride swim ski surf fly pose graze look smile sleep park dock jump race "
+    "travel wait dance eat drink float roam skate snowboard skateboard climb hike".split()
+)
+_VEHICLES = frozenset(("road-vehicle", "rail", "air-vehicle", "water-vehicle"))
+_CONTAINERS = frozenset("cup glass bottle mug bowl plate basket box pot pan tray jar bag vase slice piece".split())
+
+
+def out_of_scope(caption: Caption, left: NounPhrase, right: NounPhrase, start: int, end: int) -> str | None:
+    """The reason not to exchange two noun phrases, or None. `start` and `end` are those of both sides together."""
+    units = caption.units
+    heads = units[left.head].lemma, units[right.head].lemma
+    modified = [phrase.head > phrase.core for phrase in (left, right)]
+    if heads in _FROZEN and not any(modified):
+        return "a fixed pair, said in this order"
+    for phrase, noun in zip((left, right), heads, strict=True):
+        bare = phrase.start == phrase.head and not caption.is_name(phrase.head)
+        if bare and not is_thing(noun) and not is_food(noun):
+            return "one side is no thing to be seen, or no noun"
+    own = right.core > right.start
+    before = units[start - 1] if start else None
+    after = units[end] if end < len(units) else None
+    if before is not None and before.kind == "number":
+        return "the number may be of the first alone"
+    if before is not None and before.word == "of" and start > 1:
+        outer = units[start - 2].lemma
+        plain = not modified[1] and not own and (caption.is_plural(right) or is_mass(units[right.head]))
+        if outer in COLLECTIVES | _CONTAINERS and not (plain and not modified[0]):
+            return "of which both, or only the first, there is so much"
+    worn = all(map(is_garment, heads))
+    if before is not None and before.word in _INTO and any(modified) and not own and not worn:
+        return "both may be in one place, or the first alone"
+    full = start > 1 and (units[start - 2].word in _FULL or (before is not None and before.word in _FULL))
+    if full and not (caption.is_plural(right) or is_mass(units[right.head])):
+        return "nothing is full of one thing"
+    if after is None or after.kind == "mark":
+        return None
+    if start > 0 and (after.pos in {"VBG", "VBN"} or after.kind == "relative") and not _of_the_whole(caption, start):
+        return "what follows may be said of the nearer one alone"
+    if start > 0 and after.word == "with":
+        return "what follows may be said of the nearer one alone"
+    if after.lemma == "park" and not all(sets_of(noun) & _VEHICLES for noun in heads):
+        return "only one of them can be parked"
+    if start > 0 and any(unit.word.rsplit(" ", 1)[-1] in _FAR for unit in units[end : end + 4]):
+        return "what is in the background may be the nearer one alone"
+    if after.pos == "VBG" and own and after.lemma not in _TOGETHER:
+        held = caption.phrase_at.get(end + 1)
+        if held is None or not caption.is_plural(held):
+            return "what follows may be said of the nearer one alone"
+    return None
+
+
+def _of_the_whole(caption: Caption, start: int) -> bool:
+    """A man in a shirt and a hat standing: the man stands."""
+    first = caption.phrases[0]
+    return first.end <= start and is_animate(caption.head_lemma(first))

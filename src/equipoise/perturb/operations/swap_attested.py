@@ -1,0 +1,167 @@
+"""Swap negatives by evidence: two nouns or two qualities change places where captions have each in the other's place.
+
+Every pair of words that the swap makes new must have been counted in captions of photos ("on pillow", "woman watch",
+"red bus"). A swap that leaves the caption true is refused before: members of one list, however long; what stands in a
+relation that holds both ways (next to, facing, talking to); parts of a compound; what a pronoun points to.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Iterator, Sequence
+
+from equipoise.perturb.candidate import Candidate, Refused
+from equipoise.perturb.english.caption import COLLECTIVES, Caption, NounPhrase
+from equipoise.perturb.english.collocations import governor_of, qualities
+from equipoise.perturb.english.evidence import is_seen_at, pairs_of, places_in, seen_pair
+from equipoise.perturb.english.noun_classes import is_animate, is_garment, is_person, is_thing, sets_of
+from equipoise.perturb.english.word_lists import members
+from equipoise.perturb.operations.swap_counts import swap_counts
+from equipoise.perturb.operations.swap_negative import NO_THING, swap_attributes, swapped
+from equipoise.perturb.sources.base import Source
+
+_NEAR = frozenset("near beside with by alongside among against around".split()) | frozenset(
+    ("next to", "close to", "along with", "together with", "adjacent to", "across from", "away from", "far from")
+)
+_NO_LINK = frozenset("of and or , & up down out off away to as than like".split())
+_BOTH_WAYS = frozenset(  # who does it with whom does not matter
+    "connect attach join meet resemble adjoin like shape face talk speak chat kiss hug embrace fight wrestle play "
+    "dance stand sit lie lay walk be rest park seat run pose gather wait line group travel share match mix combine "
+    "surround wear have contain include feature shake argue race compete".split()
+)
+_POINTS = frozenset(
+    "he she his her him hers it its they their them himself herself itself themselves who whose whom which that each "
+    "other another both one ones".split()
+)
+_GENDERED = frozenset(
+    "beard bearded mustache moustache pregnant dress skirt bikini bra tie suit tuxedo shirtless purse heels blouse "
+    "veil bride groom bald gown".split()
+)
+_OWN = frozenset("in with wearing holding carrying riding".split())  # what follows describes the noun before it
+_CHILDREN = frozenset("baby infant toddler child kid puppy kitten calf lamb foal boy girl newborn".split())
+_BY_THE_STRONG = frozenset("hold carry lift feed teach help push pull lead walk wash dress".split())
+_PARTS = frozenset("side top front back edge end corner part middle center background foreground inside".split())
+
+
+def swap_attested(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate | Refused]:
+    """The qualities of two things, then their numbers, then two nouns that captions have in each other's place."""
+    alike = list(swap_attributes(caption, sources, rng))
+    if not alike:
+        yield Refused("no two qualities of one sort")
+    for candidate in alike:
+        reason = refusal(caption, candidate)
+        yield candidate if reason is None else Refused(reason)
+    yield from swap_counts(caption, sources, rng)
+    yield from swap_things(caption, sources, rng)
+
+
+def swap_things(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate | Refused]:
+    pairs = list(itertools.combinations(caption.phrases, 2))
+    if not pairs:
+        yield Refused("no two things")
+    rng.shuffle(pairs)
+    for first, second in pairs:
+        if reason := unswappable(caption, first, second) or _unseen_after(caption, first, second):
+            yield Refused(reason)
+            continue
+        for whole in (True, False):
+            if not whole and first.head == first.core and second.head == second.core:
+                continue  # the same words as the whole phrases, but for their articles
+            spans = [(p.start if whole else p.head, p.end) for p in (first, second)]
+            candidate = swapped(caption, spans[0], spans[1], "object" if whole else "relation")
+            reason = refusal(caption, candidate)
+            yield candidate if reason is None else Refused(reason)
+
+
+def _unseen_after(caption: Caption, first: NounPhrase, second: NounPhrase) -> str | None:
+    """The commonest refusal, told before the swapped caption is read anew: no caption has "in sink" or "hold field"."""
+    for here, there in ((first, second), (second, first)):
+        governor = governor_of(caption, here)
+        if governor >= 0:
+            unit, noun = caption.units[governor], caption.units[there.head].lemma
+            relation, word = ("prep", unit.word) if unit.kind == "preposition" else ("object", unit.lemma)
+            if not is_person(noun) and not seen_pair(relation, word, noun, free=False):
+                return f"no caption has {word!r} with {noun!r}"
+    return None
+
+
+def unswappable(caption: Caption, first: NounPhrase, second: NounPhrase) -> str | None:
+    """Why two nouns cannot change places, or None: without looking at what captions say."""
+    units = caption.units
+    heads = units[first.head].lemma, units[second.head].lemma
+    if heads[0] == heads[1] or any(noun in NO_THING | COLLECTIVES | _PARTS for noun in heads):
+        return "not two different things"
+    if not all(map(is_thing, heads)) or any(caption.is_name(phrase.head) for phrase in (first, second)):
+        return "a name, or nothing that can be seen"
+    objects = min(governor_of(caption, first), governor_of(caption, second)) >= 0
+    if caption.is_plural(first) != caption.is_plural(second) and not objects:
+        return "one and many"
+    if {noun in members("@mass") for noun in heads} == {True, False}:
+        return "one can be counted and the other not"
+    inside = [unit.word for phrase in (first, second) for unit in units[phrase.start : phrase.end]]
+    alive = any(map(is_animate, heads))
+    if not _POINTS.isdisjoint(inside) or (alive and not caption.words.isdisjoint(_POINTS)):
+        return "a pronoun would point elsewhere"
+    if is_person(heads[0]) != is_person(heads[1]) or (alive and not all(map(is_animate, heads))):
+        return "a living and a lifeless thing"
+    if alive and not caption.words.isdisjoint(_GENDERED):
+        return "what they wear tells them apart"
+    if any(map(is_garment, heads)) != all(map(is_garment, heads)):
+        return "a garment and something else"
+    around = [units[place].word for phrase in (first, second) for place in (phrase.start - 1, phrase.end)
+              if 0 <= place < len(units)]  # fmt: skip
+    if "of" in around or any(units[p.end].pos == "POS" for p in (first, second) if p.end < len(units)):
+        return "part of a larger phrase"
+    bare = [phrase.start == phrase.core for phrase in (first, second)]
+    if bare[0] != bare[1] and not (caption.is_plural(first) and caption.is_plural(second)):
+        return "one has an article and the other none"
+    return _same_both_ways(caption, first, second)
+
+
+def _same_both_ways(caption: Caption, first: NounPhrase, second: NounPhrase) -> str | None:
+    units = caption.units
+    heads = units[first.head].lemma, units[second.head].lemma
+    between = units[first.end : second.start]
+    links = [u for u in between if u.kind in {"verb", "preposition"} and u.word not in _NO_LINK]
+    if not links:
+        return "members of one list"
+    if any(u.lemma in {"connect", "attach", "face", "resemble"} for u in links):
+        return "a relation that holds both ways"
+    one, other = governor_of(caption, first), governor_of(caption, second)
+    described = links[0] is between[0] and links[0].word in _OWN and len(links) > 1
+    after = units[second.end] if second.end < len(units) else None
+    described |= all(map(is_animate, heads)) and after is not None and after.word in _OWN - {"in", "with"}
+    if all(u.word in _NEAR or u.lemma in _BOTH_WAYS for u in links) and not described:
+        return "a relation that holds both ways"
+    if one < 0 <= other and units[other].word in _NEAR and not described:
+        return "a relation that holds both ways"  # a sink in a bathroom next to a toilet
+    if one >= 0 and other >= 0:
+        words = {units[one].word, units[other].word}
+        if len(words) == 1 or words <= _NEAR or {units[one].lemma, units[other].lemma} <= {"hold", "carry", "with"}:
+            return "both stand in the same relation"
+        if {units[one].lemma, units[other].lemma} & {"ride", "drive", "surf", "ski"}:
+            return "to ride one on the other is the same"
+    if other < 0 and not (one < 0 and units[second.start - 1].word in {"and", ",", "while"}):
+        return "no relation known"
+    if len(_CHILDREN & set(heads)) == 1 and any(u.lemma in _BY_THE_STRONG for u in links):
+        return "only the stronger does it"
+    if sets_of(heads[0]) & sets_of(heads[1]) & {"open-place", "town-place", "room", "park-like", "yard-like"}:
+        return "one place may lie in the other"
+    return None
+
+
+def refusal(caption: Caption, candidate: Candidate) -> str | None:
+    """The first pair of neighbours that a swap makes new and no caption has, as a reason; None where all are seen."""
+    new = Caption(candidate.text, (), caption.tagger)
+    if sorted(unit.kind for unit in new.units) != sorted(unit.kind for unit in caption.units):
+        return "the swapped words are read as other parts of speech"
+    if len(new.phrases) != len(caption.phrases):
+        return "the swapped words are read as other phrases"
+    for relation, first, second in sorted(pairs_of(new) - pairs_of(caption)):
+        if not seen_pair(relation, first, second, free=first in qualities()):
+            return f"no caption has {first!r} with {second!r}"
+    for noun, where in sorted(set(places_in(new)) - set(places_in(caption))):
+        if not is_seen_at(noun, where, by_sort=is_person(noun)):
+            return f"no caption has {noun!r} {where!r}"
+    return None

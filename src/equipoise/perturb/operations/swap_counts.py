@@ -1,0 +1,110 @@
+"""Swap how many there are of two things: a man feeding two horses -> two men feeding a horse.
+
+False of the same photo whatever stands between them, next to and with included, and as plausible as the caption where
+both can be there several times. Nouns and the verb follow their new number.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Iterator, Sequence
+
+from equipoise.perturb.candidate import Candidate, Refused, edited
+from equipoise.perturb.english.caption import COLLECTIVES, Caption, NounPhrase, Unit
+from equipoise.perturb.english.forms import inflect, like, plural
+from equipoise.perturb.english.noun_classes import is_animate, is_garment, sets_of
+from equipoise.perturb.english.word_lists import members
+from equipoise.perturb.operations.swap_negative import NO_THING
+from equipoise.perturb.sources.base import Source
+from equipoise.words.articles import article_for
+
+_SEVERAL = frozenset("two three four five six several many some multiple numerous".split())
+_ONE = frozenset(("a", "an", "one"))
+_BESIDE = frozenset("near beside with by alongside and behind has have watching feeding following".split()) | frozenset(
+    ("next to", "close to", "along with", "together with", "adjacent to", "in front of", "looking at", "across from")
+)
+_WITH = frozenset(("with", "has", "have"))
+_ROOMS = frozenset("room bathroom kitchen bedroom street plate bowl vase basket box table desk".split())
+_ONCE = frozenset(
+    "field beach ocean sea lake river sky sun moon park city town forest background foreground day night fence wall "
+    "sidewalk yard court game crowd water hill mountain wave other floor ground road bath snow grass counter air "
+    "camera living-room restaurant zoo top view station harbor pool shore tie suit beard hair face".split()
+)
+_POINTS = frozenset(
+    "he she his her him hers it its they their them himself herself itself themselves who whose that which each other "
+    "another both one ones together couple pair".split()
+)
+_AGREE = {"is": "are", "are": "is", "was": "were", "were": "was", "has": "have", "have": "has"}
+
+
+def swap_counts(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate | Refused]:
+    pairs = list(itertools.pairwise(caption.phrases))
+    rng.shuffle(pairs)
+    for first, second in pairs:
+        reason = uncountable(caption, first, second)
+        yield _with_counts(caption, first, second) if reason is None else Refused(reason)
+
+
+def uncountable(caption: Caption, first: NounPhrase, second: NounPhrase) -> str | None:
+    """Why the numbers of two things cannot change places, or None."""
+    units = caption.units
+    starts = units[first.start].word, units[second.start].word
+    if {word in _ONE for word in starts} != {True, False} or _SEVERAL.isdisjoint(starts):
+        return "not one of the first and several of the second"
+    if any(phrase.core - phrase.start != 1 for phrase in (first, second)):
+        return "not one of the first and several of the second"
+    heads = units[first.head].lemma, units[second.head].lemma
+    between = [unit for unit in units[first.end : second.start] if unit.kind != "adverb"]
+    if not between or between[-1].word not in _BESIDE:
+        return "more of them cannot be there"
+    if heads[0] == heads[1] or any(noun in NO_THING | COLLECTIVES | _ONCE for noun in heads):
+        return "not two different things"
+    if heads[1] in _ROOMS or (heads[0] in _ROOMS and between[-1].word not in _WITH):
+        return "more of them cannot be there"
+    if any(map(is_garment, heads)) or any(noun in members("@mass") for noun in heads):
+        return "more of them cannot be there"
+    for phrase, noun in zip((first, second), heads, strict=True):
+        if not (sets_of(noun) or is_animate(noun) or noun in _ROOMS) or caption.is_name(phrase.head):
+            return "not two different things"
+        if plural(noun) == noun or (units[phrase.head].word == noun) != (units[phrase.start].word in _ONE):
+            return "its number cannot be seen"
+    finite = [place for place, unit in enumerate(units) if _is_finite(unit)]
+    if finite and (finite != [first.end] or first.start > 0):
+        return "a verb would have to agree"
+    if not caption.words.isdisjoint(_POINTS):
+        return "a pronoun would point elsewhere"
+    after = units[second.end] if second.end < len(units) else None
+    before = units[first.start - 1] if first.start else None
+    if (after is not None and (after.pos == "POS" or after.word in {"of", "and", ","})) or (
+        before is not None and before.word in {"of", "and", ","}
+    ):
+        return "part of a larger phrase"
+    return None
+
+
+def _is_finite(unit: Unit) -> bool:
+    return unit.word in _AGREE or (unit.kind == "verb" and unit.pos in {"VBZ", "VBP"})
+
+
+def _with_counts(caption: Caption, first: NounPhrase, second: NounPhrase) -> Candidate:
+    """Both phrases with the number of the other; articles, plurals and the verb follow."""
+    text, units = caption.text, caption.units
+    written = []
+    for mine, other in ((first, second), (second, first)):
+        number = units[other.start].word
+        head = units[mine.head]
+        middle = text[units[mine.core].start : head.start].lower()
+        noun = head.lemma if number in _ONE else inflect(head.lemma, "NNS")
+        if number in {"a", "an"}:
+            number = article_for((middle or noun).split()[0])
+        written.append(like(units[mine.start].text, f"{number} {middle}{noun}"))
+    a, b = units[first.start].start, units[first.head].end
+    c, d = units[second.start].start, units[second.head].end
+    between = text[b:c]
+    verb = units[first.end]
+    if _is_finite(verb):
+        plain = verb.lemma if verb.pos == "VBZ" else inflect(verb.lemma, "VBZ")
+        between = text[b : verb.start] + _AGREE.get(verb.word, plain) + text[verb.end : c]
+    to = written[0] + between + written[1]
+    return edited(text, "negative", "swap", "attribute", (a, d), to, "rules", text[:a] + to + text[d:])

@@ -1,0 +1,66 @@
+"""What other captions of the photo name is true of it, and excludes the rest; verb forms that say the same."""
+
+from __future__ import annotations
+
+import pytest
+
+from equipoise.perturb import Caption
+from equipoise.perturb.english.word_lists import Section
+from equipoise.perturb.sources.alternations import Alternations
+from equipoise.perturb.sources.captions import OtherCaptions, kinds
+
+
+def said(caption: Caption, target: Section, true: bool) -> set[str]:
+    source = OtherCaptions()
+    found = source.synonyms(caption, target) if true else source.contrasts(caption, target)
+    return {proposal.to for proposal in found}
+
+
+def test_the_same_kind_is_right_of_one_photo_and_wrong_of_another() -> None:
+    owl = Caption("A bird on a branch", ("An owl sits in a tree",))
+    parrot = Caption("A bird on a branch", ("A green parrot sits in a tree",))
+    assert said(owl, "object", True) == {"owl"}
+    assert "parrot" in said(owl, "object", False) and "owl" not in said(owl, "object", False)
+    assert said(parrot, "object", True) == {"parrot"} and "owl" in said(parrot, "object", False)
+
+
+def test_colours() -> None:
+    caption = Caption("A car on a road", ("A red car drives by",))
+    assert said(caption, "attribute", True) == {"red car"}
+    assert "red car" not in said(caption, "attribute", False) and "green car" in said(caption, "attribute", False)
+
+
+@pytest.mark.parametrize(
+    ("text", "others"),
+    [
+        ("A person on a bike", ()),  # nothing is known
+        ("A person on a bike", ("A man beside a woman",)),  # which of them?
+        ("A person on his bike", ("A man rides",)),  # a pronoun tells already
+        ("A car on a road", ("A red and white car",)),
+        ("A car on a road", ("A red car", "A blue car")),
+        ("A boy blows bubbles", ("A yellow bubble wand",)),
+    ],
+)
+def test_nothing_where_the_others_do_not_settle_it(text: str, others: tuple[str, ...]) -> None:
+    for target in ("object", "attribute"):
+        assert said(Caption(text, others), target, True) == said(Caption(text, others), target, False) == set()  # type: ignore[arg-type]
+
+
+def test_no_kind_stands_in_two_groups_under_one_name_twice() -> None:
+    for name, groups in kinds().items():
+        assert groups and all(word and word != name for group in groups for word in group)
+
+
+@pytest.mark.parametrize(
+    ("caption", "forms"),
+    [
+        ("A man riding a horse", {"rides", "is riding"}),
+        ("Two men ride a horse", {"riding", "are riding"}),
+        ("A dog is sleeping on a bed", {"sleeping", "sleeps"}),
+        ("A man sitting and reading a book", set()),
+        ("A man who is riding a horse", set()),
+        ("A group of people standing in a field", {"stand", "are standing"}),
+    ],
+)
+def test_verb_forms(caption: str, forms: set[str]) -> None:
+    assert {proposal.to for proposal in Alternations().synonyms(Caption(caption), "action")} == forms
