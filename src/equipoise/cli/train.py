@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 import typer.core
 
+from equipoise.cli.options import App
 from equipoise.errors import UserError
 
 if TYPE_CHECKING:
@@ -46,6 +47,13 @@ class _Recipes(typer.core.TyperGroup):
             command.help = _help(recipe)
         return recipe, command, rest
 
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
+        """After `train` a shell offers the recipes, not the name of the command behind them."""
+        from equipoise.train.recipes import RECIPES
+
+        kind = type(super().shell_complete(ctx, "")[0])  # typer has its own copy of click, so it has no public class
+        return [kind(name) for name in ("list", *RECIPES) if name.startswith(incomplete)]
+
 
 def _first_word(command: Any, args: list[str]) -> int | None:
     """Where the recipe stands: it may come after options, so their values are stepped over."""
@@ -58,7 +66,7 @@ def _first_word(command: Any, args: list[str]) -> int | None:
     return None
 
 
-app = typer.Typer(
+app = App(
     cls=_Recipes,
     no_args_is_help=True,
     help="Finetune a model: `equipoise train RECIPE --items F --images DIR --model M --out DIR`.\n\n"
