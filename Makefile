@@ -48,7 +48,7 @@ package: $(DEV)
 # The site, into site/: no warning, every link resolves. The tests run the code blocks of its pages.
 docs: $(DEV)
 	$(PYTHON) -m pip install --quiet --constraint constraints.txt --editable '.[docs]'
-	$(PYTHON) docs/build.py
+	$(PYTHON) runs/docs_site.py
 
 # A full disk, a kill and a short write in every verb that writes: minutes, so not in CI.
 faults: $(DEV)

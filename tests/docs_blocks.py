@@ -42,29 +42,21 @@ class Block:
 def blocks(path: Path) -> Iterator[Block]:
     """All fenced blocks of a page, also those in a list."""
     lines = path.read_text(encoding="utf-8").splitlines()
-    paragraph: list[str] = []
     number = 0
     while number < len(lines):
-        opened = re.match(r"^(\s*)(```+)\s*(\w*)\s*$", lines[number])
-        if not opened:
-            paragraph = (
-                [*paragraph, lines[number].strip()]
-                if lines[number].strip()
-                else (
-                    []
-                    if paragraph and number + 1 < len(lines) and not lines[number + 1].lstrip().startswith("```")
-                    else paragraph
-                )
-            )
-            number += 1
-            continue
-        indent, fence, language = opened.groups()
-        end = next(n for n in range(number + 1, len(lines)) if lines[n].strip() == fence)
-        code = "\n".join(line.removeprefix(indent) for line in lines[number + 1 : end]) + "\n"
-        said = " ".join(paragraph).lstrip("*_> ")
-        excuse = said.removeprefix(EXCUSE).strip(" *_") if said.startswith(EXCUSE) else ""
-        yield Block(path.name, number + 1, language, code, excuse)
-        paragraph, number = [], end + 1
+        if opened := re.match(r"^(\s*)(```+)\s*([^`]*)$", lines[number]):
+            indent, fence, language = opened.groups()
+            end = next(n for n in range(number + 1, len(lines)) if lines[n].strip() == fence)
+            code = "\n".join(line.removeprefix(indent) for line in lines[number + 1 : end]) + "\n"
+            yield Block(path.name, number + 1, language, code, _excuse(lines[:number]))
+            number = end
+        number += 1
+
+
+def _excuse(before: list[str]) -> str:
+    """What the paragraph above a block says of why it is not run."""
+    *_, paragraph = re.split(r"\n\s*\n", "\n".join(before).rstrip())
+    return paragraph.partition(EXCUSE)[2].strip() if paragraph.lstrip("*_> ").startswith(EXCUSE) else ""
 
 
 def run_page(path: Path, folder: Path) -> int:
@@ -107,7 +99,8 @@ def _shell(block: Block, folder: Path) -> str:
     commands = [line for line in block.code.replace("\\\n", " ").splitlines() if line and not line.startswith("#")]
     if all(command.startswith("equipoise ") and not set(command) & set("|>$;&") for command in commands):
         return "".join(_equipoise(block, shlex.split(command, comments=True)[1:], folder) for command in commands)
-    script = f'equipoise() {{ "{sys.executable}" -m equipoise "$@"; }}\npython() {{ "{sys.executable}" "$@"; }}\n{block.code}'
+    ours = f'equipoise() {{ "{sys.executable}" -m equipoise "$@"; }}\npython() {{ "{sys.executable}" "$@"; }}\n'
+    script = ours + block.code
     done = subprocess.run(["bash", "-eo", "pipefail", "-c", script], cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, f"{block}: exit {done.returncode}\n{done.stderr[-2000:]}"
     return done.stdout

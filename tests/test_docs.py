@@ -63,3 +63,19 @@ def test_links_between_files_resolve() -> None:
 def _anchors(page: Path) -> set[str]:
     heads = re.findall(r"(?m)^#+ (.*)$", page.read_text(encoding="utf-8"))
     return {re.sub(r"[\s]+", "-", re.sub(r"[^\w\s-]", "", head.lower()).strip()) for head in heads}
+
+
+def test_a_broken_site_is_seen(tmp_path: Path) -> None:
+    from runs.docs_site import broken
+
+    (tmp_path / "other.html").write_text('<h2 id="here">x</h2>')
+    (tmp_path / "index.html").write_text(
+        '<a href="other.html#here">fine</a> <a href="https://example.org">fine</a> <a href="gone.html">1</a> '
+        '<a href="other.html#there">2</a> <script src="https://example.org/x.js"></script>'
+    )
+    found = [line.split(": ", 1)[1].split(":")[0] for line in broken(tmp_path)]
+    assert found == [
+        "gone.html",
+        "other.html#there",
+        "script asks https",
+    ]
