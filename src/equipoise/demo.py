@@ -70,10 +70,10 @@ class Size:
 
 
 WHOLE = Size()
-QUICK = Size(("base", "HN", "HP+HN"), 500, {"max_steps": 60, "warmup_steps": 6}, 60 * 128)
+QUICK = Size(("base", "HN", "HP+HN"), 400, {"max_steps": 40, "warmup_steps": 4}, 40 * 128)
 FIRST_LOOK = (
-    "A first look (`equipoise demo --quick`): a quarter of the items and less than a third of the finetuning. The "
-    "whole story is `equipoise demo`."
+    "A first look (`equipoise demo --quick`): a fifth of the items and of the finetuning. The whole "
+    "story is `equipoise demo`."
 )
 
 

@@ -20,6 +20,11 @@ def be_quiet(quiet: bool) -> None:
     _quiet = quiet
 
 
+def is_quiet() -> bool:
+    """Whether the user asked for results, warnings and errors alone."""
+    return _quiet
+
+
 class _Rate(TextColumn):
     """Units a second, over the whole run so that it does not jump about."""
 
@@ -36,8 +41,11 @@ def several(*parts: tuple[int, str, str]) -> Iterator[list[Callable[[int], None]
     """A bar on standard error for each (total, what, unit) of work that goes on at once; the yielded functions advance
     them by so many units. Of a torchrun the first draws."""
     silent = _quiet or not any(total for total, _, _ in parts) or os.environ.get("RANK", "0") != "0"
+    if silent:
+        yield [lambda count: None for _ in parts]
+        return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), _Rate(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), disable=silent) as bars:
+    with Progress(*columns, console=Console(stderr=True)) as bars:
         tasks = [bars.add_task(what, total=total, visible=total > 0, unit=unit) for total, what, unit in parts]
         yield [functools.partial(bars.advance, task) for task in tasks]
 

@@ -35,8 +35,8 @@ def test_nothing_heavy_is_imported_by_importing_it() -> None:
 def test_missing_and_old_packages_come_with_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     installed(monkeypatch, pyarrow=None, rich="1.0")
     _, text, fine = machine._packages()
-    assert not fine and "rich>=13.7 (1.0 is installed)" in text
-    assert "pip install 'pyarrow>=16' 'rich>=13.7'" in text
+    assert not fine and "rich>=14 (1.0 is installed)" in text
+    assert "pip install 'pyarrow>=19' 'rich>=14'" in text
 
 
 @pytest.mark.parametrize("name", machine.EXTRAS)

@@ -23,7 +23,8 @@ def check_items(recipe: Recipe, parts: Sequence[Part], model: ClipModel) -> list
     problems = Problems(f"{recipe.name} cannot train on these items")
     without = [item.id for item in items if item.image is None]
     if without:
-        problems.add("images", f"{len(without)} of {len(items)} items have none, the first {without[0]!r}")
+        advice = "perturb a file that names the image beside each caption, e.g. a table with image and caption"
+        problems.add("images", f"{len(without)} of {len(items)} items have none, the first {without[0]!r}; {advice}")
     needs = recipe.needs
     if needs.positive and not any(_fits(needs.positive, item.positives) for item in items):
         problems.add("positives", _none("positive", (needs.positive,), items))
@@ -40,7 +41,8 @@ def check_items(recipe: Recipe, parts: Sequence[Part], model: ClipModel) -> list
     if wrong := [weight for weight in shares(parts) or () if not 0 < weight < math.inf]:
         problems.add("weights", f"every part needs a finite weight above 0, found {wrong[0]}")
     refuse_with_freeze(recipe)
-    problems.raise_if_any("Write hard positives and negatives with `equipoise perturb`, or choose another recipe.")
+    hint = "Write hard positives and negatives with `equipoise perturb`, or choose another recipe."
+    problems.raise_if_any("" if len(without) == len(items) else hint)
     for name in ("batch_size", "epochs", "max_steps"):
         value = getattr(recipe, name)
         if value is not None and value < 1:
