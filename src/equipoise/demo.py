@@ -70,10 +70,10 @@ class Size:
 
 
 WHOLE = Size()
-QUICK = Size(("base", "HN", "HP+HN"), 400, {"max_steps": 40, "warmup_steps": 4}, 40 * 128)
+QUICK = Size(("base", "HN", "HP+HN"), 300, {"max_steps": 75, "warmup_steps": 8}, 75 * 128)
 FIRST_LOOK = (
-    "A first look (`equipoise demo --quick`): a fifth of the items and of the finetuning. The whole "
-    "story is `equipoise demo`."
+    "A first look (`equipoise demo --quick`): a seventh of the items, a third of the finetuning. The "
+    "whole story is `equipoise demo`."
 )
 
 
@@ -212,7 +212,8 @@ def plain_words(runs: Mapping[str, Sequence[dict[str, Run]]]) -> str:
         parts.append(f"made the model {more} on {abs(100 * harm.difference):.0f} in 100 items more")
     if cure and cure.clear:
         way = "took back" if cure.difference < 0 else "added"
-        parts.append(f"hard positives {way} {abs(100 * cure.difference):.0f} of them")
+        of = "of them" if harm and harm.clear and harm.difference > 0 else "in 100 brittle items"
+        parts.append(f"hard positives {way} {abs(100 * cure.difference):.0f} {of}")
     ends: tuple[Metric, ...] = ("augmented", "brittleness")
     if left := [_from_base(name, change) for name in ends if (change := whole[name]) and change.clear]:
         parts.append(f"in the end HP+HN is {' and '.join(left)}")
