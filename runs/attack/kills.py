@@ -38,7 +38,8 @@ VERBS = {  # name: the command, and how many of 100 kills it gets
         12,
     ),
     "eval, cache": (
-        "eval world --bench {inputs}/world/items.jsonl --images {inputs}/world --out {out}/r --cache {out}/c --workers 2",
+        "eval world --bench {inputs}/world/items.jsonl --images {inputs}/world --out {out}/r --cache {out}/c "
+        "--workers 2",
         8,
     ),
     "eval, 2 benchmarks": (
