@@ -15,7 +15,9 @@ from equipoise.errors import UserError
 from equipoise.files import atomic_write, inside, read_json, write_json
 from equipoise.items import Edit, ImageRef, Item, ItemLines, Text, load_items, texts, write_items
 
-words = st.text(alphabet=st.characters(blacklist_categories=["Cs"]), min_size=1).filter(lambda text: text.strip())
+words = st.text(alphabet=st.characters(blacklist_categories=["Cs"]), min_size=1, max_size=20).filter(
+    lambda text: text.strip()
+)
 edits = st.none() | st.builds(
     Edit,
     op=st.sampled_from(["swap", "replace", "negate", "add"]),
@@ -24,13 +26,14 @@ edits = st.none() | st.builds(
     to=st.none() | words,
     span=st.none() | st.tuples(st.integers(0, 9), st.integers(0, 9)),
 )
-images = st.none() | st.builds(
+an_image = st.builds(
     ImageRef,
     path=st.just("folder/1.jpg"),
     box=st.none() | st.tuples(*[st.floats(1, 1e6, allow_nan=False)] * 4),
 )
 some = st.lists(st.builds(Text, text=words, edit=edits), max_size=3).map(tuple)
-others = st.lists(images.filter(lambda image: image is not None), max_size=2).map(tuple)
+images = st.none() | an_image
+others = st.lists(an_image, max_size=2).map(tuple)
 an_item = st.builds(
     Item,
     id=words,
@@ -38,7 +41,7 @@ an_item = st.builds(
     caption=words,
     positives=some,
     negatives=some,
-    tags=st.dictionaries(words, st.text()),
+    tags=st.dictionaries(words, st.text(max_size=20), max_size=3),
     positive_images=others,
     negative_images=others,
 )

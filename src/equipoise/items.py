@@ -14,8 +14,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, Literal, overload
 
+import pydantic_core
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationInfo, field_validator
 
+from equipoise.collector import without_collection
 from equipoise.errors import Problems, UserError, reading
 from equipoise.files import atomic_write, stays_inside
 from equipoise.formats import parquet
@@ -166,6 +168,7 @@ class ItemLines(Sequence[Item]):
         return isinstance(other, Sequence) and len(self) == len(other) and all(map(operator.eq, self, other))
 
 
+@without_collection
 def load_items(path: str | Path, limit: int | None = None) -> Sequence[Item]:
     """Every item of a JSONL or Parquet file, checked; all problems of the file are raised together."""
     path = Path(path)
@@ -230,21 +233,14 @@ def parquet_records(path: Path, problems: Problems) -> Iterator[tuple[str, str]]
             yield f"row {number}", item_row(row)
 
 
-_row_json = json.JSONEncoder(ensure_ascii=False, default=str).encode
-
-
 def item_row(row: dict[str, Any]) -> str:
-    """A row of Parquet as the JSON of an item."""
-    return _row_json(_without_empty_edits(row))
-
-
-def _without_empty_edits(record: dict[str, Any]) -> dict[str, Any]:
-    """Parquet structs hold every field; drop the nulls that JSONL does not have."""
+    """A row of Parquet as the JSON of an item: structs hold every field there, and nulls that JSONL does not have."""
     for kind in ("positives", "negatives"):
-        for text in record.get(kind) or ():
+        for text in row.get(kind) or ():
             if isinstance(text, dict) and text.get("edit"):
                 text["edit"] = {key: value for key, value in text["edit"].items() if value is not None}
-    return {key: value for key, value in record.items() if value is not None}
+    there = {key: value for key, value in row.items() if value is not None}
+    return pydantic_core.to_json(there, fallback=str, inf_nan_mode="constants").decode()
 
 
 def _write_parquet(path: Path, items: Iterable[Item]) -> int:

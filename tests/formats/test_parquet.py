@@ -14,6 +14,7 @@ import pytest
 
 from equipoise.errors import UserError
 from equipoise.formats import parquet
+from equipoise.formats.parquet_headers import groups
 from equipoise.items import load_items
 from equipoise.perturb.reading.captions import read_captions
 
@@ -126,7 +127,7 @@ def test_batches_are_bounded_by_the_longest_text_not_by_all_texts_of_a_dictionar
     def size(texts: list[str], several: int = 1) -> int:
         path = write(tmp_path / "x.parquet", id=texts, negatives=[[{"text": text}] * several for text in texts])
         with path.open("rb") as raw:
-            return parquet._batch_size(path, raw, pq.ParquetFile(path).metadata, 0, None)
+            return parquet._batch_size(path, raw, groups(path)[0], 0, None)
 
     short = [f"{number:0100d}" for number in range(8_000)]
     assert size(short) == parquet.BATCH

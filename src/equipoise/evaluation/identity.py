@@ -15,8 +15,8 @@ from pydantic import JsonValue, ValidationError
 
 from equipoise import run_folder
 from equipoise.benchmarks.base import Benchmark
+from equipoise.collector import without_collection
 from equipoise.errors import Problems
-from equipoise.evaluation.embedding.collector import without_collection
 from equipoise.evaluation.embedding.embed import EMBEDDING_CODE, batch_matters
 from equipoise.evaluation.record import AverageId, BenchmarkId, ImagesId, ModelCard, RunRecord, Settings
 from equipoise.files import sha256_json

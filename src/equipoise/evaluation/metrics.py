@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise import stats
+from equipoise.collector import without_collection
 from equipoise.evaluation import graded
-from equipoise.evaluation.embedding.collector import without_collection
 from equipoise.evaluation.image_side import ImageOutcomes, image_numbers, judge_images
 from equipoise.evaluation.record import (
     METRICS,

@@ -13,9 +13,9 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 import equipoise
+from equipoise.collector import without_collection
 from equipoise.errors import Problems, UserError
 from equipoise.evaluation import schema_1
-from equipoise.evaluation.embedding.collector import without_collection
 from equipoise.evaluation.metrics import Outcomes
 from equipoise.evaluation.record import SCHEMA, RunRecord
 from equipoise.evaluation.scores import ItemScores, read_scores

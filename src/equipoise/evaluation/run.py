@@ -17,9 +17,9 @@ from pydantic import JsonValue
 from equipoise import registry, run_folder
 from equipoise.benchmarks.base import Benchmark
 from equipoise.benchmarks.ceilings import ceilings
+from equipoise.collector import set_aside
 from equipoise.errors import UserError
 from equipoise.evaluation.embedding.cache import EmbeddingCache, default_cache
-from equipoise.evaluation.embedding.collector import set_aside
 from equipoise.evaluation.embedding.ranks import ALONE, Ranks
 from equipoise.evaluation.graded import by_edit
 from equipoise.evaluation.identity import Identity, benchmark_id, images_id, model_card, settings_of

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from equipoise.collector import without_collection
 from equipoise.errors import Problems, UserError, reading
 from equipoise.records import checked, jsonl_lines
 from equipoise.stats import Floats
@@ -179,6 +180,7 @@ class Scores(Sequence[ItemScores]):
 _RARE = set(ItemScores.model_fields) - {"id", "image", "caption", "positives", "negatives", "tags"}
 
 
+@without_collection
 def read_scores(path: str | Path) -> Scores:
     """The scores of a JSONL file; every problem of the file is raised at once."""
     path = Path(path)

@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from equipoise.collector import without_collection
 from equipoise.errors import UserError
 from equipoise.evaluation.embedding.asking import batched
 from equipoise.evaluation.embedding.cache import EmbeddingCache, Keeper, Vector
-from equipoise.evaluation.embedding.collector import without_collection
 from equipoise.evaluation.embedding.embed import Embedded, embed, embedding_identity
 from equipoise.evaluation.embedding.ranks import ALONE, Ranks
 from equipoise.evaluation.scores import ImageScores, ItemScores, TextScores, require_finite

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from equipoise.errors import UserError
+from equipoise.formats.parquet_headers import Group, groups, unpacked_page
 
 BATCH = 2_000  # rows, where they are short
 BUDGET = 64 * 2**20  # bytes that a batch may hold by the dictionaries of its columns
@@ -47,8 +48,8 @@ def rows(path: Path, choose: Choose = lambda schema: None) -> Iterator[tuple[int
         _refuse_doubled(path, schema, columns)
         convert = _as_text if any(_holds_bytes(field.type) for field in schema) else _as_it_is
         number, decoded, ceiling = 0, 0, max(RATIO_FROM, MOST_DECODED * path.stat().st_size)
-        for group in range(file.metadata.num_row_groups):
-            size = _batch_size(path, raw, file.metadata, group, columns)
+        for group, header in enumerate(groups(path)):
+            size = _batch_size(path, raw, header, group, columns)
             batches = file.iter_batches(size, row_groups=[group], columns=None if columns is None else list(columns))
             while True:
                 try:
@@ -190,29 +191,27 @@ def _refuse_doubled_fields(path: Path, kind: Any, name: str) -> None:
         _refuse_doubled_fields(path, field.type, f"{name}.{field.name}")
 
 
-def _batch_size(path: Path, raw: IO[bytes], metadata: Any, number: int, columns: Sequence[str] | None) -> int:
+def _batch_size(path: Path, raw: IO[bytes], group: Group, number: int, columns: Sequence[str] | None) -> int:
     """How many rows may be decoded at a time; a group that no size makes safe is refused."""
-    group = metadata.row_group(number)
     dictionaries: dict[str, int] = {}  # of each column that is read, the bytes of its dictionary
     values: list[int] = []  # in a row, on average
-    for place in range(group.num_columns):
-        column = group.column(place)
-        name = column.path_in_schema
+    for column in group.columns:
+        name = column.name
         if columns is not None and not any(f"{name}.".startswith(f"{one}.") for one in columns):
             continue
-        unpacked, packed = column.total_uncompressed_size, max(1, column.total_compressed_size)
-        if unpacked > RATIO_FROM and unpacked > MOST_RATIO * packed:
-            raise UserError(f"{path}: column {name}: {packed:,} bytes unpack to {unpacked:,}; refused")
-        if column.num_values > MOST_VALUES * max(1, group.num_rows) and column.num_values > BATCH * MOST_VALUES:
-            raise UserError(f"{path}: column {name}: {column.num_values:,} values in {group.num_rows:,} rows; refused")
+        if column.unpacked > RATIO_FROM and column.unpacked > MOST_RATIO * max(1, column.packed):
+            raise UserError(f"{path}: column {name}: {column.packed:,} bytes unpack to {column.unpacked:,}; refused")
+        if column.values > MOST_VALUES * max(1, group.rows) and column.values > BATCH * MOST_VALUES:
+            raise UserError(f"{path}: column {name}: {column.values:,} values in {group.rows:,} rows; refused")
         dictionaries[name] = 0
-        values.append(-(-column.num_values // max(1, group.num_rows)))
-        if column.dictionary_page_offset is not None:
-            size = dictionaries[name] = _dictionary_bytes(raw, column.dictionary_page_offset)
+        values.append(-(-column.values // max(1, group.rows)))
+        if column.dictionary is not None:
+            raw.seek(max(0, column.dictionary))
+            size = dictionaries[name] = unpacked_page(raw.read(16))
             if size > LARGEST_DICTIONARY:
                 raise UserError(f"{path}: column {name}: a dictionary of {size:,} bytes; refused")
     size = _rows_of(dictionaries.values(), values)
-    if 10 * size > min(BATCH, group.num_rows):
+    if 10 * size > min(BATCH, group.rows):
         return size
     return _rows_of(_longest(path, number, columns, dictionaries), values)  # 20 rows at a time would take minutes
 
@@ -261,21 +260,3 @@ def _leaves(array: Any) -> Iterator[Any]:
         yield from _leaves(array.values)
     else:
         yield array
-
-
-def _dictionary_bytes(raw: IO[bytes], offset: int) -> int:
-    """The size when unpacked, the second field of a page's header (Thrift's compact form: 0x15, a zigzag number)."""
-    raw.seek(max(0, offset))
-    header = raw.read(16)
-    place = 0
-    value = 0
-    for _ in range(2):
-        if header[place : place + 1] != b"\x15":
-            return 0  # no header at all: pyarrow will say so
-        place, value, shift = place + 1, 0, 0
-        while place < len(header):
-            value |= (header[place] & 0x7F) << shift
-            place, shift = place + 1, shift + 7
-            if not header[place - 1] & 0x80:
-                break
-    return value >> 1

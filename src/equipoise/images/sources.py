@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from equipoise import tars
 from equipoise.errors import UserError
+from equipoise.formats import tars
 from equipoise.images.opening import MAX_BYTES, ImageProblem, image_path, read_image_bytes
 
 

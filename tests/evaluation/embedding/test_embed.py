@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from equipoise.collector import SWITCH, quick_turns, set_aside, without_collection
 from equipoise.evaluation.embedding import texts as embedding_texts
 from equipoise.evaluation.embedding.cache import EmbeddingCache, Keeper
-from equipoise.evaluation.embedding.collector import SWITCH, quick_turns, set_aside, without_collection
 from equipoise.evaluation.embedding.photos import Images
 from equipoise.evaluation.scoring import score_items
 from equipoise.items import ImageRef, Item, texts

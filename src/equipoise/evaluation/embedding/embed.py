@@ -22,10 +22,10 @@ from typing import Any
 
 import numpy as np
 
+from equipoise.collector import quick_turns
 from equipoise.errors import UserError
 from equipoise.evaluation.embedding.asking import Behind
 from equipoise.evaluation.embedding.cache import EmbeddingCache, Keeper, Vector
-from equipoise.evaluation.embedding.collector import quick_turns
 from equipoise.evaluation.embedding.photos import Images
 from equipoise.evaluation.embedding.ranks import ALONE, Ranks
 from equipoise.evaluation.embedding.texts import Texts

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from equipoise.collector import without_collection
 from equipoise.evaluation.embedding.asking import Begun, batched, by_tokens, checked
 from equipoise.evaluation.embedding.cache import EmbeddingCache, Keys, Vector
-from equipoise.evaluation.embedding.collector import without_collection
 from equipoise.evaluation.embedding.ranks import Ranks
 from equipoise.items import Item
 

@@ -11,9 +11,8 @@ from itertools import groupby
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from equipoise import tars
 from equipoise.errors import UserError
-from equipoise.formats import parquet
+from equipoise.formats import parquet, tars
 from equipoise.items import item_row
 from equipoise.perturb.reading.raw import (
     CAPTION_NAMES,
