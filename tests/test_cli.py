@@ -473,6 +473,18 @@ def test_train_refuses_before_it_begins(
     assert not (tmp_path / "run").exists()
 
 
+def test_train_reads_a_table_and_says_what_captions_without_images_need(run: Run, photos: Path, tmp_path: Path) -> None:
+    first = json.loads((tmp_path / "items.jsonl").read_text().splitlines()[0])
+    rows = [f"{first['image']['path']},a cat {n},a dog {n},one cat {n}" for n in range(8)]
+    (tmp_path / "table.csv").write_text("\n".join(["image,caption,negative,positive", *rows]))
+    few = ("--quick", "--set", "max_steps=1", "--set", "batch_size=4", "--model", "world", "--device", "cpu")
+    code, out, err = run("train", "hn_only", "--items", "table.csv", "--images", "photos", "--out", "of-table", *few)
+    assert code == 0 and "the model is of-table/model" in out, err
+    (tmp_path / "bare.csv").write_text("caption,negative\na cat,a dog\n")
+    found = run("train", "hn_only", "--items", "bare.csv", "--images", "photos", "--out", "of-bare", *few)
+    refused(found, "1 of 1 items have none", "names the image beside each caption")
+
+
 def test_train_watches_augmented_accuracy_and_takes_ones_own_recipe(run: Run, photos: Path, tmp_path: Path) -> None:
     (tmp_path / "my_recipes.py").write_text(
         "from equipoise.train.recipes import get_recipe\n"

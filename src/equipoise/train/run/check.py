@@ -23,8 +23,7 @@ def check_items(recipe: Recipe, parts: Sequence[Part], model: ClipModel) -> list
     problems = Problems(f"{recipe.name} cannot train on these items")
     without = [item.id for item in items if item.image is None]
     if without:
-        advice = "perturb a file that names the image beside each caption, e.g. a table with image and caption"
-        problems.add("images", f"{len(without)} of {len(items)} items have none, the first {without[0]!r}; {advice}")
+        problems.add("images", f"{len(without)} of {len(items)} items have none, the first {without[0]!r}")
     needs = recipe.needs
     if needs.positive and not any(_fits(needs.positive, item.positives) for item in items):
         problems.add("positives", _none("positive", (needs.positive,), items))
@@ -42,7 +41,9 @@ def check_items(recipe: Recipe, parts: Sequence[Part], model: ClipModel) -> list
         problems.add("weights", f"every part needs a finite weight above 0, found {wrong[0]}")
     refuse_with_freeze(recipe)
     hint = "Write hard positives and negatives with `equipoise perturb`, or choose another recipe."
-    problems.raise_if_any("" if len(without) == len(items) else hint)
+    if len(without) == len(items):
+        hint = "Perturb a file that names the image beside each caption, for instance a table with image and caption."
+    problems.raise_if_any(hint)
     for name in ("batch_size", "epochs", "max_steps"):
         value = getattr(recipe, name)
         if value is not None and value < 1:
