@@ -266,7 +266,5 @@ def test_a_large_file_is_kept_as_lines(suffix: str, tmp_path: Path, monkeypatch:
 
 
 def test_a_table_comes_with_the_command_that_makes_items_of_it(tmp_path: Path) -> None:
-    with pytest.raises(
-        UserError, match=r"a table; .*: equipoise bench build .*mine.csv --out mine.jsonl"
-    ):
+    with pytest.raises(UserError, match=r"a table; .*: equipoise bench build .*mine.csv --out mine.jsonl"):
         load_items(tmp_path / "mine.csv")
