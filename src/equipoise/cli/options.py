@@ -6,7 +6,7 @@ import functools
 import inspect
 import logging
 from collections.abc import Callable, Iterable
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, TypeVar, cast
 
 import typer
 import typer.core
@@ -16,6 +16,7 @@ from equipoise.errors import UserError
 from equipoise.report import FORMATS, Format
 
 OLD_NAMES = {"--data": "--images"}  # what an option was called once -> what it is called; not shown, still understood
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 QUIET = Annotated[bool, typer.Option("--quiet", help="no progress bars and no notes; results, warnings, errors stay")]
 
 
@@ -36,10 +37,10 @@ def _today(word: str, known: set[str]) -> str:
 class App(typer.Typer):
     """Commands that all know --quiet and the old names."""
 
-    def command(self, *names: Any, **options: Any) -> Any:
+    def command(self, *names: Any, **options: Any) -> Callable[[_Function], _Function]:
         register = super().command(*names, cls=Verb, **options)
 
-        def registered(function: Callable[..., Any]) -> Callable[..., Any]:
+        def registered(function: _Function) -> _Function:
             register(_hushed(function))
             return function
 
