@@ -107,10 +107,12 @@ def _shell(block: Block, folder: Path) -> str:
 
 
 def _equipoise(block: Block, arguments: list[str], folder: Path) -> str:
+    from transformers.utils import logging
     from typer.testing import CliRunner
 
     from equipoise.cli import app
 
+    logging.get_verbosity()  # its handler keeps the standard error of its first use: not the runner's, which closes
     with _in(folder):
         found = CliRunner(env={"COLUMNS": "200"}).invoke(app, arguments)
     why = (
