@@ -36,7 +36,7 @@ def test_missing_and_old_packages_come_with_the_command(monkeypatch: pytest.Monk
     installed(monkeypatch, pyarrow=None, rich="1.0")
     _, text, fine = machine._packages()
     assert not fine and "rich>=14 (1.0 is installed)" in text
-    assert "pip install 'pyarrow>=19' 'rich>=14'" in text
+    assert "pip install 'pyarrow>=20' 'rich>=14'" in text
 
 
 @pytest.mark.parametrize("name", machine.EXTRAS)
