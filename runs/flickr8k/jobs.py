@@ -35,6 +35,8 @@ MINI_BASES = [  # 13.7, 15.7, 15.1
     job("m-1e4-6", "control", lr=1e-4, epochs=6),
     job("m-3e4-6", "control", lr=3e-4, epochs=6),
     job("m-1e4-12", "control", lr=1e-4, epochs=12),
+    job("m-5e4-6", "control", lr=5e-4, epochs=6),
+    job("m-8e4-6", "control", lr=8e-4, epochs=6),
 ]
 RIVALS = [
     job("base"),
@@ -76,4 +78,27 @@ SECOND = [  # beside the base e6
     job("J", OURS, **STRONG | {"by_operation": False}),
     job("K", OURS, **STRONG | {"wise_ft": 0.8}),
 ]
-FINAL = [*RIVALS, job("ours", OURS)]
+THIRD = [  # beside the base e6, two seeds: what keeps image-to-text recall
+    *RIVALS[1:4],
+    job("O", OURS),
+    job("keep.5", OURS, keep_weight=0.5),
+    job("keep1", OURS, keep_weight=1.0),
+    job("keep2", OURS, keep_weight=2.0),
+    job("keep1-both", OURS, keep_weight=1.0, by_operation=True),
+    job("keep1-m5", OURS, keep_weight=1.0, margin=5.0),
+    job("wise.7", OURS, wise_ft=0.7),
+    job("wise.7-both", OURS, wise_ft=0.7, by_operation=True),
+    job("rank.25", OURS, rank_weight=0.25),
+    job("margin2", OURS, margin=2.0),
+    job("one", OURS, two_captions_each=False),
+]
+FINAL = [
+    *RIVALS,
+    job("negclip", "negclip_yuksekgonul_2023"),
+    job("fsc", "fsc_clip_oh_2024", local_weight=0),
+    job("read", "read_clip_kwon_2025"),
+    job("clic", "clic_peleg_2025"),
+    job("degla", "degla_hu_2025"),
+    job("cs", "cs_clip_kargi_2026"),
+    job("ours", OURS),
+]

@@ -23,7 +23,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from jobs import BASES, FINAL, FIRST, MINI_BASES, SECOND, SEEDS, Job
+from jobs import BASES, FINAL, FIRST, MINI_BASES, SECOND, SEEDS, THIRD, Job
 from numpy.typing import NDArray
 from PIL import Image
 from retrieval import experts, recalls
@@ -180,7 +180,7 @@ def work(task: tuple[str, Job, int, dict[str, str]]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("stage", choices=("base", "first", "second", "final"))
+    parser.add_argument("stage", choices=("base", "first", "second", "third", "final"))
     parser.add_argument("data")
     parser.add_argument("--photos", required=True)
     parser.add_argument("--wheel")
@@ -194,7 +194,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="*")
     options = parser.parse_args()
     bases = MINI_BASES if options.text else BASES
-    jobs = {"base": bases, "first": FIRST, "second": SECOND, "final": FINAL}[options.stage]
+    jobs = {"base": bases, "first": FIRST, "second": SECOND, "third": THIRD, "final": FINAL}[options.stage]
     jobs = [job for job in jobs if not options.only or job.name in options.only]
     seeds = options.seeds or (SEEDS if options.stage == "final" else [0])
     where = {key: str(value) for key, value in vars(options).items() if key in {"data", "photos", "out", "base"}}

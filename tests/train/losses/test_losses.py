@@ -26,6 +26,7 @@ from equipoise.train.losses.degla import DeglaText, degla_distillation
 from equipoise.train.losses.fsc import FscGlobal, FscLocal
 from equipoise.train.losses.imc import Imc
 from equipoise.train.losses.itc_hn import itc_hn
+from equipoise.train.losses.keep import keep
 from equipoise.train.losses.negclip import negclip_loss
 from equipoise.train.losses.rank_each import RankEach
 from equipoise.train.losses.read import read_alignment
@@ -343,6 +344,18 @@ def slow_agreement(f: Features) -> Tensor:
     return average(apart, f)
 
 
+def slow_keep(f: Features) -> Tensor:
+    t, total = f.scale.detach(), 0
+    for i in size(f):
+        for one in (
+            [(dot(f.image[i], f.caption[j]), dot(f.teacher_image[i], f.teacher_caption[j])) for j in size(f)],
+            [(dot(f.image[j], f.caption[i]), dot(f.teacher_image[j], f.teacher_caption[i])) for j in size(f)],
+        ):
+            ours, before = (torch.stack(part).mul(t).softmax(0) for part in zip(*one, strict=True))
+            total = total + (before * (before.log() - ours.log())).sum()
+    return total / 2 / len(f.image)
+
+
 def slow_read(f: Features) -> Tensor:
     losses = []
     for i in size(f):
@@ -439,6 +452,7 @@ LOSSES: dict[str, tuple[Term, Term]] = {
     "rank focal": (RankEach(gamma=2.0, margin=1.0), slow_rank(2.0, 1.0)),
     "text_contrast": (text_contrast, slow_text),
     "agreement": (agreement, slow_agreement),
+    "keep": (keep, slow_keep),
     "read_alignment": (read_alignment, slow_read),
     "clic_negative": (one_negative(RankEach()), slow_clic_negative),
     "clic_uni": (clic_uni, slow_clic_uni),
@@ -479,6 +493,8 @@ def test_value_and_gradients_equal_the_formula(name: str, batch: str) -> None:
 def test_gradients_equal_finite_differences(name: str) -> None:
     features = make(3, 0.6, negatives=2, seed=5)
     names = leaves(features)
+    if name == "keep":  # its scale is a constant to the gradient
+        names["scale"] = names["scale"].detach()
     masks = {name: mask for name, mask in features.tensors().items() if name not in names}
 
     def value(*tensors: Tensor) -> Tensor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from equipoise.train.losses.agreement import agreement
 from equipoise.train.losses.clip import clip_loss
+from equipoise.train.losses.keep import keep
 from equipoise.train.losses.rank_each import RankEach
 from equipoise.train.losses.text_contrast import text_contrast
 from equipoise.train.losses.two_captions import two_captions
@@ -19,17 +20,19 @@ def equipoise_2026(
     gamma: Weight = 0.0,
     text_weight: Weight = 1.0,
     agreement_weight: Weight = 0.2,
-    by_operation: bool = False,
+    keep_weight: Weight = 1.0,
+    by_operation: bool = True,
 ) -> Recipe:
     """Every right caption above every wrong one; a reworded caption is a caption.
 
     equipoise train equipoise_2026 --items ITEMS.jsonl --model hf:openai/clip-vit-base-patch32 --out DIR
 
-    L = L_two + 0.5 L_rank + 1.0 L_text + 0.2 L_agree (losses/two_captions, rank_each, text_contrast, agreement): the
-    positive is a second caption in the contrast, caption and positive are each ranked above the negative by a margin of
-    3 logits, the text tower keeps both together and the negative apart, and both score alike. Chosen on Flickr8k's
-    validation photos; docs/flickr8k.md has what each part gives, what failed (`gamma`, FSC-CLIP's focal factor), and
-    what `by_operation` (a replace and a swap negative in every step) buys and costs.
+    L = L_two + 0.5 L_rank + 1.0 L_text + 0.2 L_agree + 1.0 L_keep (losses/two_captions, rank_each, text_contrast,
+    agreement, keep): the positive is a second caption in the contrast, caption and positive are each ranked by a margin
+    of 3 logits above a replace and a swap negative (`by_operation`), the text tower keeps both together and the
+    negatives apart, both score alike, and photos and captions go on preferring each other as in the base. Chosen on
+    Flickr8k's validation photos; docs/flickr8k.md has what each part gives and costs, and what failed (`gamma`,
+    FSC-CLIP's focal factor).
     """
     return Recipe(
         citation="Equipoise, docs/flickr8k.md",
@@ -38,6 +41,11 @@ def equipoise_2026(
             "rank": (rank_weight, RankEach(gamma, margin)),
             "text": (text_weight, text_contrast),
             "agreement": (agreement_weight, agreement),
+            "keep": (keep_weight, keep),
         },
-        needs=Needs(positive=ANY, negatives=(REPLACE, SWAP) if by_operation else (ANY,)),
+        needs=Needs(
+            positive=ANY,
+            negatives=(REPLACE, SWAP) if by_operation else (ANY,),
+            teacher=1.0 if keep_weight > 0 else None,
+        ),
     )

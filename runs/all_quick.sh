@@ -1,0 +1,13 @@
+#!/bin/sh
+# Every table of both papers on the built-in world -> docs/tables.md, from an empty clone.
+#   runs/all_quick.sh                               2 cores: under an hour
+#   runs/all_quick.sh --device cuda --jobs 12       a GPU: under 10 minutes
+# PYTHON=python3 runs/all_quick.sh ...              takes that Python with what it has installed, and installs nothing
+set -eu
+cd "$(dirname "$0")/.."
+if [ -z "${PYTHON:-}" ]; then
+    make .venv/.ready
+    PYTHON=.venv/bin/python
+fi
+PYTHONPATH="src${PYTHONPATH:+:$PYTHONPATH}" OMP_NUM_THREADS="${OMP_NUM_THREADS:-1}" \
+    exec "$PYTHON" runs/tables/all.py --jobs 2 "$@"

@@ -1,0 +1,57 @@
+"""A form of the tables, quick or real: which data, which base model, which test sets stand for the papers' columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from equipoise.benchmarks.base import Benchmark
+from equipoise.images.sources import ImageSource
+from equipoise.items import Item
+from equipoise.models.clip import ClipModel
+from equipoise.standard.reading.sets import AnySet
+from equipoise.train.recipe import Recipe
+from lib.jobs import Job
+
+
+@dataclass(frozen=True)
+class Column:
+    """Where a column of a paper's table comes from: test sets (their mean), or the items of one with a tag's value."""
+
+    tests: tuple[str, ...]
+    tag: str = ""
+    value: str = ""
+    rule: str | None = None  # the average, where the benchmark has several
+
+
+@dataclass(frozen=True)
+class TestSet:
+    items: Sequence[Item]
+    images: ImageSource
+    benchmark: Benchmark | None  # None: a set of ours, averaged over items
+    name: str
+
+
+class Form(Protocol):
+    name: str
+    columns: dict[str, Column]  # by the papers' names; one that is not there has nothing that stands for it
+    standards: dict[str, tuple[str, ...]]  # what stands for the papers' standard sets
+    variants: dict[str, str]  # other base models, and what is said of them
+
+    def prepare(self, jobs: Iterable[Job], tests: Iterable[str], standards: Iterable[str], processes: int) -> None:
+        """Make or check all data, before anything is trained."""
+
+    def can(self, job: Job) -> bool:
+        """Whether this form has the data of a model; one that it has not is a row of dashes."""
+
+    def trains(self, job: Job) -> bool:
+        """Whether a model is made by training here."""
+
+    def recipe(self, job: Job, seed: int) -> Recipe: ...
+    def base(self, job: Job, device: str) -> ClipModel: ...
+    def finetuning(self, name: str) -> tuple[list[Item], ImageSource]: ...
+    def test(self, name: str) -> TestSet: ...
+    def standard(self, name: str) -> AnySet: ...
+    def about(self) -> str:
+        """What a reader of a table must know, in a sentence or two."""

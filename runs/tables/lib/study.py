@@ -1,0 +1,296 @@
+"""Training and scoring each model once, and reading back what every table asks for.
+
+OUT/models/NAME-SEED-HASH holds a trained model and, once they are scored, its runs; the hash is of the recipe and the
+form, so a model that was trained with other steps is another one. What is there is not made again.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
+from multiprocessing import get_context
+from os import cpu_count
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from equipoise.evaluation.comparison import Run, average, difference, grouped, joined, leaves_of, load_run
+from equipoise.evaluation.record import Difference, Interval, Numbers
+from equipoise.evaluation.run import evaluate
+from equipoise.files import sha256_json, write_json
+from equipoise.models import load_model
+from equipoise.standard.reading.sets import ItemSet
+from equipoise.standard.record import Number, StandardRecord
+from equipoise.standard.run import read_standard, run_standard
+from equipoise.stats import RESAMPLES, percentile_interval
+from equipoise.train.run.log import read_log
+from equipoise.train.run.loop import train
+from equipoise.train.run.options import Hardware, Saving
+from lib.form import Column, Form
+from lib.jobs import Job
+
+
+@dataclass(frozen=True)
+class Task:
+    """One model with one seed, and what is to be known of it."""
+
+    job: Job
+    seed: int
+    tests: tuple[str, ...]
+    standards: tuple[str, ...] = ()
+    analyses: tuple[str, ...] = ()  # test sets
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a table needs: every model of it is scored on all of these columns and sets."""
+
+    jobs: tuple[Job, ...]
+    columns: tuple[str, ...] = ()
+    standards: tuple[str, ...] = ()
+    analyses: tuple[str, ...] = ()  # columns
+
+
+@dataclass(frozen=True)
+class Study:
+    """Models of a form below a folder; what was asked once is kept."""
+
+    form: Form
+    out: Path
+    device: str = "cpu"
+    seeds: tuple[int, ...] = (0,)
+    known: dict[tuple[Job, str], Numbers] = field(default_factory=dict, compare=False)  # several tables ask the same
+
+    # ------------------------------------------------------------------ making
+
+    def prepare(self, wanted: Iterable[Wanted], processes: int = 1) -> list[str]:
+        """Train and score everything that is not there yet, several models at a time; returns what failed.
+
+        One model that fails must not cost the others: its row will be empty.
+        """
+        wanted = list(wanted)
+        tasks = self.tasks(wanted)
+        tests = {test for task in tasks for test in (*task.tests, *task.analyses)}
+        standards = {name for task in tasks for name in task.standards}
+        self.form.prepare([task.job for task in tasks], tests, standards, processes)
+        todo = [task for task in tasks if not self.is_done(task)]
+        threads = 0 if processes == 1 else max(1, (cpu_count() or 1) // processes)
+        orders = [(self, task, threads) for task in todo]
+        with _pool(processes) as pool:
+            failed = []
+            for number, (line, fine) in enumerate(map(work, orders) if pool is None else _done(pool, orders), 1):
+                print(f"{number}/{len(todo)} {line}", flush=True)
+                failed += [] if fine else [line]
+            if pool is not None:
+                self._count(pool, wanted)
+        return failed
+
+    def _count(self, pool: ProcessPoolExecutor, wanted: Iterable[Wanted]) -> None:
+        """The intervals of every model and column, which the tables then find in `known`."""
+        asked = {(job, column) for want in wanted for job in want.jobs for column in want.columns}
+        pairs = sorted(asked, key=lambda pair: (pair[0].name, pair[1]))
+        found = list(pool.map(_numbers, [(self, *pair) for pair in pairs], chunksize=4))  # all, as `known` travels too
+        self.known.update({pair: one for pair, one in zip(pairs, found, strict=True) if one is not None})
+
+    def tasks(self, wanted: Iterable[Wanted]) -> list[Task]:
+        """Each model and seed once, with all that any table asks of it. A model that is not trained has one seed."""
+        found: dict[tuple[Job, int], Task] = {}
+        for want in wanted:
+            tests = tuple(test for name in want.columns for test in self.column(name).tests)
+            standards = tuple(one for name in want.standards for one in self.form.standards.get(name, ()))
+            analyses = tuple(test for name in want.analyses for test in self.column(name).tests)
+            for job in filter(self.form.can, want.jobs):
+                for seed in self.seeds_of(job):
+                    task = found.setdefault((job, seed), Task(job, seed, ()))
+                    found[job, seed] = replace(
+                        task,
+                        tests=tuple(dict.fromkeys((*task.tests, *tests))),
+                        standards=tuple(dict.fromkeys((*task.standards, *standards))),
+                        analyses=tuple(dict.fromkeys((*task.analyses, *analyses))),
+                    )
+        return list(found.values())
+
+    def seeds_of(self, job: Job) -> tuple[int, ...]:
+        return self.seeds if job.recipe and self.form.trains(job) else (0,)
+
+    def column(self, name: str) -> Column:
+        return self.form.columns.get(name, Column(()))
+
+    def folder(self, job: Job, seed: int) -> Path:
+        about: Any = self.form.recipe(job, seed).describe() if self.form.trains(job) else "as it is"
+        named = sha256_json([self.form.name, self.form.about(), job.items, job.variant, str(about)])[:8]
+        return self.out / "models" / f"{job.name}-{seed}-{named}"
+
+    def is_done(self, task: Task) -> bool:
+        folder = self.folder(task.job, task.seed)
+        names = [*task.tests, *task.standards, *(f"{name}-analysis" for name in task.analyses)]
+        return all((folder / "runs" / name / "result.json").exists() for name in names)
+
+    def make(self, task: Task) -> None:
+        folder = self.folder(task.job, task.seed)
+        model: Any = self._model(task.job, task.seed, folder)
+        for name in task.tests:
+            out = folder / "runs" / name
+            if not (out / "result.json").exists():
+                test = self.form.test(name)
+                evaluate(
+                    model, test.items, images=test.images, benchmark=test.benchmark, name=test.name, out=out, workers=1
+                )
+        for name in task.standards:
+            if not (folder / "runs" / name / "result.json").exists():
+                run_standard(model, self.form.standard(name), out=folder / "runs" / name, workers=1)
+        for name in task.analyses:
+            if not (folder / "runs" / f"{name}-analysis" / "result.json").exists():
+                test = self.form.test(name)
+                asked = ItemSet(test.name, None, test.images, tuple(item for item in test.items if item.negatives))
+                run_standard(model, asked, out=folder / "runs" / f"{name}-analysis", workers=1)
+
+    def _model(self, job: Job, seed: int, folder: Path) -> Any:
+        if not self.form.trains(job):
+            return self.form.base(job, self.device)
+        saved = folder / "training" / "model"
+        if not saved.is_dir():
+            items, images = self.form.finetuning(job.variant or job.items)
+            started = time.monotonic()
+            train(
+                self.form.recipe(job, seed),
+                items,
+                self.form.base(job, "cpu"),
+                folder / "training",
+                images=images,
+                # So small a model is trained before it is compiled; the real form compiles.
+                hardware=Hardware(self.device, workers=0, compiled=False) if self.form.name == "quick" else
+                Hardware(self.device),
+                saving=Saving(every=10**6, keep=1) if self.form.name == "quick" else Saving(),
+                show=False,
+            )  # fmt: skip
+            write_json(folder / "seconds.json", round(time.monotonic() - started, 1))
+        return load_model(f"hf:{saved}", device=self.device)
+
+    # ------------------------------------------------------------------ reading
+
+    def runs(self, job: Job, column: str) -> list[Run] | None:
+        """The runs of a model, one a seed, on what stands for a column; None where nothing does."""
+        where = self.column(column)
+        if not where.tests or not self.form.can(job):
+            return None
+        found = []
+        for seed in self.seeds_of(job):
+            folders = [self.folder(job, seed) / "runs" / test for test in where.tests]
+            if not all((folder / "result.json").exists() for folder in folders):
+                return None
+            parts = [load_run(folder) for folder in folders]
+            run = parts[0] if len(parts) == 1 else joined(parts)
+            found.append(run.where(where.tag, where.value) if where.tag else run)
+        return found
+
+    def numbers(self, job: Job, column: str) -> Numbers | None:
+        if (job, column) not in self.known:
+            runs = self.runs(job, column)
+            if runs is None:
+                return None
+            self.known[job, column] = average(runs, *self._rule(runs[0], column))
+        return self.known[job, column]
+
+    def difference(self, before: Job, after: Job, column: str) -> Difference | None:
+        """Paired over items and seeds; a model that is not trained is paired with every seed of the other."""
+        first, second = self.runs(before, column), self.runs(after, column)
+        if first is None or second is None:
+            return None
+        path, least = self._rule(first[0], column)
+        return difference(first * len(second) if len(first) == 1 else first, second, path=path, least=least)
+
+    def _rule(self, run: Run, column: str) -> tuple[Sequence[str], int]:
+        """How the items of a column are averaged: over its test sets, by the benchmark's own rule, or plainly."""
+        where = self.column(column)
+        if len(where.tests) > 1:
+            return ("benchmark",), 1
+        about = run.records[0].benchmark
+        if where.tag:
+            return (), 1
+        if where.rule and about.averages and where.rule in about.averages:
+            return tuple(about.averages[where.rule].over), about.averages[where.rule].least
+        return tuple(about.macro or ()), about.least or 1
+
+    def mean_scores(self, job: Job, column: str) -> dict[str, Number]:
+        """s(c), s(n) and s(p) of the items of a column, averaged as its shares are; several negatives count once."""
+        runs = self.runs(job, column)
+        if runs is None:
+            return {}
+        outcomes = runs[0].outcomes
+        groups = leaves_of(runs[0], *self._rule(runs[0], column))
+        values = [np.stack([one.outcomes.caption, one.outcomes.negative, one.outcomes.positive], 1) for one in runs]
+        measured, spread = grouped(np.mean(values, axis=0), outcomes, groups, 0, RESAMPLES)
+        return {
+            name: Number(
+                value=float(measured[place]),
+                interval=Interval(*percentile_interval(spread[:, place])),
+                n=int((~np.isnan(values[0][:, place])).sum()),
+            )
+            for place, name in enumerate(("c", "n", "p"))
+            if not np.isnan(measured[place])
+        }
+
+    def standard(self, job: Job, name: str, metric: str) -> Number | None:
+        """A number of what stands for a standard set, of the first seed; of several sets the mean, without interval."""
+        sets = self.form.standards.get(name, ()) if self.form.can(job) else ()
+        folder = self.folder(job, self.seeds_of(job)[0]) / "runs"
+        sets = [one for one in sets if (folder / one / "result.json").exists()]
+        found = [read_standard(folder / one).numbers.metrics.get(metric) for one in sets]
+        known = [one for one in found if one is not None and one.value is not None]
+        if len(known) < 2:
+            return known[0] if known else None
+        values = [one.value for one in known if one.value is not None]
+        return Number(value=float(np.mean(values)), interval=None, n=sum(one.n for one in known))
+
+    def analysis(self, job: Job, column: str) -> list[StandardRecord]:
+        """Of the first seed, for each test set of a column: 50,000 resamples, 99% intervals."""
+        folder = self.folder(job, self.seeds_of(job)[0]) / "runs"
+        return [read_standard(folder / f"{test}-analysis") for test in self.column(column).tests]
+
+    def seconds(self, job: Job) -> list[float]:
+        """How long each seed was trained; none of a model that was not trained here."""
+        files = [self.folder(job, seed) / "seconds.json" for seed in self.seeds_of(job)]
+        return [json.loads(file.read_text(encoding="utf-8")) for file in files if file.exists()]
+
+    def log(self, job: Job) -> list[dict[str, Any]]:
+        """What training wrote at every step, of the first seed."""
+        return [one for one in read_log(self.folder(job, self.seeds_of(job)[0]) / "training") if "parts" in one]
+
+
+Order = tuple[Study, Task, int]  # and how many threads
+
+
+def _pool(processes: int) -> AbstractContextManager[ProcessPoolExecutor | None]:
+    """Processes that may start others (the real form's readers of photos), or None to stay in this one."""
+    return ProcessPoolExecutor(processes, get_context("spawn")) if processes > 1 else nullcontext()
+
+
+def _done(pool: ProcessPoolExecutor, orders: Sequence[Order]) -> Iterator[tuple[str, bool]]:
+    for one in as_completed([pool.submit(work, order) for order in orders]):
+        yield one.result()
+
+
+def _numbers(asked: tuple[Study, Job, str]) -> Numbers | None:
+    study, job, column = asked
+    return study.numbers(job, column)
+
+
+def work(order: Order) -> tuple[str, bool]:
+    """One task, perhaps in a process of its own; returns a line about it, and whether it went well."""
+    study, task, threads = order
+    if threads:
+        import torch
+
+        torch.set_num_threads(threads)
+    started = time.monotonic()
+    try:
+        study.make(task)
+    except Exception as error:
+        return f"{task.job.name}-{task.seed} FAILED: {type(error).__name__}: {error}", False
+    return f"{task.job.name}-{task.seed} {time.monotonic() - started:.0f} s", True
