@@ -29,7 +29,7 @@ def main() -> None:
         browser = started.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
         desk = opened(browser, given.page, 1100, 760)
         keep(desk.screenshot(), given.out / "demo.png")
-        keep(desk.locator(".figures figure").first.screenshot(), given.out / "plane.png")
+        keep(desk.locator(".figures figure").first.screenshot(), given.out / "rewording.png")
         keep(desk.locator("#table").screenshot(), given.out / "table.png")
         desk.locator("#f-outcome").select_option(label=brittle(desk))
         desk.locator("#gallery").scroll_into_view_if_needed()
