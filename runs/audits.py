@@ -68,14 +68,21 @@ NOTES = {
         "without `of` (`within front`: 38) and verbs with their particle (`traveling on in`: 8). Ten of the 67 have "
         "a phrase of two prepositions or with `of` that is no compound preposition (`in from of`, `in on`, `in "
         "next`, `in top of`, `in side of`, `near top of`, `near edge of`, `near center of`, `on top of of`), which "
-        "would make 409."
+        "would make 409: `replace-relations/` 06155, 06224, 06326, 07039, 07297, 08047, 08253, 08978, 09829, 09946. "
+        "Of these only 08978 (`bird on of clock tower`), 06224 and 07297 (`within on`) and 06326 (`within from of`) "
+        "are broken by the edit; the others read (`swan next to edge of pond`)."
     ),
     "crepe": (
         "67 forced ties: 56 of negate (11, 25 and 20 rows of complexities 4, 6 and 8) and 11 of swap (1, 6 and 4). All "
         "are equal after lower-casing, as methods_2026.md (G12) counts them; 11 are equal letter for letter, all of "
         "swap, and 39 more differ by the first capital alone. A count of 34 that was expected once is none of these "
-        "(11, 50, 67), nor of distinct captions (67) or images (62). The sub-word negatives of atom are words of "
-        "CREPE's own making: `on` was replaced inside `person` (`persinside`)."
+        "(11, 50, 67), nor of distinct captions (67), images (62), rows whose negatives are a list (62) or a set (5); "
+        "the reference's own counts by file add up to 67. The rows, `crepe-prod_FILE/ROW`: swap_4: 20; swap_6: 142, "
+        "156, 162, 215, 254, 255; swap_8: 49, 194, 803, 937; negate_4: 251, 287, 356, 497, 664, 792, 938, 1010, 1079, "
+        "1218, 1260; negate_6: 30, 86, 97, 114, 186, 257, 308, 323, 343, 549, 607, 670, 676, 767, 770, 957, 1036, "
+        "1052, 1131, 1391, 1416, 1503, 1525, 1551, 1778; negate_8: 50, 145, 404, 502, 710, 715, 794, 1134, 1205, "
+        "1217, 1428, 1433, 1592, 1644, 1657, 1822, 1871, 1898, 1906, 1983. The sub-word negatives of atom are words "
+        "of CREPE's own making: `on` was replaced inside `person` (`persinside`)."
     ),
 }
 

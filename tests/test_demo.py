@@ -122,6 +122,21 @@ def test_a_story_like_the_papers_does_not(story: Callable[..., Any]) -> None:
     assert not any(line.startswith("Unlike") and "REPLACE" in line and "Augmented" in line for line in lines)
 
 
+def test_the_steps_say_what_the_numbers_say(story: Callable[..., Any]) -> None:
+    steps = dict(demo.story(story(base=(120, 30), HN=(80, 90), HP_HN=(100, 50))))
+    assert next(iter(steps)) == "The base, before" and len(steps) == 5
+    assert "above the wrong one on 75 of 100" in steps["The base, before"]  # 120 and 30 of 200
+    learnt = steps["Shown wrong captions: HN"]
+    assert "right about caption and rewording alike less often (60 → 40 of 100)" in learnt
+    assert learnt.startswith("Right about the caption more often (75 → 85 of 100)")
+    assert "wrong about the other (brittle) more often (15 → 45 of 100)" in learnt
+    assert "(brittle) less often (45 → 25" in steps["Shown reworded captions as well: HP+HN"]
+    assert "where the two disagree is said below" in steps["Is it so everywhere?"]
+    same = dict(demo.story(story(base=(100, 20), HN=(100, 20), HP_HN=(100, 20))))
+    assert same["Shown wrong captions: HN"].count("no clear change") == 3
+    assert "Nothing here points clearly the other way" in same["Is it so everywhere?"]
+
+
 def test_the_papers_table() -> None:
     """Kamath et al. 2024, Table 1, rows (a) and (c)."""
     assert demo.PAPER["replace"]["augmented"] == {"base": 46.8, "HN": 55.7, "HP+HN": 58.0}

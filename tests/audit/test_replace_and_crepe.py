@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -59,3 +60,29 @@ def test_crepe(shared_data: Path) -> None:
     }  # fmt: skip
     assert sum(item.caption in {text.text for text in item.negatives} for item in items) == 11
     assert sum(count for split, count in pieces.by_split.items() if "_atom_" in split) > 400, "persinside, wneardow"
+
+
+def test_the_items_behind_the_differences_are_named(items: list[Item], shared_data: Path) -> None:
+    """docs/audits.md names the ten that would make 409 compounds, and every forced tie of CREPE; the audit agrees."""
+    page = (Path(__file__).resolve().parents[2] / "docs" / "audits.md").read_text(encoding="utf-8")
+    numbers = re.findall(r"\d{5}", page.split("which would make 409: `replace-relations/`")[1].split(". Of these")[0])
+    phrases = r"\b(in (from of|on|next|top of|side of)|near (top|edge|center) of|on top of of)\b"
+    other = {
+        item.id.split("/")[1]
+        for item in items
+        if item.tags["split"] == "relations"
+        and (said := re.search(phrases, item.caption))
+        and not re.search(rf"\b{said[0]}\b", item.positives[0].text)
+    }
+    assert set(numbers) == other and len(numbers) == 10
+    rows = page.split("`crepe-prod_FILE/ROW`: ")[1].split(". The sub-word")[0]
+    named = {
+        f"crepe-prod_{file}/{row}" for part in rows.split("; ") for file, _, all_rows in [part.partition(": ")]
+        for row in all_rows.split(", ")
+    }  # fmt: skip
+    tied = {
+        item.id
+        for item in crepe.load(shared_data / "crepe", [])
+        if item.caption.lower() in {text.text.lower() for text in item.negatives}
+    }
+    assert named == tied and len(tied) == 67

@@ -52,7 +52,13 @@ def make_runs(tmp_path: Path, make_record: Callable[..., RunRecord]) -> Callable
         rows = []
         for number, item in enumerate(items):
             c, p, n = ORDERS[(number + 2 * shift) % len(ORDERS)]
-            other = ImageScores(image="7.png", caption=n / 10, positives=[n / 10] * len(item.positives))
+            counts = [len(part) for part in (item.positives, item.negatives)]
+            others = [
+                ImageScores(
+                    image=ref.path, caption=n / 10, positives=[n / 10] * counts[0], negatives=[c / 10] * counts[1]
+                )
+                for ref in item.negative_images
+            ]
             rows.append(
                 ItemScores(
                     id=item.id,
@@ -60,7 +66,7 @@ def make_runs(tmp_path: Path, make_record: Callable[..., RunRecord]) -> Callable
                     caption=c / 10,
                     positives=[p / 10] * len(item.positives),
                     negatives=[n / 10] * len(item.negatives),
-                    negative_images=() if item.negatives else (other,),
+                    negative_images=tuple(others),
                     tags=item.tags,
                 )
             )

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from tests.report.test_page import HOSTILE, hostile
 
+from equipoise.items import ImageRef
 from equipoise.report.chapters import Chapter, read_chapters
 from equipoise.report.orderings import OUTCOMES
 from equipoise.report.page import report_page, write_page
@@ -154,6 +155,28 @@ def test_without_pictures(make_runs: Runs, visit: Callable[..., Any], tmp_path: 
     page = visit(chapters)
     assert shown(page) == 12 and "no picture in this page" in page.locator("#cards").inner_text()
     assert "--images DIR" in page.locator("#gallery .warn").inner_text()
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_boxes_and_other_pictures(make_runs: Runs, visit: Callable[..., Any], width: int) -> None:
+    """The box lies where the item has it, on the card and on the large picture; the wrong picture stands beside."""
+
+    def boxed(number: int) -> dict[str, Any]:
+        image = ImageRef(path=f"{number % 8}.png", box=(75, 100, 150, 50))
+        return {"image": image, "negative_images": (ImageRef(path="7.png"),)}
+
+    page = visit(read_chapters(make_runs(16, change=boxed)), width)
+    page.locator("#cards .card button").first.click()
+    for place in ("#cards .card >> nth=0", "dialog[open]"):
+        picture = page.locator(place).locator(".named.right .pic")
+        image, box = picture.locator("img").bounding_box(), picture.locator(".box").bounding_box()
+        shares = [(box["x"] - image["x"]) / image["width"], (box["y"] - image["y"]) / image["height"]]
+        shares += [box["width"] / image["width"], box["height"] / image["height"]]
+        assert shares == pytest.approx([0.25, 0.5, 0.5, 0.25], abs=0.02)
+        assert image["width"] / image["height"] == pytest.approx(1.5, abs=0.03), "not squeezed"
+        assert page.locator(place).locator(".named.wrong img").is_visible()
+    assert "wrong picture" in page.locator("dialog table").nth(1).inner_text()
+    assert page.evaluate("document.documentElement.scrollWidth") == width
 
 
 def test_paper_gets_what_a_screen_folds_away(make_runs: Runs, visit: Callable[..., Any]) -> None:

@@ -7,11 +7,13 @@ import io
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from PIL import Image
 
+from equipoise.items import ImageRef
 from equipoise.report.chapters import read_chapters
 from equipoise.report.gallery import build_gallery, choose, embedded
 from equipoise.report.orderings import OUTCOMES
@@ -69,3 +71,34 @@ def test_embedded_json_stays_inside_its_element(text: str) -> None:
     found = embedded({"text": text})
     assert json.loads(found) == {"text": text}
     assert not set(found) & set("<>&\u2028") and found.isascii()
+
+
+def test_boxes_are_shares_of_the_picture(make_runs: Runs) -> None:
+    """The pictures are 300 by 200; what leaves the picture is cut off, and a picture without a box has none."""
+
+    def boxed(number: int) -> dict[str, Any]:
+        box = (30, 50, 150, 100) if number % 2 else (270, 150, 100, 100)
+        return {"image": ImageRef(path=f"{number % 8}.png", box=box if number < 60 else None)}
+
+    items = build_gallery(read_chapters(make_runs(change=boxed)), 4_000_000).data["chapters"][0]["items"]
+    boxes = {item["i"]: item.get("box") for item in items}
+    assert boxes[1] == [10, 25, 50, 50] and boxes[2] == [90, 75, 10, 25] and boxes[63] is None
+
+
+def test_other_pictures_of_an_item(make_runs: Runs) -> None:
+    def two(_: int) -> dict[str, Any]:
+        return {"negative_images": (ImageRef(path="7.png", box=(0, 0, 30, 20)), ImageRef(path="6.png"))}
+
+    (chapter,) = chapters = read_chapters(make_runs(16, change=two))
+    data = build_gallery(chapters, 4_000_000).data
+    item = next(item for item in data["chapters"][0]["items"] if item["i"] == 0)
+    first, second = item["others"]
+    assert (first["right"], first["path"], first["box"]) == (False, "7.png", [0, 0, 10, 10]) and "box" not in second
+    assert first["scores"] == [rows[0].negative_images[0].caption for rows in chapter.rows]
+    assert len({first["picture"], second["picture"], item["picture"]}) == 3 <= len(data["pictures"]) <= 8
+
+
+def test_boxes_without_pictures_are_left_out(make_runs: Runs, tmp_path: Path) -> None:
+    chapters = read_chapters(make_runs(change=lambda _: {"image": ImageRef(path="1.png", box=(0, 0, 10, 10))}))
+    (tmp_path / "photos").rename(tmp_path / "gone")
+    assert not any("box" in item for item in build_gallery(chapters, 4_000_000).data["chapters"][0]["items"])

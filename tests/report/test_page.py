@@ -80,8 +80,8 @@ def test_points_and_tables(make_runs: Runs, tmp_path: Path) -> None:
     page = Page("A title", ["A lead & more"], [chapter], tables=[Table("More", "a note", [("group", rows)])])
     write_page(tmp_path / "page.html", page)
     text = (tmp_path / "page.html").read_text()
-    assert "people: Original 97.0, Brittleness 2.0" in text and "a study of &lt;ten&gt;" in text
-    assert "A lead &amp; more" in text and "a note" in text and "chance: Original 50.0" in text
+    assert "people: Original accuracy 97.0, Brittleness 2.0" in text and "a study of &lt;ten&gt;" in text
+    assert "A lead &amp; more" in text and "a note" in text and "chance: Original accuracy 50.0" in text
 
 
 def test_items_with_pictures_as_negatives(make_runs: Runs, tmp_path: Path) -> None:

@@ -129,6 +129,6 @@ def test_no_drop_has_no_minus(drop: float) -> None:
 
 def test_every_special_character_is_escaped() -> None:
     row = Line(r"a\b~c^d{e}|f", PLAIN)
-    assert r"a\textbackslash{}b\textasciitilde{}c\textasciicircum{}d\{e\}|f & 10" in render([row], "latex")
+    assert r"a\textbackslash{}b\textasciitilde{}c\textasciicircum{}d\{e\}\textbar{}f & 10" in render([row], "latex")
     assert r"| a\b~c^d{e}\|f | 10 |" in render([row], "md")
     assert "| two lines | 10 |" in render([Line("two\nlines", PLAIN)], "md")

@@ -26,7 +26,7 @@ from equipoise.cli.export import export
 from equipoise.cli.mine import mine
 from equipoise.cli.options import App, form_name, offer_benchmarks, offer_formats, split_names
 from equipoise.cli.perturb import perturb
-from equipoise.cli.report import report
+from equipoise.cli.report import board, report
 from equipoise.cli.standard import analyse, standard
 from equipoise.cli.train import app as train_commands
 from equipoise.cli.world import app as world_commands
@@ -86,6 +86,7 @@ app.command()(audit)
 app.command()(perturb)
 app.command()(mine)
 app.command()(report)
+app.command()(board)
 app.command()(export)
 app.command()(compare)
 app.command()(standard)
@@ -171,7 +172,7 @@ def evaluate(
     ] = False,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, mps")] = "auto",
     dtype: Annotated[str, typer.Option(help="float32, tf32, bfloat16, float16")] = "float32",
-    batch_size: Annotated[int | None, typer.Option(min=1, help="default: 16, on a GPU 256")] = None,
+    batch_size: Annotated[int | None, typer.Option(min=1, help="default: 16, on a GPU 256; fewer pairs")] = None,
     workers: Annotated[int | None, typer.Option(min=1, help="that decode images; default: one per core")] = None,
     cache: Annotated[Path | None, typer.Option(help="folder of the embedding cache")] = None,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="embed everything anew and keep nothing")] = False,

@@ -1,4 +1,4 @@
-"""`equipoise report`: what people look at, from finished runs."""
+"""`equipoise report` and `equipoise board`: what people look at, from finished runs."""
 
 from __future__ import annotations
 
@@ -21,6 +21,13 @@ def report(
     points: Annotated[
         Path | None, typer.Option(help="JSON of numbers from elsewhere (people, a blind baseline) for the plane")
     ] = None,
+    standard: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="folders of `equipoise standard`: what each model kept (retrieval, zero-shot) against composition. "
+            "Those below RUN are found without it. May be repeated"
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="by which items are chosen to be shown")] = 0,
     form: Annotated[str, typer.Option("--format", help=f"html, or a table: {', '.join(FORMATS)}")] = "html",
 ) -> None:
@@ -29,23 +36,83 @@ def report(
     from equipoise.images.sources import open_source
     from equipoise.report.chapters import lines, read_chapters, read_points
     from equipoise.report.page import report_page, write_page
+    from equipoise.report.retention import with_retention
     from equipoise.report.tables import render
 
     table = form_name(form, "html") if form != "html" else None
     if table is None and out is None:
         raise UserError("--out: name the page to write, for instance --out report.html")
-    if table is not None and (given := [name for name, value in (("images", images), ("points", points)) if value]):
+    for_page = {"images": images, "points": points, "standard": standard}
+    if table is not None and (given := [name for name, value in for_page.items() if value]):
         raise UserError(f"--{given[0]} is for the page; a table has none (--format html)")
     if images is not None:
         open_source(images)  # a wrong path is said before anything is read
     chapters = read_chapters(runs, read_points(points) if points else ())
     if table is None:
         assert out is not None
+        chapters = with_retention(chapters, runs, standard or [])
         write_page(out, report_page(chapters, images), seed)
         typer.echo(printable(f"open {out}"))
         return
     averages = dict.fromkeys(chapter.average for chapter in chapters)
     text = render(lines(chapters), table, f"percent [95% interval, images resampled]; {', '.join(averages)}")
+    if out is None:
+        typer.echo(text)
+    else:
+        with atomic_write(out) as handle:
+            handle.write(text + "\n")
+
+
+def board(
+    runs: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[RUN...]",
+            help="run folders, or folders of runs. Seeds of one configuration are joined by commas: ours_s0,ours_s1",
+        ),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="the page; tables are printed without it")] = None,
+    published: Annotated[
+        list[Path] | None,
+        typer.Option(help="numbers that others reported: JSON, or a CSV of vl_compo (docs/board.md). May be repeated"),
+    ] = None,
+    same: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="REPORTED=RUN",
+            help="a reported model and the run that it is, where names do not say it. Repeatable",
+        ),
+    ] = None,
+    average: Annotated[str | None, typer.Option("--average", help="rule of the numbers, of `bench show`")] = None,
+    correct: Annotated[
+        str, typer.Option(help="p-values of many tests: holm (no false finding) or fdr (few of the findings false)")
+    ] = "holm",
+    seed: Annotated[int, typer.Option(min=0, help="of the tests")] = 0,
+    form: Annotated[str, typer.Option("--format", help=f"html, or a table: {', '.join(FORMATS)}")] = "html",
+) -> None:
+    """A leaderboard of many runs: groups that cannot be told apart in place of ranks, reported numbers beside ours."""
+    from equipoise.board.page import write_board
+    from equipoise.board.reported import read_reported
+    from equipoise.board.standings import build_board
+    from equipoise.board.tables import render_board
+    from equipoise.files import atomic_write
+
+    table = form_name(form, "html") if form != "html" else None
+    if table is None and out is None:
+        raise UserError("--out: name the page to write, for instance --out board.html")
+    pairs: dict[str, str] = {}
+    for text in same or []:
+        name, equals, run = text.rpartition("=")
+        if not (equals and name and run):
+            raise UserError(f"--same {text}: expected REPORTED=RUN, as in 'NegCLIP coco-ft=negclip'")
+        pairs[name] = run
+    found = build_board(runs or [], read_reported(published or []), pairs, average, correct, seed)
+    if table is None:
+        assert out is not None
+        write_board(out, found)
+        typer.echo(printable(f"open {out}"))
+        return
+    text = render_board(found, table)
     if out is None:
         typer.echo(text)
     else:

@@ -47,7 +47,7 @@ def compare_folders(
     if correction not in CORRECTIONS:
         raise UserError(f"--correct {correction}: expected one of {', '.join(CORRECTIONS)}")
     names = [str(model) for model in models]
-    places = [[_by_benchmark(folder) for folder in seeds_of(name)] for name in names]
+    places = [[by_benchmark(folder) for folder in seeds_of(name)] for name in names]
     found, flipped = [], []
     loaded: dict[tuple[int, str], Model] = {}
 
@@ -65,7 +65,7 @@ def compare_folders(
             raise UserError(f"{names[0]} ({here}) and {names[other]} ({there}) share no benchmark")
         for name in shared:
             before, after = model(0, name), model(other, name)
-            rule, path, least = _rule(before.runs[0], average)
+            rule, path, least = rule_of(before.runs[0], average)
             numbers = compare_models(before.runs, after.runs, seed, path, least)
             unknown = [run.folder for run in (*before.runs, *after.runs) if None in run.images]
             notes = [f"{folder}: photos not recorded: made by an older version" for folder in unknown]
@@ -80,7 +80,7 @@ def compare_folders(
         for name in _common(places[0]):
             if all(name in _common(of_model) for of_model in places):
                 all_of_it = [model(index, name) for index in range(len(names))]
-                _, path, least = _rule(all_of_it[0].runs[0], average)
+                _, path, least = rule_of(all_of_it[0].runs[0], average)
                 groups[name] = {
                     metric: placed
                     for metric in SHARES
@@ -113,7 +113,7 @@ def _all(seeds: Sequence[dict[str, Path]]) -> list[str]:
     return list(dict.fromkeys(name for one in seeds for name in one))
 
 
-def _rule(run: Run, wanted: str | None) -> tuple[str, list[str], int]:
+def rule_of(run: Run, wanted: str | None) -> tuple[str, list[str], int]:
     """The name, tags and least group of the rule to compare by."""
     metrics = run.records[0].metrics
     if wanted is None and metrics.macro is not None:
@@ -129,7 +129,7 @@ def _rule(run: Run, wanted: str | None) -> tuple[str, list[str], int]:
     return wanted, average.over, average.least
 
 
-def _by_benchmark(folder: Path) -> dict[str, Path]:
+def by_benchmark(folder: Path) -> dict[str, Path]:
     """The run of each benchmark below a folder; two of one are refused, as nobody said which is meant."""
     found: dict[str, Path] = {}
     for where, record in find_runs([folder]):

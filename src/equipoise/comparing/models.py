@@ -12,7 +12,7 @@ three things are put right that a plain bootstrap over both gets wrong (docs/sta
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -22,9 +22,9 @@ import numpy as np
 from equipoise import stats
 from equipoise.comparing import inference
 from equipoise.errors import UserError
-from equipoise.evaluation.comparison import Run, difference, grouped, leaves_of, per_item, same_items
+from equipoise.evaluation.comparison import Run, difference, grouped, leaves_of, per_item, per_item_images, same_items
 from equipoise.evaluation.metrics import Leaves
-from equipoise.evaluation.record import METRICS, Change, Difference, Interval, Metric
+from equipoise.evaluation.record import IMAGE_METRICS, METRICS, Change, Difference, ImageMetric, Interval, Metric
 from equipoise.stats import Floats
 
 LOWER: tuple[Metric, ...] = ("brittleness", "drop")  # better when lower
@@ -194,16 +194,53 @@ def place(
     """
     same_items([run for model in models for run in model.runs])
     column = list(METRICS).index(metric)
+    means = [np.mean([per_item(run.outcomes)[:, column] for run in model.runs], axis=0) for model in models]
+    if all(len(model.runs) == 1 for model in models):
+        return _placed(models, means, metric in LOWER, leaves_of(models[0].runs[0], path, least), seed, correction)
+
+    def tested(first: Model, second: Model) -> float:
+        found = compare_models(first.runs, second.runs, seed, path, least)[metric]
+        return 1.0 if found is None or found.p is None else found.p
+
     groups = leaves_of(models[0].runs[0], path, least)
+    return _placed(models, means, metric in LOWER, groups, seed, correction, tested)
+
+
+def place_images(
+    models: Sequence[Model],
+    metric: ImageMetric,
+    path: Sequence[str] = (),
+    least: int = 1,
+    seed: int = 0,
+    correction: str = "holm",
+) -> list[Placed]:
+    """As `place`, of the image side; empty where it was not measured, or where a model has several seeds."""
+    same_items([run for model in models for run in model.runs])
+    if any(len(model.runs) > 1 or model.runs[0].outcomes.images is None for model in models):
+        return []
+    column = list(IMAGE_METRICS).index(metric)
+    means = [per_item_images(model.runs[0].outcomes)[:, column] for model in models]
+    return _placed(models, means, metric in LOWER, leaves_of(models[0].runs[0], path, least), seed, correction)
+
+
+def _placed(
+    models: Sequence[Model],
+    means: Sequence[Floats],
+    lower: bool,
+    groups: Leaves,
+    seed: int,
+    correction: str,
+    tested: Callable[[Model, Model], float] | None = None,
+) -> list[Placed]:
+    """`means`: an item's outcome by each model; `tested` gives the p-value of a pair, in place of sign flips."""
     cluster = models[0].runs[0].outcomes.cluster
-    means = [np.mean([per_item(run.outcomes) for run in model.runs], axis=0)[:, [column]] for model in models]
-    parts = np.concatenate([contributions(mean, cluster, groups) for mean in means], axis=1)
     if np.isnan(means[0]).all():
         return []
+    parts = np.concatenate([contributions(mean[:, None], cluster, groups) for mean in means], axis=1)
     values = parts.sum(axis=0)
-    order = sorted(range(len(models)), key=lambda index: (values[index] if metric in LOWER else -values[index], index))
+    order = sorted(range(len(models)), key=lambda index: (values[index] if lower else -values[index], index))
     pairs = list(combinations(range(len(order)), 2))
-    if all(len(model.runs) == 1 for model in models):
+    if tested is None:
         # One set of flips serves all pairs. Images on which all models agree say nothing, and cost nothing.
         sums = inference.sign_flip_sums(parts - parts[:, :1], seed)
         p_values = [
@@ -211,8 +248,7 @@ def place(
             for a, b in pairs
         ]
     else:
-        tested = [compare_models(models[order[a]].runs, models[order[b]].runs, seed, path, least) for a, b in pairs]
-        p_values = [1.0 if (one := found[metric]) is None or one.p is None else one.p for found in tested]
+        p_values = [tested(models[order[a]], models[order[b]]) for a, b in pairs]
     adjusted = inference.CORRECTIONS[correction](p_values)
     different = [pair for pair, p_value in zip(pairs, adjusted, strict=True) if p_value < 1 - stats.LEVEL]
     letters = inference.groups(len(order), different)

@@ -114,7 +114,7 @@ def difference(
     if len(first) == len(second) == 1 and not path and "original" in found:
         p_value = stats.mcnemar(*_discordant(outcomes, second[0].outcomes))
         found["original"] = found["original"].model_copy(update={"mcnemar": p_value})
-    on_images = _known(IMAGE_METRICS, changes(_per_item_images)) if outcomes.images is not None else {}
+    on_images = _known(IMAGE_METRICS, changes(per_item_images)) if outcomes.images is not None else {}
     return Difference(n=int(groups.kept.sum()), runs=(len(first), len(second)), **found, image_side=on_images)
 
 
@@ -164,7 +164,7 @@ def _discordant(a: Outcomes, b: Outcomes) -> tuple[int, int]:
     return int((a.original & ~b.original).sum()), int((b.original & ~a.original).sum())
 
 
-def _per_item_images(outcomes: Outcomes) -> stats.Floats:
+def per_item_images(outcomes: Outcomes) -> stats.Floats:
     """(items, 7): as IMAGE_METRICS; NaN where an item has no negative image, no second right pair, no texts of them."""
     assert outcomes.images is not None
     wins, counts = outcomes.images.columns()

@@ -21,6 +21,7 @@ from equipoise.evaluation.embedding.embed import EMBEDDING_CODE, batch_matters
 from equipoise.evaluation.record import AverageId, BenchmarkId, ImagesId, ModelCard, RunRecord, Settings
 from equipoise.files import sha256_json
 from equipoise.items import Edit, ImageRef, Item, Text
+from equipoise.models.base import reads_images
 from equipoise.records import explain
 
 _COUNTED = {"name", "items_sha256", "macro", "least", "metrics"}  # the rest of a benchmark's id are words about it
@@ -178,7 +179,7 @@ def probe_digest(model: Any) -> str | None:
     images = _pictures()
     try:
         if hasattr(model, "score_pairs"):
-            answers = [model.score_pairs(images, list(_TEXTS))]
+            answers = [model.score_pairs(images if reads_images(model) else [], list(_TEXTS))]
         else:
             answers = [model.embed_images(images), model.embed_texts(list(_TEXTS))]
         arrays = [np.asarray(answer, dtype=np.float32) for answer in answers]

@@ -6,7 +6,7 @@ Both are written atomically and result.json last, so a folder that has it is who
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,10 +33,15 @@ class Texts(BaseModel):
     negatives: list[str]
 
 
-class _Line(BaseModel):
+class Shown(BaseModel):
+    """What a run keeps beside the scores of an item, to look at."""
+
     model_config = ConfigDict(strict=True, frozen=True)
     id: str
     texts: Texts | None = None
+    boxes: list[
+        list[float] | None
+    ] = []  # x, y, width, height in pixels, as `Item.images()`; none where no image has one
 
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False)
@@ -71,6 +76,9 @@ def write_run(
                     "positives": [text.text for text in item.positives],
                     "negatives": [text.text for text in item.negatives],
                 }
+                boxes = [ref.box for ref in item.images()]
+                if any(boxes):
+                    line["boxes"] = boxes
             handle.write(_ENCODER.encode(line) + "\n")
     record = record.model_copy(update={"scores_sha256": sha256_file(folder / "items.jsonl")})
     write_json(folder / "result.json", record.model_dump(mode="json", by_alias=True))
@@ -130,12 +138,16 @@ def find_runs(folders: Sequence[Path]) -> list[tuple[Path, RunRecord]]:
 
 def read_texts(folder: Path, ids: Collection[str] | None = None) -> dict[str, Texts]:
     """The texts that a run keeps beside its scores, of the items named or of all; none where it kept none."""
+    return {line.id: line.texts for line in read_shown(folder) if line.texts and (ids is None or line.id in ids)}
+
+
+def read_shown(folder: Path) -> Iterator[Shown]:
+    """Texts and boxes of every item that a run scored; what is wrong with the file is raised at its end."""
     path = (folder if folder.is_dir() else folder.parent) / "items.jsonl"
     problems = Problems(str(path))
-    lines = checked(jsonl_lines(path, problems), _Line, problems, doubled=False)
-    found = {line.id: line.texts for _, line in lines if line.texts and (ids is None or line.id in ids)}
+    for _, line in checked(jsonl_lines(path, problems), Shown, problems, doubled=False):
+        yield line
     problems.raise_if_any()
-    return found
 
 
 def holds_runs(folder: Path) -> bool:

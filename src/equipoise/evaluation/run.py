@@ -44,6 +44,7 @@ from equipoise.evaluation.scoring import default_batch, default_workers, photo_d
 from equipoise.files import stays_inside
 from equipoise.images.sources import ImageSource
 from equipoise.items import Item
+from equipoise.models.base import reads_images
 from equipoise.provenance import environment
 
 _Arguments = ParamSpec("_Arguments")
@@ -116,7 +117,7 @@ def evaluate(
         _claim(folder, identity)  # what costs nothing to know, before every photo is read
     if folder is not None and _is_finished(folder):  # only then are the photos read for their hashes alone
         ranks.lead(scores=False)
-        photos = photo_digests(items, images, workers, allow_missing)
+        photos = photo_digests(items, images, workers, allow_missing) if reads_images(model) else {}
         return _finished(folder, replace(identity, images=images_id(photos)), benchmark)
     ranks.lead(scores=True)
     scoring = score_items(

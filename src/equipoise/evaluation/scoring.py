@@ -22,16 +22,15 @@ from numpy.typing import NDArray
 
 from equipoise.collector import without_collection
 from equipoise.errors import UserError
-from equipoise.evaluation.embedding.asking import batched
 from equipoise.evaluation.embedding.cache import EmbeddingCache, Keeper, Vector
 from equipoise.evaluation.embedding.embed import Embedded, embed, embedding_identity
+from equipoise.evaluation.embedding.pairs import Place, pair_identity, score_all
 from equipoise.evaluation.embedding.ranks import ALONE, Ranks
 from equipoise.evaluation.scores import ImageScores, ItemScores, TextScores, require_finite
-from equipoise.images.opening import ImageProblem, decode_image
+from equipoise.images.opening import ImageProblem
 from equipoise.images.sources import ImageSource, absent, open_source
 from equipoise.items import ImageRef, Item
-from equipoise.models.base import kind_of
-from equipoise.progress import progress
+from equipoise.models.base import kind_of, reads_images
 
 PAIRS = 4096  # cosines at a time: their vectors stay in the processor's cache
 
@@ -74,18 +73,21 @@ def score_items(
         raise UserError(f"expected a batch size and workers above 0, found {batch_size} and {workers}")
     _refuse_repeated([item.id for item in items])
     usable, skipped = _usable(items)
-    source = _image_source(usable, images)
-    usable, unseen = _present(usable, source, allow_missing)
-    skipped |= unseen
     by_pairs = kind_of(model) == "pairs"
-    store = cache if cache is not None and embedding_identity(model, batch_size) else EmbeddingCache(None)
-    seconds: dict[str, float] = {}
+    source: ImageSource = _Nowhere()
+    if not by_pairs or reads_images(model):
+        source = _image_source(usable, images)
+        usable, unseen = _present(usable, source, allow_missing)
+        skipped |= unseen
+    known = (pair_identity if by_pairs else embedding_identity)(model, batch_size)
+    store = cache if cache is not None and known else EmbeddingCache(None)
     with Keeper(store) as keeper:
         if by_pairs:
-            pairs, bad, digests, counts = _pair_scores(model, usable, source, batch_size, ranks)
+            paired = score_all(model, usable, source, store, batch_size, workers, ranks, keeper)
         else:
             embedded = embed(model, usable, source, store, batch_size, workers, ranks, keeper)
-            bad, digests, counts, seconds = embedded.bad, embedded.digests, embedded.counts, embedded.seconds
+        found = paired if by_pairs else embedded
+        bad, seconds = found.bad, found.seconds
         if bad:
             _refuse_bad(bad, source, allow_missing)
             unread = {i.id: why for i in usable if (why := next((bad[r] for r in i.images() if r in bad), None))}
@@ -97,17 +99,19 @@ def score_items(
             )
         started = time.monotonic()
         if by_pairs:
-            rows = [_row(item, [pairs[ref][text] for ref in item.images() for text in item.texts()]) for item in usable]
+            rows = [_row(item, _of_pairs(item, paired.scores)) for item in usable]
         else:
             rows = _cosine_rows(usable, embedded, text_scores)
             seconds["cosines"] = time.monotonic() - started
     seconds["kept"] = time.monotonic() - started - seconds.get("cosines", 0.0)
     require_finite(rows, "the model's scores")
-    return Scoring(rows, skipped, digests, counts | {"items": len(rows)}, seconds)
+    return Scoring(rows, skipped, found.digests, found.counts | {"items": len(rows)}, seconds)
 
 
 def default_batch(model: Any) -> int:
     """A CPU gains nothing from larger batches and would pay for filling up the last one; a GPU gains."""
+    if stated := getattr(model, "default_batch", None):
+        return int(stated)
     return 256 if str(getattr(model, "device", "cpu")).startswith("cuda") else 16
 
 
@@ -193,7 +197,7 @@ def _refuse_bad(bad: dict[ImageRef, str], source: ImageSource, allow_missing: bo
         rest = f"\n  ... and {len(bad) - 5:,} more" if len(bad) > 5 else ""
         raise UserError(
             f"{len(bad):,} images {source} cannot be used:\n{shown}{rest}\n"
-            "All others are embedded and cached. Replace these and run again, or score the rest with --allow-missing."
+            "All others are done and cached. Replace these and run again, or score the rest with --allow-missing."
         )
 
 
@@ -225,6 +229,10 @@ def _row(item: Item, values: Sequence[float], text: TextScores | None = None) ->
         negative_images=others[len(item.positive_images) :],
         paired=item.paired,
     )
+
+
+def _of_pairs(item: Item, scores: dict[Place, dict[str, float]]) -> list[float]:
+    return [scores[ref.path, ref.box][text] for ref in item.images() for text in item.texts()]
 
 
 @without_collection
@@ -272,37 +280,3 @@ def _text_scores(items: Sequence[Item], texts: Sequence[Sequence[int]], vectors:
             caption_negatives=list(islice(values, negatives_)),
             positives_negatives=[list(islice(values, negatives_)) for _ in range(positives_)],
         )
-
-
-def _pair_scores(
-    model: Any, items: Sequence[Item], source: ImageSource, batch_size: int, ranks: Ranks
-) -> tuple[dict[ImageRef, dict[str, float]], dict[ImageRef, str], dict[str, bytes], dict[str, int]]:
-    """Models with a matching head see each distinct (image, text) pair once."""
-    pairs: dict[ImageRef, dict[str, float]] = {}
-    for item in items:
-        for ref in item.images():
-            pairs.setdefault(ref, {}).update(dict.fromkeys(item.texts(), np.nan))
-    bad: dict[ImageRef, str] = {}
-    digests: dict[str, bytes] = {}
-    total = sum(len(texts) for texts in pairs.values())
-    mine = {ref: pairs[ref] for ref in ranks.share(list(pairs))}
-    with progress(sum(len(texts) for texts in mine.values()), "pairs ", "pairs") as advance:
-        for ref, texts in mine.items():
-            try:
-                data = source.read(ref.path)
-                digests[ref.path] = hashlib.sha256(data).digest()
-                image = decode_image(data, ref)
-            except ImageProblem as problem:
-                bad[ref] = str(problem)
-                continue
-            for batch in batched(list(texts), batch_size):
-                values = np.asarray(model.score_pairs([image] * len(batch), batch), dtype=np.float64)
-                if values.shape != (len(batch),):
-                    raise UserError(f"score_pairs: expected {len(batch)} scores, found shape {values.shape}")
-                texts.update(zip(batch, values.tolist(), strict=True))
-                advance(len(batch))
-    for scored, wrong, hashes in ranks.exchange((mine, bad, digests)):
-        pairs |= scored
-        bad |= wrong
-        digests |= hashes
-    return pairs, bad, digests, {"pairs_scored": total}

@@ -13,6 +13,9 @@ FORMS = {
     "openclip": "openclip:ARCH/PRETRAINED",
     "checkpoint": "checkpoint:FILE?act=quickgelu",
     "paper": "paper:negclip@FILE",
+    "itm": "itm:NAME-or-folder?head=itc",
+    "vqa": "vqa:NAME-or-folder",
+    "likelihood": "likelihood:NAME-or-folder?prior=blank",
     "py": "py:module:factory",
 }
 
@@ -44,6 +47,15 @@ def load_model(spec: str, *, device: str = "auto", dtype: str = "float32") -> Mo
         from equipoise.models.papers import load_paper
 
         return load_paper(rest, spec=spec, device=device, dtype=dtype)
+    if kind == "itm":
+        from equipoise.models.scorers.itm import load_itm
+
+        return load_itm(rest, spec=spec, device=device, dtype=dtype)
+    if kind in {"vqa", "likelihood"}:
+        from equipoise.models.scorers.generative import load_likelihood, load_vqa
+
+        load = load_vqa if kind == "vqa" else load_likelihood
+        return load(rest, spec=spec, device=device, dtype=dtype)
     from equipoise.models.openclip import load_openclip
 
     return load_openclip(rest, spec=spec, device=device, dtype=dtype)

@@ -30,7 +30,15 @@ class Embedder(Protocol):
 
 @runtime_checkable
 class PairScorer(Protocol):
-    """A model that reads image and text together (ITM heads): one score for each (image, text) pair."""
+    """A model that reads image and text together (a matching head, a generative model): one score for each pair.
+
+    More than the method it may have, and is better off with it:
+    `card`, a dict: with its "weight_sha256" or "digest" the scores are cached, by all that the card says.
+    `reads_images = False`: a scorer of texts alone. No image is opened, `images` is empty, a text is asked for once.
+    `tokenize`, `truncate`, `context_length` (as in `TokenEmbedder`): texts of the same tokens are one text and tie
+    exactly, and a batch holds texts of about one length and has always `batch_size` rows.
+    `default_batch`: pairs at a time where the caller does not say. `device`.
+    """
 
     def score_pairs(self, images: Sequence[Image.Image], texts: Sequence[str]) -> NDArray[Any]: ...
 
@@ -67,3 +75,13 @@ def kind_of(model: object) -> Kind:
     if isinstance(model, Embedder):
         return "tokens" if isinstance(model, TokenEmbedder) else "embeds"
     raise UserError(f"{type(model).__name__} is no model: it has neither embed_images and embed_texts nor score_pairs")
+
+
+def reads_images(model: object) -> bool:
+    """Whether an image has to be opened for a score; a pair scorer may say that it reads texts alone."""
+    return bool(getattr(model, "reads_images", True))
+
+
+def tells_tokens(model: object) -> bool:
+    """Whether a pair scorer says what it reads of a text."""
+    return all(hasattr(model, name) for name in ("tokenize", "truncate", "context_length"))

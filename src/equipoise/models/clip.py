@@ -70,8 +70,7 @@ class ClipModel:
         self.device = torch.device(pick_device(device))
         self.dtype = pick_dtype(dtype)
         self.tf32 = dtype == "tf32"
-        if self.tf32 and self.device.type != "cuda":
-            raise UserError(f"dtype 'tf32' is for NVIDIA GPUs, and this model is on {self.device}; use float32")
+        refuse_tf32(self.tf32, self.device)
         self.card = _card(self, network, dtype) | (notes or {})
         self.network = network.to(device=self.device, dtype=self.dtype).eval()
 
@@ -143,7 +142,7 @@ class ClipModel:
     def encode_images(self, pixels: np.ndarray[Any, Any]) -> Floats:
         """(n, 3, H, W) float32 -> (n, d) float32 of unit norm."""
         tensor = torch.from_numpy(np.ascontiguousarray(pixels)).to(self.device, self.dtype)
-        with self._precision():
+        with precision(self.tf32):
             return unit_rows(self.image_features(tensor))
 
     @torch.inference_mode()
@@ -156,7 +155,7 @@ class ClipModel:
         white, mean, deviation = self._scale
         floats = self._sent(torch.from_numpy(pixels)).permute(0, 3, 1, 2).float().contiguous()
         floats = (floats / white - mean) / deviation
-        with self._precision():
+        with precision(self.tf32):
             return _later(self.image_features(floats.to(self.dtype)))
 
     @functools.cached_property
@@ -182,19 +181,8 @@ class ClipModel:
         if not ids:
             return lambda: np.zeros((0, self.card["embed_dim"]), np.float32)
         rows, ends = self.pad(ids, pad_to)
-        with self._precision():
+        with precision(self.tf32):
             return _later(self.text_features(self._sent(rows), self._sent(ends)))
-
-    @contextlib.contextmanager
-    def _precision(self) -> Iterator[None]:
-        """By default cuDNN cuts a float32 convolution to TF32 (10 bits); float32 is to mean float32."""
-        before = torch.get_float32_matmul_precision()
-        torch.set_float32_matmul_precision("high" if self.tf32 else "highest")
-        try:
-            with torch.backends.cudnn.flags(enabled=True, allow_tf32=self.tf32):
-                yield
-        finally:
-            torch.set_float32_matmul_precision(before)
 
     def embed_images(self, images: Sequence[Image.Image]) -> Floats:
         batches = [
@@ -235,6 +223,18 @@ def quiet_transformers() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
+@contextlib.contextmanager
+def precision(tf32: bool) -> Iterator[None]:
+    """By default cuDNN cuts a float32 convolution to TF32 (10 bits); float32 is to mean float32."""
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("high" if tf32 else "highest")
+    try:
+        with torch.backends.cudnn.flags(enabled=True, allow_tf32=tf32):
+            yield
+    finally:
+        torch.set_float32_matmul_precision(before)
+
+
 def weight_sha256(network: torch.nn.Module) -> str:
     """Hash of the tensors as float32, by name: the same however a model was stored, named or converted."""
     digest = hashlib.sha256()
@@ -262,6 +262,11 @@ def pick_dtype(dtype: str) -> torch.dtype:
     if dtype not in DTYPES:
         raise UserError(f"dtype {dtype!r} is not supported; use one of {', '.join(DTYPES)}")
     return DTYPES[dtype]
+
+
+def refuse_tf32(tf32: bool, device: torch.device) -> None:
+    if tf32 and device.type != "cuda":
+        raise UserError(f"dtype 'tf32' is for NVIDIA GPUs, and this model is on {device}; use float32")
 
 
 def unit_rows(features: torch.Tensor) -> Floats:

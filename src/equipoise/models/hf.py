@@ -14,43 +14,53 @@ from typing import Any
 from equipoise.errors import Problems, UserError
 from equipoise.files import read_json
 from equipoise.models.clip import ClipModel, quiet_transformers
-from equipoise.models.families import Family, family_named
+from equipoise.models.families import family_named
 from equipoise.models.preprocess import Preprocess, from_config
 
 TOKENIZER_FILES = ("tokenizer.json", "vocab.json", "spiece.model", "tokenizer.model")
-SMALL_FILES = ["*.json", "*.txt", "*.model"]
+SMALL_FILES = ["*.json", "*.txt", "*.model", "*.jinja"]
 
 
 def load_hf(name: str, *, spec: str, device: str = "auto", dtype: str = "float32") -> ClipModel:
+    folder, notes = find_folder(name, spec)
+    return load_folder(folder, spec=spec, device=device, dtype=dtype, notes=notes)
+
+
+def find_folder(name: str, spec: str) -> tuple[Path, dict[str, Any]]:
+    """Where the files of a folder's or the hub's name lie, and what the model's card says of that."""
     folder = Path(name).expanduser()
     if folder.is_dir():
-        return load_folder(folder, spec=spec, device=device, dtype=dtype)
+        return folder, {}
     if name.startswith((".", "~", os.sep)) or name.count("/") > 1 or not name:
         raise UserError(f"{spec}: no folder {name!r}")
-    folder = _from_hub(name)
-    return load_folder(folder, spec=spec, device=device, dtype=dtype, notes={"revision": folder.name})
+    folder = _from_hub(name, spec.partition(":")[0])
+    return folder, {"revision": folder.name}
 
 
 def load_folder(
     folder: Path, *, spec: str, device: str = "auto", dtype: str = "float32", notes: dict[str, Any] | None = None
 ) -> ClipModel:
     """A model from a local folder; never looks at the network."""
-    if not (folder / "config.json").is_file():
-        raise UserError(f"{folder}: no config.json; a folder as transformers' save_pretrained writes it was expected")
-    config = read_json(folder / "config.json")
-    named = config.get("model_type") if isinstance(config, dict) else None
-    family = family_named(named, str(folder / "config.json"))
-    _check_folder(folder, config)
+    config = read_config(folder)
+    family = family_named(config.get("model_type"), str(folder / "config.json"))
+    check_folder(folder, config)
     _refuse_bare_weights(folder)
     preprocess = _preprocess(folder)
-    tokenizer = _tokenizer(folder)
-    network = _network(folder, family)
+    tokenizer = load_tokenizer(folder)
+    network = load_network(folder, family.network, family.attention)
     return ClipModel(spec, network, tokenizer, preprocess, device=device, dtype=dtype, notes=notes)
 
 
-def _check_folder(folder: Path, config: dict[str, Any]) -> None:
+def read_config(folder: Path) -> dict[str, Any]:
+    if not (folder / "config.json").is_file():
+        raise UserError(f"{folder}: no config.json; a folder as transformers' save_pretrained writes it was expected")
+    config = read_json(folder / "config.json")
+    return config if isinstance(config, dict) else {}
+
+
+def check_folder(folder: Path, config: dict[str, Any], *, positions: bool = True) -> None:
     """What must not reach transformers: adapters it would merge or not by what is installed, files outside the folder,
-    and sizes that would fill the memory before anything is known to be wrong."""
+    and sizes that would fill the memory before anything is known to be wrong (`positions` too, where each is a row)."""
     problems = Problems(str(folder))
     if (folder / "adapter_config.json").exists():
         problems.add(
@@ -68,7 +78,7 @@ def _check_folder(folder: Path, config: dict[str, Any]) -> None:
     for tower in ("text_config", "vision_config"):
         part = config.get(tower)
         for name, value in part.items() if isinstance(part, dict) else ():
-            highest = _HIGHEST.get(name)
+            highest = _HIGHEST.get(name) if positions or name != "max_position_embeddings" else None
             if highest is not None and isinstance(value, int) and value > highest:
                 problems.add("config.json", f"{tower}.{name} is {value:,}; at most {highest:,} is accepted")
     problems.raise_if_any()
@@ -112,7 +122,12 @@ def _preprocess(folder: Path) -> Preprocess:
     return from_config(nested, str(path))
 
 
-def _tokenizer(folder: Path) -> Any:
+def load_tokenizer(folder: Path) -> Any:
+    if not _has_tokenizer(folder):
+        raise UserError(
+            f"{folder}: no tokenizer ({' or '.join(TOKENIZER_FILES)}); "
+            "copy the tokenizer files of the model it was finetuned from into the folder"
+        )
     from transformers import AutoTokenizer
 
     try:
@@ -122,22 +137,35 @@ def _tokenizer(folder: Path) -> Any:
         raise UserError(f"{folder}: the tokenizer could not be loaded ({_short(error)}){hint}") from error
 
 
-def _network(folder: Path, family: Family) -> Any:
+def load_network(
+    folder: Path,
+    network: str,
+    attention: str | None,
+    *,
+    safe_only: bool = False,
+    heads: bool = False,
+    dtype: str = "float32",
+) -> Any:
+    """The network of a class of transformers, each of its weights there. With `heads` the file may hold more: models
+    that match are often published with the heads of all their training."""
     import torch
     import transformers
 
     safe = any(folder.glob("*.safetensors"))
-    if not safe and not any(folder.glob("pytorch_model*.bin")):
-        raise UserError(f"{folder}: no weights (model.safetensors)")
+    pickled = any(folder.glob("pytorch_model*.bin"))
+    if not safe and (safe_only or not pickled):
+        hint = "; .bin files are not read here: save the model again with transformers" if pickled else ""
+        raise UserError(f"{folder}: no weights (model.safetensors){hint}")
     try:
         with quiet_transformers():
-            network, info = getattr(transformers, family.network).from_pretrained(
+            loaded, info = getattr(transformers, network).from_pretrained(
                 str(folder),
                 local_files_only=True,
+                trust_remote_code=False,
                 use_safetensors=safe,
                 weights_only=True,
-                dtype=torch.float32,
-                attn_implementation=family.attention,  # stated: a config may name a kernel of the hub, a program
+                dtype=getattr(torch, dtype),
+                attn_implementation=attention,  # stated: a config may name a kernel of the hub, a program
                 output_loading_info=True,
                 ignore_mismatched_sizes=True,  # so that they come back in `info`, with all the others
             )
@@ -151,15 +179,17 @@ def _network(folder: Path, family: Family) -> Any:
             f"{folder}: the model could not be loaded: config.json and weights do not make one ({_short(error)})"
         ) from error
     problems = Problems(f"{folder}: the weights do not match config.json")
-    for kind in ("missing_keys", "unexpected_keys", "mismatched_keys"):
+    for kind in (
+        ("missing_keys", "mismatched_keys") if heads else ("missing_keys", "unexpected_keys", "mismatched_keys")
+    ):
         for key in sorted(map(str, info.get(kind, ()))):
             if not key.endswith("position_ids"):
                 problems.add(kind.split("_")[0], key)
     problems.raise_if_any()
-    return network
+    return loaded
 
 
-def _from_hub(name: str) -> Path:
+def _from_hub(name: str, kind: str = "hf") -> Path:
     """The hub's files in its own cache; says so before it downloads, and how much."""
     from huggingface_hub import HfApi, constants, snapshot_download
     from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
@@ -171,10 +201,10 @@ def _from_hub(name: str) -> Path:
     except LocalEntryNotFoundError:
         pass
     except HFValidationError as error:
-        raise UserError(f"hf:{name}: neither a folder nor a name of the hub ({_short(error)})") from None
+        raise UserError(f"{kind}:{name}: neither a folder nor a name of the hub ({_short(error)})") from None
     if constants.HF_HUB_OFFLINE:
         raise UserError(
-            f"hf:{name}: no such folder, not whole in the hub's local cache, and HF_HUB_OFFLINE is set; "
+            f"{kind}:{name}: no such folder, not whole in the hub's local cache, and HF_HUB_OFFLINE is set; "
             "unset it once to download, or give the folder of a downloaded model"
         )
     try:
@@ -188,7 +218,7 @@ def _from_hub(name: str) -> Path:
         return Path(snapshot_download(name, allow_patterns=[*SMALL_FILES, *weights]))
     except Exception as error:  # the hub's client (requests, httpx, ...) and so its errors differ by version
         raise UserError(
-            f"hf:{name}: no such folder here, and the hub did not give it ({_short(error)}); "
+            f"{kind}:{name}: no such folder here, and the hub did not give it ({_short(error)}); "
             "offline, give the folder of a downloaded model"
         ) from error
 

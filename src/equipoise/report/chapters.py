@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+from markupsafe import Markup
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -57,6 +58,7 @@ class Chapter:
     points: Sequence[Point] = ()
     notes: Sequence[str] = ()
     about: str = ""  # what was changed in the captions, in a few words
+    beside: Sequence[Markup] = ()  # figures of what the same models did elsewhere (`retention`)
 
     @cached_property
     def ids(self) -> dict[str, int]:

@@ -32,7 +32,10 @@ def figures(chapter: Chapter, number: int) -> list[Markup]:
     if has(chapter, "original"):
         found.append(orderings(chapter, number))
     if has(chapter, "brittleness"):
-        found += [plane(chapter), *(by_tag(chapter, number, tag) for tag in chapter.tags())]
+        found.append(plane(chapter))
+    found += chapter.beside
+    if has(chapter, "brittleness"):
+        found += [by_tag(chapter, number, tag) for tag in chapter.tags()]
     if has(chapter, "original"):
         found.append(margins(chapter))
     found += [distributions(chapter), beside(chapter)]

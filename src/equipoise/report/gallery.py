@@ -20,7 +20,8 @@ from PIL import Image
 from pydantic import BaseModel, ValidationError
 
 from equipoise.errors import UserError, printable
-from equipoise.evaluation.results import read_texts
+from equipoise.evaluation.results import Shown, read_shown
+from equipoise.evaluation.scores import ImageScores, ItemScores
 from equipoise.images.opening import ImageProblem, use_image
 from equipoise.images.sources import ImageSource, open_source
 from equipoise.items import ImageRef
@@ -139,7 +140,7 @@ def _items(chapter: Chapter, budget: int, seed: int) -> tuple[list[dict[str, Any
         chosen.append(item)
         if len(chosen) == MOST_ITEMS:
             break
-    texts = _texts(chapter, set(chosen))
+    shown = _shown(chapter, set(chosen))
     found: list[dict[str, Any]] = []
     size = 0
     for item in chosen:
@@ -148,9 +149,14 @@ def _items(chapter: Chapter, budget: int, seed: int) -> tuple[list[dict[str, Any
             "i": item,
             "id": printable(row.id),
             "path": printable(row.image or ""),
-            "texts": texts.get(item),
+            "texts": _texts(shown.get(item)),
             "scores": [_scores(rows.get(item)) for rows in chapter.rows],
         }
+        boxes = shown[item].boxes if item in shown else []
+        if boxes and boxes[0]:
+            entry["box"] = boxes[0]  # in pixels; shares of the picture once that is opened
+        if others := _others(chapter, item, boxes[1:]):
+            entry["others"] = others
         size += len(json.dumps(entry))
         if size > budget and found:
             break
@@ -169,18 +175,43 @@ def _short(score: float) -> float:
     return float(f"{score:.5g}")
 
 
-def _texts(chapter: Chapter, wanted: set[int]) -> dict[int, list[Any]]:
-    """Number of an item -> caption, positives, negatives, as the run folders have them."""
-    found: dict[int, list[Any]] = {}
+def _shown(chapter: Chapter, wanted: set[int]) -> dict[int, Shown]:
+    """Number of an item -> its texts and boxes, as the run folders have them."""
+    found: dict[int, Shown] = {}
     for folder in dict.fromkeys(folder for entry in chapter.entries for folder in _folders(entry.run.folder)):
         if len(found) == len(wanted):
             break
-        for name, texts in read_texts(folder).items():
-            number = _number(chapter, folder, name)
-            if number in wanted:
-                others = (texts.positives, texts.negatives)
-                found[number] = [printable(texts.caption), *([printable(text) for text in one] for one in others)]
+        for line in read_shown(folder):
+            number = _number(chapter, folder, line.id)
+            if number in wanted and line.texts:
+                found[number] = line
     return found
+
+
+def _texts(line: Shown | None) -> list[Any] | None:
+    """Caption, positives, negatives."""
+    if line is None or line.texts is None:
+        return None
+    others = (line.texts.positives, line.texts.negatives)
+    return [printable(line.texts.caption), *([printable(text) for text in one] for one in others)]
+
+
+def _others(chapter: Chapter, item: int, boxes: Sequence[list[float] | None]) -> list[dict[str, Any]]:
+    """The alternative images of an item: whether the caption describes them, and what each model gave it there."""
+    row = chapter.row(item)
+    found = []
+    for place, (right, other) in enumerate(_alternatives(row)):
+        given = [_alternatives(rows[item])[place][1].caption if item in rows else None for rows in chapter.rows]
+        one: dict[str, Any] = {"right": right, "path": printable(other.image or "")}
+        one["scores"] = [None if score is None else _short(score) for score in given]
+        if place < len(boxes) and boxes[place]:
+            one["box"] = boxes[place]
+        found.append(one)
+    return found
+
+
+def _alternatives(row: ItemScores) -> list[tuple[bool, ImageScores]]:
+    return [(True, one) for one in row.positive_images] + [(False, one) for one in row.negative_images]
 
 
 def _folders(folder: Path) -> list[Path]:
@@ -208,31 +239,51 @@ def _add_pictures(
     sources: Sequence[ImageSource],
 ) -> int:
     """Give items their pictures, in their order, until the budget is spent; missing ones are said, not fatal."""
-    known: dict[str, int | None] = {}
+    known: dict[str, tuple[int, tuple[int, int]] | None] = {}  # path -> number and size
     problems: list[str] = []
     spent = 0
-    for item in items:
-        path = chapter.row(item["i"]).image
-        if path is None or not sources:
-            continue
-        if path not in known:
-            if spent >= budget:
+    for item in items if sources else ():
+        row = chapter.row(item["i"])
+        wanted = [
+            (item, row.image),
+            *zip(item.get("others", []), (one.image for _, one in _alternatives(row)), strict=False),
+        ]
+        for entry, path in wanted:
+            if path is None:
                 continue
-            try:
-                picture = small_picture(sources, path)
-            except ImageProblem as error:
-                known[path] = None
-                problems.append(str(error))
-                continue
-            known[path] = len(pictures)
-            pictures.append(picture)
-            spent += len(picture) + 3
-        if known[path] is not None:
-            item["picture"] = known[path]
+            if path not in known:
+                if spent >= budget:
+                    continue
+                try:
+                    picture, size = small_picture(sources, path)
+                except ImageProblem as error:
+                    known[path] = None
+                    problems.append(str(error))
+                    continue
+                known[path] = (len(pictures), size)
+                pictures.append(picture)
+                spent += len(picture) + 3
+            if (given := known[path]) is not None:
+                entry["picture"], size = given
+                if "box" in entry:
+                    entry["box"] = _share_of(entry["box"], size)
+    for entry in (entry for item in items for entry in (item, *item.get("others", []))):
+        if "picture" not in entry:
+            entry.pop("box", None)
     if problems:
         more = f" ... and {len(problems) - 1} more." if len(problems) > 1 else ""
         notes.append(printable(f"{chapter.title}: pictures that could not be shown: {problems[0]}{more}"))
     return spent
+
+
+def _share_of(box: Sequence[float], size: tuple[int, int]) -> list[float]:
+    """Left, top, width and height in percent of the picture, as far as they lie in it."""
+    found = []
+    for start, length, whole in zip(box[:2], box[2:], size, strict=True):
+        first, last = (min(max(100 * end / whole, 0.0), 100.0) for end in (start, start + length))
+        found.append((round(first, 2), round(last - first, 2)))
+    (left, width), (top, height) = found
+    return [left, top, width, height]
 
 
 def _sources(chapter: Chapter, images: ImageSource | str | Path | None, notes: list[str]) -> list[ImageSource]:
@@ -253,8 +304,8 @@ def _sources(chapter: Chapter, images: ImageSource | str | Path | None, notes: l
     return found
 
 
-def small_picture(sources: Sequence[ImageSource], path: str) -> str:
-    """A JPEG of the picture in base64, from the first source that has it."""
+def small_picture(sources: Sequence[ImageSource], path: str) -> tuple[str, tuple[int, int]]:
+    """A JPEG of the picture in base64, from the first source that has it, and the size that it had."""
     try:
         ref = ImageRef(path=path)
     except ValidationError:
@@ -268,12 +319,12 @@ def small_picture(sources: Sequence[ImageSource], path: str) -> str:
     raise problem
 
 
-def _encoded(image: Image.Image) -> str:
+def _encoded(image: Image.Image) -> tuple[str, tuple[int, int]]:
     small = image.copy()
     small.thumbnail((PIXELS, PIXELS))
     stream = io.BytesIO()
     small.save(stream, "JPEG", quality=QUALITY, optimize=True)
-    return base64.b64encode(stream.getvalue()).decode()
+    return base64.b64encode(stream.getvalue()).decode(), image.size
 
 
 def embedded(value: Mapping[str, Any]) -> str:

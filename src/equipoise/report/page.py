@@ -49,6 +49,7 @@ class Page:
     title: str
     lead: Sequence[str]  # paragraphs
     chapters: Sequence[Chapter]
+    story: Sequence[tuple[str, str]] = ()  # steps: a heading and a paragraph; the findings are folded below them
     findings: Sequence[str] = ()
     tables: Sequence[Table] = ()
     notes: Sequence[str] = ()
@@ -115,7 +116,7 @@ def write_page(path: str | Path, page: Page, seed: int = 0) -> None:
         "table_groups": _table_groups,
     }
     template = environment.get_template("report.html")
-    script, style = _part("report.js"), _part("report.css") + _swatches()
+    script, style = page_part("report.js"), page_part("report.css") + _swatches()
     parts: dict[str, Any] = {
         "page": page,
         "script": script,
@@ -135,7 +136,8 @@ def write_page(path: str | Path, page: Page, seed: int = 0) -> None:
         handle.write(text)
 
 
-def _part(name: str) -> str:
+def page_part(name: str) -> str:
+    """A script or a style of ours."""
     return resources.files("equipoise.report").joinpath("templates", name).read_text(encoding="utf-8")
 
 

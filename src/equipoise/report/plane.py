@@ -1,4 +1,4 @@
-"""Accuracy and Brittleness in one plane: a model may buy the one with the other."""
+"""Two numbers of every model in one plane: a model may buy the one with the other."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ METRICS: tuple[Metric, Metric] = ("original", "brittleness")  # along x and y
 
 
 @dataclass(frozen=True)
-class _Mark:
+class Mark:
     """Something in the plane; fractions."""
 
     label: str
@@ -28,77 +28,80 @@ class _Mark:
     spread: tuple[Interval | None, Interval | None] = (None, None)
     source: str = ""
 
-    @property
-    def words(self) -> str:
-        return f"{self.label}: Original {100 * self.x:.1f}, Brittleness {100 * self.y:.1f}"
+    def words(self, names: tuple[str, str]) -> str:
+        return f"{self.label}: {names[0]} {100 * self.x:.1f}, {names[1]} {100 * self.y:.1f}"
 
 
 def plane(chapter: Chapter) -> Markup:
     """Every model, chance, and the points that were given: people, a blind baseline."""
     marks = _marks(chapter)
+    data = [[mark.label, f"{100 * mark.x:.1f}", f"{100 * mark.y:.1f}", mark.source] for mark in marks]
+    return figure(
+        "Is accuracy bought with brittleness?",
+        "Right and down is better: more accurate, less brittle. A model that moved right and up learnt that any change "
+        "of words is wrong. Lines: 95% intervals.",
+        scatter(marks, ("Original accuracy", "Brittleness")),
+        table(["", "Original", "Brittleness", "source"], data),
+    )
+
+
+def scatter(marks: Sequence[Mark], names: tuple[str, str], least: float = 0.0) -> Markup:
+    """The marks with both axes, what they are called, and a legend; y begins at `least` percent."""
     low = max(0.0, 10.0 * int(min(10 * mark.x for mark in marks) - 0.3))
     high = min(100.0, 10.0 * (int(max(10 * mark.x for mark in marks) + 0.3) + 1))
     step = 10 if high - low <= 60 else 20
     ticks = [*range(int(low), int(high), step), high]
     legend = [key(mark.shape, mark.colour, mark.label) for mark in marks]
-    data = [[mark.label, f"{100 * mark.x:.1f}", f"{100 * mark.y:.1f}", mark.source] for mark in marks]
     plot = [
-        el("p", "↑ Brittleness, percent", class_="axis-name"),
-        _plot(marks, ticks, top(mark.y for mark in marks)),
+        el("p", f"↑ {names[1]}, percent", class_="axis-name"),
+        _plot(marks, ticks, (least, top(mark.y for mark in marks)), names),
         axis(ticks, low, high),
-        el("p", "Original accuracy, percent →", class_="axis-name end"),
+        el("p", f"{names[0]}, percent →", class_="axis-name end"),
         el("p", *legend, class_="legend"),
     ]
-    return figure(
-        "Is accuracy bought with brittleness?",
-        "Right and down is better: more accurate, less brittle. A model that moved right and up learnt that any change "
-        "of words is wrong. Lines: 95% intervals.",
-        Markup("").join(plot),
-        table(["", "Original", "Brittleness", "source"], data),
-    )
+    return Markup("").join(plot)
 
 
-def _marks(chapter: Chapter) -> list[_Mark]:
+def _marks(chapter: Chapter) -> list[Mark]:
     found = []
     for index, entry in enumerate(chapter.entries):
         x, y = (entry.numbers[metric] for metric in METRICS)
         if x is not None and y is not None:
             across, up = (entry.numbers.intervals.get(metric) for metric in METRICS)
-            found.append(_Mark(entry.label, x, y, *model_mark(index), (across, up)))
+            found.append(Mark(entry.label, x, y, *model_mark(index), (across, up)))
     if set(METRICS) <= set(chapter.chance):
         x, y = (chapter.chance[metric] for metric in METRICS)
-        found.append(_Mark("chance", x, y, "cross", "plain"))
+        found.append(Mark("chance", x, y, "cross", "plain"))
     return found + [
-        _Mark(
-            printable(point.label), point.original, point.brittleness, "star", "plain", source=printable(point.source)
-        )
+        Mark(printable(point.label), point.original, point.brittleness, "star", "plain", source=printable(point.source))
         for point in chapter.points
     ]
 
 
-def _plot(marks: Sequence[_Mark], ticks: Sequence[float], most: float) -> Markup:
+def _plot(marks: Sequence[Mark], ticks: Sequence[float], ends: tuple[float, float], names: tuple[str, str]) -> Markup:
     low, high = ticks[0], ticks[-1]
+    least, most = ends
 
     def across(x: float) -> float:
         return 100 * (100 * x - low) / (high - low)
 
     def up(y: float) -> float:
-        return HEIGHT * (1 - 100 * y / most)
+        return HEIGHT * (1 - (100 * y - least) / (most - least))
 
     drawn = [line((across(tick / 100),) * 2, (0, HEIGHT), "grid") for tick in ticks]
     for part in range(5):
         y = HEIGHT * part / 4
         drawn.append(line((0, 100), (y, y), "grid"))
-        drawn.append(el("text", f"{most * (1 - part / 4):g}", x=4, y=y - 4 if part else y + 13))
+        drawn.append(el("text", f"{most - (most - least) * part / 4:g}", x=4, y=y - 4 if part else y + 13))
     for mark in marks:
         x, y, (flat, steep) = across(mark.x), up(mark.y), mark.spread
         if flat is not None:
             drawn.append(line((across(flat.low), across(flat.high)), (y, y), f"spread {mark.colour}"))
         if steep is not None:
             drawn.append(line((x, x), (up(steep.low), up(steep.high)), f"spread {mark.colour}"))
-        drawn.append(at(x, y, mark.shape, mark.colour, mark.words))
+        drawn.append(at(x, y, mark.shape, mark.colour, mark.words(names)))
     drawn += _labels([(mark.label, across(mark.x), up(mark.y)) for mark in marks])
-    words = "; ".join(mark.words for mark in marks)
+    words = "; ".join(mark.words(names) for mark in marks)
     return el("svg", *drawn, class_="plane", width="100%", height=HEIGHT, role="img", aria_label=words)
 
 

@@ -43,7 +43,7 @@ def render_standard(record: StandardRecord) -> str:
     table.add_column("", justify="right", no_wrap=True)
     table.add_column("n", justify="right", no_wrap=True)
     for name, number in numbers.metrics.items():
-        table.add_row(NAMES.get(name, name), _percent(number), f"{number.n:,}")
+        table.add_row(NAMES.get(name, name), percent_of(number), f"{number.n:,}")
     return "\n".join([_plain(table), *map(printable, caption)])  # a narrow table would break its own caption
 
 
@@ -51,7 +51,8 @@ def _rating_ties(ties: int) -> str:
     return f"{ties:,} pairs share their score with one that people rated differently"
 
 
-def _percent(number: Number) -> str:
+def percent_of(number: Number) -> str:
+    """'61.6 [60.9, 62.3]'"""
     if number.value is None:
         return "-"
     shown = f"{100 * number.value:.1f}"
@@ -84,7 +85,7 @@ def _cell(name: str, number: Number | None) -> str:
     if number is None or number.value is None:
         return "-"
     if name in _SHARES:
-        return _percent(number)
+        return percent_of(number)
     interval = number.interval
     return f"{number.value:.3f}" + (f" [{interval.low:.3f}, {interval.high:.3f}]" if interval else "")
 
@@ -100,11 +101,12 @@ def render_changes(found: Sequence[StandardComparison]) -> str:
     for one in found:
         for place, (name, change) in enumerate(one.changes.items()):
             about = (f"{one.data} ({one.standard})", one.before, one.after) if place == 0 else ("", "", "")
-            table.add_row(*(Text(printable(cell)) for cell in about), NAMES.get(name, name), _points(change))
+            table.add_row(*(Text(printable(cell)) for cell in about), NAMES.get(name, name), points_of(change))
     return _plain(table)
 
 
-def _points(change: Change) -> str:
+def points_of(change: Change) -> str:
+    """'+1.2 [+0.3, +2.1]', ~ where the interval holds zero."""
     value, low, high = (f"{round(100 * one, 1) + 0.0:+.1f}" for one in (change.difference, *change.interval))
     return f"{value} [{low}, {high}]{' ' if change.clear else '~'}"
 

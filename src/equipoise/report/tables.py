@@ -152,16 +152,16 @@ def render(lines: Sequence[Line], form: Format = "text", caption: str = "") -> s
     scored = any(_mean_scores(line.numbers).caption is not None for line in lines)
     header = (*HEADER, *SCORES.values()) if scored else HEADER
     asked = [(line.label, line.numbers.image_side) for line in lines if line.numbers.image_side is not None]
-    tables = [_grid(form, header, [_cells(line)[: len(header)] for line in lines], "" if asked else caption)]
+    tables = [grid(form, header, [_cells(line)[: len(header)] for line in lines], "" if asked else caption)]
     if asked:
-        tables.append(_grid(form, IMAGE_HEADER, [_image_cells(*one) for one in asked], caption))
+        tables.append(grid(form, IMAGE_HEADER, [_image_cells(*one) for one in asked], caption))
     return ("\n" if form == "text" else "\n\n").join(tables)
 
 
-def _grid(form: Format, header: Sequence[str], cells: Sequence[Sequence[str]], caption: str) -> str:
+def grid(form: Format, header: Sequence[str], cells: Sequence[Sequence[str]], caption: str) -> str:
     """One table for people."""
     if form == "md":
-        written = ["| " + " | ".join(header) + " |", "|" + " --- |" * len(header)]
+        written = ["| " + " | ".join(map(_markdown, header)) + " |", "|" + " --- |" * len(header)]
         written += ["| " + " | ".join(_markdown(cell) for cell in row) + " |" for row in cells]
         return "\n".join([*written, "", *map(_markdown, caption.splitlines())] if caption else written)
     if form == "latex":
@@ -251,7 +251,7 @@ def _csv(lines: Sequence[Line]) -> str:
             row |= {f"{name}_low": interval.low, f"{name}_high": interval.high}
         row |= {f"mean_score_{part}": getattr(_mean_scores(line.numbers), part) for part in SCORES}
         row |= _image_row(line.numbers.image_side)
-        writer.writerow({name: _cell(value) for name, value in row.items()})
+        writer.writerow({name: safe_cell(value) for name, value in row.items()})
     return output.getvalue().rstrip("\n")
 
 
@@ -268,6 +268,7 @@ def _image_row(numbers: ImageNumbers | None) -> dict[str, Any]:
 _LATEX = str.maketrans(
     {character: f"\\{character}" for character in "&%$#_{}"}
     | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    | {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}  # other signs in LaTeX's first encoding
 )
 
 
@@ -280,7 +281,7 @@ def _markdown(text: str) -> str:
     return safe.replace("\\|", "\\&#124;").replace("|", "\\|")  # after a backslash \| would be a backslash and a cell
 
 
-def _cell(value: Any) -> Any:
+def safe_cell(value: Any) -> Any:
     """A text that a spreadsheet would take for a formula gets the apostrophe that makes it text."""
     if not isinstance(value, str):
         return value
@@ -289,11 +290,19 @@ def _cell(value: Any) -> Any:
 
 def _latex(header: Sequence[str], cells: Sequence[Sequence[str]], caption: str) -> str:
     lines = [r"\begin{tabular}{l" + "r" * (len(header) - 1) + "}", r"\toprule"]
-    lines.append(" & ".join(header) + r" \\")
+    lines.append(_latex_row(header))
     lines.append(r"\midrule")
-    lines += [" & ".join(printable(cell.strip()).translate(_LATEX) for cell in row) + r" \\" for row in cells]
+    lines += [_latex_row(row) for row in cells]
     lines += [r"\bottomrule", r"\end{tabular}"]
     return "\n".join([f"% {printable(line)}" for line in caption.splitlines()] + lines)
+
+
+def _latex_row(cells: Sequence[str]) -> str:
+    """A row; braces around a sign that the \\\\ before it would take: \\\\[2pt] and \\\\* are commands."""
+    written = [printable(cell.strip()).translate(_LATEX) for cell in cells]
+    if written[0].startswith(("[", "*")):
+        written[0] = f"{{{written[0][0]}}}{written[0][1:]}"
+    return " & ".join(written) + r" \\"
 
 
 def render_differences(found: Sequence[Comparison]) -> str:

@@ -267,16 +267,22 @@ def read_standard(folder: Path) -> StandardRecord:
     raise AssertionError("a result that does not validate has problems")
 
 
+def standard_runs(folder: Path) -> list[tuple[Path, StandardRecord]]:
+    """Every standard evaluation in or below a folder, in order."""
+    found = []
+    for path in sorted(folder.rglob("result.json")) if folder.is_dir() else []:
+        value = read_json(path)
+        if isinstance(value, dict) and "standard" in value:
+            found.append((path.parent, read_standard(path.parent)))
+    return found
+
+
 def find_standard(folder: Path) -> dict[str, Path]:
     """The standard evaluations in or below a folder, by kind and name."""
     found: dict[str, Path] = {}
-    for path in sorted(folder.rglob("result.json")) if folder.is_dir() else []:
-        value = read_json(path)
-        if not isinstance(value, dict) or "standard" not in value:
-            continue
-        record = read_standard(path.parent)
+    for place, record in standard_runs(folder):
         name = f"{record.standard} {record.data.name}"
         if name in found:
-            raise UserError(f"{folder}: holds more than one run of {name}: {found[name]} and {path.parent}")
-        found[name] = path.parent
+            raise UserError(f"{folder}: holds more than one run of {name}: {found[name]} and {place}")
+        found[name] = place
     return found

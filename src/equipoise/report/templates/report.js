@@ -123,24 +123,70 @@
     return table;
   }
 
-  function picture(item) {
-    if (item.picture === undefined) return null;
+  /* A picture, with the box that the model was shown, if it was not shown the whole. */
+  function picture(entry, words) {
+    if (entry.picture === undefined) return null;
     const image = make("img");
-    image.src = `data:image/jpeg;base64,${data.pictures[item.picture]}`;
-    image.alt = item.texts ? item.texts[0] : item.id;
-    return image;
+    image.src = `data:image/jpeg;base64,${data.pictures[entry.picture]}`;
+    image.alt = words;
+    const made = make("span", undefined, "pic");
+    made.append(image);
+    if (entry.box) {
+      const box = make("span", undefined, "box");
+      box.title = "the model was shown this part";
+      ["left", "top", "width", "height"].forEach((side, place) => { box.style[side] = `${entry.box[place]}%`; });
+      made.append(box);
+    }
+    return made;
+  }
+
+  const captionOf = (item) => (item.texts ? item.texts[0] : item.id);
+  const kindOf = (other) => (other.right ? "also right" : "wrong picture");
+
+  /* The item's own picture and its others, each with a word on what it is. */
+  function pictures(item, most) {
+    const own = picture(item, captionOf(item));
+    const others = (item.others || []).slice(0, most).map((other) => [other, picture(other, kindOf(other))]);
+    if (!others.some(([, shown]) => shown)) return own;
+    const made = make("span", undefined, "pics");
+    const named = (shown, words, className) => {
+      const one = make("span", undefined, `named ${className}`);
+      one.append(shown, make("small", words));
+      made.append(one);
+    };
+    if (own) named(own, "its picture", "right");
+    others.forEach(([other, shown]) => shown && named(shown, kindOf(other), other.right ? "right" : "wrong"));
+    return made;
   }
 
   function card(chapter, item) {
     const made = make("article", undefined, "card");
     const button = make("button");
     button.type = "button";
-    button.append(picture(item) || "no picture in this page");
+    button.append(pictures(item, 1) || "no picture in this page");
     button.addEventListener("click", () => open(chapter, item));
     const text = make("div", undefined, "text");
     text.append(...texts(item), scores(chapter, item));
     made.append(button, text);
     return made;
+  }
+
+  /* What each model gives the caption with each of the pictures. */
+  function otherScores(chapter, item) {
+    const table = make("table");
+    const head = make("tr");
+    const others = item.others || [];
+    head.append(...["s(c) with", "its picture", ...others.map(kindOf)].map((word) => make("th", word)));
+    table.append(make("thead"), make("tbody"));
+    table.tHead.append(head);
+    chapter.runs.forEach((label, run) => {
+      const line = make("tr");
+      const own = item.scores[run] ? item.scores[run][0] : undefined;
+      const given = others.map((other) => (other.scores[run] === null ? undefined : other.scores[run]));
+      line.append(make("th", label), ...[own, ...given].map((value) => make("td", number(value))));
+      table.tBodies[0].append(line);
+    });
+    return table;
   }
 
   function open(chapter, item) {
@@ -150,11 +196,13 @@
     const facts = make("dl", undefined, "facts");
     const given = chapter.tags.filter((tag) => tag.codes[item.i] < tag.values.length);
     const lines = [["item", item.id], ["picture", item.path || "–"]];
+    lines.push(...(item.others || []).map((other) => [kindOf(other), other.path || "–"]));
     lines.push(...given.map((tag) => [tag.name, tag.values[tag.codes[item.i]]]));
     lines.forEach(([name, value]) => facts.append(make("dt", name), make("dd", value)));
-    const image = picture(item);
+    const image = pictures(item, Infinity);
     const table = make("div", undefined, "scroll");
     table.append(scores(chapter, item, true));
+    if (item.others) table.append(otherScores(chapter, item));
     dialog.replaceChildren(close, ...(image ? [image] : []), ...texts(item), table, facts);
     dialog.showModal();
   }

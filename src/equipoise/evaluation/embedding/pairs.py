@@ -1,0 +1,330 @@
+"""Every distinct (image, text) pair of some items, scored once by a model that reads both together.
+
+The third kind of model, and the dearest: nothing is shared between pairs, so the cost is their number. It is said
+before the work, and the rate as soon as it is known. Scores are kept like embeddings, in the same file and within a
+second, by the photo's bytes, the box, what the model reads of the text and all that the model's card says of itself.
+
+Pairs of several images make a batch. Where a model tells its tokens (`tokenize`), texts with the same tokens are one
+text, so they tie exactly; a batch holds texts of about one length and is filled up to the same number of rows, so that
+a subset, another order or a resume multiplies the same shapes. A model that is given images of any size may still
+see its neighbours in the seventh digit.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from equipoise.collector import quick_turns, without_collection
+from equipoise.errors import UserError
+from equipoise.evaluation.embedding.asking import batched
+from equipoise.evaluation.embedding.cache import EmbeddingCache, Keeper, Keys, Vector
+from equipoise.evaluation.embedding.decoding import Decoder
+from equipoise.evaluation.embedding.embed import batch_matters
+from equipoise.evaluation.embedding.ranks import Ranks
+from equipoise.evaluation.embedding.workers import Found
+from equipoise.files import sha256_json
+from equipoise.images.sources import ImageSource, in_order
+from equipoise.items import Box, ImageRef, Item
+from equipoise.models.base import reads_images, tells_tokens
+from equipoise.progress import progress
+
+log = logging.getLogger(__name__)
+
+PAIR_CODE = 1  # raised when what a score is made of changes: older scores are not used
+LENGTH_STEP = 8  # tokens: texts of a batch are at most so much shorter than its longest
+IMAGES = 16  # decoded at a time
+WAITING = 200_000_000  # pixels of images that wait for a batch of their texts' length, at most
+MANY = 1_000  # pairs whose cost is worth a line
+RATE_AFTER = 10.0  # seconds of work until the rate is believed
+LONG = 60.0  # seconds still to come that are worth a line
+
+Place = tuple[str, Box | None]  # a path and a box; ImageRef itself takes long to hash
+
+
+@dataclass
+class Paired:
+    """The score of every text of every image, by path and box."""
+
+    scores: dict[Place, dict[str, float]]
+    bad: dict[ImageRef, str]
+    digests: dict[str, bytes]  # path -> SHA-256 of the photo
+    counts: dict[str, int]
+    seconds: dict[str, float] = field(default_factory=dict)
+
+
+class _Pair(NamedTuple):
+    key: bytes
+    image: Any
+    text: str
+
+
+def pair_identity(model: Any, batch_size: int) -> str | None:
+    """What a kept score depends on besides its image and text, or None where the model does not say who it is.
+
+    All of the card counts but the name it was called by: a head, a template or a prior makes other scores.
+    """
+    card = dict(getattr(model, "card", None) or {})
+    if not (card.get("weight_sha256") or card.get("digest")):
+        return None
+    card.pop("spec", None)
+    fixed = {"code": PAIR_CODE, "device": str(getattr(model, "device", ""))}
+    return sha256_json(fixed | {"batch_size": batch_size if batch_matters(model) else None, "card": card})
+
+
+def score_all(
+    model: Any,
+    items: Sequence[Item],
+    source: ImageSource | None,
+    cache: EmbeddingCache,
+    batch_size: int,
+    workers: int,
+    ranks: Ranks,
+    keeper: Keeper,
+) -> Paired:
+    """Every pair of the items. `source` is not looked at where the model reads no images."""
+    identity = pair_identity(model, batch_size) or "this run"
+    texts = _Texts(model, items)
+    work = _Work(model, texts, cache, keeper, Keys("pair", identity), batch_size)
+    if not reads_images(model):
+        return work.of_texts(items, ranks)
+    assert source is not None
+    return work.of_photos(items, source, workers, ranks)
+
+
+class _Texts:
+    """The distinct texts: what the model reads of each, and how long that is."""
+
+    @without_collection
+    def __init__(self, model: Any, items: Sequence[Item]) -> None:
+        strings = list(dict.fromkeys(text for item in items for text in item.texts()))
+        self.cut = 0
+        self.content: dict[str, str | bytes] = dict(zip(strings, strings, strict=True))
+        self.length: dict[str, int] = dict.fromkeys(strings, 0)
+        if not tells_tokens(model):
+            return
+        for part in batched(strings, 2**14):
+            for string, ids in zip(part, model.tokenize(part), strict=True):
+                self.cut += len(ids) > model.context_length
+                ids = model.truncate(ids)
+                self.content[string] = np.asarray(ids, dtype=np.int64).tobytes()
+                self.length[string] = -(-len(ids) // LENGTH_STEP)
+
+
+class _Work:
+    """Asks for what the cache does not have."""
+
+    def __init__(
+        self, model: Any, texts: _Texts, cache: EmbeddingCache, keeper: Keeper, key: Keys, batch_size: int
+    ) -> None:
+        self.model, self.texts, self.cache, self.keeper = model, texts, cache, keeper
+        self._key, self.batch_size = key, batch_size
+        self.values: dict[bytes, float] = {}
+        self.names: dict[Place, dict[str, bytes]] = {}  # the key of each pair
+        self.asked = 0
+        self._sought: set[bytes] = set()
+        self._waiting: dict[int, list[_Pair]] = {}
+        self._advance: Callable[[int], None] = lambda count: None
+        self._started = 0.0
+        self._said = False
+        self._left = 0
+
+    # ------------------------------------------------------------------ texts alone
+
+    def of_texts(self, items: Sequence[Item], ranks: Ranks) -> Paired:
+        """A model that reads no image has one score for a text, whatever it stands beside."""
+        strings = ranks.share(list(self.texts.content))
+        keys = {string: self._key("text alone", self.texts.content[string]) for string in strings}
+        with self._progress(len(keys), f"{len(keys):,} texts to score; no image is read"):
+            for part in batched(list(keys), 2**14):
+                self._ask([_Pair(key, None, text) for key, text in self._new({text: keys[text] for text in part})])
+            self._ask([], last=True)
+        found: dict[str, float] = {}
+        counts: list[dict[str, int]] = []
+        for values, counted in ranks.exchange(
+            ({text: self.values[key] for text, key in keys.items()}, self._counts(len(keys), 0))
+        ):
+            found |= values
+            counts.append(counted)
+        wanted, _ = _wanted(items)
+        scores = {place: {text: found[text] for text in texts} for place, texts in wanted.items()}
+        return Paired(scores, {}, {}, self._summed(counts))
+
+    # ------------------------------------------------------------------ texts and images
+
+    def of_photos(self, items: Sequence[Item], source: ImageSource, workers: int, ranks: Ranks) -> Paired:
+        wanted, refs = _wanted(items)
+        paths = ranks.share(in_order(source, refs))
+        total = sum(len(wanted[ref.path, ref.box]) for path in paths for ref in refs[path])
+        bad: dict[ImageRef, str] = {}
+        digests: dict[str, bytes] = {}
+        missing: dict[Place, list[_Pair]] = {}
+
+        def choose(read: Sequence[str], found: Sequence[Found]) -> list[ImageRef]:
+            """Which images are needed for a pair that nobody has scored. The key is the photo's bytes and the box."""
+            named: dict[bytes, tuple[ImageRef, str]] = {}
+            for path, digest in zip(read, found, strict=True):
+                if isinstance(digest, str):
+                    bad.update(dict.fromkeys(refs[path], digest))
+                    continue
+                digests[path] = digest
+                for ref in refs[path]:
+                    place = (ref.path, ref.box)
+                    contents = {text: self.texts.content[text] for text in wanted[place]}
+                    self.names[place] = {t: self._key(digest, repr(ref.box), raw) for t, raw in contents.items()}
+                    for text, key in self.names[place].items():
+                        named.setdefault(key, (ref, text))
+            new = self._new({one: key for key, one in named.items()})
+            for key, (ref, text) in new:
+                missing.setdefault((ref.path, ref.box), []).append(_Pair(key, None, text))
+            return list({(ref.path, ref.box): ref for _, (ref, _) in new}.values())
+
+        many = f"{total:,} pairs of {sum(len(refs[path]) for path in paths):,} images to score"
+        started = time.monotonic()
+        decoder = Decoder(source, paths, choose, lambda image: image, IMAGES, workers, many=False)
+        reasons: dict[bytes, str] = {}
+        with quick_turns(), decoder, self._progress(total, many):
+            for images, content in decoder.batches():
+                for image, (ref, why) in zip(images, content, strict=True):
+                    pairs = missing.pop((ref.path, ref.box))
+                    if why is None:
+                        self._ask([pair._replace(image=image) for pair in pairs])
+                    else:
+                        reasons |= {pair.key: why for pair in pairs}
+            self._ask([], last=True)
+        for place, keys in self.names.items():  # another path of the same bytes is as bad
+            if why := next((reasons[key] for key in keys.values() if key in reasons), None):
+                bad |= {ref: why for ref in refs[place[0]] if ref.box == place[1]}
+        counts = self._counts(total, sum(len(refs[path]) for path in paths))
+        seconds = {"pairs": time.monotonic() - started}
+        scores = self._scores()
+        each: list[dict[str, int]] = []
+        for scored, wrong, hashes, counted in ranks.exchange((scores, bad, digests, counts)):
+            scores = scores | scored
+            bad = bad | wrong
+            digests = digests | hashes
+            each.append(counted)
+        return Paired(scores, bad, digests, self._summed(each), seconds)
+
+    def _scores(self) -> dict[Place, dict[str, float]]:
+        return {
+            place: {text: self.values[key] for text, key in keys.items() if key in self.values}
+            for place, keys in self.names.items()
+        }
+
+    def _counts(self, pairs: int, images: int) -> dict[str, int]:
+        return {"pairs": pairs, "images": images, "pairs_scored": self.asked, "texts_cut": self.texts.cut}
+
+    def _summed(self, counts: Sequence[dict[str, int]]) -> dict[str, int]:
+        """Of all processes; each has tokenized all texts."""
+        return {name: sum(one[name] for one in counts) for name in counts[0]} | {"texts_cut": self.texts.cut}
+
+    # ------------------------------------------------------------------ asking
+
+    def _new(self, named: dict[Any, bytes]) -> list[tuple[bytes, Any]]:
+        """(key, what) of pairs that are neither in the cache nor already on their way."""
+        new = {key: what for what, key in named.items() if key not in self._sought}
+        self._sought |= new.keys()
+        there = {key: _number(raw) for key, raw in self.cache.get(list(new)).items()}
+        self.values |= there
+        return [(key, what) for key, what in new.items() if key not in there]
+
+    def _ask(self, pairs: Iterable[_Pair], last: bool = False) -> None:
+        for pair in pairs:
+            self._waiting.setdefault(self.texts.length[pair.text], []).append(pair)
+        for length in list(self._waiting):
+            waiting = self._waiting[length]
+            while len(waiting) >= self.batch_size or (last and waiting):
+                self._score(waiting[: self.batch_size])
+                del waiting[: self.batch_size]
+        while self._pixels() > WAITING:
+            fullest = max(self._waiting.values(), key=len)
+            self._score(fullest)
+            fullest.clear()
+
+    def _pixels(self) -> int:
+        images = {
+            id(one.image): one.image for pairs in self._waiting.values() for one in pairs if one.image is not None
+        }
+        return sum(image.width * image.height for image in images.values())
+
+    def _score(self, pairs: list[_Pair]) -> None:
+        filled = pairs + pairs[:1] * (self.batch_size - len(pairs)) if tells_tokens(self.model) else pairs
+        images = [pair.image for pair in filled] if reads_images(self.model) else []
+        values = _checked(self.model.score_pairs(images, [pair.text for pair in filled]), len(filled))
+        fresh = {pair.key: value for pair, value in zip(pairs, values, strict=False)}
+        self.values |= fresh
+        # What is not a number is refused later; kept, it would be refused for ever.
+        self.keeper.add({key: _raw(value) for key, value in fresh.items() if np.isfinite(value)})
+        self.asked += len(pairs)
+        self._advance(len(pairs))
+        self._tell(len(pairs))
+
+    # ------------------------------------------------------------------ what it costs
+
+    @contextlib.contextmanager
+    def _progress(self, total: int, cost: str) -> Iterator[None]:
+        if total >= MANY:
+            log.warning("%s; those of an earlier run are taken from the cache", cost)
+        self._left, self._started = total, time.monotonic()
+        with progress(total, "pairs ", "pairs") as self._advance:
+            yield
+            self._advance(total - self.asked)  # what the cache had
+
+    def _tell(self, count: int) -> None:
+        """Once, when the first batches have shown the rate: a bar is not to be seen in a log file."""
+        self._left -= count
+        passed = time.monotonic() - self._started
+        if self._said or passed < RATE_AFTER:
+            return
+        self._said = True
+        rate = self.asked / passed
+        if self._left / rate > LONG:
+            log.warning(
+                "%.3g pairs a second: at most %s for the other %s", rate, _time(self._left / rate), f"{self._left:,}"
+            )
+
+
+def _wanted(items: Sequence[Item]) -> tuple[dict[Place, dict[str, None]], dict[str, list[ImageRef]]]:
+    """The texts of each image, and the images of each photo."""
+    wanted: dict[Place, dict[str, None]] = {}
+    refs: dict[str, list[ImageRef]] = {}
+    for item in items:
+        texts = dict.fromkeys(item.texts())
+        for ref in item.images():
+            if (ref.path, ref.box) not in wanted:
+                wanted[ref.path, ref.box] = {}
+                refs.setdefault(ref.path, []).append(ref)
+            wanted[ref.path, ref.box] |= texts
+    return wanted, refs
+
+
+def _checked(answer: Any, expected: int) -> list[float]:
+    """One number each; a notebook may have written it."""
+    try:
+        values = np.asarray(answer, dtype=np.float64)
+    except (TypeError, ValueError, RuntimeError) as error:  # strings, ragged rows, tensors that want a gradient
+        raise UserError(f"score_pairs: expected an array of numbers, found {type(answer).__name__} ({error})") from None
+    if values.shape != (expected,):
+        raise UserError(f"score_pairs: expected {expected} scores, found shape {values.shape}")
+    found: list[float] = values.tolist()
+    return found
+
+
+def _raw(value: float) -> Vector:
+    """The 64 bits of a score as the cache keeps bits: a score that was read is the score that was computed."""
+    return np.array([value], dtype=np.float64).view(np.float32)
+
+
+def _number(raw: Vector) -> float:
+    return float(np.ascontiguousarray(raw).view(np.float64)[0])
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"

@@ -1,0 +1,204 @@
+"""Asking a generative model about an image: its chat template, its processor, one pair at a time, then a batch.
+
+Every prompt is made by itself, as a direct call would make it, so the tokenizer's padding side cannot matter; prompts
+whose images have the same shape are then padded on the right and put together. Padding is masked and stands after all
+that is read.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from PIL import Image
+
+from equipoise.errors import UserError
+from equipoise.models.clip import precision, quiet_transformers
+from equipoise.models.hf import check_folder, load_network, read_config
+from equipoise.models.scorers.shared import LENGTH_STEP, Scorer, short
+
+DATE = "26 Jul 2024"  # some templates tell the model the day; a score must not depend on it
+
+Inputs = dict[str, torch.Tensor]
+
+
+class ChatModel(Scorer):
+    """A network that is asked in its own chat template. `ask` says what of a caption: see its heirs."""
+
+    def __init__(self, spec: str, network: Any, processor: Any, template: str, **rest: Any) -> None:
+        self.processor, self.template = processor, template
+        self._keeps = "logits_to_keep" in inspect.signature(network.forward).parameters
+        example = self.rendered(self.question("a photo of a dog"))
+        told = {"template": template, "prompt": example, **rest.pop("notes")}
+        super().__init__(
+            spec,
+            network,
+            processor.tokenizer,
+            processor.image_processor,
+            context_length=int(network.config.get_text_config().max_position_embeddings),
+            notes=told,
+            **rest,
+        )
+        token = getattr(processor, "image_token", None)
+        self._image_token: str | None = None if token is None else str(token)
+        if self._image_token is not None and self._image_token not in example:
+            raise UserError(
+                f"{spec}: its chat template leaves the image out (no {self._image_token} in {example!r}), so the model "
+                "would answer without it; put the template of the published model into the folder"
+            )
+
+    @property
+    def default_batch(self) -> int:
+        return 8 if self.device.type == "cuda" else 4
+
+    def question(self, caption: str) -> str:
+        """What the user says beside the image."""
+        return self.template.replace("{}", caption)
+
+    def rendered(self, question: str) -> str:
+        """The whole prompt, up to where the model answers; the image is a placeholder in it."""
+        message = {"role": "user", "content": [{"type": "image"}, {"type": "text", "text": question}]}
+        template = _template(self.processor)
+        dated = {"date_string": DATE} if "date_string" in template else {}
+        prompt: str = self.processor.apply_chat_template(
+            [message], chat_template=template, add_generation_prompt=True, tokenize=False, **dated
+        )
+        return prompt
+
+    def inputs(self, image: Image.Image, question: str) -> Inputs:
+        """What one prompt becomes, unpadded; nothing here knows of another pair."""
+        if self._image_token is not None and self._image_token in question:
+            raise UserError(f"the text {question!r} holds {self._image_token}, which this model reads as an image")
+        prompt = self.rendered(question)
+        begin = self.tokenizer.bos_token
+        doubled = bool(begin) and prompt.startswith(begin)  # the template has begun it already
+        told = {"return_tensors": "pt"} | ({"add_special_tokens": False} if doubled else {})
+        try:
+            with quiet_transformers():
+                found = self.processor(text=[prompt], images=[image], **told)
+        except Exception as error:  # each processor has its own: a text that looks like a mark of its own, an odd image
+            raise UserError(f"{self.spec}: its processor refused {question!r} ({short(error)})") from error
+        kept = {name: value for name, value in found.items() if isinstance(value, torch.Tensor) and name != "labels"}
+        if not any(value.is_floating_point() for value in kept.values()):
+            raise UserError(f"{self.spec}: its processor made nothing of the image ({', '.join(kept)})")
+        return kept
+
+    def truncate(self, ids: Sequence[int]) -> list[int]:
+        """A question is never cut: half of it would be another question."""
+        return list(ids)
+
+    def logits(self, prompts: Sequence[Inputs], first: Sequence[int]) -> list[torch.Tensor]:
+        """For each prompt its logits from the position `first` on, of prompts whose images have any shape."""
+        longest = max(prompt["input_ids"].shape[1] for prompt in prompts)
+        if longest > self.context_length:
+            raise UserError(
+                f"{self.spec}: an image and its text are {longest:,} tokens, more than the {self.context_length:,} it "
+                "reads"
+            )
+        found: list[Any] = [None] * len(prompts)
+        by_shape: dict[Any, list[int]] = {}
+        for row, prompt in enumerate(prompts):
+            shapes = tuple((name, tuple(prompt[name].shape)) for name in sorted(prompt) if not _runs(prompt, name))
+            by_shape.setdefault(shapes, []).append(row)
+        for rows in by_shape.values():
+            together = self._together([prompts[row] for row in rows])
+            start = min(first[row] for row in rows)
+            kept = {"logits_to_keep": together["input_ids"].shape[1] - start} if self._keeps else {}
+            with precision(self.tf32):
+                logits = self.network(**together, **kept).logits
+            logits = logits if self._keeps else logits[:, start:]
+            for place, row in enumerate(rows):
+                end = prompts[row]["input_ids"].shape[1]
+                found[row] = logits[place, first[row] - start : end - start].float()
+        return found
+
+    def _together(self, prompts: Sequence[Inputs]) -> Inputs:
+        longest = max(prompt["input_ids"].shape[1] for prompt in prompts)
+        width = min(-(-longest // LENGTH_STEP) * LENGTH_STEP, self.context_length)
+        pads = {"input_ids": self.tokenizer.pad_token_id or 0}
+        batch: Inputs = {}
+        for name in prompts[0]:
+            values = [prompt[name] for prompt in prompts]
+            if _runs(prompts[0], name):
+                values = [_longer(value, width, pads.get(name, 0)) for value in values]
+            joined = torch.cat(values).to(self.device)
+            batch[name] = joined.to(self.dtype) if joined.is_floating_point() else joined
+        return batch
+
+
+def _runs(prompt: Inputs, name: str) -> bool:
+    """Whether a tensor has a place for each token, and so has to be padded with them."""
+    value, length = prompt[name], prompt["input_ids"].shape[1]
+    told = ("ids" in name or "mask" in name) and "pixel" not in name
+    return told and value.dim() >= 2 and tuple(value.shape[:2]) == (1, length)
+
+
+def _longer(value: torch.Tensor, width: int, pad: int) -> torch.Tensor:
+    more = value.new_full((1, width - value.shape[1], *value.shape[2:]), pad)
+    return torch.cat([value, more], dim=1)
+
+
+def _template(processor: Any) -> str:
+    found = getattr(processor, "chat_template", None) or getattr(processor.tokenizer, "chat_template", None)
+    return found.get("default", "") if isinstance(found, dict) else found or ""
+
+
+# ---------------------------------------------------------------------------- loading
+
+
+def load_chat(folder: Path, spec: str, dtype: str) -> tuple[Any, Any]:
+    """The network and processor of a folder; never looks at the network, runs nothing of the folder.
+
+    Loaded in the precision that is asked for: in float32, as elsewhere, 7 billion weights would be 28 GB on the way.
+    """
+    config = read_config(folder)
+    check_folder(folder, config, positions=False)
+    name, attention = _class(folder, config, spec)
+    processor = _processor(folder, config["model_type"], spec)
+    if not _template(processor):
+        raise UserError(
+            f"{spec}: {folder} has no chat template (chat_template.jinja), so how this model is asked is unknown, and "
+            "a guess would change its answers; copy the file of the published model"
+        )
+    network = load_network(
+        folder, name, attention, safe_only=True, heads=True, dtype="float32" if dtype == "tf32" else dtype
+    )
+    if network.config.is_encoder_decoder:
+        raise UserError(f"{spec}: {type(network).__name__} has an encoder for its text; only decoders are asked here")
+    return network, processor
+
+
+def _processor(folder: Path, named: str, spec: str) -> Any:
+    """With Pillow, and without the part for videos, which would need torchvision and is never asked."""
+    import transformers
+    from transformers.models.auto.processing_auto import PROCESSOR_MAPPING_NAMES as NAMES
+
+    try:
+        with quiet_transformers():
+            base: Any = getattr(transformers, NAMES[named])
+            attributes = [one for one in base.get_attributes() if one != "video_processor"]
+            still: Any = type(base.__name__, (base,), {"get_attributes": classmethod(lambda _: attributes)})
+            found = still.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False, backend="pil")
+    except Exception as error:  # a folder may hold anything, a class may want what is not installed
+        raise UserError(f"{spec}: {folder}: its processor could not be loaded ({short(error)})") from error
+    if not (hasattr(found, "image_processor") and hasattr(found, "tokenizer")):
+        raise UserError(f"{spec}: {folder} has no processor of images and texts (preprocessor_config.json, tokenizer)")
+    return found
+
+
+def _class(folder: Path, config: dict[str, Any], spec: str) -> tuple[str, str]:
+    """The class of transformers, and the attention it supports."""
+    import transformers
+    from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES as NAMES
+
+    named = config.get("model_type")
+    if named not in NAMES:
+        raise UserError(
+            f"{spec}: model_type {named!r} of {folder / 'config.json'} is no model that answers about images"
+        )
+    name = NAMES[named]
+    name = name if isinstance(name, str) else name[0]
+    return name, "sdpa" if getattr(transformers, name)._supports_sdpa else "eager"

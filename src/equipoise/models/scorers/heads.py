@@ -1,0 +1,221 @@
+"""The families of transformers with a matching head: one row each, and nowhere else a word about which is which.
+
+A family looks at images once (`look`: pixels -> features) and matches them with many texts (`match`: features, tokens,
+mask -> one number each). Heads: "itm" is the log-odds that image and text belong together (the logit of a match minus
+that of none, which orders pairs as its probability does and never saturates; ViLT has one logit), "itc" the cosine of
+the contrastive embeddings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.nn.functional import normalize
+
+from equipoise.errors import UserError
+
+Tensor = torch.Tensor
+Look = Callable[[Any, Tensor], Tensor]
+Match = Callable[[Any, Tensor, Tensor, Tensor], Tensor]
+
+
+@dataclass(frozen=True)
+class Head:
+    network: str  # the class of transformers
+    look: Look
+    match: Match
+
+
+@dataclass(frozen=True)
+class Family:
+    name: str  # model_type of config.json
+    heads: Mapping[str, Head]  # the first is the default
+    text: str = "text_config"  # where its config keeps the text tower; "": at the top
+
+
+# ---------------------------------------------------------------------------- BLIP
+
+
+def _blip_look(network: Any, pixels: Tensor) -> Tensor:
+    states: Tensor = network.vision_model(pixel_values=pixels).last_hidden_state
+    return states
+
+
+def _blip_itm(network: Any, seen: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
+    """As BLIP's own evaluation (blip_itm.py) the text begins with [CLS]; its training put [ENC] there."""
+    read = network.text_encoder(
+        input_ids=ids, attention_mask=mask, encoder_hidden_states=seen, encoder_attention_mask=_ones(seen)
+    )
+    return _log_odds(network.itm_head(read.last_hidden_state[:, 0]))
+
+
+def _blip_itc(network: Any, seen: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
+    read = network.text_encoder(input_ids=ids, attention_mask=mask).last_hidden_state[:, 0]
+    return _cosine(network.vision_proj(seen[:, 0]), network.text_proj(read))
+
+
+# ---------------------------------------------------------------------------- BLIP-2
+
+
+def _blip2_queries(network: Any, pixels: Tensor) -> Tensor:
+    """What its queries read of an image, without a text."""
+    seen = network.vision_model(pixel_values=pixels).last_hidden_state
+    queries = network.query_tokens.expand(len(seen), -1, -1)
+    read = network.qformer(query_embeds=queries, encoder_hidden_states=seen, encoder_attention_mask=_ones(seen))
+    return normalize(
+        network.vision_projection(read.last_hidden_state.to(network.vision_projection.weight.dtype)), dim=-1
+    )
+
+
+def _blip2_itm(network: Any, seen: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
+    queries = network.query_tokens.expand(len(seen), -1, -1)
+    count = queries.shape[1]
+    read = network.qformer(
+        query_embeds=network.embeddings(input_ids=ids, query_embeds=queries),
+        query_length=count,
+        attention_mask=torch.cat([_ones(queries), mask], dim=1),
+        encoder_hidden_states=seen,
+        encoder_attention_mask=_ones(seen),
+    ).last_hidden_state
+    return _log_odds(network.itm_head(read[:, :count].to(network.itm_head.weight.dtype)).mean(dim=1))
+
+
+def _blip2_itc(network: Any, seen: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
+    """The text against the query that is nearest to it."""
+    embedded = network.embeddings(input_ids=ids)
+    read = network.qformer(query_embeds=embedded, query_length=0, attention_mask=mask).last_hidden_state[:, 0]
+    text = normalize(network.text_projection(read.to(network.text_projection.weight.dtype)), dim=-1)
+    return (seen * text[:, None]).sum(dim=-1).max(dim=1).values
+
+
+# ---------------------------------------------------------------------------- FLAVA
+
+
+def _flava_look(network: Any, pixels: Tensor) -> Tensor:
+    """The multimodal encoder reads the states before the last norm."""
+    found = network.flava.image_model(pixel_values=pixels, output_hidden_states=True)
+    states: Tensor = network.flava.image_to_mm_projection(found.hidden_states[-1])
+    return states
+
+
+def _flava_itm(network: Any, seen: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
+    flava = network.flava
+    found = flava.text_model(input_ids=ids, attention_mask=mask, output_hidden_states=True)
+    both = torch.cat([seen, flava.text_to_mm_projection(found.hidden_states[-1])], dim=1)
+    before = torch.ones(len(seen), seen.shape[1] + bool(flava.multimodal_model.use_cls_token), device=mask.device)
+    read = flava.multimodal_model(both, attention_mask=torch.cat([before, mask.to(before)], dim=1))
+    return _log_odds(network.itm_head(read.last_hidden_state))
+
+
+def _flava_itc_look(network: Any, pixels: Tensor) -> Tensor:
+    seen = network.flava.image_model(pixel_values=pixels).last_hidden_state
+    features: Tensor = network.flava.image_projection(seen[:, 0])
+    return features
+
+
+def _flava_itc(network: Any, seen: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
+    read = network.flava.text_model(input_ids=ids, attention_mask=mask).last_hidden_state
+    return _cosine(seen, network.flava.text_projection(read[:, 0]))
+
+
+# ---------------------------------------------------------------------------- ALIGN
+
+
+def _align_look(network: Any, pixels: Tensor) -> Tensor:
+    features: Tensor = network.get_image_features(pixel_values=pixels).pooler_output
+    return features
+
+
+def _align_itc(network: Any, seen: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
+    return _cosine(seen, network.get_text_features(input_ids=ids, attention_mask=mask).pooler_output)
+
+
+# ---------------------------------------------------------------------------- ViLT
+
+
+def _vilt_look(network: Any, pixels: Tensor) -> Tensor:
+    """All patches with their places. transformers shuffles them and may leave some out, by chance: here all stay
+    (-1), and the shuffle, which only rounding can see, is always the same one."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        whole = torch.ones(len(pixels), *pixels.shape[-2:], dtype=torch.long, device=pixels.device)
+        patches: Tensor = network.vilt.embeddings.visual_embed(pixels, whole, max_image_length=-1)[0]
+    return patches
+
+
+def _vilt_itm(network: Any, seen: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
+    found = network(input_ids=ids, attention_mask=mask, image_embeds=seen, pixel_mask=_ones(seen))
+    logits: Tensor = found.logits[:, 0]
+    return logits
+
+
+# ---------------------------------------------------------------------------- BridgeTower
+
+
+def _pixels(network: Any, pixels: Tensor) -> Tensor:
+    """Its towers are bridged layer by layer: nothing can be kept of an image alone."""
+    return pixels
+
+
+def _bridgetower_itm(network: Any, seen: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
+    return _log_odds(network(input_ids=ids, attention_mask=mask, pixel_values=seen).logits)
+
+
+def _bridgetower_itc(network: Any, seen: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
+    found = network(input_ids=ids, attention_mask=mask, pixel_values=seen)
+    return _cosine(found.image_embeds, found.text_embeds)
+
+
+# ---------------------------------------------------------------------------- the rows
+
+_BLIP, _BLIP2 = "BlipForImageTextRetrieval", "Blip2ForImageTextRetrieval"
+_FLAVA, _VILT = "FlavaForPreTraining", "ViltForImageAndTextRetrieval"
+
+FAMILIES = {
+    family.name: family
+    for family in (
+        Family("blip", {"itm": Head(_BLIP, _blip_look, _blip_itm), "itc": Head(_BLIP, _blip_look, _blip_itc)}),
+        Family(
+            "blip-2",
+            {"itm": Head(_BLIP2, _blip_look, _blip2_itm), "itc": Head(_BLIP2, _blip2_queries, _blip2_itc)},
+            text="qformer_config",
+        ),
+        Family(
+            "flava",
+            {"itm": Head(_FLAVA, _flava_look, _flava_itm), "itc": Head(_FLAVA, _flava_itc_look, _flava_itc)},
+        ),
+        Family("align", {"itc": Head("AlignModel", _align_look, _align_itc)}),
+        Family("vilt", {"itm": Head(_VILT, _vilt_look, _vilt_itm)}, text=""),
+        Family(
+            "bridgetower",
+            {
+                "itm": Head("BridgeTowerForImageAndTextRetrieval", _pixels, _bridgetower_itm),
+                "itc": Head("BridgeTowerForContrastiveLearning", _pixels, _bridgetower_itc),
+            },
+        ),
+    )
+}
+
+
+def family_named(name: Any, where: str) -> Family:
+    if name not in FAMILIES:
+        raise UserError(
+            f"{where}: model_type {name!r} has no matching head that itm: knows ({', '.join(FAMILIES)}); "
+            "a generative model is vqa: or likelihood:, a dual encoder hf:, anything else py:module:factory"
+        )
+    return FAMILIES[name]
+
+
+def _ones(states: Tensor) -> Tensor:
+    return torch.ones(states.shape[:2], dtype=torch.long, device=states.device)
+
+
+def _log_odds(logits: Tensor) -> Tensor:
+    return logits[:, 1] - logits[:, 0]
+
+
+def _cosine(left: Tensor, right: Tensor) -> Tensor:
+    return (normalize(left.float(), dim=-1) * normalize(right.float(), dim=-1)).sum(dim=-1)

@@ -1,0 +1,126 @@
+"""`itm:NAME-or-folder?head=itc`: models with an image-text matching head, in transformers' format."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from PIL import Image
+
+from equipoise.errors import UserError
+from equipoise.models.clip import precision
+from equipoise.models.hf import check_folder, find_folder, load_network, load_tokenizer, read_config
+from equipoise.models.scorers.heads import Head, family_named
+from equipoise.models.scorers.shared import Scorer, Seen, load_image_processor, padded, split_options
+from equipoise.models.tokens import check_tokenizer
+
+ROBERTA = {"roberta", "xlm-roberta", "camembert", "bridgetower_text_model"}  # their positions begin after the padding's
+
+
+SCORES = {"itm": "log-odds of a match", "itc": "cosine", "sum": "logit of a match plus cosine"}
+
+
+class MatchingModel(Scorer):
+    """Scores pairs by one head; an image's features are made once for all its texts."""
+
+    def __init__(self, spec: str, network: Any, tokenizer: Any, image_processor: Any, head: Head, **rest: Any) -> None:
+        super().__init__(spec, network, tokenizer, image_processor, **rest)
+        self._head = head
+        self._seen = Seen(self._look, at_once=32 if self.device.type == "cuda" else 1)
+
+    @torch.inference_mode()
+    def score_pairs(self, images: Sequence[Image.Image], texts: Sequence[str]) -> NDArray[Any]:
+        ids = [self.truncate(row) for row in self.tokenize(texts)]
+        seen = self._seen.of(images)
+        scores = np.zeros(len(texts))
+        by_shape: dict[Any, list[int]] = {}  # images that keep their shape have as many features as they are large
+        for row, features in enumerate(seen):
+            by_shape.setdefault(tuple(features.shape), []).append(row)
+        for rows in by_shape.values():
+            tokens, mask = padded([ids[row] for row in rows], self.tokenizer.pad_token_id, self.context_length)
+            shown = torch.stack([seen[row] for row in rows])
+            with precision(self.tf32):
+                found = self._head.match(self.network, shown, tokens.to(self.device), mask.to(self.device))
+            scores[rows] = found.float().cpu().numpy()
+        return scores
+
+    def _look(self, images: list[Image.Image]) -> list[torch.Tensor]:
+        pixels = [self.image_processor([image], return_tensors="pt")["pixel_values"][0] for image in images]
+        same = len({tuple(one.shape) for one in pixels}) == 1
+        found: list[torch.Tensor] = []
+        for part in [pixels] if same else [[one] for one in pixels]:
+            with precision(self.tf32):
+                found += self._head.look(self.network, torch.stack(part).to(self.device, self.dtype)).unbind()
+        return found
+
+
+def load_itm(rest: str, *, spec: str, device: str = "auto", dtype: str = "float32") -> MatchingModel:
+    name, options = split_options(rest, spec, {"head": ("itm", "itc", "sum")})
+    if Path(name).expanduser().is_file():
+        return _load_xvlm(Path(name).expanduser(), options.get("head", "itm"), spec, device, dtype)
+    folder, notes = find_folder(name, spec)
+    config = read_config(folder)
+    family = family_named(config.get("model_type"), str(folder / "config.json"))
+    chosen = options.get("head", next(iter(family.heads)))
+    if chosen not in family.heads:
+        raise UserError(
+            f"{spec}: a model of the family {family.name} has no head {chosen!r} ({', '.join(family.heads)})"
+        )
+    check_folder(folder, config)
+    tokenizer, image_processor = load_tokenizer(folder), load_image_processor(folder)
+    head = family.heads[chosen]
+    network = load_network(folder, head.network, "eager", safe_only=True, heads=True)
+    text = getattr(network.config, family.text) if family.text else network.config
+    check_tokenizer(tokenizer, text.vocab_size, causal=False, where=spec)
+    if tokenizer.pad_token_id is None:
+        raise UserError(f"{spec}: the tokenizer has no padding token, so texts of two lengths cannot share a batch")
+    said = {
+        "head": chosen,
+        "heads": list(family.heads),
+        "score": "cosine" if chosen == "itc" else "log-odds of a match",
+    }
+    return MatchingModel(
+        spec,
+        network,
+        tokenizer,
+        image_processor,
+        head,
+        context_length=_context(tokenizer, text),
+        device=device,
+        dtype=dtype,
+        notes=said | notes,
+    )
+
+
+def _load_xvlm(path: Path, chosen: str, spec: str, device: str, dtype: str) -> MatchingModel:
+    """A file is X-VLM's: every other family is a folder."""
+    from equipoise.models.scorers import xvlm
+
+    matches = {"itm": xvlm.itm, "itc": xvlm.itc, "sum": xvlm.match_plus_cosine}
+    tokenizer = load_tokenizer(path.parent)
+    network, pixels, notes = xvlm.read_xvlm(path)
+    check_tokenizer(tokenizer, network.config.vocab_size, causal=False, where=spec)
+    head = Head("XVLM", lambda network, pixels: network.look(pixels), matches[chosen])
+    said = {"head": chosen, "heads": list(matches), "score": SCORES[chosen]}
+    return MatchingModel(
+        spec,
+        network,
+        tokenizer,
+        pixels,
+        head,
+        context_length=xvlm.CONTEXT,
+        device=device,
+        dtype=dtype,
+        notes=said | notes,
+    )
+
+
+def _context(tokenizer: Any, text: Any) -> int:
+    positions = int(text.max_position_embeddings)
+    if text.model_type in ROBERTA:
+        positions -= int(text.pad_token_id) + 1
+    return min(positions, int(tokenizer.model_max_length))

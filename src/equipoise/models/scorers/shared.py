@@ -1,0 +1,144 @@
+"""What pair scorers of transformers share: their options in a spec, image processors, device and card."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl
+
+import torch
+from PIL import Image
+
+from equipoise.errors import UserError, did_you_mean
+from equipoise.models.clip import pick_device, pick_dtype, quiet_transformers, refuse_tf32, weight_sha256
+from equipoise.models.tokens import tokenizer_sha256
+
+LENGTH_STEP = 8  # texts are padded to a multiple of it, the same for the same length whatever their neighbours
+KEPT = 256  # images whose features are kept, the last used
+
+
+def split_options(rest: str, spec: str, known: dict[str, tuple[str, ...]]) -> tuple[str, dict[str, str]]:
+    """NAME?option=value&... -> the name and its options. `known` says which values an option may have; none: any."""
+    name, _, query = rest.partition("?")
+    given = parse_qsl(query, keep_blank_values=True)
+    options = dict(given)
+    if len(options) < len(given):
+        raise UserError(f"{spec}: an option is given more than once; which one is meant?")
+    for option, value in options.items():
+        if option not in known:
+            raise UserError(f"{spec}: no option {option!r} ({', '.join(known)}).{did_you_mean(option, known)}")
+        if known[option] and value not in known[option]:
+            raise UserError(f"{spec}: {option}={value} is not known; use {' or '.join(known[option])}")
+    return name, options
+
+
+def load_image_processor(folder: Path) -> Any:
+    """The Pillow one, always: with torchvision installed transformers would take another, with other pixels."""
+    from transformers import AutoImageProcessor
+
+    try:
+        with quiet_transformers():
+            return AutoImageProcessor.from_pretrained(
+                str(folder), local_files_only=True, trust_remote_code=False, backend="pil"
+            )
+    except Exception as error:  # a config may say anything
+        raise UserError(f"{folder}: no image processor that works with Pillow alone ({short(error)})") from error
+
+
+class Scorer:
+    """A network with its tokenizer on a device, and a card that says what it is; `score_pairs` is its heirs'."""
+
+    def __init__(
+        self,
+        spec: str,
+        network: Any,
+        tokenizer: Any,
+        image_processor: Any,
+        *,
+        context_length: int,
+        device: str,
+        dtype: str,
+        notes: dict[str, Any],
+    ) -> None:
+        self.spec, self.tokenizer, self.image_processor = spec, tokenizer, image_processor
+        self.context_length = context_length
+        self.device = torch.device(pick_device(device))
+        self.dtype, self.tf32 = pick_dtype(dtype), dtype == "tf32"
+        refuse_tf32(self.tf32, self.device)
+        self.card = {
+            "spec": spec,
+            "weight_sha256": weight_sha256(network),
+            "architecture": {"class": type(network).__name__, "config": _config_sha256(network.config)},
+            "attention": network.config._attn_implementation,
+            "preprocessing": json.loads(image_processor.to_json_string()),
+            "tokenizer": {"name": type(tokenizer).__name__, "sha256": tokenizer_sha256(tokenizer)},
+            "context_length": context_length,
+            "dtype": dtype,
+            "parameters": sum(parameter.numel() for parameter in network.parameters()),
+        } | notes
+        self.network = network.to(device=self.device, dtype=self.dtype).eval()
+
+    @property
+    def default_batch(self) -> int:
+        return 64 if self.device.type == "cuda" else 16
+
+    def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
+        """All tokens of each text, with those that begin and end it; neither padded nor cut."""
+        return [list(ids) for ids in self.tokenizer(list(texts), verbose=False)["input_ids"]] if texts else []
+
+    def truncate(self, ids: Sequence[int]) -> list[int]:
+        """Cut to the context length, keeping the last token, which ends a text."""
+        return list(ids) if len(ids) <= self.context_length else [*ids[: self.context_length - 1], ids[-1]]
+
+
+class Seen:
+    """What a network made of the last images. The same picture stands beside many texts, and is looked at once.
+
+    Pictures are told by identity: Pillow's have no hash, and comparing them costs as much as looking. Each is looked at
+    by itself on a CPU, where that costs nothing, so that its neighbours change no bit; on a GPU all new ones at once.
+    """
+
+    def __init__(self, look: Callable[[list[Image.Image]], list[torch.Tensor]], at_once: int) -> None:
+        self._look, self._at_once = look, at_once
+        self._kept: OrderedDict[int, tuple[Image.Image, torch.Tensor]] = OrderedDict()
+
+    def of(self, images: Sequence[Image.Image]) -> list[torch.Tensor]:
+        distinct = {id(image): image for image in images}
+        new = [image for name, image in distinct.items() if name not in self._kept]
+        for start in range(0, len(new), self._at_once):
+            part = new[start : start + self._at_once]
+            for image, features in zip(part, self._look(part), strict=True):
+                self._kept[id(image)] = (image, features)  # the image too, or its number could become another's
+        found = {name: self._kept[name][1] for name in distinct}
+        for name in distinct:
+            self._kept.move_to_end(name)
+        while len(self._kept) > KEPT:
+            self._kept.popitem(last=False)
+        return [found[id(image)] for image in images]
+
+
+def padded(ids: Sequence[Sequence[int]], pad: int, highest: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Tokens and attention mask, padded on the right to a multiple of LENGTH_STEP."""
+    longest = max(len(row) for row in ids)
+    width = min(-(-longest // LENGTH_STEP) * LENGTH_STEP, max(highest, longest))
+    tokens = torch.full((len(ids), width), pad, dtype=torch.long)
+    mask = torch.zeros_like(tokens)
+    for row, values in enumerate(ids):
+        tokens[row, : len(values)] = torch.tensor(values)
+        mask[row, : len(values)] = 1
+    return tokens, mask
+
+
+def _config_sha256(config: Any) -> str:
+    """Of all that shapes the network; where it was saved and by which version is left out."""
+    whole = {name: value for name, value in config.to_dict().items() if name not in {"_name_or_path"}}
+    whole.pop("transformers_version", None)
+    return hashlib.sha256(json.dumps(whole, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def short(error: BaseException) -> str:
+    return str(error).strip().split("\n")[0][:300] or type(error).__name__

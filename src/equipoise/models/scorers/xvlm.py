@@ -1,0 +1,248 @@
+"""`itm:FILE.pth`: X-VLM (Zeng et al. 2022) and CE-XVLM (Zhang et al. 2024) from their published checkpoints.
+
+The layout is that of github.com/zengyan-97/X-VLM: `vision_encoder.` a Swin transformer with Microsoft's names, of whose
+states the mean is put in front; `text_encoder.` (pretraining: `text_encoder.bert.`) a BERT whose upper layers also look
+at the image; `itm_head.`, `vision_proj.`, `text_proj.`. It is loaded into transformers' Swin and into the text layers
+that transformers keeps for BLIP, which are BERT's with such a look. Every size is read from the shapes. CE-XVLM has the
+same layout.
+
+Beside the file lies BERT's tokenizer (tokenizer.json). Texts are given as they are, cut at 40 tokens, as
+the evaluations of ARO and CE-CLIP do; X-VLM's own retrieval first takes out punctuation.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import torch
+from PIL import Image
+from torch import nn
+from torch.nn.functional import normalize
+
+from equipoise.errors import Problems, UserError
+from equipoise.files import sha256_file
+from equipoise.models.checkpoint import read_state, unprefixed
+from equipoise.models.preprocess import Preprocess
+
+CONTEXT = 40  # max_tokens of its retrieval
+HEAD_WIDTH = 64  # of BERT's attention, at every published size
+PATCH = 4
+
+State = dict[str, torch.Tensor]
+
+
+class XVLM(nn.Module):
+    """Swin, BERT with fusion layers, and the heads."""
+
+    def __init__(self, swin: Any, text: Any, fusion: int, width: int) -> None:
+        from transformers import SwinModel
+        from transformers.models.bert.modeling_bert import BertEmbeddings
+        from transformers.models.blip.modeling_blip_text import BlipTextLayer
+
+        super().__init__()
+        lower, upper = (_layer_config(text, decoder=decoder, width=swin.hidden_size) for decoder in (False, True))
+        layers = [BlipTextLayer(upper if n >= fusion else lower, n) for n in range(text.num_hidden_layers)]
+        self.config, self.fusion = text, fusion
+        self.vision = SwinModel(swin, add_pooling_layer=False)
+        self.embeddings = BertEmbeddings(text)
+        self.layers = nn.ModuleList(layers)
+        self.vision_proj = nn.Linear(swin.hidden_size, width)
+        self.text_proj = nn.Linear(text.hidden_size, width)
+        hidden = text.hidden_size
+        self.itm_head = nn.Sequential(
+            nn.Linear(hidden, 2 * hidden), nn.LayerNorm(2 * hidden), nn.GELU(), nn.Linear(2 * hidden, 2)
+        )
+
+    def look(self, pixels: torch.Tensor) -> torch.Tensor:
+        states = self.vision(pixel_values=pixels).last_hidden_state
+        return torch.cat([states.mean(dim=1, keepdim=True), states], dim=1)
+
+    def read(self, ids: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """The states of the text alone, and the mask as its attention adds it."""
+        states = self.embeddings(input_ids=ids)
+        added = (1 - mask[:, None, None].to(states.dtype)) * torch.finfo(states.dtype).min
+        for layer in self.layers[: self.fusion]:
+            states = layer(states, attention_mask=added)
+        return states, added
+
+    def cosine(self, seen: torch.Tensor, text: torch.Tensor) -> torch.Tensor:
+        left, right = normalize(self.vision_proj(seen[:, 0]), dim=-1), normalize(self.text_proj(text[:, 0]), dim=-1)
+        return (left * right).sum(dim=-1)
+
+    def match(self, seen: torch.Tensor, text: torch.Tensor, added: torch.Tensor) -> torch.Tensor:
+        """Logits of no match and of a match."""
+        for layer in self.layers[self.fusion :]:
+            text = layer(text, encoder_hidden_states=seen, attention_mask=added)
+        logits: torch.Tensor = self.itm_head(text[:, 0])
+        return logits
+
+
+def itm(network: XVLM, seen: torch.Tensor, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    logits = network.match(seen, *network.read(ids, mask))
+    return logits[:, 1] - logits[:, 0]
+
+
+def itc(network: XVLM, seen: torch.Tensor, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    return network.cosine(seen, network.read(ids, mask)[0])
+
+
+def match_plus_cosine(network: XVLM, seen: torch.Tensor, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    """What ARO and CE-CLIP publish for X-VLM: the logit of a match and the cosine, added."""
+    text, added = network.read(ids, mask)
+    return network.match(seen, text, added)[:, 1] + network.cosine(seen, text)
+
+
+class Pixels:
+    """Its preprocessing (a square, bicubic, CLIP's mean and deviation), called as transformers' are."""
+
+    def __init__(self, side: int) -> None:
+        self._preprocess = Preprocess(resize=(side, side), crop=None)
+
+    def __call__(self, images: list[Image.Image], return_tensors: str) -> dict[str, torch.Tensor]:
+        return {"pixel_values": torch.stack([torch.from_numpy(self._preprocess(image)) for image in images])}
+
+    def to_json_string(self) -> str:
+        return json.dumps(self._preprocess.to_config("equipoise, Pillow"))
+
+
+# ---------------------------------------------------------------------------- reading the file
+
+
+def read_xvlm(path: Path) -> tuple[XVLM, Pixels, dict[str, Any]]:
+    """The network of a checkpoint file, its preprocessing, and what its card says of the file."""
+    state = unprefixed(read_state(path), str(path))
+    state = {name.replace("text_encoder.bert.", "text_encoder."): tensor for name, tensor in state.items()}
+    for part in ("vision_encoder.layers.0.blocks.0.attn.qkv.weight", "text_encoder.embeddings.word_embeddings.weight"):
+        if part not in state:
+            raise UserError(
+                f"{path}: not a checkpoint of X-VLM with Swin and BERT: no {part} in it. A model that transformers can "
+                "load is named by its folder"
+            )
+    swin, text, fusion = _sizes(state, path)
+    network = XVLM(swin, text, fusion, len(state["vision_proj.weight"]) if "vision_proj.weight" in state else 1)
+    ours = _renamed(state, network)
+    expected = network.state_dict()
+    problems = Problems(f"{path}: not a whole X-VLM checkpoint")
+    for name in sorted(expected.keys() - ours.keys()):
+        if not name.endswith(("position_ids", "token_type_ids", "relative_position_index")):
+            problems.add("missing", name)
+    for name in sorted(expected.keys() & ours.keys()):
+        if expected[name].shape != ours[name].shape:
+            problems.add(name, f"expected {tuple(expected[name].shape)}, found {tuple(ours[name].shape)}")
+    problems.raise_if_any()
+    network.load_state_dict({name: ours[name].float() for name in expected.keys() & ours.keys()}, strict=False)
+    notes = {"file": path.name, "file_sha256": sha256_file(path), "layout": "X-VLM", "fusion_layer": fusion}
+    return network, Pixels(swin.image_size), notes
+
+
+def _sizes(state: State, path: Path) -> tuple[Any, Any, int]:
+    """Configurations, and the first layer that looks at the image. The last stage of its Swin is one window wide."""
+    from transformers import BertConfig, SwinConfig
+
+    def count(pattern: str) -> int:
+        found = [int(match[1]) for name in state if (match := re.match(pattern, name))]
+        return max(found, default=-1) + 1
+
+    stages = count(r"vision_encoder\.layers\.(\d+)\.")
+    depths = [count(rf"vision_encoder\.layers\.{stage}\.blocks\.(\d+)\.") for stage in range(stages)]
+    tables = [
+        state[f"vision_encoder.layers.{stage}.blocks.0.attn.relative_position_bias_table"] for stage in range(stages)
+    ]
+    window = (round(len(tables[0]) ** 0.5) + 1) // 2
+    swin = SwinConfig(
+        image_size=window * PATCH * 2 ** (stages - 1),
+        patch_size=PATCH,
+        embed_dim=len(state["vision_encoder.patch_embed.proj.weight"]),
+        depths=depths,
+        num_heads=[table.shape[1] for table in tables],
+        window_size=window,
+        attn_implementation="eager",
+    )
+    words = state["text_encoder.embeddings.word_embeddings.weight"]
+    crossed = [
+        int(match[1]) for name in state if (match := re.match(r"text_encoder\.encoder\.layer\.(\d+)\.crossatt", name))
+    ]
+    if not crossed or words.shape[1] % HEAD_WIDTH:
+        raise UserError(f"{path}: its text encoder has no layer that looks at an image, or an odd width")
+    text = BertConfig(
+        vocab_size=len(words),
+        hidden_size=words.shape[1],
+        num_hidden_layers=count(r"text_encoder\.encoder\.layer\.(\d+)\."),
+        num_attention_heads=words.shape[1] // HEAD_WIDTH,
+        intermediate_size=len(state["text_encoder.encoder.layer.0.intermediate.dense.weight"]),
+        max_position_embeddings=len(state["text_encoder.embeddings.position_embeddings.weight"]),
+        attn_implementation="eager",
+        vision=swin.to_dict(),
+    )
+    return swin, text, min(crossed)
+
+
+def _layer_config(text: Any, *, decoder: bool, width: int) -> Any:
+    from transformers import BlipTextConfig
+
+    return BlipTextConfig(
+        hidden_size=text.hidden_size,
+        num_attention_heads=text.num_attention_heads,
+        intermediate_size=text.intermediate_size,
+        encoder_hidden_size=width,
+        layer_norm_eps=1e-12,
+        is_decoder=decoder,
+    )
+
+
+_SWIN = [  # Microsoft's names -> transformers'
+    (r"patch_embed\.proj\.", "embeddings.patch_embeddings.projection."),
+    (r"patch_embed\.norm\.", "embeddings.norm."),
+    (r"^layers\.", "encoder.layers."),
+    (r"\.norm1\.", ".layernorm_before."),
+    (r"\.norm2\.", ".layernorm_after."),
+    (r"^norm\.", "layernorm."),
+]
+# transformers gave the inner parts of a block other names between its versions: the one that is there is taken.
+_BLOCK = {
+    "attn.proj": ("attention.o_proj", "attention.output.dense"),
+    "attn.relative_position_bias_table": (
+        "attention.relative_position_bias.relative_position_bias_table",
+        "attention.self.relative_position_bias_table",
+    ),
+    "mlp.fc1": ("mlp.fc1", "intermediate.dense"),
+    "mlp.fc2": ("mlp.fc2", "output.dense"),
+}
+_QKV = (
+    ("attention.q_proj", "attention.self.query"),
+    ("attention.k_proj", "attention.self.key"),
+    ("attention.v_proj", "attention.self.value"),
+)
+
+
+def _renamed(state: State, network: XVLM) -> State:
+    """The checkpoint's tensors by our names; what has none (boxes, masked words, masks of attention) is left out."""
+    known = network.vision.state_dict().keys()
+
+    def there(names: tuple[str, ...]) -> str:
+        return next(name for name in names if any(f".{name}" in one for one in known))
+
+    ours: State = {}
+    for name, tensor in state.items():
+        part, _, rest = name.partition(".")
+        if part == "text_encoder":
+            rest = rest.replace("encoder.layer.", "layers.", 1) if rest.startswith("encoder.layer.") else rest
+            ours[rest] = tensor
+        elif part == "vision_encoder" and not rest.endswith(("relative_position_index", "attn_mask")):
+            for pattern, new in _SWIN:
+                rest = re.sub(pattern, new, rest)
+            if ".attn.qkv." in rest:
+                for names, third in zip(_QKV, tensor.chunk(3), strict=True):
+                    ours[f"vision.{rest.replace('attn.qkv', there(names))}"] = third
+                continue
+            for old, names in _BLOCK.items():
+                if f".{old}" in rest:
+                    rest = rest.replace(old, there(names))
+                    break
+            ours[f"vision.{rest}"] = tensor
+        elif part in {"itm_head", "vision_proj", "text_proj"}:
+            ours[name] = tensor
+    return ours

@@ -1,0 +1,127 @@
+"""What a model kept: retrieval, zero-shot and ratings of `equipoise standard`, against composition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from markupsafe import Markup
+
+from equipoise.errors import UserError, printable
+from equipoise.evaluation.record import METRICS, Change, Metric, ModelCard
+from equipoise.report.chapters import Chapter
+from equipoise.report.plane import Mark, scatter
+from equipoise.report.standard import NAMES, percent_of, points_of
+from equipoise.report.svg import figure, model_mark, table
+from equipoise.standard.comparison import difference
+from equipoise.standard.record import StandardRecord
+from equipoise.standard.run import standard_runs
+
+FIRST = {"classification": "accuracy@1", "retrieval": "text_to_image_recall@1", "ratings": "spearman"}  # what is drawn
+
+
+@dataclass(frozen=True)
+class Kept:
+    """One standard evaluation of the models of a chapter: by the number of an entry, its folder and record."""
+
+    title: str
+    kind: str
+    runs: dict[int, tuple[Path, StandardRecord]]
+
+
+def with_retention(chapters: Sequence[Chapter], folders: Sequence[Path], named: Sequence[Path] = ()) -> list[Chapter]:
+    """The chapters, each with a figure for every standard evaluation of its models below the folders.
+
+    Whose evaluation it is, the weights say; where they are not recorded, the spec does. `named` folders must have some.
+    """
+    found: list[tuple[Path, StandardRecord]] = []
+    for folder in dict.fromkeys((*folders, *named)):
+        here = standard_runs(folder)
+        if folder in named and not here:
+            raise UserError(
+                f"--standard {folder}: no finished standard evaluation in it; `equipoise standard` makes one"
+            )
+        found += [(place, record) for place, record in here if record.standard in FIRST]
+    if not found:
+        return list(chapters)
+    known = {_identity(entry.run.records[0].model) for chapter in chapters for entry in chapter.entries}
+    lost = [str(place) for place, record in found if _identity(record.model) not in known]
+    notes = [f"No run of the model, so not shown: {', '.join(lost)}."] if lost else []
+    return [
+        replace(
+            chapter,
+            beside=[drawn for one in _kept(chapter, found) if (drawn := retention(chapter, one)) is not None],
+            notes=[*chapter.notes, *notes],
+        )
+        for chapter in chapters
+    ]
+
+
+def _identity(card: ModelCard) -> str:
+    return card.weight_sha256 or card.digest or card.spec
+
+
+def _kept(chapter: Chapter, found: Sequence[tuple[Path, StandardRecord]]) -> list[Kept]:
+    sets: dict[tuple[str, str], Kept] = {}
+    for number, entry in enumerate(chapter.entries):
+        wanted = _identity(entry.run.records[0].model)
+        for place, record in found:
+            if record.standard in FIRST and _identity(record.model) == wanted:
+                key = (record.standard, record.data.sha256)
+                title = f"{record.data.name} ({record.standard})"
+                sets.setdefault(key, Kept(title, record.standard, {})).runs.setdefault(number, (place, record))
+    return list(sets.values())
+
+
+def retention(chapter: Chapter, kept: Kept) -> Markup | None:
+    """The plane of one standard evaluation and composition; None where fewer than two models have both."""
+    metric: Metric = (
+        "augmented" if any(entry.numbers.augmented is not None for entry in chapter.entries) else "original"
+    )
+    first = FIRST[kept.kind]
+    marks, rows = [], []
+    shown = list(dict.fromkeys(name for _, record in kept.runs.values() for name in record.numbers.metrics))
+    base = min(kept.runs)
+    for number, (place, record) in kept.runs.items():
+        entry = chapter.entries[number]
+        one, y = record.numbers.metrics.get(first), entry.numbers[metric]
+        if one is not None and one.value is not None and y is not None:
+            spread = (one.interval, entry.numbers.intervals.get(metric))
+            marks.append(Mark(entry.label, one.value, y, *model_mark(number), spread))
+        changes = _changes(kept.runs[base][0], place) if number != base else {}
+        cells = [
+            " ".join(
+                part
+                for part in (percent_of(given), points_of(changes[name]).strip() if name in changes else "")
+                if part
+            )
+            if (given := record.numbers.metrics.get(name))
+            else "-"
+            for name in shown
+        ]
+        rows.append([entry.label, *cells])
+    if len(marks) < 2:
+        return None
+    label = printable(chapter.entries[base].label)
+    return figure(
+        f"What was kept? {printable(kept.title)}",
+        f"Right: better at {NAMES[first]}, the ordinary task; up: better here. A model that moved up and left gained "
+        f"composition and forgot. Lines: 95% intervals. The table has the change from {label}, paired over photos; ~ "
+        "may be nothing.",
+        scatter(marks, (f"{printable(kept.title)}: {NAMES[first]}", METRICS[metric]), _floor(mark.y for mark in marks)),
+        table(["model", *(NAMES.get(name, name) for name in shown)], rows),
+    )
+
+
+def _floor(values: Iterable[float]) -> float:
+    """The multiple of 20 percent below all of them: differences are small beside the distance from zero."""
+    return float(20 * max(0, int(100 * min(values) * 0.9 // 20)))
+
+
+def _changes(before: Path, after: Path) -> dict[str, Change]:
+    """Paired; nothing where the two were not asked the same."""
+    try:
+        return difference(before, after).changes
+    except UserError:
+        return {}

@@ -1,0 +1,77 @@
+"""What models kept, against composition: found below the runs or named, matched by weights, drawn with its table."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.standard.helpers import COLOURS, Blind, Eye, paint
+
+from equipoise.errors import UserError
+from equipoise.report.chapters import read_chapters
+from equipoise.report.page import report_page, write_page
+from equipoise.report.retention import with_retention
+from equipoise.standard.reading.open import open_set
+from equipoise.standard.run import run_standard
+
+Runs = Callable[..., list[Path]]
+
+
+@pytest.fixture
+def runs(make_runs: Runs, tmp_path: Path) -> list[Path]:
+    """Two runs whose models are Eye and Blind, with their standard evaluations below the runs."""
+    folders = make_runs(16)
+    for colour in COLOURS:
+        for number in range(3):
+            paint(tmp_path / "colours" / colour / f"{number}.png", colour, 10 * number)
+    data = open_set(str(tmp_path / "colours"))
+    for folder, model in zip(folders, (Eye(), Blind()), strict=True):
+        run_standard(model, data, out=folder / "colours-classification", workers=1)
+        change(folder / "made", weight_sha256=None, digest=model.card["digest"])
+    return folders
+
+
+def change(folder: Path, **card: Any) -> None:
+    path = folder / "result.json"
+    record = json.loads(path.read_text())
+    record["model"] |= card
+    path.write_text(json.dumps(record))
+
+
+def test_it_is_found_below_the_runs(runs: list[Path], tmp_path: Path) -> None:
+    (chapter,) = with_retention(read_chapters(runs), runs)
+    (drawn,) = chapter.beside
+    numbers = [json.loads((run / "colours-classification" / "result.json").read_text())["numbers"] for run in runs]
+    first, second = (one["metrics"]["accuracy@1"] for one in numbers)
+    assert first["value"] > second["value"] == 0  # ties are never a win, so Blind has nothing
+    words = re.sub(r"<[^>]+>", " ", drawn)
+    assert "What was kept? colours (classification)" in words and "accuracy@1" in words
+    low, high = first["interval"]
+    assert f"{100 * first['value']:.1f} [{100 * low:.1f}, {100 * high:.1f}]" in words
+    assert f"{100 * (second['value'] - first['value']):+.1f} [" in words, "the change, paired"
+    assert drawn.count("<svg x=") == 2, "a mark for each model"
+    write_page(tmp_path / "page.html", report_page([chapter]))
+    assert "What was kept?" in (tmp_path / "page.html").read_text()
+
+
+def test_folders_may_be_named(runs: list[Path], tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    for run in runs:
+        (run / "colours-classification").rename(kept / run.name)
+    chapters = read_chapters(runs)
+    assert not with_retention(chapters, runs)[0].beside
+    assert len(with_retention(chapters, runs, [kept])[0].beside) == 1
+    with pytest.raises(UserError, match="no finished standard evaluation in it"):
+        with_retention(chapters, runs, [tmp_path / "photos"])
+
+
+def test_another_models_evaluation_is_not_ours(runs: list[Path]) -> None:
+    change(runs[1] / "made", digest="somebody else")
+    (chapter,) = with_retention(read_chapters(runs), runs)
+    assert not chapter.beside, "one model alone is no comparison"
+    assert "No run of the model, so not shown" in chapter.notes[-1] and "second" in chapter.notes[-1]
