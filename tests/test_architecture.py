@@ -127,6 +127,8 @@ def test_sizes() -> None:
         "equipoise.perturb",
         "equipoise.perturb.run.engine",
         "equipoise.report.page",
+        "equipoise.study.server",
+        "equipoise.study.score",
         "equipoise.cli",
         "equipoise.words.tagging",
         "equipoise.world.scenes",

@@ -6,14 +6,21 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import stat
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
 from equipoise.errors import UserError, reading
 from equipoise.formats import json_text
+
+try:
+    import fcntl
+except ImportError:  # not on Windows
+    fcntl = None  # type: ignore[assignment]
 
 
 @contextlib.contextmanager
@@ -26,8 +33,11 @@ def atomic_write(path: str | Path, mode: str = "w", *, flush: bool = True) -> It
     """
     target = plain_target(path)
     make_folder(target.parent)
+    _sweep(target)
     handle_number, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
     try:
+        with contextlib.suppress(OSError):  # some network folders have no locks
+            _lock(handle_number)
         encoding = None if "b" in mode else "utf-8"
         newline = None if "b" in mode else "\n"
         with os.fdopen(handle_number, mode, encoding=encoding, newline=newline) as handle:
@@ -44,6 +54,33 @@ def atomic_write(path: str | Path, mode: str = "w", *, flush: bool = True) -> It
     finally:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
+
+
+_PART = re.compile(r"\.(.+)\.[a-z0-9_]{8}\.part")  # as mkstemp names them
+_SETTLED = 10  # seconds; a younger one may be about to be locked
+_left_over: dict[Path, list[str]] = {}  # of each folder, as it was when this process first wrote there
+
+
+def _sweep(target: Path) -> None:
+    """Remove what writers of `target` left behind that were killed with -9: their files are locked by nobody."""
+    folder = target.parent
+    if fcntl is None:
+        return
+    if folder not in _left_over:
+        _left_over[folder] = [path.name for path in folder.iterdir() if _PART.fullmatch(path.name)]
+    for name in _left_over[folder]:
+        found = _PART.fullmatch(name)
+        if found is None or found[1] != target.name:
+            continue
+        with contextlib.suppress(OSError), (folder / name).open("rb") as handle:
+            if time.time() - os.fstat(handle.fileno()).st_mtime > _SETTLED:
+                _lock(handle.fileno())  # BlockingIOError: somebody is still writing
+                os.unlink(folder / name)
+
+
+def _lock(number: int) -> None:
+    if fcntl is not None:
+        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 _KINDS = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}

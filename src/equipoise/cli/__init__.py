@@ -28,6 +28,7 @@ from equipoise.cli.options import App, form_name, offer_benchmarks, offer_format
 from equipoise.cli.perturb import perturb
 from equipoise.cli.report import board, report
 from equipoise.cli.standard import analyse, standard
+from equipoise.cli.study import app as study_commands
 from equipoise.cli.train import app as train_commands
 from equipoise.cli.world import app as world_commands
 from equipoise.errors import STOPPED, Stopped, UserError, printable
@@ -92,6 +93,7 @@ app.command()(compare)
 app.command()(standard)
 app.command()(analyse)
 app.add_typer(train_commands, name="train")
+app.add_typer(study_commands, name="study")
 
 
 def main() -> None:

@@ -6,15 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from equipoise.errors import Problems, UserError, printable
 from equipoise.evaluation.comparison import Run, load_run
-from equipoise.evaluation.record import Numbers
+from equipoise.evaluation.record import Interval, Numbers
 from equipoise.evaluation.results import find_runs
 from equipoise.evaluation.scores import ItemScores
 from equipoise.files import read_json
@@ -45,6 +46,7 @@ class Point(BaseModel):
     original: float
     brittleness: float
     source: str = ""  # who measured it
+    intervals: dict[Literal["original", "brittleness"], Interval] = Field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -73,7 +73,15 @@ def _marks(chapter: Chapter) -> list[Mark]:
         x, y = (chapter.chance[metric] for metric in METRICS)
         found.append(Mark("chance", x, y, "cross", "plain"))
     return found + [
-        Mark(printable(point.label), point.original, point.brittleness, "star", "plain", source=printable(point.source))
+        Mark(
+            printable(point.label),
+            point.original,
+            point.brittleness,
+            "star",
+            "plain",
+            (point.intervals.get("original"), point.intervals.get("brittleness")),
+            printable(point.source),
+        )
         for point in chapter.points
     ]
 

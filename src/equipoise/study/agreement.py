@@ -1,0 +1,114 @@
+"""How far people agree beyond chance: Cohen's kappa for two, Krippendorff's alpha for any number and missing answers.
+
+Cohen 1960, "A coefficient of agreement for nominal scales"; Krippendorff 2011, "Computing Krippendorff's
+Alpha-Reliability" (coincidence matrices; nominal, ordinal, interval). Both are ratios of sums over questions, so one
+multiplication with the bootstrap's counts gives all resamples. Undefined (None) where everybody always says the same:
+nobody can tell agreement from habit then, which is not 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from equipoise import stats
+from equipoise.stats import Floats
+
+Level = Literal["nominal", "ordinal", "interval"]
+
+
+class Agreement(NamedTuple):
+    """A coefficient with its interval; None where it is undefined. `n` counts what at least two people judged."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+
+
+class Unit(NamedTuple):
+    """One thing that was judged: the cluster it is resampled with, and what each annotator said (None: nothing)."""
+
+    cluster: Hashable
+    values: Sequence[Any]
+
+
+def krippendorff_alpha(units: Sequence[Unit], level: Level, seed: int = 0) -> Agreement:
+    """Alpha over all annotators; units that fewer than two judged are left out, as the paper does."""
+    kept = [Unit(unit.cluster, given) for unit in units if len(given := _given(unit)) > 1]
+    values = sorted({value for unit in kept for value in unit.values})
+    number = {value: place for place, value in enumerate(values)}
+    pairs = np.zeros((len(kept), len(values), len(values)))
+    for place, unit in enumerate(kept):
+        counts = np.bincount([number[value] for value in unit.values], minlength=len(values)).astype(float)
+        pairs[place] = (np.outer(counts, counts) - np.diag(counts)) / (len(unit.values) - 1)
+    scale = np.array(values, dtype=float) if level == "interval" else np.arange(len(values), dtype=float)
+    return _resampled(pairs, kept, lambda found: _alpha(found, level, scale), seed)
+
+
+def cohen_kappa(units: Sequence[Unit], seed: int = 0) -> Agreement:
+    """Kappa of two annotators over the units that both judged."""
+    kept = [Unit(unit.cluster, given) for unit in units if len(given := _given(unit)) == 2]
+    values = sorted({value for unit in kept for value in unit.values})
+    number = {value: place for place, value in enumerate(values)}
+    table = np.zeros((len(kept), len(values), len(values)))
+    for place, unit in enumerate(kept):
+        table[place, number[unit.values[0]], number[unit.values[1]]] = 1
+    return _resampled(table, kept, _kappa, seed)
+
+
+def _given(unit: Unit) -> list[Any]:
+    return [value for value in unit.values if value is not None]
+
+
+def _kappa(table: Floats) -> Floats:
+    """Of (..., values, values) counts."""
+    total = table.sum((-2, -1))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        agreed = np.trace(table, axis1=-2, axis2=-1) / total
+        chance = (table.sum(-1) * table.sum(-2)).sum(-1) / total**2
+        found: Floats = np.where(chance < 1, (agreed - chance) / (1 - chance), np.nan)
+    return found
+
+
+def _alpha(pairs: Floats, level: Level, scale: Floats) -> Floats:
+    """Of (..., values, values) coincidences; `scale` are the values where distances between them mean something."""
+    each = pairs.sum(-1)
+    total = each.sum(-1)
+    apart = _distance(each, level, scale)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        observed = (pairs * apart).sum((-2, -1)) / total
+        expected = (each[..., :, None] * each[..., None, :] * apart).sum((-2, -1)) / (total * (total - 1))
+        found: Floats = np.where(expected > 0, 1 - observed / expected, np.nan)
+    return found
+
+
+def _distance(each: Floats, level: Level, scale: Floats) -> Floats:
+    """Squared differences between values; ordinal ones count how many judgements lie between two ranks."""
+    if level == "ordinal":
+        upto = np.cumsum(each, -1) - each / 2  # the middle of each rank
+        found: Floats = (upto[..., :, None] - upto[..., None, :]) ** 2
+        return found
+    apart = (scale[:, None] - scale[None, :]) ** 2
+    return apart if level == "interval" else (apart > 0).astype(float)
+
+
+def _resampled(tables: NDArray[Any], units: Sequence[Unit], measure: Any, seed: int) -> Agreement:
+    if not units:
+        return Agreement(None, None, None, 0)
+    number: dict[Hashable, int] = {}
+    cluster = np.array([number.setdefault(unit.cluster, len(number)) for unit in units])
+    within = np.zeros((len(number), *tables.shape[1:]))
+    np.add.at(within, cluster, tables)
+    value = float(measure(tables.sum(0)))
+    if np.isnan(value):
+        return Agreement(None, None, None, len(units))
+    spread = [
+        measure((counts @ within.reshape(len(number), -1)).reshape(-1, *tables.shape[1:]))
+        for _, counts in stats.draws(len(number), seed, stats.RESAMPLES)
+    ]
+    low, high = stats.percentile_interval(np.concatenate(spread))
+    return Agreement(value, low, high, len(units))

@@ -1,0 +1,149 @@
+"""Items -> a study: questions drawn by seed, pictures copied under numbers."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from equipoise.errors import Problems, UserError
+from equipoise.files import atomic_write, sha256_json
+from equipoise.images.opening import ImageProblem, use_image
+from equipoise.images.sources import open_source
+from equipoise.items import ImageRef, Item
+from equipoise.progress import progress
+from equipoise.run_folder import locked, take
+from equipoise.study.questions import (
+    FILE,
+    IMAGES,
+    MOST_TEXTS,
+    SCHEMA,
+    Ask,
+    Picture,
+    Question,
+    Study,
+    Wording,
+    picture_name,
+    read_study,
+    write_study,
+)
+
+PIXELS = 900  # of the longer side: enough to see a glove, small enough to mail a hundred
+QUALITY = 90
+
+
+def make_study(
+    items: Sequence[Item], benchmark: str, out: Path, n: int, seed: int, ask: Ask = "rank", images: Path | None = None
+) -> Study:
+    """Draw `n` questions and write them with their pictures; study.json last, so a folder that has it is whole.
+
+    The same call on a finished folder changes nothing: it may hold answers.
+    """
+    chosen = choose(items, n, seed, ask)
+    identity = {
+        "ask": ask,
+        "benchmark": benchmark,
+        "items_sha256": sha256_json([item.to_json() for item in items]),
+        "n": n,
+        "seed": seed,
+    }
+    if ask == "rank" and images is None:
+        raise UserError("--images: name the pictures of the items (a folder, tar or Parquet shards)")
+    with locked(out):
+        take(out, "study make", identity, writes=None)
+        if (out / FILE).is_file():
+            return read_study(out)
+        refs = list(dict.fromkeys(item.image for item in chosen if item.image is not None)) if ask == "rank" else []
+        pictures = _copy(refs, images, out / IMAGES) if images is not None else []
+        number = {ref: place for place, ref in enumerate(refs)}
+        rng = np.random.default_rng([seed, 1])
+        drawn = [_texts(item, ask, rng) for item in chosen]
+        study = Study(
+            version=SCHEMA,
+            ask=ask,
+            benchmark=benchmark,
+            items_sha256=str(identity["items_sha256"]),
+            items=len(items),
+            seed=seed,
+            texts_left_out=sum(len(item.texts()) - len(texts) for item, texts in zip(chosen, drawn, strict=True))
+            if ask == "rank"
+            else 0,
+            questions=tuple(
+                Question(
+                    number=place,
+                    item=item.id,
+                    image=number[item.image] if item.image is not None and ask == "rank" else None,
+                    cluster=item.id if item.image is None else item.image.path,
+                    tags=item.tags,
+                    texts=tuple(texts),
+                )
+                for place, (item, texts) in enumerate(zip(chosen, drawn, strict=True))
+            ),
+            pictures=tuple(pictures),
+        )
+        write_study(out, study)
+    return study
+
+
+def choose(items: Sequence[Item], n: int, seed: int, ask: Ask) -> list[Item]:
+    """`n` items that can be asked about, drawn by seed."""
+    if ask == "rank":
+        able = [place for place, item in enumerate(items) if item.image is not None and item.negatives]
+        wanted = "a picture and a hard negative"
+    else:
+        able = [place for place, item in enumerate(items) if item.positives or item.negatives]
+        wanted = "a hard positive or a hard negative"
+    if len(able) < n:
+        raise UserError(f"--n {n}: only {len(able):,} of {len(items):,} items have {wanted}; ask for fewer")
+    order = np.random.default_rng(seed).permutation(len(able))[:n]
+    return [items[able[place]] for place in order.tolist()]
+
+
+def _texts(item: Item, ask: Ask, rng: np.random.Generator) -> list[Wording]:
+    """The texts of a question in an order by chance. Of an item with too many, the caption, one of each kind and others
+    by chance; of a pair, the caption and one other, positive or negative with equal odds where there are both."""
+    caption = Wording(role="c", text=item.caption)
+    kinds = [
+        [Wording(role="p", text=one.text) for one in item.positives],
+        [Wording(role="n", text=one.text) for one in item.negatives],
+    ]
+    kinds = [[kind[place] for place in rng.permutation(len(kind)).tolist()] for kind in kinds if kind]
+    if ask == "pairs":
+        texts = [caption, kinds[int(rng.integers(len(kinds)))][0]]
+    else:
+        first, rest = [kind[0] for kind in kinds], [one for kind in kinds for one in kind[1:]]
+        rest = [rest[place] for place in rng.permutation(len(rest)).tolist()]
+        texts = [caption, *first, *rest][:MOST_TEXTS]
+    return [texts[place] for place in rng.permutation(len(texts)).tolist()]
+
+
+def _copy(refs: Sequence[ImageRef], images: Path, folder: Path) -> list[Picture]:
+    """The pictures, cut to their boxes, made smaller and written anew (nothing but pixels is kept), under numbers."""
+    source = open_source(images)
+    problems = Problems(f"pictures {source}")
+    found = []
+    with progress(len(refs), "pictures", "pictures") as advance:
+        for number, ref in enumerate(refs):
+            try:
+                data = use_image(source.read(ref.path), ref, _encoded)
+            except ImageProblem as error:
+                problems.add("", str(error))
+            else:
+                with atomic_write(folder / picture_name(number), "wb", flush=False) as handle:
+                    handle.write(data)
+                found.append(Picture(path=ref.path, box=ref.box, sha256=hashlib.sha256(data).hexdigest()))
+            advance(1)
+    problems.raise_if_any("A study needs all of its pictures; `equipoise bench check` lists what is missing.")
+    return found
+
+
+def _encoded(image: Image.Image) -> bytes:
+    small = image.copy()
+    small.thumbnail((PIXELS, PIXELS))
+    stream = io.BytesIO()
+    small.save(stream, "JPEG", quality=QUALITY, subsampling=0, optimize=True)  # colours are what is asked about
+    return stream.getvalue()

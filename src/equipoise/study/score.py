@@ -1,0 +1,253 @@
+"""Answers -> numbers: the papers' human estimate, what readers say of a perturbation, and how far they agree.
+
+Kamath et al. 2024 (section 4.1) had two people rank the captions of each of 100 pictures, ties allowed, and gave "a
+point if both annotators agree on the correct rank". Here, for each question that at least two people answered:
+
+    original, augmented   the share of pairs of its annotators in which both put the caption (and every hard positive)
+                          strictly above every hard negative; with two annotators that is the paper's point
+    brittleness           the share of pairs in which at least one ranking is brittle: it counts against people just as
+                          a lost point does
+    same_ranking          both right, and the same ranking: a stricter reading of "agree" that the paper may have meant
+
+A ranking is judged by what judges models. The paper reports 97 and 97 on REPLACE, 100 and 100 on SWAP, Brittleness 0.
+Questions are plainly averaged; pictures are resampled for the intervals.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict
+
+from equipoise import stats
+from equipoise.errors import UserError
+from equipoise.evaluation.metrics import judge
+from equipoise.evaluation.record import Interval
+from equipoise.evaluation.scores import ItemScores
+from equipoise.report.chapters import Point
+from equipoise.study.agreement import Agreement, Unit, cohen_kappa, krippendorff_alpha
+from equipoise.study.questions import Question, Study, Value
+
+Answers = Mapping[str, Mapping[int, Value]]  # annotator -> question -> answer
+MOST_GROUPS = 12  # values of a tag that is broken down by
+SOME = {"brittleness"}  # counted where one of two says so; all else where both do
+ROLES = {"c": "caption", "p": "positive", "n": "negative"}
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Share(_Part):
+    value: float
+    low: float
+    high: float
+    n: int  # questions
+    images: int
+
+
+class Score(_Part):
+    """What a study found. Shares are fractions; agreement is by what was judged."""
+
+    version: int = 1
+    study: str
+    ask: str
+    benchmark: str
+    questions: int
+    answered_by_two: int
+    annotators: dict[str, dict[str, Share]]  # each alone
+    answered: dict[str, int]
+    together: dict[str, Share]  # pairs of annotators
+    by: dict[str, dict[str, dict[str, Share]]]
+    alpha: dict[str, Agreement]
+    kappa: dict[str, dict[str, Agreement]]  # of each two: "anna, ben"
+    lost: list[str]  # items without the full point, to be looked at
+
+
+def score(study: Study, answers: Answers, annotators: Sequence[str] = (), seed: int = 0) -> Score:
+    """The numbers of a study, of all annotators or of those that are named."""
+    if unknown := [name for name in annotators if name not in answers]:
+        raise UserError(f"--annotators: no answers of {', '.join(unknown)}; there are {', '.join(sorted(answers))}")
+    given = {name: answers[name] for name in (annotators or sorted(answers)) if answers[name]}
+    if not given:
+        raise UserError("no question is answered yet (or all answers were taken back)")
+    judged = {name: _judged(study, one) for name, one in given.items()}
+    several = [one.number for one in study.questions if sum(one.number in found for found in judged.values()) > 1]
+    points = {number: _points([found[number] for found in judged.values() if number in found]) for number in several}
+    full = "augmented" if study.ask == "rank" else "meaning"
+    return Score(
+        study=study.digest,
+        ask=study.ask,
+        benchmark=study.benchmark,
+        questions=len(study.questions),
+        answered_by_two=len(several),
+        annotators={name: _shares(study, found, seed) for name, found in judged.items()},
+        answered={name: len(one) for name, one in given.items()},
+        together=_shares(study, points, seed),
+        by={
+            tag: {
+                value: _shares(study, {number: points[number] for number in numbers}, seed)
+                for value, numbers in groups.items()
+            }
+            for tag, groups in _groups(study, several).items()
+        },
+        alpha={name: krippendorff_alpha(units, level, seed) for name, (units, level) in _units(study, given).items()},
+        kappa={
+            f"{one}, {other}": {
+                name: cohen_kappa(units, seed)
+                for name, (units, level) in _units(study, {one: given[one], other: given[other]}).items()
+                if level == "nominal"
+            }
+            for one, other in combinations(given, 2)
+        },
+        lost=[study.questions[number].item for number in several if points[number].get(full, 1.0) < 1],
+    )
+
+
+def human_point(found: Score) -> Point:
+    """People in the report's plane of accuracy and Brittleness."""
+    if found.ask != "rank" or "brittleness" not in found.together:
+        raise UserError(
+            "--points: the plane needs rankings of items with hard positives, each by two annotators; "
+            f"{found.answered_by_two} questions of this study have two answers"
+        )
+    original, brittle = found.together["original"], found.together["brittleness"]
+    return Point(
+        label="people",
+        benchmark=found.benchmark,
+        original=original.value,
+        brittleness=brittle.value,
+        source=f"equipoise study {found.study[:10]}: {len(found.answered)} annotators, {brittle.n} questions",
+        intervals={
+            "original": Interval(original.low, original.high),
+            "brittleness": Interval(brittle.low, brittle.high),
+        },
+    )
+
+
+# ---------------------------------------------------------------------------- one answer, two answers
+
+
+def _judged(study: Study, given: Mapping[int, Value]) -> dict[int, dict[str, Any]]:
+    """What each answer of one annotator says: question -> name -> 0 or 1 (and the ranking itself)."""
+    numbers = sorted(given)
+    if study.ask == "pairs":
+        return {number: _read(study.questions[number], given[number]) for number in numbers}
+    outcomes = judge([_as_scores(study.questions[number], given[number]) for number in numbers])
+    found: dict[int, dict[str, Any]] = {}
+    for place, number in enumerate(numbers):
+        found[number] = {"original": float(outcomes.original[place])}
+        if outcomes.has_positive[place]:
+            right = float(outcomes.augmented[place])
+            found[number] |= {"augmented": right, "brittleness": float(outcomes.brittle[place])}
+            found[number] |= {"same_ranking": tuple(given[number]) if right else None}
+    return found
+
+
+def _as_scores(question: Question, ranks: Sequence[int]) -> ItemScores:
+    """A ranking as a model's scores would be: the best rank is the highest score."""
+    of: dict[str, list[float]] = {role: [] for role in ROLES}
+    for text, rank in zip(question.texts, ranks, strict=True):
+        of[text.role].append(-float(rank))
+    return ItemScores(id=question.item, caption=of["c"][0], positives=of["p"], negatives=of["n"])
+
+
+def _read(question: Question, value: Value) -> dict[str, float]:
+    """A pair's answer: "meaning" is right where a positive says the same and a negative does not."""
+    other = next(text.role for text in question.texts if text.role != "c")
+    found = {"meaning": float(value["same"] == ("yes" if other == "p" else "no"))}
+    found[f"meaning of {ROLES[other]}s"] = found["meaning"]
+    for name in ("grammatical", "plausible"):
+        for text, said in zip(question.texts, value[name], strict=True):
+            found[f"{name} {ROLES[text.role]}s"] = float(said == "yes")
+    return found
+
+
+def _points(found: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """Of one question, the share of pairs of annotators in which both are right (or one is brittle)."""
+    pairs = math.comb(len(found), 2)
+    points: dict[str, float] = {}
+    for name in found[0]:
+        said = [one[name] for one in found]
+        if name == "same_ranking":
+            both = sum(math.comb(said.count(ranking), 2) for ranking in set(said) - {None})
+        elif name in SOME:
+            both = pairs - math.comb(sum(word == 0 for word in said), 2)
+        else:
+            both = math.comb(sum(word == 1 for word in said), 2)
+        points[name] = both / pairs
+    return points
+
+
+# ---------------------------------------------------------------------------- many
+
+
+def _shares(study: Study, points: Mapping[int, Mapping[str, Any]], seed: int) -> dict[str, Share]:
+    """Means over questions, with intervals that resample pictures; one set of resamples for all."""
+    names = list(dict.fromkeys(name for one in points.values() for name in one))
+    names = [name for name in names if not any(isinstance(one.get(name), tuple) for one in points.values())]
+    names = [name for name in names if any(one.get(name) is not None for one in points.values())]
+    if not names:
+        return {}
+    number: dict[str, int] = {}
+    cluster = np.array([number.setdefault(study.questions[one].cluster, len(number)) for one in points])
+    there = np.array([[one.get(name) is not None for name in names] for one in points.values()], dtype=float)
+    values = np.array([[one.get(name) or 0.0 for name in names] for one in points.values()], dtype=float)
+    whole = np.ones(len(points), dtype=bool)
+    measured, spread = stats.grouped_ratios(values, there, cluster, [whole], seed)
+    shares = {}
+    for column, name in enumerate(names):
+        images = len(np.unique(cluster[there[:, column] > 0]))
+        value = float(measured[0, column])
+        low, high = stats.share_interval(value, spread[:, 0, column], images)
+        shares[name] = Share(value=value, low=low, high=high, n=int(there[:, column].sum()), images=images)
+    return shares
+
+
+def _groups(study: Study, numbers: Sequence[int]) -> dict[str, dict[str, list[int]]]:
+    """The tags worth a breakdown: from two to a dozen values."""
+    found: dict[str, dict[str, list[int]]] = {}
+    for number in numbers:
+        for tag, value in study.questions[number].tags.items():
+            found.setdefault(tag, {}).setdefault(value, []).append(number)
+    return {tag: dict(sorted(groups.items())) for tag, groups in found.items() if 1 < len(groups) <= MOST_GROUPS}
+
+
+def _units(study: Study, given: Answers) -> dict[str, tuple[list[Unit], Any]]:
+    """What was judged, by name. Ranks of texts (in the middle of a tie) are ordinal; which of two texts fits better is
+    nominal, and the two stand in the study's order by chance: with the caption always first, everybody would "agree by
+    chance" that the first is better, and kappa would be low for people who are always right."""
+    units: dict[str, tuple[list[Unit], Any]] = {}
+
+    def add(name: str, level: str, question: Question, values: list[Any]) -> None:
+        units.setdefault(name, ([], level))[0].append(Unit(question.cluster, values))
+
+    for question in study.questions:
+        said = [one.get(question.number) for one in given.values()]
+        places = range(len(question.texts))
+        if study.ask == "rank":
+            middles = [None if ranks is None else _middles(ranks) for ranks in said]
+            for place in places:
+                add("ranks", "ordinal", question, [None if ranks is None else ranks[place] for ranks in middles])
+            for one, other in combinations(places, 2):
+                better = [None if ranks is None else _sign(ranks[one] - ranks[other]) for ranks in said]
+                add("preferences", "nominal", question, better)
+        else:
+            add("same meaning", "nominal", question, [None if value is None else value["same"] for value in said])
+            for name in ("grammatical", "plausible"):
+                for place in places:
+                    add(name, "nominal", question, [None if value is None else value[name][place] for value in said])
+    return units
+
+
+def _middles(ranks: Sequence[int]) -> list[float]:
+    """1, 1, 2 -> 1.5, 1.5, 3: the places that tied texts share."""
+    return [sum(other < rank for other in ranks) + (1 + ranks.count(rank)) / 2 for rank in ranks]
+
+
+def _sign(value: int) -> int:
+    return (value > 0) - (value < 0)
