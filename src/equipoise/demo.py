@@ -70,7 +70,7 @@ class Size:
 
 
 WHOLE = Size()
-QUICK = Size(("base", "HN", "HP+HN"), 300, {"max_steps": 75, "warmup_steps": 8}, 75 * 128)
+QUICK = Size(("base", "HN", "HP+HN"), 300, {"max_steps": 75, "warmup_steps": 7}, 75 * 128)
 FIRST_LOOK = (
     "A first look (`equipoise demo --quick`): a seventh of the items, a third of the finetuning. The "
     "whole story is `equipoise demo`."
