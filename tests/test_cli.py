@@ -73,7 +73,7 @@ def photos(tmp_path: Path) -> Path:
     return folder
 
 
-EVAL = ("eval", "py:mine:Model", "--bench", "items.jsonl", "--data", "photos")
+EVAL = ("eval", "py:mine:Model", "--bench", "items.jsonl", "--images", "photos")
 
 
 # ---------------------------------------------------------------------------- what works
@@ -108,7 +108,7 @@ def test_eval_as_json(run: Run, photos: Path) -> None:
 def test_several_benchmarks_are_one_document(run: Run, photos: Path, tmp_path: Path) -> None:
     (photos / "5.png").unlink()
     (tmp_path / "more.jsonl").write_text((tmp_path / "items.jsonl").read_text())
-    command = ("eval", "py:mine:Model", "--bench", "items.jsonl,more.jsonl", "--data", "photos", "--allow-missing")
+    command = ("eval", "py:mine:Model", "--bench", "items.jsonl,more.jsonl", "--images", "photos", "--allow-missing")
     caveat = "more: 2 of 12 items were NOT scored"
     code, out, err = run(*command, "--format", "json")
     rows = json.loads(out)
@@ -170,7 +170,7 @@ def test_compare_refuses_other_photos(run: Run, photos: Path) -> None:
     _other_photos(photos)
     run(*EVAL, "--out", "one")
     run(*EVAL[:-1], "other", "--out", "two")
-    refused(run("compare", "one", "two"), "were scored on different photos", "with the same --data")
+    refused(run("compare", "one", "two"), "were scored on different photos", "with the same --images")
 
 
 def test_compare_pairs_runs_of_an_older_version_with_a_note(run: Run, photos: Path, tmp_path: Path) -> None:
@@ -198,9 +198,9 @@ def test_build_and_check_ones_own_csv(run: Run, tmp_path: Path, photos: Path) ->
     (tmp_path / "mine.csv").write_text("image,caption,negative\n0.png,a cat,a dog\n1.png,a cow,a pig\n")
     code, out, _ = run("bench", "build", "mine.csv", "--out", "built.jsonl")
     assert code == 0 and "wrote 2 items" in out
-    assert run("bench", "check", "built.jsonl", "--data", "photos")[0] == 0
+    assert run("bench", "check", "built.jsonl", "--images", "photos")[0] == 0
     (photos / "1.png").unlink()
-    code, out, _ = run("bench", "check", "built.jsonl", "--data", "photos")
+    code, out, _ = run("bench", "check", "built.jsonl", "--images", "photos")
     assert code == 1 and "1.png" in out
 
 
@@ -272,7 +272,7 @@ def test_broken_json_in_line_7(run: Run, photos: Path, tmp_path: Path) -> None:
 
 
 def test_unknown_benchmark(run: Run, photos: Path) -> None:
-    refused(run("eval", "py:mine:Model", "--bench", "sugarcrep", "--data", "photos"), "Did you mean sugarcrepe")
+    refused(run("eval", "py:mine:Model", "--bench", "sugarcrep", "--images", "photos"), "Did you mean sugarcrepe")
 
 
 def test_missing_images(run: Run, photos: Path) -> None:
@@ -404,9 +404,9 @@ def test_two_evaluations_at_once(run: Run, photos: Path, tmp_path: Path) -> None
         (("eval", "nonsense", *EVAL[2:]), "not a model spec"),
         (("eval", "py:mine:Nothing", *EVAL[2:]), "Nothing"),
         (("eval", "hf:absent-folder/x", *EVAL[2:]), "absent-folder/x"),
-        (("eval", "py:mine:Model", "--bench", "items.jsonl"), "--data"),
-        (("eval", "py:mine:Model", "--bench", "items.jsonl", "--data", "absent"), "absent"),
-        (("eval", "py:mine:Model", "--bench", "absent.jsonl", "--data", "photos"), "absent.jsonl"),
+        (("eval", "py:mine:Model", "--bench", "items.jsonl"), "--images"),
+        (("eval", "py:mine:Model", "--bench", "items.jsonl", "--images", "absent"), "absent"),
+        (("eval", "py:mine:Model", "--bench", "absent.jsonl", "--images", "photos"), "absent.jsonl"),
         ((*EVAL, "--format", "pdf"), "expected one of text"),
         ((*EVAL, "--batch-size", "0"), "batch-size"),
         ((*EVAL, "--limit", "0"), "--limit"),
@@ -416,8 +416,8 @@ def test_two_evaluations_at_once(run: Run, photos: Path, tmp_path: Path) -> None
         (("metrics", "absent.jsonl", "--seed", "-1"), "--seed"),
         (("compare", "one", "two", "--seed", "-1"), "--seed"),
         (("perturb", "captions.txt", "--seed", "-1"), "--seed"),
-        (("eval", "py:mine:Model", "--bench", "", "--data", "photos"), "names no benchmark"),
-        (("eval", "py:mine:Model", "--bench", " , ", "--data", "photos"), "names no benchmark"),
+        (("eval", "py:mine:Model", "--bench", "", "--images", "photos"), "names no benchmark"),
+        (("eval", "py:mine:Model", "--bench", " , ", "--images", "photos"), "names no benchmark"),
         (("metrics", "absent.jsonl"), "no such file"),
         (("compare", "one"), "two runs"),
         (("bench", "build", "replace", "--out", "x.jsonl"), "--source"),
@@ -471,6 +471,18 @@ def test_train_refuses_before_it_begins(
     (tmp_path / "plain.jsonl").write_text("\n".join(plain))
     refused(run(*TRAIN, *arguments), part)
     assert not (tmp_path / "run").exists()
+
+
+def test_train_reads_a_table_and_says_what_captions_without_images_need(run: Run, photos: Path, tmp_path: Path) -> None:
+    first = json.loads((tmp_path / "items.jsonl").read_text().splitlines()[0])
+    rows = [f"{first['image']['path']},a cat {n},a dog {n},one cat {n}" for n in range(8)]
+    (tmp_path / "table.csv").write_text("\n".join(["image,caption,negative,positive", *rows]))
+    few = ("--quick", "--set", "max_steps=1", "--set", "batch_size=4", "--model", "world", "--device", "cpu")
+    code, out, err = run("train", "hn_only", "--items", "table.csv", "--images", "photos", "--out", "of-table", *few)
+    assert code == 0 and "the model is of-table/model" in out, err
+    (tmp_path / "bare.csv").write_text("caption,negative\na cat,a dog\n")
+    found = run("train", "hn_only", "--items", "bare.csv", "--images", "photos", "--out", "of-bare", *few)
+    refused(found, "1 of 1 items have none", "names the image beside each caption")
 
 
 def test_train_watches_augmented_accuracy_and_takes_ones_own_recipe(run: Run, photos: Path, tmp_path: Path) -> None:

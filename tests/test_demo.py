@@ -30,7 +30,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
         return replace(get_recipe(name, **options), max_steps=3, batch_size=16)
 
     monkeypatch.setattr(recipes, "get_recipe", few_steps)
-    monkeypatch.setattr(splits, "finetuning_items", lambda: finetuning_items(n=48))
+    monkeypatch.setattr(demo, "finetuning_items", lambda n: finetuning_items(n=48))
     monkeypatch.setattr(benchmarks, "SIZE", 40)
 
 

@@ -18,7 +18,7 @@ NUMBERS = tuple(map(int, os.environ["FAULTS"].split(","))) if "FAULTS" in os.env
 WORLD = "--items {world}/items.jsonl --images {world} --model world --quick"
 VERBS = {  # what is written below {out}, and the files that must come out the same
     "perturb": ("perturb {captions} --out {out}/x.jsonl", ["x.jsonl"]),
-    "eval": ("eval world --bench {items} --data {world} --out {out}/run --no-cache", ["*/*/items.jsonl"]),
+    "eval": ("eval world --bench {items} --images {world} --out {out}/run --no-cache", ["*/*/items.jsonl"]),
     "world make": ("world make --n 6 --out {out}/world", ["world/*"]),
     "bench build": ("bench build {table} --out {out}/x.jsonl", ["x.jsonl"]),
     "train": (
@@ -41,7 +41,9 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     items = make_world(8, 0, folder / "world")
     given = {"captions": folder / "captions.txt", "table": folder / "table.csv", "scores": folder / "scores.jsonl"}
     given |= {"world": folder / "world", "items": items, "run": folder / "run"}
-    assert command("none", 0, "eval world --bench {items} --data {world} --out {run} --no-cache", given).returncode == 0
+    assert (
+        command("none", 0, "eval world --bench {items} --images {world} --out {run} --no-cache", given).returncode == 0
+    )
     return given
 
 

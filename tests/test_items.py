@@ -263,3 +263,8 @@ def test_a_large_file_is_kept_as_lines(suffix: str, tmp_path: Path, monkeypatch:
         large[5]
     write_items(tmp_path / "again.jsonl", large)
     assert load_items(tmp_path / "again.jsonl") == items
+
+
+def test_a_table_comes_with_the_command_that_makes_items_of_it(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"a table; .*: equipoise bench build .*mine.csv --out mine.jsonl"):
+        load_items(tmp_path / "mine.csv")

@@ -34,15 +34,16 @@ WORLD = "--items {inputs}/world/items.jsonl --images {inputs}/world --model worl
 TRAIN = f"train hard_positives_kamath_2024 {WORLD} --set batch_size=4 --checkpoint-every 1"
 VERBS = {  # name: the command, and how many of 100 kills it gets
     "eval": (
-        "eval world --bench {inputs}/world/items.jsonl --data {inputs}/world --out {out}/r --no-cache --workers 1",
+        "eval world --bench {inputs}/world/items.jsonl --images {inputs}/world --out {out}/r --no-cache --workers 1",
         12,
     ),
     "eval, cache": (
-        "eval world --bench {inputs}/world/items.jsonl --data {inputs}/world --out {out}/r --cache {out}/c --workers 2",
+        "eval world --bench {inputs}/world/items.jsonl --images {inputs}/world --out {out}/r --cache {out}/c "
+        "--workers 2",
         8,
     ),
     "eval, 2 benchmarks": (
-        "eval world --bench {inputs}/world/items.jsonl,{inputs}/table.csv --data {inputs}/world --out {out}/r "
+        "eval world --bench {inputs}/world/items.jsonl,{inputs}/table.csv --images {inputs}/world --out {out}/r "
         "--no-cache",
         4,
     ),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,8 +19,11 @@ from equipoise.evaluation.run import evaluate
 from equipoise.report.chapters import Chapter, Entry
 from equipoise.report.page import Page, Table, write_page
 from equipoise.report.tables import Line
+from equipoise.world.splits import FINETUNING, DrawnImages, finetuning_items, world_items
 
 if TYPE_CHECKING:
+    from equipoise.benchmarks.base import Benchmark
+    from equipoise.items import Item
     from equipoise.models import Model
 
 log = logging.getLogger(__name__)
@@ -55,33 +59,59 @@ CHAPTERS = {  # column: what the page calls it, what is changed in the captions,
 TAGS = ("type", "synonym", "negative")  # of the world's items; see world/benchmarks.py
 
 
-def run_demo(out: Path, seeds: Sequence[int] = (0,)) -> Page:
+@dataclass(frozen=True)
+class Size:
+    """How much of the story is told. The short one is for a first look: its intervals are wide, and say so."""
+
+    models: tuple[str, ...] = tuple(MODELS)
+    items: int | None = None  # of each test set; None: all
+    settings: Mapping[str, int] = field(default_factory=dict)  # of the training recipes
+    finetuning: int = FINETUNING
+
+
+WHOLE = Size()
+QUICK = Size(("base", "HN", "HP+HN"), 300, {"max_steps": 75, "warmup_steps": 7}, 75 * 128)
+FIRST_LOOK = (
+    "A first look (`equipoise demo --quick`): a seventh of the items, a third of the finetuning. The "
+    "whole story is `equipoise demo`."
+)
+
+
+def run_demo(out: Path, seeds: Sequence[int] = (0,), size: Size = WHOLE) -> Page:
     """Do everything that is not done yet below `out`, write the page to OUT/report.html, and return what it shows."""
+    identity = {} if size == WHOLE else {"items": size.items, **size.settings}  # more seeds are welcome
     with run_folder.locked(out):
-        run_folder.take(out, "demo", {}, writes=("report.html", "world", "training", "runs"))  # more seeds are welcome
-        return _run_demo(out, seeds)
+        run_folder.take(out, "demo", identity, writes=("report.html", "world", "training", "runs"))
+        return _run_demo(out, seeds, size)
 
 
-def _run_demo(out: Path, seeds: Sequence[int]) -> Page:
+def _tests(world: Path, size: Size) -> tuple[list[tuple[Sequence[Item], Benchmark]], Path | DrawnImages]:
+    """The test sets and their pictures; for a first look nobody needs eight thousand files."""
+    if size.items is None:
+        return [registry.load(name, world) for name in TESTS], world
+    found = [registry.get(name) for name in TESTS]
+    return [(list(world_items("test", size.items, tests=tuple(one.splits))), one) for one in found], DrawnImages()
+
+
+def _run_demo(out: Path, seeds: Sequence[int], size: Size) -> Page:
     from equipoise.models import load_model
     from equipoise.models.clip import ClipModel
     from equipoise.train.recipes import get_recipe
     from equipoise.train.run.loop import train
     from equipoise.train.run.options import Hardware
-    from equipoise.world.splits import DrawnImages, finetuning_items
 
-    world = out / "world"
-    items = finetuning_items()
-    tests = [registry.load(name, world) for name in TESTS]
+    items = finetuning_items(size.finetuning)
+    tests, images = _tests(out / "world", size)
+    models = {label: MODELS[label] for label in size.models}
     base = load_model("world", device="cpu")
     assert isinstance(base, ClipModel)
     results = []
-    for label, (recipe, _) in MODELS.items():
+    for label, (recipe, _) in models.items():
         for seed in seeds if recipe else (0,):
             model: Model = base
             if recipe:
                 folder = train(
-                    get_recipe(recipe, quick=True, seed=seed),
+                    get_recipe(recipe, quick=True, seed=seed, **size.settings),
                     items,
                     base,
                     out / "training" / _name(label, seed),
@@ -91,10 +121,10 @@ def _run_demo(out: Path, seeds: Sequence[int]) -> Page:
                 model = load_model(f"hf:{folder}", device="cpu")
             for cases, benchmark in tests:
                 place = out / "runs" / _name(label, seed) / benchmark.name
-                results.append(evaluate(model, cases, images=world, benchmark=benchmark, out=place))
+                results.append(evaluate(model, cases, images=images, benchmark=benchmark, out=place, limit=size.items))
     if read := sum(result.read_from is not None for result in results):
         log.warning("%d of %d evaluations read from %s, not computed", read, len(results), out / "runs")
-    runs = {label: _runs(out / "runs", label, seeds if recipe else (0,)) for label, (recipe, _) in MODELS.items()}
+    runs = {label: _runs(out / "runs", label, seeds if recipe else (0,)) for label, (recipe, _) in models.items()}
     page = build_page(runs)
     write_page(out / "report.html", page)
     return page
@@ -230,7 +260,8 @@ def plain_words(runs: Mapping[str, Sequence[dict[str, Run]]]) -> str:
         parts.append(f"made the model {more} on {abs(100 * harm.difference):.0f} in 100 items more")
     if cure and cure.clear:
         way = "took back" if cure.difference < 0 else "added"
-        parts.append(f"hard positives {way} {abs(100 * cure.difference):.0f} of them")
+        of = "of them" if harm and harm.clear and harm.difference > 0 else "in 100 brittle items"
+        parts.append(f"hard positives {way} {abs(100 * cure.difference):.0f} {of}")
     ends: tuple[Metric, ...] = ("augmented", "brittleness")
     if left := [_from_base(name, change) for name in ends if (change := whole[name]) and change.clear]:
         parts.append(f"in the end HP+HN is {' and '.join(left)}")
@@ -257,6 +288,7 @@ def build_page(runs: Mapping[str, Sequence[dict[str, Run]]]) -> Page:
     record = runs["base"][0]["swap"].records[0]
     environment = record.environment
     seeds = len(runs["HN"])
+    ways = "three ways: on clean captions alone (control), " if "control" in runs else "two ways: "
     return Page(
         title="A model learns to spot wrong captions. Does it still know the right ones?",
         lead=[
@@ -266,8 +298,8 @@ def build_page(runs: Mapping[str, Sequence[dict[str, Run]]]) -> Page:
             "learning that any change of words is wrong. So we also reword the caption without changing its meaning (a "
             "hard positive), and ask whether it is still above the wrong one.",
             "A small CLIP was pretrained on drawn pictures with noisy captions, as the web has them (base), and then "
-            "finetuned three ways: on clean captions alone (control), with hard negatives (HN), and with hard "
-            "negatives and hard positives (HP+HN). Three test sets change the captions in different ways.",
+            f"finetuned {ways}with hard negatives (HN), and with hard negatives and hard positives (HP+HN). "
+            "Three test sets change the captions in different ways.",
         ],
         chapters=[_chapter(runs, column) for column in CHAPTERS],
         story=story(runs),
@@ -279,7 +311,7 @@ def build_page(runs: Mapping[str, Sequence[dict[str, Run]]]) -> Page:
                 [
                     (
                         f"{value} synonyms",
-                        [(label, numbers_of(runs[label], "replace", "synonym", value)) for label in MODELS],
+                        [(label, numbers_of(runs[label], "replace", "synonym", value)) for label in runs],
                     )
                     for value in ("seen", "unseen")
                 ],
@@ -287,16 +319,17 @@ def build_page(runs: Mapping[str, Sequence[dict[str, Run]]]) -> Page:
             Table(
                 "Each test set",
                 "world-unseen changes what no finetuning data changed: numbers and absence.",
-                [(name, [(label, numbers_of(runs[label], name)) for label in MODELS]) for name in TESTS],
+                [(name, [(label, numbers_of(runs[label], name)) for label in runs]) for name in TESTS],
             ),
         ],
         notes=[
+            *([FIRST_LOOK] if record.benchmark.limit else []),
             f"{seeds} finetuning run(s) of each kind; intervals speak of other pictures, not of other seeds. "
             "`equipoise demo --seeds 3` repeats the finetuning.",
             "Orderings, scores and items are the first seed's; tables and the other figures are means over seeds.",
             "The world is drawn and its truth is known, so no label is wrong; a real benchmark has wrong ones "
             "(equipoise bench check). Its difficulty was tuned on validation scenes, never on these tests.",
-            "The world is not the paper's data: a small model, drawn pictures, 200 steps of finetuning. What it shows "
+            "The world is not the paper's data: a small model, drawn pictures, a short finetuning. What it shows "
             "of the paper, and what not, is under “Every difference”; only runs on real photos can repeat the paper.",
             "Pictures are drawn larger here than the model saw them, without lamp and grain.",
         ],

@@ -172,6 +172,8 @@ class ItemLines(Sequence[Item]):
 def load_items(path: str | Path, limit: int | None = None) -> Sequence[Item]:
     """Every item of a JSONL or Parquet file, checked; all problems of the file are raised together."""
     path = Path(path)
+    if path.suffix in {".csv", ".tsv"}:
+        raise UserError(f"{path}: a table; make items of it: equipoise bench build {path} --out {path.stem}.jsonl")
     problems = Problems(str(path))
     packed = path.suffix == ".parquet"
     lines = parquet_records(path, problems) if packed else jsonl_lines(path, problems)

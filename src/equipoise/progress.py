@@ -11,6 +11,19 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, Task, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
+_quiet = False
+
+
+def be_quiet(quiet: bool) -> None:
+    """Draw no bars from now on, or draw them again."""
+    global _quiet
+    _quiet = quiet
+
+
+def is_quiet() -> bool:
+    """Whether the user asked for results, warnings and errors alone."""
+    return _quiet
+
 
 class _Rate(TextColumn):
     """Units a second, over the whole run so that it does not jump about."""
@@ -27,9 +40,12 @@ class _Rate(TextColumn):
 def several(*parts: tuple[int, str, str]) -> Iterator[list[Callable[[int], None]]]:
     """A bar on standard error for each (total, what, unit) of work that goes on at once; the yielded functions advance
     them by so many units. Of a torchrun the first draws."""
-    silent = not any(total for total, _, _ in parts) or os.environ.get("RANK", "0") != "0"
+    silent = _quiet or not any(total for total, _, _ in parts) or os.environ.get("RANK", "0") != "0"
+    if silent:
+        yield [lambda count: None for _ in parts]
+        return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), _Rate(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), disable=silent) as bars:
+    with Progress(*columns, console=Console(stderr=True)) as bars:
         tasks = [bars.add_task(what, total=total, visible=total > 0, unit=unit) for total, what, unit in parts]
         yield [functools.partial(bars.advance, task) for task in tasks]
 

@@ -116,7 +116,7 @@ def test_good_images_are_ok(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="--data is the folder of the images"):
+    with pytest.raises(UserError, match="--images is the folder of the images"):
         check([item("1", "a", "b")], None, tmp_path / "none")
 
 

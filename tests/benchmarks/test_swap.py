@@ -174,5 +174,7 @@ def test_one_file_two_benchmarks_the_same_images(tmp_path: Path) -> None:
     """Whoever has ARO's folder images has SWAP's, and `get` says so; REPLACE's folder does not fit."""
     source = folder(tmp_path, record())
     assert swap.load(source)[0].image == aro.load_attribution(source, [])[0].image
-    assert "--data is its folder images" in swap.BENCHMARK.get and "--data is its folder images" in aro.ATTRIBUTION.get
+    assert (
+        "--images is its folder images" in swap.BENCHMARK.get and "--images is its folder images" in aro.ATTRIBUTION.get
+    )
     assert "VG_100K/ and VG_100K_2/ that REPLACE wants does not fit" in swap.BENCHMARK.get

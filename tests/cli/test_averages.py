@@ -155,7 +155,7 @@ def test_metrics_of_single_papers(run: Run, tmp_path: Path) -> None:
 
 
 def test_eval_and_compare(run: Run, tmp_path: Path) -> None:
-    command = ("eval", "py:own_model_of_averages:Model", "--bench", "sugarcrepe", "--source", ".", "--data", ".")
+    command = ("eval", "py:own_model_of_averages:Model", "--bench", "sugarcrepe", "--source", ".", "--images", ".")
     code, out, error = run(*command, "--out", "one")
     assert code == 0, error
     words = " ".join(out.split())
@@ -182,7 +182,7 @@ def test_eval_and_compare(run: Run, tmp_path: Path) -> None:
 
 
 def test_a_changed_average_is_refused_and_an_older_file_is_read(run: Run, tmp_path: Path) -> None:
-    command = ("eval", "py:own_model_of_averages:Model", "--bench", "sugarcrepe", "--source", ".", "--data", ".")
+    command = ("eval", "py:own_model_of_averages:Model", "--bench", "sugarcrepe", "--source", ".", "--images", ".")
     run(*command, "--out", "one")
     path = tmp_path / "one/sugarcrepe/result.json"
     whole = path.read_text()

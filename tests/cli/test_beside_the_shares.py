@@ -60,7 +60,7 @@ def test_show_has_ceilings_where_the_files_are(run: Run, samples: Path) -> None:
 
 
 def test_a_result_keeps_and_shows_both(run: Run, tmp_path: Path) -> None:
-    arguments = ("eval", "py:own_model_beside:Model", "--bench", "items.jsonl", "--data", ".")
+    arguments = ("eval", "py:own_model_beside:Model", "--bench", "items.jsonl", "--images", ".")
     code, out, error = run(*arguments, "--out", "run")
     assert code == 0, error
     out = " ".join(out.split())  # the lines below a table are wrapped to its width

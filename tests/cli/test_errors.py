@@ -52,7 +52,7 @@ def test_a_models_own_exception_ends_with_its_line(tmp_path: Path) -> None:
         "    def embed_texts(self, texts):\n"
         "        return [[1.0, 0.0] for _ in texts]\n"
     )
-    found = command("eval", "py:mine:Model", "--bench", items, "--data", tmp_path / "world", cwd=tmp_path)
+    found = command("eval", "py:mine:Model", "--bench", items, "--images", tmp_path / "world", cwd=tmp_path)
     assert found.returncode == 2, found.stderr
     assert "mine.py, line 3" in found.stderr and "nothing here" in found.stderr
 

@@ -22,7 +22,9 @@ def test_a_row_names_what_transformers_has(name: str) -> None:
     assert network.config_class.model_type == name == family.name
     assert callable(network.get_image_features) and callable(network.get_text_features)
     assert family.image_processor in dir(transformers)
-    assert family.embed_dim(network.config_class()) > 0
+    towers = {"vision_config": {"model_type": "vit"}, "text_config": {"model_type": "bert"}}
+    config = network.config_class(**towers) if name == "vision-text-dual-encoder" else network.config_class()
+    assert family.embed_dim(config) > 0
     assert family.cleaning is None or family.cleaning in CLEANERS
     assert family.causal_text or not family.by_pieces  # texts are packed behind each other only where none sees another
 

@@ -40,6 +40,12 @@ def test_missing_parts(folder: Path) -> None:
     refused(folder / "nowhere", "no folder")
 
 
+def test_weights_alone_are_told_all_they_lack_and_the_command(folder: Path) -> None:
+    (folder / "tokenizer.json").unlink()
+    (folder / "preprocessor_config.json").unlink()
+    refused(folder, r"no preprocessor_config.json .* and no tokenizer .*AutoProcessor.*save_pretrained\('.*model'\)")
+
+
 def test_another_family(folder: Path) -> None:
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(config | {"model_type": "blip"}))

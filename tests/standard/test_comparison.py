@@ -141,12 +141,12 @@ def test_compare_shows_runs_of_eval_beside_them(run: Run, folder: Path) -> None:
     (folder / "items.jsonl").write_text(json.dumps(item) + "\n")
     for model, out in (("eye", "before"), ("worse", "after")):
         run("standard", f"py:painted:{model}", "--bench", "colours", "--out", out)
-        assert run("eval", f"py:painted:{model}", "--bench", "items.jsonl", "--data", "colours", "--out", out)[0] == 0
+        assert run("eval", f"py:painted:{model}", "--bench", "items.jsonl", "--images", "colours", "--out", out)[0] == 0
     code, out, _ = run("compare", "before", "after")
     assert code == 0 and "items (items)" in out and "colours (classification)" in out
-    code, out, err = run("analyse", "py:painted:eye", "--bench", "items.jsonl", "--data", "colours", "--by", "split")
+    code, out, err = run("analyse", "py:painted:eye", "--bench", "items.jsonl", "--images", "colours", "--by", "split")
     assert code == 2 and "--by split" in err
-    code, out, _ = run("analyse", "py:painted:eye", "--bench", "items.jsonl", "--data", "colours")
+    code, out, _ = run("analyse", "py:painted:eye", "--bench", "items.jsonl", "--images", "colours")
     assert code == 0 and "s(c)-s(n)" in out and "cos(c,n)" in out
 
 

@@ -241,7 +241,7 @@ def test_captions_without_photos_are_refused(folder: Path) -> None:
     (folder / "c.txt").write_text("a cat\na dog\n")
     with pytest.raises(UserError, match="2 captions do not say which photo"):
         open_set(str(folder / "c.txt"), data=folder)
-    with pytest.raises(UserError, match="--data"):
+    with pytest.raises(UserError, match="--images"):
         open_set(str(folder / "c.txt"))
     with pytest.raises(UserError, match="Did you mean flickr8k"):
         open_set("flickr8", data=folder)

@@ -110,7 +110,7 @@ URL = "https://github.com/mertyg/vision-language-models-are-bows"
 _LICENCE = "MIT (annotations); Visual Genome images CC BY 4.0"
 _GET = (
     "The repository's loaders fetch {file} and vgr_vga_images.zip (1 GB) from Google Drive. --source is the folder of "
-    "the JSON file; unpack the archive, --data is its folder images: image_path is relative to that."
+    "the JSON file; unpack the archive, --images is its folder images: image_path is relative to that."
 )
 _TIES = "a tie is wrong (the false caption comes first and argmax takes the first)"
 

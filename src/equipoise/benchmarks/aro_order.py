@@ -166,7 +166,7 @@ COCO = _benchmark(
     "coco_karpathy_test.json",
     25_010,
     "CC BY 4.0 (captions); COCO images under their Flickr licences",
-    "images: COCO val2014, --data is the folder above val2014",
+    "images: COCO val2014, --images is the folder above val2014",
 )
 
 FLICKR = _benchmark(
@@ -175,5 +175,5 @@ FLICKR = _benchmark(
     "flickr30k_test.json",
     5_000,
     "Flickr30k: research and education only, on request",
-    "images: ask at https://forms.illinois.edu/sec/229675, --data is the folder above flickr30k-images",
+    "images: ask at https://forms.illinois.edu/sec/229675, --images is the folder above flickr30k-images",
 )

@@ -54,7 +54,7 @@ BENCHMARK = Benchmark(
     "Retrieval, NeurIPS",
     url="https://huggingface.co/datasets/imirandam/BiVLC",
     get="Download the two Parquet files of imirandam/BiVLC (537 MB); --source is their folder. The images are in them "
-    "and have no names; write them to the folder --data, with the datasets library: for n, row in "
+    "and have no names; write them to the folder --images, with the datasets library: for n, row in "
     "enumerate(load_dataset('imirandam/BiVLC', split='test')): row['image'].save(f'{n}_pos.png'); "
     "row['negative_image'].save(f'{n}_neg.png').",
     load=load,

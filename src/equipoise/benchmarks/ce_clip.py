@@ -148,7 +148,7 @@ BENCHMARK = Benchmark(
     citation="Zhang et al. 2024, Contrasting Intra-Modal and Ranking Cross-Modal Hard Negatives, CVPR",
     url="https://github.com/lezhang7/Enhance-FineGrained",
     get="generated_data/coco_train/processed_dataset*.npy of the repository; --source is their folder or the one above "
-    "generated_data. Images: COCO train2014 as train2014/ below --data.",
+    "generated_data. Images: COCO train2014 as train2014/ below --images.",
     load=load,
     notes="For training; the chance of Original is 1 / (1 + negatives) and differs by caption.",
 )

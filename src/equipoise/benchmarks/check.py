@@ -61,7 +61,7 @@ class CheckReport:
 
     def lines(self) -> list[str]:
         """The report as plain lines."""
-        opened = "all opened" if self.looked_at_images else "not looked at; name their folder with --data"
+        opened = "all opened" if self.looked_at_images else "not looked at; name their folder with --images"
         lines = [f"{self.items:,} items, {self.images:,} images ({opened})"]
         for split, (found, published) in self.counts.items():
             verdict = "" if published is None else " as published" if found == published else f" of {published:,}"
@@ -132,7 +132,7 @@ def _images(refs: Sequence[ImageRef], root: Path | None, advance: Callable[[int]
     if root is None:
         return []
     if not root.exists():
-        raise UserError(f"{root}: no such folder; --data is the folder of the images")
+        raise UserError(f"{root}: no such folder; --images is the folder of the images")
     source = open_source(root)
     missing = absent(source, dict.fromkeys(ref.path for ref in refs))
     gone = set(missing)

@@ -57,7 +57,7 @@ BENCHMARK = Benchmark(
     licence="MIT (captions); Visual Genome's photos under their Flickr licences",
     citation="Ray et al. 2023, COLA: A Benchmark for Compositional Text-to-image Retrieval, NeurIPS",
     url="https://github.com/arijitray1993/COLA",
-    get="The repository's data/ has the file; photos: Visual Genome's two archives. --data is one folder with the "
+    get="The repository's data/ has the file; photos: Visual Genome's two archives. --images is one folder with the "
     "photos of both (ln -s ../VG_100K_2/*.jpg VG_100K/).",
     load=load,
     downloads=(

@@ -46,7 +46,7 @@ BENCHMARK = Benchmark(
     url="https://huggingface.co/datasets/stanfordnlp/colorswap",
     get="Accept the terms of stanfordnlp/colorswap on the hub (a login is needed) and download its Parquet files; "
     "--source is their folder (only the files of the test split: the other 700 examples are for training). The images "
-    "are in them; write them to the folder --data, with the datasets library: for row in "
+    "are in them; write them to the folder --images, with the datasets library: for row in "
     "load_dataset('stanfordnlp/colorswap', split='test'): row['image_1'].save(f\"{row['id']}_1.png\"); "
     "row['image_2'].save(f\"{row['id']}_2.png\").",
     load=load,

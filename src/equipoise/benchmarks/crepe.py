@@ -135,8 +135,8 @@ BENCHMARK = Benchmark(
     citation="Ma et al. 2023, CREPE: Can Vision-Language Foundation Models Reason Compositionally?, CVPR",
     url="https://github.com/RAIVNLab/CREPE",
     get="The repository links the tables (syst_hard_negatives/, prod_hard_negatives/); --source is the folder above "
-    "them. Images: Visual Genome's VG_100K/ and VG_100K_2/ in that same folder, which is --data too: the tables name "
-    "an image by its number, and its folder is looked up there. Or all images in one folder; that is --data then.",
+    "them. Images: Visual Genome's VG_100K/ and VG_100K_2/ in that same folder, which is --images too: the tables name "
+    "an image by its number, and its folder is looked up there. Or all images in one folder; that is --images then.",
     load=load,
     averages={"equipoise": Average(("kind", "type", "split"), "ours: the paper draws curves and prints no average")},
     metrics=("ranks",),

@@ -99,7 +99,7 @@ BENCHMARK = Benchmark(
     get="The repository's README links to images (100 GB; a light version of 23 GB) and to the annotations that were "
     "published in 2023-09, on Google Drive. --source is a folder with eqbenag.json, eqbenyoucook2.json, "
     "eqbengebc.json, eqbenkubric_loc.json, eqbenkubric_attr.json, eqbenkubric_cnt.json, eqbensd.json, or one file of "
-    "pairs whose image paths begin with these names; --data is the image root. The light version has .jpg where the "
+    "pairs whose image paths begin with these names; --images is the image root. The light version has .jpg where the "
     "annotations say .png: sed -i 's/\\.png\"/.jpg\"/g' *.json. YouCook2's frames are .npy arrays: save them as "
     "pictures and change the ending likewise.",
     load=load,

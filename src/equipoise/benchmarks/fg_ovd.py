@@ -64,7 +64,7 @@ BENCHMARK = Benchmark(
     "Detectors for Fine-Grained Understanding, CVPR",
     url="https://github.com/360CVGroup/FG-CLIP",
     get="FG-CLIP's data page links the four files (fgovd/); --source is their folder. Images: COCO train2017 and "
-    "val2017 (the boxes need both); --data is the folder that holds the two.",
+    "val2017 (the boxes need both); --images is the folder that holds the two.",
     load=load,
     averages={"equipoise": Average(("split",), "ours: papers print hard, medium, easy and trivial")},
     notes="The chance is that of ten negatives; 37 rows of hard and of trivial have fewer (tag `negatives`). The tag "

@@ -129,7 +129,7 @@ BENCHMARK = Benchmark(
     citation="Kamath et al. 2024, The Hard Positive Truth about Vision-Language Compositionality, arXiv:2409.17958",
     url="https://github.com/amitakamath/hard_positives",
     get="hard_positives_ft/ of the repository, and COCO's annotations/captions_train2017.json in the same folder, "
-    "which is --source. Images: COCO train2017 as train2017/ below --data.",
+    "which is --source. Images: COCO train2017 as train2017/ below --images.",
     load=load,
     notes="For training: no negatives, so no chance and nothing to judge. Add CREPE's: equipoise perturb ITEMS.jsonl "
     "--recipe crepe_ma_2023. The published files are 591,753 lines each, 119,071 of the swap file not None.",

@@ -62,7 +62,7 @@ BENCHMARK = Benchmark(
     licence="MIT",
     citation="Tong et al. 2024, Eyes Wide Shut? Exploring the Visual Shortcomings of Multimodal LLMs, CVPR",
     url="https://huggingface.co/datasets/MMVP/MMVP_VLM",
-    get='Download the dataset from the hub. --source is its folder, --data the folder of the photos in it ("MLLM_VLM '
+    get='Download the dataset from the hub. --source is its folder, --images the folder of the photos in it ("MLLM_VLM '
     'Images", other names in other copies), which holds one folder a pattern.',
     load=load,
     metrics=("groups",),

@@ -113,7 +113,7 @@ def _name(row: _Captions) -> str:
 
 _GET = (
     "The CSV files are in the Google Drive folder that the repository's datasets.md links (data/images); --source is "
-    "their folder. Images: COCO val2017 (--data is the folder val2017), VOC2007's JPEGImages, the synthetic photos."
+    "their folder. Images: COCO val2017 (--images is the folder val2017), VOC2007's JPEGImages, the synthetic photos."
 )
 _CITE = "Alhamoud et al. 2025, Vision-Language Models Do Not Understand Negation, CVPR"
 _URL = "https://github.com/m1k2zoo/negbench"

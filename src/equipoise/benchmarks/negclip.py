@@ -62,7 +62,7 @@ BENCHMARK = Benchmark(
     citation=CITATION,
     url=URL,
     get="temp_data/ of the ARO repository (train_neg_clip.tsv, valid_neg_clip.tsv); images: COCO 2014 as "
-    "coco/train2014 and coco/val2014 below --data.",
+    "coco/train2014 and coco/val2014 below --images.",
     load=load,
     downloads=(*_FILES, *below("coco", COCO_VAL2014)),  # as the file writes its paths
     by_hand="The training table, train_neg_clip.tsv, and COCO's train2014 as images/coco/train2014/, if you want to "

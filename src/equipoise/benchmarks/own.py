@@ -1,6 +1,6 @@
 """A user's own items: JSONL or Parquet as `bench build` and `perturb` write them, or a plain table.
 
-A table (.csv, .tsv) has the columns `image` (path below --data; may be empty), `caption`, any number of columns whose
+A table (.csv, .tsv) has the columns `image` (path below --images; may be empty), `caption`, any number of columns whose
 name begins with `negative`, any number that begin with `positive`, and optionally `id` (else the number of
 the row). Empty cells are skipped. Every other column becomes a tag, `split` among them.
 """

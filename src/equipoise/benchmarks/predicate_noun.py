@@ -128,7 +128,7 @@ def load_cropped(source: Path, splits: Sequence[str]) -> list[Item]:
 
 
 def _sizes(folder: Path, names: Sequence[str]) -> dict[str, tuple[int, int]]:
-    why = "Boxes are fractions here; for pixels the photos must lie there, and --data names the same folder."
+    why = "Boxes are fractions here; for pixels the photos must lie there, and --images names the same folder."
     if not folder.is_dir():
         raise UserError(f"{folder}: no such folder of photos. {why}")
     source = open_source(folder)
@@ -171,7 +171,7 @@ WHOLE = Benchmark(
     licence="none stated for the annotations; Open Images photos are CC BY 2.0",
     citation=_CITATION,
     url="https://github.com/mitjanikolaus/multimodal-predicate-noun-dependencies",
-    get=_GET + " --data is one folder with all photos.",
+    get=_GET + " --images is one folder with all photos.",
     load=load,
     downloads=_DOWNLOADS,
     by_hand="The 1,673 photos, one by one from Open Images (see above), as images/ID.jpg.",
@@ -189,7 +189,7 @@ CROPPED = Benchmark(
     citation=_CITATION,
     url=WHOLE.url,
     get=_GET
-    + " The boxes are fractions, so the photos must lie in images/ beside eval_set.json; --data names that folder.",
+    + " The boxes are fractions, so the photos must lie in images/ beside eval_set.json; --images names that folder.",
     load=load_cropped,
     downloads=_DOWNLOADS,
     by_hand=WHOLE.by_hand,

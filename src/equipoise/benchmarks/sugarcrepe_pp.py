@@ -77,7 +77,7 @@ BENCHMARK = Benchmark(
     citation="Dumpala et al. 2024, SugarCrepe++ Dataset: Vision-Language Model Sensitivity to Semantic and Lexical "
     "Alterations, NeurIPS",
     url="https://github.com/Sri-Harsha/scpp",
-    get="Clone the repository (the files are in data/); images: COCO val2017, --data is the folder val2017.",
+    get="Clone the repository (the files are in data/); images: COCO val2017, --images is the folder val2017.",
     load=load,
     downloads=(*_FILES, COCO_VAL2017),
     averages={"equipoise": Average(("split",), "ours: the paper prints the five splits and no average")},

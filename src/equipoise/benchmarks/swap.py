@@ -171,8 +171,9 @@ BENCHMARK = Benchmark(
     get=(
         "1. Annotations: visual_genome_attribution.json, which the loaders of "
         "https://github.com/mertyg/vision-language-models-are-bows fetch from Google Drive.\n"
-        "2. Photos: vgr_vga_images.zip from the same place (1 GB). --data is its folder images: image_path is relative "
-        "to that, so the folder of VG_100K/ and VG_100K_2/ that REPLACE wants does not fit. Evaluate the two apart."
+        "2. Photos: vgr_vga_images.zip from the same place (1 GB). --images is its folder images: image_path is "
+        "relative to that, so the folder of VG_100K/ and VG_100K_2/ that REPLACE wants does not fit. Evaluate the two "
+        "apart."
     ),
     load=load,
     notes=(

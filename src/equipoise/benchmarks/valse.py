@@ -111,7 +111,7 @@ BENCHMARK = Benchmark(
     citation="Parcalabescu et al. 2022, VALSE: A Task-Independent Benchmark for Vision and Language Models Centered on "
     "Linguistic Phenomena, ACL",
     url="https://github.com/Heidelberg-NLP/VALSE",
-    get="Clone the repository (the files are in data/); images: one folder (--data) with visual7w/ (v7w_*.jpg), "
+    get="Clone the repository (the files are in data/); images: one folder (--images) with visual7w/ (v7w_*.jpg), "
     "val2017/, train2014/ and val2014/ (COCO), images_512/ (SWiG) and VisualDialog_val2018/.",
     load=load,
     downloads=(*_FILES, COCO_VAL2017, COCO_VAL2014, COCO_TRAIN2014, SWIG),

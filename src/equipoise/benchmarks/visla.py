@@ -90,7 +90,7 @@ BENCHMARK = Benchmark(
     "Alterations, arXiv:2404.16365",
     url="https://github.com/Sri-Harsha/visla_benchmark",
     get="Clone the repository (the files are in data/); images: COCO val2017 for generic; spatial uses those of Visual "
-    "Spatial Reasoning (COCO train2017 and val2017 in one folder). --data is that folder.",
+    "Spatial Reasoning (COCO train2017 and val2017 in one folder). --images is that folder.",
     load=load,
     downloads=(
         *github(

@@ -45,7 +45,7 @@ BENCHMARK = Benchmark(
     get="The hub's files are Arrow, saved by the datasets library; write texts and images out with it: for row in "
     "load_dataset('mair-lab/vismin-bench', split='test'): name = f\"{row['category']}-{row['id']}\"; "
     "row['image_0'].save(f'{name}_0.png'); row['image_1'].save(f'{name}_1.png'); and of each row a line "
-    "{id, text_0, text_1, category} of JSON to vismin.jsonl. --source is the folder of vismin.jsonl, --data that of "
+    "{id, text_0, text_1, category} of JSON to vismin.jsonl. --source is the folder of vismin.jsonl, --images that of "
     "the images.",
     load=load,
     averages={"equipoise": Average(("category",), "ours: the authors' code prints the four categories and no average")},

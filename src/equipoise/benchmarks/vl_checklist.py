@@ -154,7 +154,7 @@ BENCHMARK = Benchmark(
     citation="Zhao et al. 2022, VL-CheckList: Evaluating Pre-trained Vision-Language Models with Objects, Attributes "
     "and Relations, EMNLP demonstrations",
     url="https://github.com/om-ai-lab/VL-CheckList",
-    get="Clone the repository (the files are in data/); images: one folder (--data) with vg/VG_100K/, vg/VG_100K_2/, "
+    get="Clone the repository (the files are in data/); images: one folder (--images) with vg/VG_100K/, vg/VG_100K_2/, "
     "swig/ (images_512 renamed) and hake/, as its DATASETS.md says. Several of HAKE's image links are dead.",
     load=load,
     downloads=(*VISUAL_GENOME_FILES, *_OTHER_FILES, *below("vg", *VISUAL_GENOME), SWIG),

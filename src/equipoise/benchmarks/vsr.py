@@ -93,7 +93,7 @@ BENCHMARK = Benchmark(
     citation="Liu, Emerson and Collier 2023, Visual Spatial Reasoning, TACL",
     url="https://github.com/cambridgeltl/visual-spatial-reasoning",
     get="Clone the repository; --source is the clone. Images: COCO train2017 and val2017 (the sentences need both); "
-    "--data is the folder that holds the two.",
+    "--images is the folder that holds the two.",
     load=load,
     downloads=github(
         "cambridgeltl/visual-spatial-reasoning",

@@ -48,8 +48,8 @@ BENCHMARK = Benchmark(
     "Compositionality, CVPR",
     url="https://huggingface.co/datasets/facebook/winoground",
     get="Accept the terms on the hub and download the dataset. --source is the folder of examples.jsonl or of the "
-    "Parquet file; --data is a folder with the images as ex_<id>_img_0.png and ex_<id>_img_1.png (images.zip has them "
-    "so; from Parquet: row['image_0'].save(f\"ex_{row['id']}_img_0.png\") with the datasets library).",
+    "Parquet file; --images is a folder with the images as ex_<id>_img_0.png and ex_<id>_img_1.png (images.zip has "
+    "them so; from Parquet: row['image_0'].save(f\"ex_{row['id']}_img_0.png\") with the datasets library).",
     load=load,
     metrics=("groups",),
     notes="400 examples, one item each. The paper's numbers are text, image and group score; Original accuracy asks of "

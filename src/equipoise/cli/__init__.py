@@ -6,6 +6,7 @@ Heavy imports (torch, transformers) happen inside the commands, so that `--help`
 from __future__ import annotations
 
 import contextlib
+import json
 import logging
 import os
 import sys
@@ -23,7 +24,7 @@ from equipoise.cli.bench import app as bench_commands
 from equipoise.cli.compare import compare
 from equipoise.cli.export import export
 from equipoise.cli.mine import mine
-from equipoise.cli.options import form_name, split_names
+from equipoise.cli.options import App, form_name, offer_benchmarks, offer_formats, split_names
 from equipoise.cli.perturb import perturb
 from equipoise.cli.report import board, report
 from equipoise.cli.standard import analyse, standard
@@ -64,10 +65,9 @@ class _Verbs(typer.core.TyperGroup):
             return super().invoke(ctx)
 
 
-app = typer.Typer(
+app = App(
     cls=_Verbs,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     help="Does a vision-language model know when a change of words changes the meaning?",
 )
@@ -82,7 +82,9 @@ Seed = Annotated[int, typer.Option(min=0, help="of the bootstrap")]
 AverageOption = Annotated[
     str | None, typer.Option("--average", help="rule of the headline, of `bench show`; all are in the JSON")
 ]
-FormatOption = Annotated[str, typer.Option("--format", help=f"one of {', '.join(FORMATS)}")]
+FormatOption = Annotated[
+    str, typer.Option("--format", help=f"one of {', '.join(FORMATS)}", autocompletion=offer_formats)
+]
 app.add_typer(bench_commands, name="bench")
 app.add_typer(world_commands, name="world")
 app.command()(audit)
@@ -160,9 +162,14 @@ def root(version: Annotated[bool, typer.Option("--version", help="print the vers
 @app.command("eval")
 def evaluate(
     model: ModelSpec,
-    bench: Annotated[str, typer.Option(help="benchmarks, items files or py:module:name, separated by commas")],
+    bench: Annotated[
+        str,
+        typer.Option(
+            help="benchmarks, items files or py:module:name, separated by commas", autocompletion=offer_benchmarks
+        ),
+    ],
     source: Annotated[Path | None, typer.Option(help="folder of the benchmark's annotation files")] = None,
-    data: Annotated[Path | None, typer.Option(help="the images: a folder, tar or Parquet shards")] = None,
+    data: Annotated[Path | None, typer.Option("--images", help="a folder, tar or Parquet shards")] = None,
     splits: Annotated[str, typer.Option(help="only these splits, separated by commas")] = "",
     out: Annotated[Path | None, typer.Option(help="where the run is kept: OUT/BENCHMARK/result.json")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="only the first N items, for a first look")] = None,
@@ -181,12 +188,13 @@ def evaluate(
     ] = "",
     seed: Seed = 0,
     form: FormatOption = "text",
+    as_json: Annotated[bool, typer.Option("--json", help="the same as --format json")] = False,
 ) -> None:
     """Score and judge a model. A killed run goes on where it stopped.
 
     With several GPUs: torchrun --nproc-per-node N -m equipoise eval ...
     """
-    shown = form_name(form)
+    shown = "json" if as_json else form_name(form)
     passed = {name: str(value) if isinstance(value, Path) else value for name, value in locals().items()}
     del passed["shown"]
     names = split_names(bench)
@@ -355,14 +363,22 @@ def _as_benchmark(
 
 @app.command()
 def demo(
-    out: Annotated[Path, typer.Option(help="folder for everything the demo makes")] = Path("demo-out"),
+    out: Annotated[
+        Path | None, typer.Option(help="folder for everything the demo makes; default: demo-out, demo-quick")
+    ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="finetuning runs of each kind")] = 1,
+    quick: Annotated[bool, typer.Option("--quick", help="a first look: fewer items and steps, wide intervals")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="the table as JSON")] = False,
 ) -> None:
     """The whole story on the built-in world: evaluate, finetune, compare, report. No GPU, no download."""
-    from equipoise.demo import run_demo, table_rows
+    from equipoise.demo import QUICK, WHOLE, run_demo, table_rows
     from equipoise.report.tables import render
 
-    page = run_demo(out, range(seeds))
+    out = out or Path("demo-quick" if quick else "demo-out")
+    page = run_demo(out, range(seeds), QUICK if quick else WHOLE)
+    if as_json:
+        typer.echo(render(table_rows(page), "json"))
+        return
     typer.echo(render(table_rows(page), "text", "percent [95% interval, images resampled]"))
     for line in page.findings:
         typer.echo(line)
@@ -370,12 +386,16 @@ def demo(
 
 
 @app.command()
-def doctor() -> None:
-    """What this machine can do, and what is missing."""
+def doctor(as_json: Annotated[bool, typer.Option("--json", help="a list of objects")] = False) -> None:
+    """What this machine can do, what is missing, what each extra is for and how to get it."""
+    from equipoise.cli.machine import OPTIONAL, broken
     from equipoise.cli.machine import report as found_here
 
     rows = found_here()
-    for name, found, fine in rows:
-        typer.echo(f"{'ok  ' if fine else 'MISS'}  {name:24} {found}")
-    needed = [name for name, _, fine in rows if not fine and not name.startswith("extra ")]
-    raise typer.Exit(1 if needed else 0)
+    if as_json:
+        typer.echo(json.dumps([dict(zip(("subject", "found", "fine"), row, strict=True)) for row in rows], indent=2))
+    else:
+        for name, found, fine in rows:
+            mark = "ok  " if fine else "    " if name in OPTIONAL else "MISS"
+            typer.echo(f"{mark}  {name:24} {found}")
+    raise typer.Exit(1 if broken(rows) else 0)

@@ -7,12 +7,18 @@ from typing import Annotated
 
 import typer
 
+from equipoise.cli.options import offer_benchmarks
 from equipoise.errors import UserError, printable
 from equipoise.progress import progress
 
 
 def audit(
-    bench: Annotated[str, typer.Argument(help="a benchmark of `bench list`, an items file, or py:module:name")],
+    bench: Annotated[
+        str,
+        typer.Argument(
+            help="a benchmark of `bench list`, an items file, or py:module:name", autocompletion=offer_benchmarks
+        ),
+    ],
     source: Annotated[Path | None, typer.Option(help="folder of the annotation files")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="the whole record instead of the page")] = False,
     out: Annotated[Path | None, typer.Option(help="FILE.md: write the page there (with --json also FILE.json)")] = None,

@@ -8,28 +8,36 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
-from equipoise.cli.options import split_names
+from equipoise.cli.options import App, offer_benchmarks, split_names
 from equipoise.errors import UserError, printable
 from equipoise.progress import progress
 
 if TYPE_CHECKING:
     from equipoise.items import Item
 
-app = typer.Typer(no_args_is_help=True, help="Benchmarks: list, show, build, check, fetch.")
+app = App(no_args_is_help=True, help="Benchmarks: list, show, build, check, fetch.")
 
-Name = Annotated[str, typer.Argument(help="a benchmark of `bench list`, an items file, or py:module:name")]
+Name = Annotated[
+    str,
+    typer.Argument(
+        help="a benchmark of `bench list`, an items file, or py:module:name", autocompletion=offer_benchmarks
+    ),
+]
 Source = Annotated[Path | None, typer.Option(help="folder of the annotation files")]
 Splits = Annotated[str, typer.Option(help="only these splits, separated by commas")]
 
 
 @app.command("list")
-def list_benchmarks() -> None:
+def list_benchmarks(as_json: Annotated[bool, typer.Option("--json", help="all facts of all of them")] = False) -> None:
     """All benchmarks: size, chance, licence, where to get the files."""
     from equipoise import registry
+    from equipoise.benchmarks.facts import facts
 
+    if as_json:
+        found = [facts(registry.get(name)) for name in registry.names()]
+        typer.echo(json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False))
+        return
     for name in registry.names():
         benchmark = registry.get(name)
         counts = [count for count in benchmark.splits.values() if count is not None]
@@ -74,12 +82,15 @@ def build(
     source: Source = None,
     splits: Splits = "",
     layout: Annotated[str, typer.Option(help="items, or published (REPLACE's own four files)")] = "items",
+    as_json: Annotated[bool, typer.Option("--json", help="of replace-clean: the reasons as JSON")] = False,
 ) -> None:
     """Turn somebody's annotation files into Items."""
     from equipoise import registry
     from equipoise.benchmarks.replace import build as replace
     from equipoise.benchmarks.replace import clean as replace_clean
 
+    if as_json and name != "replace-clean":
+        raise UserError("--json is of `bench build replace-clean`; nothing else prints a table here")
     if layout == "published":
         if name != "replace" or source is None:
             raise UserError("--layout published is for `bench build replace --source DIR`")
@@ -92,7 +103,14 @@ def build(
         raise UserError(f"--out {out}: items are written as .jsonl or .parquet")
     if name == "replace-clean":
         cleaned = replace_clean.clean(registry.load("replace", source, split_names(splits))[0])
-        typer.echo(_write(out, cleaned.kept, name))
+        typer.echo(_write(out, cleaned.kept, name), err=as_json)
+        if as_json:
+            reasons = {reason: {"dropped": d, "repaired": r} for reason, d, r in cleaned.reasons_table()}
+            typer.echo(json.dumps(reasons, indent=2))
+            return
+        from rich.console import Console
+        from rich.table import Table
+
         table = Table("reason", "dropped", "repaired")
         for reason, dropped, repaired in cleaned.reasons_table():
             table.add_row(reason, f"{dropped:,}", f"{repaired:,}")
@@ -167,10 +185,13 @@ def _write(out: Path, items: Sequence[Item], name: str) -> str:
 def check(
     name: Name,
     source: Source = None,
-    data: Annotated[Path | None, typer.Option(help="folder of the images")] = None,
+    data: Annotated[Path | None, typer.Option("--images", help="a folder, tar or Parquet shards")] = None,
     splits: Splits = "",
+    as_json: Annotated[bool, typer.Option("--json", help="what was found as JSON")] = False,
 ) -> None:
     """Check files and images before a long run: counts, missing and corrupt images, duplicates, forced ties."""
+    from dataclasses import asdict
+
     from equipoise import registry
     from equipoise.benchmarks.check import check as check_items
 
@@ -178,8 +199,11 @@ def check(
     images = len({ref for item in items for ref in item.images()}) if data else 0
     with progress(images, "images", "images") as advance:
         report = check_items(items, benchmark, data, advance)
-    for line in report.lines():
-        typer.echo(printable(line, lines=True))
+    if as_json:
+        typer.echo(json.dumps({"ok": report.ok, **asdict(report)}, indent=2))
+    else:
+        for line in report.lines():
+            typer.echo(printable(line, lines=True))
     raise typer.Exit(0 if report.ok else 1)
 
 

@@ -24,11 +24,12 @@ LEAST_PYTHON = (3, 11)
 LEAST_FREE = 2 * 10**9  # bytes: the embeddings of all benchmarks for a handful of models
 EXTRAS = {  # extra -> its packages, and what it is for
     "openclip": (("open_clip_torch",), "models named openclip:ARCH/PRETRAINED"),
-    "lora": (("peft",), "training with LoRA"),
+    "lora": (("peft",), "training with LoRA (--set lora=...)"),
     "siglip": (("sentencepiece", "protobuf"), "SigLIP models, whose tokenizer needs it"),
-    "scale": (("ray",), "perturbing corpora that outgrow one process"),
+    "scale": (("ray",), "perturb --engine ray: corpora that outgrow one process"),
     "spacy": (("spacy",), "perturb --tagger spacy:MODEL"),
 }
+OPTIONAL = {*(f"extra {name}" for name in EXTRAS), "link-grammar"}  # nothing is wrong where they are absent
 _TRY_TORCHVISION = 120.0  # seconds
 
 
@@ -46,6 +47,11 @@ def report() -> list[Row]:
         _folder("embedding cache", default_cache(), "EQUIPOISE_CACHE"),
         _folder("model cache", hub_cache(), "HF_HOME"),
     ]
+
+
+def broken(rows: list[Row]) -> list[str]:
+    """What does not work, of what everybody needs."""
+    return [name for name, _, fine in rows if not fine and name not in OPTIONAL]
 
 
 def _python() -> Row:
@@ -128,7 +134,7 @@ def _extra(name: str) -> Row:
     if lacking := [package for package, version in found.items() if version is None]:
         fix = f"only for {use}; run: pip install 'equipoise[{name}]'"
         return f"extra {name}", f"{' and '.join(lacking)} not installed; {fix}", False
-    return f"extra {name}", ", ".join(f"{package} {version}" for package, version in found.items()), True
+    return f"extra {name}", ", ".join(f"{package} {version}" for package, version in found.items()) + f"; {use}", True
 
 
 def _link_grammar() -> Row:

@@ -1,11 +1,71 @@
-"""What several commands read in the same way."""
+"""What several commands read in the same way, and what every command understands."""
 
 from __future__ import annotations
 
-from typing import cast
+import functools
+import inspect
+import logging
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any, TypeVar, cast
 
+import typer
+import typer.core
+
+from equipoise import progress
 from equipoise.errors import UserError
 from equipoise.report import FORMATS, Format
+
+OLD_NAMES = {"--data": "--images"}  # what an option was called once -> what it is called; not shown, still understood
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+QUIET = Annotated[bool, typer.Option("--quiet", help="no progress bars and no notes; results, warnings, errors stay")]
+
+
+class Verb(typer.core.TyperCommand):
+    """A command that still understands the old names of its options."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        known = {name for param in self.params for name in param.opts}
+        return super().parse_args(ctx, [_today(word, known) for word in args])
+
+
+def _today(word: str, known: set[str]) -> str:
+    name, equals, value = word.partition("=")
+    new = OLD_NAMES.get(name, name)
+    return f"{new}{equals}{value}" if new in known and name not in known else word
+
+
+class App(typer.Typer):
+    """Commands that all know --quiet and the old names."""
+
+    def command(self, *names: Any, **options: Any) -> Callable[[_Function], _Function]:
+        register = super().command(*names, cls=Verb, **options)
+
+        def registered(function: _Function) -> _Function:
+            register(_hushed(function))
+            return function
+
+        return registered
+
+
+def _hushed(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The command with the option --quiet, which it need not know of itself."""
+
+    @functools.wraps(function)
+    def command(*arguments: Any, quiet: bool, **options: Any) -> Any:
+        progress.be_quiet(quiet)
+        logging.getLogger().setLevel(logging.ERROR if quiet else logging.WARNING)
+        return function(*arguments, **options)
+
+    signature = inspect.signature(function, eval_str=True)
+    option = inspect.Parameter("quiet", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=QUIET)
+    command.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=[*signature.parameters.values(), option]
+    )
+    command.__annotations__ = {name: one.annotation for name, one in signature.parameters.items()} | {"quiet": QUIET}
+    return command
+
+
+# ---------------------------------------------------------------------------- values
 
 
 def form_name(name: str, *others: str) -> Format:
@@ -18,3 +78,29 @@ def form_name(name: str, *others: str) -> Format:
 def split_names(names: str) -> list[str]:
     """'a, b' -> ['a', 'b']"""
     return [name.strip() for name in names.split(",") if name.strip()]
+
+
+# ---------------------------------------------------------------------------- what a shell offers after TAB
+
+
+def offer_benchmarks(incomplete: str) -> list[str]:
+    """Names of benchmarks; after a comma the next one."""
+    from equipoise import registry
+
+    return _offer(incomplete, registry.names())
+
+
+def offer_formats(incomplete: str) -> list[str]:
+    return _offer(incomplete, FORMATS)
+
+
+def offer_edits(incomplete: str) -> list[str]:
+    """Names of perturbation recipes."""
+    from equipoise.perturb.run.setup import recipe_names
+
+    return _offer(incomplete, recipe_names())
+
+
+def _offer(incomplete: str, names: Iterable[str]) -> list[str]:
+    done, comma, begun = incomplete.rpartition(",")
+    return [f"{done}{comma}{name}" for name in names if name.startswith(begun)]

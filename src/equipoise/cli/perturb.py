@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from equipoise.cli.options import offer_edits
 from equipoise.errors import UserError, printable
 from equipoise.plugins import is_named
 
@@ -26,7 +27,10 @@ def perturb(
     ] = None,
     recipe: Annotated[
         str,
-        typer.Option(help="one of `perturb --list`, or several joined by commas; py:module:name is your own"),
+        typer.Option(
+            help="one of `perturb --list`, or several joined by commas; py:module:name is your own",
+            autocompletion=offer_edits,
+        ),
     ] = "hard_positives_rules",
     out: Annotated[Path | None, typer.Option(help="the items file to write, .jsonl")] = None,
     workers: Annotated[int, typer.Option(min=1, help="processes")] = os.cpu_count() or 1,
@@ -62,12 +66,15 @@ def perturb(
         Path | None, typer.Option(help="list every caption and candidate that gave no text, with the reason, in FILE")
     ] = None,
     list_recipes: Annotated[bool, typer.Option("--list", help="show the recipes")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="print the report as JSON")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="print the report as JSON; with --list, the recipes")] = False,
 ) -> None:
     """Make hard positives and negatives. The same command goes on with a run that was stopped."""
     from equipoise.perturb.run.setup import Setup, recipe_names
 
     if list_recipes:
+        if as_json:
+            typer.echo(json.dumps(recipe_names(), indent=2, ensure_ascii=False))
+            return
         for name, about in recipe_names().items():
             typer.echo(f"{name}\n    {about}")
         typer.echo("py:module:name\n    A recipe of your own (equipoise.perturb.Recipe), here or installed.")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from equipoise.cli.options import split_names
+from equipoise.cli.options import offer_benchmarks, split_names
 from equipoise.errors import UserError, printable
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from equipoise.standard.record import StandardRecord
 
 Model = Annotated[str, typer.Argument(help="any model that `equipoise eval` takes")]
-Data = Annotated[Path | None, typer.Option(help="the photos: a folder, tar or Parquet shards")]
+Data = Annotated[Path | None, typer.Option("--images", help="the photos: a folder, tar or Parquet shards")]
 AllowMissing = Annotated[bool, typer.Option("--allow-missing", help="go on without photos that are missing or corrupt")]
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda, mps")]
 Dtype = Annotated[str, typer.Option(help="float32, tf32, bfloat16, float16")]
@@ -36,7 +36,7 @@ def standard(
         typer.Option(
             help="separated by commas: a folder with a folder for each class, CLIP_benchmark's webdataset folder, "
             "CIFAR's binary folder; coco, flickr30k, flickr8k, flickr8k-experts (with --source); a file of "
-            "captions, items or ratings (with --data); a benchmark, whose captions are retrieved"
+            "captions, items or ratings (with --images); a benchmark, whose captions are retrieved"
         ),
     ],
     source: Annotated[Path | None, typer.Option(help="folder of the annotation files")] = None,
@@ -73,7 +73,12 @@ def standard(
 
 def analyse(
     model: Model,
-    bench: Annotated[str, typer.Option(help="benchmarks, items files or py:module:name, separated by commas")],
+    bench: Annotated[
+        str,
+        typer.Option(
+            help="benchmarks, items files or py:module:name, separated by commas", autocompletion=offer_benchmarks
+        ),
+    ],
     source: Annotated[Path | None, typer.Option(help="folder of the benchmark's annotation files")] = None,
     data: Data = None,
     splits: Annotated[str, typer.Option(help="only these splits, separated by commas")] = "",

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from equipoise.cli.options import split_names
+from equipoise.cli.options import App, split_names
 from equipoise.errors import UserError, printable
 
-app = typer.Typer(no_args_is_help=True, help="The human study: make, serve, page, import, score, export.")
+app = App(no_args_is_help=True, help="The human study: make, serve, page, import, score, export.")
 
 Folder = Annotated[Path, typer.Argument(metavar="STUDY", help="folder of `study make`")]
 

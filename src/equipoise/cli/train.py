@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 import typer.core
 
+from equipoise.cli.options import App
 from equipoise.errors import UserError
 
 if TYPE_CHECKING:
@@ -46,6 +47,13 @@ class _Recipes(typer.core.TyperGroup):
             command.help = _help(recipe)
         return recipe, command, rest
 
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
+        """After `train` a shell offers the recipes, not the name of the command behind them."""
+        from equipoise.train.recipes import RECIPES
+
+        kind = type(super().shell_complete(ctx, "")[0])  # typer has its own copy of click, so it has no public class
+        return [kind(name) for name in ("list", *RECIPES) if name.startswith(incomplete)]
+
 
 def _first_word(command: Any, args: list[str]) -> int | None:
     """Where the recipe stands: it may come after options, so their values are stepped over."""
@@ -58,7 +66,7 @@ def _first_word(command: Any, args: list[str]) -> int | None:
     return None
 
 
-app = typer.Typer(
+app = App(
     cls=_Recipes,
     no_args_is_help=True,
     help="Finetune a model: `equipoise train RECIPE --items F --images DIR --model M --out DIR`.\n\n"
@@ -93,7 +101,9 @@ def list_recipes(as_json: Annotated[bool, typer.Option("--json", help="print a l
 @app.command("RECIPE")
 def train(
     context: typer.Context,
-    items: Annotated[list[Path] | None, typer.Option(help="items file; several are joined (see --weight)")] = None,
+    items: Annotated[
+        list[Path] | None, typer.Option(help="items file or table; several are joined (see --weight)")
+    ] = None,
     images: Annotated[
         list[str] | None, typer.Option(help="folder, tar or Parquet shards of the images; one for each --items")
     ] = None,
@@ -202,8 +212,8 @@ def _settings(options: list[str]) -> dict[str, str]:
 
 
 def _parts(items: list[Path], images: list[str], weights: list[float] | None) -> list[Part]:
+    from equipoise.benchmarks.own import load as load_own
     from equipoise.images.sources import open_source
-    from equipoise.items import load_items
     from equipoise.train.data.batches import Part
 
     if len(images) not in (1, len(items)):
@@ -215,7 +225,7 @@ def _parts(items: list[Path], images: list[str], weights: list[float] | None) ->
     if wrong := [weight for weight in weights or [] if not 0 < weight < float("inf")]:
         raise UserError(f"--weight {wrong[0]}: expected a finite number above 0")
     sources = [open_source(place) for place in images] * (len(items) if len(images) == 1 else 1)
-    loaded = [load_items(path) for path in items]
+    loaded = [load_own(path, ()) for path in items]
     shares: Sequence[float | None] = weights or [None] * len(items)
     return [Part(*part) for part in zip(loaded, sources, shares, strict=True)]
 
@@ -240,17 +250,17 @@ def _evaluation(watch: Path | None, images: Path | None, metric: str | None) -> 
         if images is not None or metric is not None:
             raise UserError(f"--watch-{'metric' if images is None else 'images'}: name the items too, with --watch F")
         return None
+    from equipoise.benchmarks.own import load as load_own
     from equipoise.evaluation.record import SHARES
     from equipoise.evaluation.run import evaluate
     from equipoise.images.sources import absent, open_source
-    from equipoise.items import load_items
     from equipoise.train.run.options import Evaluation
 
     best = "augmented" if metric is None else metric
     if best not in ("augmented", "original"):
         why = "; a model that is always wrong is never brittle" if best == "brittleness" else ""
         raise UserError(f"--watch-metric {best}: expected augmented or original{why}")
-    judged = load_items(watch)
+    judged = load_own(watch, ())
     scored = [item for item in judged if item.image is not None and item.negatives]
     if not scored:
         raise UserError(f"--watch {watch}: no item has an image and a hard negative, so none can be scored")

@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
-app = typer.Typer(no_args_is_help=True, help="The built-in world: make items, show scenes.")
+from equipoise.cli.options import App
+
+app = App(no_args_is_help=True, help="The built-in world: make items, show scenes.")
 
 Seed = Annotated[int, typer.Option(min=0)]
 Split = Annotated[str, typer.Option(help="pretrain, finetune, finetune-objects, finetune-actions, validation or test")]
@@ -24,7 +26,7 @@ def make(
     from equipoise.world.splits import make_world
 
     file = make_world(n, seed, out, split)
-    typer.echo(f"wrote {n:,} items to {file}; evaluate on them: equipoise eval MODEL --bench {file} --data {out}")
+    typer.echo(f"wrote {n:,} items to {file}; evaluate on them: equipoise eval MODEL --bench {file} --images {out}")
 
 
 @app.command()

@@ -216,5 +216,5 @@ def same_items(runs: Sequence[Run]) -> None:
         if any(None not in pair and len(set(pair)) > 1 for pair in zip(reference.images, run.images, strict=True)):
             raise UserError(
                 f"{reference.folder} and {run.folder} ({run.name}) were scored on different photos, so they cannot be "
-                "paired: the paths are the same, the files are not. Evaluate both with the same --data."
+                "paired: the paths are the same, the files are not. Evaluate both with the same --images."
             )

@@ -201,9 +201,9 @@ def _image_source(items: Sequence[Item], images: str | Path | ImageSource | None
     if images is None:
         if not items:
             return _Nowhere()
-        raise UserError(f"{len(items):,} items need their images: name the folder they are in with --data DIR")
+        raise UserError(f"{len(items):,} items need their images: name the folder they are in with --images DIR")
     if isinstance(images, str | Path) and not Path(images).exists():
-        raise UserError(f"{images}: no such folder (expected the images: a folder, or shards, --data)")
+        raise UserError(f"{images}: no such folder (expected the images: a folder, or shards, --images)")
     return open_source(images)
 
 
@@ -222,7 +222,7 @@ def _present(items: list[Item], source: ImageSource, allow_missing: bool) -> tup
         rest = f"\n  ... and {len(missing) - 5:,} more" if len(missing) > 5 else ""
         raise UserError(
             f"{len(missing):,} of {len(distinct):,} images are missing {source}:\n{shown}{rest}\n"
-            "Check --data, or score the rest with --allow-missing (the result then says how many)."
+            "Check --images, or score the rest with --allow-missing (the result then says how many)."
         )
     if not missing:
         return items, {}

@@ -44,6 +44,7 @@ def load_folder(
     config = read_config(folder)
     family = family_named(config.get("model_type"), str(folder / "config.json"))
     check_folder(folder, config)
+    _refuse_bare_weights(folder)
     preprocess = _preprocess(folder)
     tokenizer = load_tokenizer(folder)
     network = load_network(folder, family.network, family.attention)
@@ -94,6 +95,21 @@ _HIGHEST = {  # far above any CLIP: what is larger is a mistake or an attack, an
 }
 
 
+def _refuse_bare_weights(folder: Path) -> None:
+    """A training script often saves the model alone; what it lacks is said at once, with the command that adds it."""
+    lacking = []
+    if not any((folder / name).is_file() for name in ("preprocessor_config.json", "processor_config.json")):
+        lacking.append("no preprocessor_config.json (how its images were scaled in training)")
+    if not _has_tokenizer(folder):
+        lacking.append(f"no tokenizer ({' or '.join(TOKENIZER_FILES)})")
+    if lacking:
+        raise UserError(
+            f"{folder}: {' and '.join(lacking)}. Copy the files of the model it was finetuned from into the folder, "
+            'for instance with: python -c "from transformers import AutoProcessor as P; '
+            f"P.from_pretrained('openai/clip-vit-base-patch32').save_pretrained('{folder}')\""
+        )
+
+
 def _preprocess(folder: Path) -> Preprocess:
     if (folder / "preprocessor_config.json").is_file():
         path = folder / "preprocessor_config.json"
@@ -102,10 +118,7 @@ def _preprocess(folder: Path) -> Preprocess:
     whole = read_json(path) if path.is_file() else None
     nested = whole.get("image_processor") if isinstance(whole, dict) else None
     if nested is None:
-        raise UserError(
-            f"{folder}: no preprocessor_config.json, so how its images were scaled in training is unknown; "
-            "copy the file of the model it was finetuned from"
-        )
+        raise UserError(f"{path}: no image_processor, so how its images were scaled in training is unknown")
     return from_config(nested, str(path))
 
 

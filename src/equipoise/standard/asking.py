@@ -60,7 +60,7 @@ def refuse_unread(bad: dict[str, str], source: ImageSource, how: How, told: Told
         rest = f"\n  ... and {len(bad) - 5:,} more" if len(bad) > 5 else ""
         raise UserError(
             f"{len(bad):,} photos {source} are missing or cannot be used:\n{shown}{rest}\n"
-            "Check --data, or evaluate on the rest with --allow-missing (the result then says how many)."
+            "Check --images, or evaluate on the rest with --allow-missing (the result then says how many)."
         )
     told.skipped |= bad
 

@@ -213,7 +213,7 @@ def _png(path: str) -> bytes:
 def make_world(n: int, seed: int, out: str | Path, split: str = "finetune") -> Path:
     """Write `n` items of a split and their images below `out`; returns the items file, OUT/SPLIT-SEED.jsonl.
 
-    `equipoise eval MODEL --bench OUT/SPLIT-SEED.jsonl --data OUT` and `equipoise train` read them like any others.
+    `equipoise eval MODEL --bench OUT/SPLIT-SEED.jsonl --images OUT` and `equipoise train` read them like any others.
     """
     if n < 1:
         raise UserError(f"expected a number of items above 0, found {n}")

@@ -15,7 +15,7 @@ from PIL import Image
 from equipoise.evaluation.embedding.ranks import Ranks
 from equipoise.items import ImageRef, Item, texts, write_items
 
-EVAL = ["-m", "equipoise", "eval", "world", "--bench", "items.jsonl", "--data", "photos", "--device", "cpu"]
+EVAL = ["-m", "equipoise", "eval", "world", "--bench", "items.jsonl", "--images", "photos", "--device", "cpu"]
 TWO = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
 
 

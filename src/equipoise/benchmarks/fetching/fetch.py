@@ -41,6 +41,7 @@ from equipoise.benchmarks.fetching.download import (
 )
 from equipoise.errors import Problems, UserError
 from equipoise.files import inside, write_json
+from equipoise.progress import is_quiet
 
 _OFFLINE = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
 
@@ -174,6 +175,7 @@ def fetch(
         TransferSpeedColumn(),
         TimeRemainingColumn(),
         console=console,
+        disable=is_quiet(),
     ) as progress:
         for step in plan.steps:
             if step.done:

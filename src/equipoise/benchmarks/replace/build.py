@@ -370,7 +370,7 @@ BENCHMARK = Benchmark(
         "1. Annotations, one of: VL-CheckList's (https://github.com/om-ai-lab/VL-CheckList, folder data/) or the "
         "paper's own four files (https://github.com/amitakamath/hard_positives, data/ and swapped_data/).\n"
         "2. Photos: Visual Genome part 1 and 2 from https://homes.cs.washington.edu/~ranjay/visualgenome/, unpacked "
-        "as VG_100K/ and VG_100K_2/ in one folder; that folder is --data."
+        "as VG_100K/ and VG_100K_2/ in one folder; that folder is --images."
     ),
     load=load,
     downloads=(*_FILES, *VISUAL_GENOME),

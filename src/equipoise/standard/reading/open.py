@@ -32,8 +32,8 @@ NAMED = {  # name: the file below --source that it is read from
 }
 FORMS = (
     f"{', '.join(NAMED)} (with --source), a folder with a folder for each class, CLIP_benchmark's webdataset folder, "
-    "CIFAR's binary folder, a file of captions or items (with --data), a table of image, caption and rating (with "
-    "--data), or a benchmark whose captions are to be retrieved"
+    "CIFAR's binary folder, a file of captions or items (with --images), a table of image, caption and rating (with "
+    "--images), or a benchmark whose captions are to be retrieved"
 )
 
 
@@ -74,7 +74,7 @@ def _type(folder: Path) -> str:
 
 def _named(name: str, source: Path | None, data: Path | None, split: str) -> AnySet:
     if source is None or data is None:
-        raise UserError(f"{name}: name the folder of {NAMED[name]} with --source (and that of the photos with --data)")
+        raise UserError(f"{name}: name the folder of {NAMED[name]} with --source (that of the photos with --images)")
     if name in {"coco", "flickr30k"}:
         return caption_set(name, split, open_source(data), from_karpathy(source / NAMED[name], split))
     if name == "flickr8k-experts":
@@ -85,7 +85,7 @@ def _named(name: str, source: Path | None, data: Path | None, split: str) -> Any
 
 def _file(path: Path, data: Path | None, split: str) -> AnySet:
     if data is None:
-        raise UserError(f"{path}: name the folder (or shards) of its photos with --data")
+        raise UserError(f"{path}: name the folder (or shards) of its photos with --images")
     if holds_ratings(path):
         return read_ratings(path, path.stem, open_source(data))
     if is_karpathy(path):
@@ -128,5 +128,5 @@ def _items(
     items, benchmark = registry.load(name, folder, splits)
     place = data or folder
     if place is None:
-        raise UserError(f"{name}: name the folder of its photos with --data")
+        raise UserError(f"{name}: name the folder of its photos with --images")
     return items, benchmark.name, place

@@ -40,7 +40,10 @@ def check_items(recipe: Recipe, parts: Sequence[Part], model: ClipModel) -> list
     if wrong := [weight for weight in shares(parts) or () if not 0 < weight < math.inf]:
         problems.add("weights", f"every part needs a finite weight above 0, found {wrong[0]}")
     refuse_with_freeze(recipe)
-    problems.raise_if_any("Write hard positives and negatives with `equipoise perturb`, or choose another recipe.")
+    hint = "Write hard positives and negatives with `equipoise perturb`, or choose another recipe."
+    if len(without) == len(items):
+        hint = "Perturb a file that names the image beside each caption, for instance a table with image and caption."
+    problems.raise_if_any(hint)
     for name in ("batch_size", "epochs", "max_steps"):
         value = getattr(recipe, name)
         if value is not None and value < 1:

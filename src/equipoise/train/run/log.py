@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from equipoise.files import atomic_write
+from equipoise.progress import is_quiet
 from equipoise.train.run.chart import line_chart
 
 LOG = "log.jsonl"
@@ -45,7 +46,7 @@ class RunLog:
             TextColumn("{task.description}"),
             TimeRemainingColumn(),
             console=Console(stderr=True),
-            disable=not show,
+            disable=not show or is_quiet(),
         )
         self._task = self._progress.add_task("", total=steps, completed=step)
         self._last = time.monotonic()

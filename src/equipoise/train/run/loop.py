@@ -26,6 +26,7 @@ from equipoise.files import atomic_write
 from equipoise.images.sources import ImageSource, open_source
 from equipoise.items import Item
 from equipoise.models.clip import ClipModel, pick_device
+from equipoise.progress import is_quiet
 from equipoise.train.data.batches import Batch, Part, TextChunks, TrainingData
 from equipoise.train.features import LossParts
 from equipoise.train.recipe import Recipe
@@ -77,6 +78,7 @@ def train(
     parts = _parts(items, images)
     told = check_items(recipe, parts, model)
     if show and os.environ.get("RANK", "0") == "0":
+        told = [line for line in told if line.startswith("warning") or not is_quiet()]
         print(*told, sep="\n", end="\n" if told else "", file=sys.stderr)
     with Interrupt(saving.exit_within) as interrupt, distributed.started(where), _alone(out), _determinism():
         run = _Run(recipe, parts, model, Path(out), where, hardware, saving, show)
@@ -319,7 +321,7 @@ class _Run:
         self._say(f"going on after step {self.step} of {self.steps} ({folder})")
 
     def _say(self, line: str) -> None:
-        if self.show:
+        if self.show and (line.startswith("warning") or not is_quiet()):
             print(line, file=sys.stderr)
 
     def _read(self, folder: Path) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
@@ -377,7 +379,7 @@ class _Run:
             with whole_folder(self.checkpoints.model) as folder:
                 self._write(model, folder)
             if watch.skipped:
-                self._say(f"{len(watch.skipped)} images could not be read; see {watch.skipped_path}")
+                self._say(f"warning: {len(watch.skipped)} images could not be read; see {watch.skipped_path}")
         distributed.barrier()
         return self.checkpoints.model
 

@@ -24,7 +24,7 @@ from equipoise.errors import UserError
 from equipoise.files import sha256_file, sha256_json
 from equipoise.images.opening import ImageProblem
 from equipoise.images.sources import FolderImages, ImageSource, ParquetImages, TarImages, absent
-from equipoise.progress import progress
+from equipoise.progress import is_quiet, progress
 from equipoise.train.data.batches import Part
 
 MAX_SKIPPED = 0.01  # share of the items whose image may be unreadable
@@ -60,7 +60,7 @@ def read_photos(parts: Sequence[Part], *, show: bool = False) -> Photos:
     ]
     count = sum(map(len, wanted.values()))
     seconds = time.monotonic() - started
-    if show and seconds > 1:
+    if show and seconds > 1 and not is_quiet():
         print(f"{count:,} photos hashed in {seconds:.0f} s: they are part of what makes this run", file=sys.stderr)
     return Photos(sha256_json([hashed[id(part.images)][0] for part in parts]), count, unread)
 

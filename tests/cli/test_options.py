@@ -1,0 +1,127 @@
+"""What every command understands: --quiet, --json where there is a table, old names of options, TAB."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer.main
+from typer.testing import CliRunner
+
+from equipoise.cli import app
+from equipoise.errors import UserError
+from equipoise.world.splits import make_world
+
+# These print no table: they write a file, and a line that says so.
+NO_TABLE = {"bench fetch", "export", "mine", "world make", "world show", "train RECIPE"}
+NO_TABLE |= {f"study {name}" for name in ("make", "serve", "page", "import", "export")}
+
+
+def leaves(command: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    if hasattr(command, "commands"):
+        for name, child in command.commands.items():
+            yield from leaves(child, f"{path} {name}".strip())
+    else:
+        yield path, command
+
+
+VERBS = dict(leaves(typer.main.get_command(app)))
+
+
+def options_of(verb: str) -> set[str]:
+    return {name for param in VERBS[verb].params for name in param.opts}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_can_be_quiet(verb: str) -> None:
+    assert "--quiet" in options_of(verb)
+
+
+@pytest.mark.parametrize("verb", sorted(set(VERBS) - NO_TABLE))
+def test_every_table_is_json_too(verb: str) -> None:
+    assert {"--json", "--format"} & options_of(verb)  # one of the formats is json
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_pictures_are_called_images_everywhere(verb: str) -> None:
+    assert "--data" not in options_of(verb) and "--photos" not in options_of(verb)
+
+
+def called(*arguments: str) -> Any:
+    return CliRunner().invoke(app, arguments)
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("options")
+    make_world(4, 0, folder)
+    return folder
+
+
+@pytest.mark.parametrize("written", [["--images", "HERE"], ["--data", "HERE"], ["--data=HERE"]])
+def test_an_old_name_does_what_the_new_one_does(world: Path, written: list[str]) -> None:
+    given = [word.replace("HERE", str(world)) for word in written]
+    found = called("bench", "check", str(world / "finetune-0.jsonl"), *given, "--json")
+    assert json.loads(found.stdout)["looked_at_images"] is True
+
+
+def test_an_old_name_is_not_shown_and_means_nothing_elsewhere() -> None:
+    assert "--data" not in called("eval", "--help").stdout
+    found = called("bench", "show", "swap", "--data", "x")
+    assert found.exit_code == 2 and "--data" in found.output
+
+
+def test_quiet_leaves_the_result_and_takes_the_bar(world: Path) -> None:
+    loud, quiet = (
+        called("bench", "check", str(world / "finetune-0.jsonl"), "--images", str(world), *more)
+        for more in ([], ["--quiet"])
+    )
+    assert loud.stdout == quiet.stdout and "images/s" in loud.stderr and quiet.stderr == ""
+
+
+def test_json_of_lists() -> None:
+    named = {one["name"] for one in json.loads(called("bench", "list", "--json").stdout)}
+    assert {"replace", "swap", "world-swap"} <= named
+    assert "balanced" in json.loads(called("perturb", "--list", "--json").stdout)
+    subjects = {one["subject"] for one in json.loads(called("doctor", "--json").stdout)}
+    assert {"python", "extra lora"} <= subjects
+
+
+def test_json_is_refused_where_nothing_is_printed(tmp_path: Path) -> None:
+    found = called("bench", "build", "swap", "--out", str(tmp_path / "x.jsonl"), "--json")
+    assert isinstance(found.exception, UserError) and "replace-clean" in str(found.exception)
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered", "not_offered"),
+    [
+        ("equipoise ev", "eval", "train"),
+        ("equipoise bench show sugar", "sugarcrepe-pp", "swap"),
+        ("equipoise eval world --bench swap,world-un", "swap,world-unseen", "world-swap"),
+        ("equipoise perturb x --recipe bal", "balanced", "swap_pairs"),
+        ("equipoise train hard_pos", "hard_positives_kamath_2024", "RECIPE"),
+        ("equipoise eval world --im", "--images", "--data"),
+    ],
+)
+def test_the_shell_is_told_what_may_follow(typed: str, offered: str, not_offered: str) -> None:
+    words = typed.split()
+    asking = {"_EQUIPOISE_COMPLETE": "complete_bash", "COMP_WORDS": typed, "COMP_CWORD": str(len(words) - 1)}
+    code = "import sys; sys.argv[0] = 'equipoise'; from equipoise.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", code], env={**os.environ, **asking}, capture_output=True, text=True)
+    assert offered in done.stdout.split() and not_offered not in done.stdout.split(), done.stderr
+
+
+def test_help_loads_nothing_that_takes_time() -> None:
+    code = (
+        "import sys, contextlib, io\nfrom equipoise.cli import app\n"
+        "with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit): app(['--help'])\n"
+        "print([name for name in ('torch', 'numpy', 'pydantic', 'pyarrow', 'PIL', 'jinja2') if name in sys.modules])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"

@@ -1,0 +1,62 @@
+"""The scripts of examples/, as a stranger would call them, on the world."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from equipoise import load_items
+from equipoise.world.splits import make_world
+
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+
+
+def run(folder: Path, name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(EXAMPLES / name), *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.slow
+def test_own_model(tmp_path: Path) -> None:
+    done = run(tmp_path, "own_model.py")
+    assert done.returncode == 0, done.stderr
+    assert "original" in done.stdout and "n 120" in done.stdout
+
+
+@pytest.mark.slow
+def test_gate(tmp_path: Path) -> None:
+    make_world(40, 0, tmp_path / "other", "test")
+    asked = ["--bench", "other/test-0.jsonl", "--images", "other", "--out", "gate"]
+    same = run(tmp_path, "ci_gate.py", "world", "world", *asked)
+    assert same.returncode == 0 and same.stdout.count("\n") == 2, same.stderr
+    broken = run(tmp_path, "ci_gate.py", "world", "world", *asked, "--limit", "beauty:1")
+    assert broken.returncode == 2 and "beauty" in broken.stderr
+
+
+@pytest.mark.slow
+def test_gate_fails_a_worse_model(tmp_path: Path) -> None:
+    items = load_items(make_world(60, 0, tmp_path / "other", "test"))
+    wrong = {text.text for item in items for text in item.negatives}
+    (tmp_path / "wrong.py").write_text(
+        f"import numpy as np\nWRONG = {sorted(wrong)!r}\n"
+        "class Model:\n"
+        "    def embed_images(self, images): return np.ones((len(images), 2))\n"
+        "    def embed_texts(self, texts): return np.array([[1.0, float(t in WRONG)] for t in texts])\n"
+    )
+    asked = ["--bench", "other/test-0.jsonl", "--images", "other", "--out", "gate"]
+    done = run(tmp_path, "ci_gate.py", "world", "py:wrong:Model", *asked)
+    assert done.returncode == 1, done.stderr
+
+
+@pytest.mark.slow
+def test_corpus_to_training_set(tmp_path: Path) -> None:
+    (tmp_path / "captions.txt").write_text(
+        "A man in a red shirt rides a brown horse.\nTwo dogs and a cat sleep on a blue couch.\n"
+    )
+    done = run(tmp_path, "corpus_to_training_set.py", "captions.txt", "training.jsonl")
+    assert done.returncode == 0, done.stderr
+    assert "2 items" in done.stdout and "for instance" in done.stdout
+    assert len(load_items(tmp_path / "training.jsonl")) == 2
