@@ -243,7 +243,7 @@ def test_fluency_is_the_mean_log_likelihood(gpt: Path) -> None:
     text = "a dog on the mat"
     ids = torch.tensor([[VOCABULARY["[CLS]"], *(VOCABULARY[word] for word in text.split())]])
     with torch.inference_mode():
-        loss = lm._model(input_ids=ids, labels=ids).loss
+        loss = lm.model(input_ids=ids, labels=ids).loss
     assert lm([text])[0] == pytest.approx(-float(loss), abs=1e-5)
 
 
