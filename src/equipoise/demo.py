@@ -1,4 +1,4 @@
-"""The whole story on the built-in world: evaluate the base, finetune it three ways, judge, compare, show.
+"""The whole story on the built-in world: evaluate the base, finetune it four ways, judge, compare, show.
 
 Every step is the ordinary library: the same trainer, the same evaluation, the same files as for a real model. Each is
 on disk before the next begins, so that a second call goes on where the first stopped.
@@ -35,6 +35,7 @@ MODELS = {  # label: recipe, and what to say about it
     "control": ("control", "finetuned on clean captions alone"),
     "HN": ("hn_only", "finetuned on captions and hard negatives"),
     "HP+HN": ("hard_positives_kamath_2024", "finetuned on captions, hard negatives and hard positives"),
+    "Equipoise": ("equipoise_2026", "finetuned on the same by a recipe of our own"),
 }
 PAPER: dict[
     str, dict[Metric, dict[str, float]]
@@ -181,6 +182,8 @@ def story(runs: Mapping[str, Sequence[dict[str, Run]]]) -> list[tuple[str, str]]
     ):
         moved = _moves(runs, "replace", before, after)
         steps.append((heading, f"{moved[0].upper()}{moved[1:]}."))
+    if "Equipoise" in runs:
+        steps.append(("The same data by a recipe of our own: Equipoise beside the base", _ours(runs)))
     elsewhere = f"Where two words change places (SWAP), from the base to HN: {_moves(runs, 'swap', 'base', 'HN')}"
     others = sum(line.startswith("Unlike the paper") for line in unlike_the_paper(runs))
     paper = "Nothing here points clearly the other way than in the paper behind this demo (Kamath et al. 2024)."
@@ -190,6 +193,18 @@ def story(runs: Mapping[str, Sequence[dict[str, Run]]]) -> list[tuple[str, str]]
             "disagree is said below, with every difference."
         )
     return [*steps, ("Is it so everywhere?", f"{elsewhere}. {paper}")]
+
+
+def _ours(runs: Mapping[str, Sequence[dict[str, Run]]]) -> str:
+    """Where our recipe ends, and why: on words that it was shown and on words that it was not."""
+    told = f"From the base: {_moves(runs, 'replace', 'base', 'Equipoise')}."
+    for value, words in (("seen", "finetuning showed"), ("unseen", "it never showed")):
+        found = (numbers_of(runs[label], "replace", "synonym", value) for label in ("base", "Equipoise"))
+        before, after = (100 * (one.brittleness or 0) for one in found)
+        told += f" With synonyms that {words}: brittle on {after:.0f} of 100, the base on {before:.0f}."
+    if after > before:  # of the unseen ones
+        told += " So it learns word by word what is harmless; on photos it did not (docs/flickr8k.md)."
+    return told
 
 
 def _moves(runs: Mapping[str, Sequence[dict[str, Run]]], column: str, before: str, after: str) -> str:
@@ -288,7 +303,8 @@ def build_page(runs: Mapping[str, Sequence[dict[str, Run]]]) -> Page:
     record = runs["base"][0]["swap"].records[0]
     environment = record.environment
     seeds = len(runs["HN"])
-    ways = "three ways: on clean captions alone (control), " if "control" in runs else "two ways: "
+    ways = "four ways: on clean captions alone (control), " if "control" in runs else "two ways: "
+    ours = ", and with both by a recipe of our own (Equipoise)" if "Equipoise" in runs else ""
     return Page(
         title="A model learns to spot wrong captions. Does it still know the right ones?",
         lead=[
@@ -298,7 +314,7 @@ def build_page(runs: Mapping[str, Sequence[dict[str, Run]]]) -> Page:
             "learning that any change of words is wrong. So we also reword the caption without changing its meaning (a "
             "hard positive), and ask whether it is still above the wrong one.",
             "A small CLIP was pretrained on drawn pictures with noisy captions, as the web has them (base), and then "
-            f"finetuned {ways}with hard negatives (HN), and with hard negatives and hard positives (HP+HN). "
+            f"finetuned {ways}with hard negatives (HN), with hard negatives and hard positives (HP+HN){ours}. "
             "Three test sets change the captions in different ways.",
         ],
         chapters=[_chapter(runs, column) for column in CHAPTERS],
