@@ -45,7 +45,16 @@ def test_the_whole_story_and_a_second_call_that_resumes(
     assert all(
         any(line.startswith(f"{column}, base → HP+HN") for line in shown.findings) for column in ("REPLACE", "SWAP")
     )
-    for part in ("REPLACE", "SWAP", "HP+HN", "Equipoise", "unseen synonyms", "world-unseen", "hard negative", "points ["):
+    for part in (
+        "REPLACE",
+        "SWAP",
+        "HP+HN",
+        "Equipoise",
+        "unseen synonyms",
+        "world-unseen",
+        "hard negative",
+        "points [",
+    ):
         assert part in text
     results = sorted((tmp_path / "runs").rglob("result.json"))
     assert len(results) == len(demo.MODELS) * len(demo.TESTS)

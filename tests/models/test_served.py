@@ -290,5 +290,6 @@ def test_a_storm_and_a_kill(serve: Make, photos: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.faults  # minutes
 def test_ten_thousand_pairs_in_a_storm(serve: Make, photos: Path, tmp_path: Path) -> None:
     _storm(serve, photos, tmp_path, 10_000, 12_000)

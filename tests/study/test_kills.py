@@ -1,5 +1,5 @@
 """Two annotators at once, the server killed with -9 in mid-answer, again and again: what was acknowledged is there,
-once. `KILLS=200 pytest tests/study/test_kills.py -s` kills more often and prints the numbers."""
+once. `KILLS=50 pytest tests/study/test_kills.py -s` kills more often and prints the numbers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.study.conftest import Make
 from equipoise.study.questions import as_stored, read_study
 from equipoise.study.store import Store
 
-KILLS = int(os.environ.get("KILLS", "50"))
+KILLS = int(os.environ.get("KILLS", "10"))
 RANKINGS = [[1, 2, 3], [3, 2, 1], [1, 1, 2], [2, 1, 1], [1, 1, 1]]
 pytestmark = pytest.mark.slow
 
@@ -125,7 +125,14 @@ def test_nothing_acknowledged_is_lost(make: Make) -> None:
 def test_ctrl_c_is_the_way_it_ends(make: Make) -> None:
     folder = make()
     command = [sys.executable, "-m", "equipoise", "study", "serve", str(folder), "--port", "0"]
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    server = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(
+            signal.SIGINT, signal.default_int_handler
+        ),  # a test in the background has none
+    )
     assert server.stdout is not None
     first = server.stdout.readline()
     port = int(first.partition("127.0.0.1:")[2].partition("/")[0])

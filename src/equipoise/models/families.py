@@ -89,3 +89,12 @@ def family_named(name: Any, where: str) -> Family:
             "wrap another model in two methods and name it py:module:factory"
         )
     return FAMILIES[name]
+
+
+_AFTER_PADDING = {"roberta", "xlm-roberta", "camembert", "bridgetower_text_model"}  # kinds of text towers
+
+
+def text_positions(config: Any) -> int:
+    """Tokens that a text tower has positions for; RoBERTa's begin after the padding's."""
+    kind, positions = str(config.model_type), int(config.max_position_embeddings)
+    return positions - int(config.pad_token_id) - 1 if kind in _AFTER_PADDING else positions

@@ -18,9 +18,6 @@ from equipoise.models.scorers.heads import Head, family_named
 from equipoise.models.scorers.shared import Scorer, Seen, load_image_processor, padded, split_options
 from equipoise.models.tokens import check_tokenizer
 
-ROBERTA = {"roberta", "xlm-roberta", "camembert", "bridgetower_text_model"}  # their positions begin after the padding's
-
-
 SCORES = {"itm": "log-odds of a match", "itc": "cosine", "sum": "logit of a match plus cosine"}
 
 
@@ -120,7 +117,4 @@ def _load_xvlm(path: Path, chosen: str, spec: str, device: str, dtype: str) -> M
 
 
 def _context(tokenizer: Any, text: Any) -> int:
-    positions = int(text.max_position_embeddings)
-    if text.model_type in ROBERTA:
-        positions -= int(text.pad_token_id) + 1
-    return min(positions, int(tokenizer.model_max_length))
+    return min(text_positions(text), int(tokenizer.model_max_length))
