@@ -87,15 +87,8 @@ FormatOption = Annotated[
 ]
 app.add_typer(bench_commands, name="bench")
 app.add_typer(world_commands, name="world")
-app.command()(audit)
-app.command()(perturb)
-app.command()(mine)
-app.command()(report)
-app.command()(board)
-app.command()(export)
-app.command()(compare)
-app.command()(standard)
-app.command()(analyse)
+for verb in (audit, perturb, mine, report, board, export, compare, standard, analyse):
+    app.command()(verb)
 app.add_typer(train_commands, name="train")
 app.add_typer(study_commands, name="study")
 

@@ -96,5 +96,5 @@ _AFTER_PADDING = {"roberta", "xlm-roberta", "camembert", "bridgetower_text_model
 
 def text_positions(config: Any) -> int:
     """Tokens that a text tower has positions for; RoBERTa's begin after the padding's."""
-    kind, positions = str(config.model_type), int(config.max_position_embeddings)
+    positions, kind = int(config.max_position_embeddings), str(config.model_type)
     return positions - int(config.pad_token_id) - 1 if kind in _AFTER_PADDING else positions
