@@ -55,7 +55,7 @@ def _around(caption: Caption, place: int) -> Candidate | Refused:
     reason = ""
     for case, alone in _CASES:
         found = case(caption, place)
-        if found:
+        if isinstance(found, Swap):
             same = caption.text_of(*found.left).lower() == caption.text_of(*found.right).lower()
             return Refused("both sides are the same") if same else _swapped(caption, found)
         if case is nouns and str(found) != "not two noun phrases":
