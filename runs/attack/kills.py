@@ -88,7 +88,7 @@ def small_demo() -> None:
     from equipoise.world import splits
 
     items, load, get = splits.finetuning_items, registry.load, recipes.get_recipe
-    splits.finetuning_items = lambda *a, **k: list(items(*a, **k))[:8]  # type: ignore[assignment]
+    demo.finetuning_items = lambda *a, **k: list(items(*a, **k))[:8]  # type: ignore[assignment]
     recipes.get_recipe = lambda *a, **k: get(*a, **k, max_steps=2, batch_size=4)  # type: ignore[assignment]
 
     def few(*arguments: Any, **options: Any) -> Any:
