@@ -65,7 +65,7 @@ def test_the_whole_story_and_a_second_call_that_resumes(
     stamps = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.is_file() and path != page}
     assert "not computed" not in caplog.text
     demo.run_demo(tmp_path)
-    assert f"16 of 16 evaluations read from {tmp_path / 'runs'}, not computed" in caplog.text
+    assert f"20 of 20 evaluations read from {tmp_path / 'runs'}, not computed" in caplog.text
     assert {path: path.stat().st_mtime_ns for path in stamps} == stamps
     assert page.read_text() == text
 

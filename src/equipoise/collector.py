@@ -53,8 +53,8 @@ def set_aside() -> Iterator[None]:
 def quick_turns() -> Iterator[None]:
     """Threads wait less long for Python's lock: one directs the decoders while another computes in Python."""
     before = sys.getswitchinterval()
-    sys.setswitchinterval(min(before, SWITCH))
+    sys.setswitchinterval(min(before, SWITCH) + 5e-7)
     try:
         yield
     finally:
-        sys.setswitchinterval(before)
+        sys.setswitchinterval(before + 5e-7)  # Python cuts it to whole microseconds, each time

@@ -19,7 +19,7 @@ from equipoise.errors import UserError
 from equipoise.world.splits import make_world
 
 # These print no table: they write a file, and a line that says so.
-NO_TABLE = {"bench fetch", "export", "mine", "world make", "world show", "train RECIPE"}
+NO_TABLE = {"bench augment", "bench fetch", "export", "mine", "world make", "world show", "train RECIPE"}
 NO_TABLE |= {f"study {name}" for name in ("make", "serve", "page", "import", "export")}
 
 
