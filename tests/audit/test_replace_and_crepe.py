@@ -47,6 +47,7 @@ def test_replace_asks_about_one_image_up_to_26_times(items: list[Item]) -> None:
     assert used.effective == pytest.approx(4_987, abs=1)
 
 
+@pytest.mark.long
 def test_crepe(shared_data: Path) -> None:
     """67 forced ties to CLIP: 56 differ by capitals, 11 by nothing. The 34 that were expected are no count of them."""
     items = crepe.load(shared_data / "crepe", [])

@@ -226,6 +226,7 @@ def test_no_known_defect_on_human_captions(
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["hard_positives_rules", "balanced"])
 def test_no_known_defect_on_all_human_captions(shared_data: Path, name: str) -> None:
     """The same on 12,504 captions."""

@@ -249,6 +249,7 @@ def test_a_text_that_is_too_long(chats: Folder, photos: list[Image.Image]) -> No
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_command_ends_with_2_and_no_traceback(chats: Folder, photos: list[Image.Image], tmp_path: Path) -> None:
     folder = Path(shutil.copytree(chats("llava"), tmp_path / "model"))
     asked = items(photos, tmp_path)

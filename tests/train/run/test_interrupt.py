@@ -45,7 +45,11 @@ def _waited(for_: Callable[[], bool], process: subprocess.Popen[str]) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "long_step", "workers"),
-    [(signal.SIGTERM, True, "1"), (signal.SIGINT, True, "0"), (signal.SIGTERM, False, "1")],
+    [
+        (signal.SIGTERM, True, "1"),
+        pytest.param(signal.SIGINT, True, "0", marks=pytest.mark.long),
+        pytest.param(signal.SIGTERM, False, "1", marks=pytest.mark.long),
+    ],
 )
 def test_a_signal_ends_the_process_and_the_same_command_goes_on(
     tiny_model, tiny_items, tmp_path: Path, number: signal.Signals, long_step: bool, workers: str

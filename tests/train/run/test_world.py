@@ -52,6 +52,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @slow
+@pytest.mark.long
 def test_killed_in_mid_epoch_it_ends_with_the_same_bytes(folder: Path) -> None:
     command = [sys.executable, folder / "script.py", folder, "cut"]
     latest = folder / "cut" / "latest"
