@@ -19,6 +19,7 @@ def test_python_m_equipoise() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_torchrun_m_equipoise_train(tmp_path: Path) -> None:
     items = make_world(16, 0, tmp_path / "world")
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]

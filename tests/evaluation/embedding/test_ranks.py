@@ -26,6 +26,7 @@ def test_shares_are_all_and_nothing_twice(count: int) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_two_processes_find_what_one_finds(tmp_path: Path) -> None:
     (tmp_path / "photos").mkdir()
     for index in range(40):

@@ -71,6 +71,7 @@ def test_killed_in_mid_epoch_it_ends_with_the_same_bytes(folder: Path) -> None:
 
 
 @slow
+@pytest.mark.long
 def test_two_processes_train_what_one_trains(folder: Path) -> None:
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
