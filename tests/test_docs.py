@@ -19,9 +19,14 @@ def name_of(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
+def _marks(name: str) -> list[pytest.MarkDecorator]:
+    """The examples have tests of their own, tests/test_examples.py."""
+    return [] if name in QUICK else [pytest.mark.slow, *([pytest.mark.long] if name == "examples.md" else [])]
+
+
 @pytest.mark.parametrize(
     "page",
-    [pytest.param(page, marks=[] if page.name in QUICK else pytest.mark.slow) for page in WITH_CODE],
+    [pytest.param(page, marks=_marks(page.name)) for page in WITH_CODE],
     ids=name_of,
 )
 def test_its_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
