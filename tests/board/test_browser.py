@@ -2,42 +2,28 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests import browsing
 from tests.board.conftest import MakeRuns
+from tests.browsing import Visit, visiting
 
 from equipoise.board.page import MANY, write_board
 from equipoise.board.record import Reported
 from equipoise.board.standings import build_board
 
-playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright==1.65.0")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(CHROMIUM is None, reason="needs a browser: apt-get install chromium"),
-]
-FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+pytestmark = browsing.NEEDED
+browser = browsing.browser
 HOSTILE = "<img src=x onerror=alert(1)></script><script>alert(2)</script>" + "w" * 80
 MODELS = {"weak": 0.3, "strong": 0.8, "middle": 0.55}
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as started:
-        found = started.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield found
-        found.close()
-
-
 @pytest.fixture
-def visit(browser: Any, make_runs: MakeRuns, tmp_path: Path) -> Iterator[Callable[..., Any]]:
-    """A board with measured and reported models, opened; what went wrong or was asked of the network fails the test."""
-    wrong: list[str] = []
-    contexts = []
+def visit(browser: Any, make_runs: MakeRuns, tmp_path: Path) -> Iterator[Visit]:
+    """A board with measured and reported models, opened."""
     folder = make_runs(MODELS, specs={"weak": HOSTILE})
     make_runs(MODELS, "winoground", folder="runs")
     given = [
@@ -45,24 +31,13 @@ def visit(browser: Any, make_runs: MakeRuns, tmp_path: Path) -> Iterator[Callabl
         for name, value in [("strong", 0.75), (HOSTILE, 0.9), *((f"other {n}", n / 100) for n in range(40))]
     ]
     given += [Reported(model="other 1", benchmark=f"benchmark_{n}", value=0.5, metric="score") for n in range(12)]
+    with visiting(browser) as opened:
 
-    def opened(width: int = 1280, scheme: str = "light") -> Any:
-        write_board(tmp_path / "board.html", build_board([str(folder)], given))
-        context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
-        contexts.append(context)
-        page = context.new_page()
-        address = (tmp_path / "board.html").as_uri()
-        page.on("console", lambda message: wrong.append(f"console: {message.text}"))
-        page.on("pageerror", lambda error: wrong.append(f"error: {error}"))
-        page.on("dialog", lambda dialog: wrong.append(f"dialog: {dialog.message}"))
-        page.on("request", lambda asked: asked.url.startswith(("data:", address)) or wrong.append(asked.url))
-        page.goto(address)
-        return page
+        def written(width: int = 1280, scheme: str = "light") -> Any:
+            write_board(tmp_path / "board.html", build_board([str(folder)], given))
+            return opened((tmp_path / "board.html").as_uri(), width, scheme)
 
-    yield opened
-    for context in contexts:
-        context.close()
-    assert not wrong
+        yield written
 
 
 def names(page: Any, table: str = "#test-0 table.board >> nth=0") -> list[str]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tests import browsing
+from tests.browsing import Visit, visiting
 from tests.report.test_page import HOSTILE, hostile
 
 from equipoise.items import ImageRef
@@ -16,48 +17,22 @@ from equipoise.report.chapters import Chapter, read_chapters
 from equipoise.report.orderings import OUTCOMES
 from equipoise.report.page import report_page, write_page
 
-playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright==1.65.0")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(CHROMIUM is None, reason="needs a browser: apt-get install chromium"),
-]
-FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+pytestmark = browsing.NEEDED
+browser = browsing.browser
 
 Runs = Callable[..., list[Path]]
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as started:
-        found = started.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield found
-        found.close()
-
-
 @pytest.fixture
-def visit(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Any]]:
-    """A page of some chapters, opened; whatever went wrong in it, or was asked of the network, fails the test."""
-    wrong: list[str] = []
-    contexts = []
+def visit(browser: Any, tmp_path: Path) -> Iterator[Visit]:
+    """A page of some chapters, opened."""
+    with visiting(browser) as opened:
 
-    def opened(chapters: list[Chapter], width: int = 1280, scheme: str = "light") -> Any:
-        write_page(tmp_path / "page.html", report_page(chapters))
-        context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
-        contexts.append(context)
-        page = context.new_page()
-        address = (tmp_path / "page.html").as_uri()
-        page.on("console", lambda message: wrong.append(f"console: {message.text}"))
-        page.on("pageerror", lambda error: wrong.append(f"error: {error}"))
-        page.on("dialog", lambda dialog: wrong.append(f"dialog: {dialog.message}"))
-        page.on("request", lambda asked: asked.url.startswith(("data:", address)) or wrong.append(asked.url))
-        page.goto(address)
-        return page
+        def written(chapters: list[Chapter], width: int = 1280, scheme: str = "light") -> Any:
+            write_page(tmp_path / "page.html", report_page(chapters))
+            return opened((tmp_path / "page.html").as_uri(), width, scheme)
 
-    yield opened
-    for context in contexts:
-        context.close()
-    assert not wrong
+        yield written
 
 
 def shown(page: Any) -> int:

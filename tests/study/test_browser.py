@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests import browsing
+from tests.browsing import Visit, visiting
 from tests.study.asking import answer, serving
 from tests.study.conftest import Make
 
@@ -19,52 +20,15 @@ from equipoise.study.questions import read_study, screen
 from equipoise.study.server import StudyServer
 from equipoise.study.store import Store
 
-playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright==1.65.0")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(CHROMIUM is None, reason="needs a browser: apt-get install chromium"),
-]
-FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+pytestmark = browsing.NEEDED
+browser = browsing.browser
 LONG = "a " + "very-" * 40 + "long-word and <script>alert(1)</script><img src=x onerror=alert(2)>"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as started:
-        found = started.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield found
-        found.close()
-
-
-Visit = Callable[..., Any]
 
 
 @pytest.fixture
 def visit(browser: Any) -> Iterator[Visit]:
-    """A page, opened; whatever went wrong in it, or was asked of anybody but `address`, fails the test."""
-    wrong: list[str] = []
-    contexts = []
-
-    def opened(address: str, width: int = 1280, scheme: str = "light", context: Any = None, **options: Any) -> Any:
-        if context is None:
-            size = {"width": width, "height": 844 if width < 500 else 800}
-            context = browser.new_context(viewport=size, color_scheme=scheme, **options)
-            contexts.append(context)
-        page = context.new_page()
-        page.allowed = []  # words of console errors that a test expects
-        page.on("console", lambda message: wrong.append(f"console: {message.text}") if not page.allowed else None)
-        page.on("pageerror", lambda error: wrong.append(f"error: {error}"))
-        page.on("dialog", lambda dialog: wrong.append(f"dialog: {dialog.message}"))
-        own = ("data:", "blob:", address.partition("?")[0])
-        page.on("request", lambda asked: asked.url.startswith(own) or wrong.append(asked.url))
-        page.goto(address)
-        return page
-
-    yield opened
-    for context in contexts:
-        context.close()
-    assert not wrong
+    with visiting(browser) as opened:
+        yield opened
 
 
 def begin(page: Any, name: str = "Anna") -> None:

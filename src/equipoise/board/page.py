@@ -7,14 +7,13 @@ import hashlib
 from importlib import resources
 from pathlib import Path
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from equipoise.board.record import COLUMNS, Board, Column, Reported, TestSet
 from equipoise.board.tables import points, share, spread
 from equipoise.errors import printable
 from equipoise.files import atomic_write
-from equipoise.report.page import page_part
+from equipoise.report.page import page_part, templates
 from equipoise.report.svg import at, line, strip
 
 MANY = 25  # rows of a table that are shown at first
@@ -23,9 +22,7 @@ BETTER_LOW: tuple[Column, ...] = ("brittleness",)
 
 def write_board(path: str | Path, board: Board) -> None:
     """Write the page."""
-    environment = Environment(
-        loader=PackageLoader("equipoise.board"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
-    )
+    environment = templates("equipoise.board")
     environment.globals |= {
         "columns": COLUMNS,
         "low": BETTER_LOW,

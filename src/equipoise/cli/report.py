@@ -32,7 +32,6 @@ def report(
     form: Annotated[str, typer.Option("--format", help=f"html, or a table: {', '.join(FORMATS)}")] = "html",
 ) -> None:
     """One page to look at and to mail: figures, tables, and items with their pictures. Needs no network to read."""
-    from equipoise.files import atomic_write
     from equipoise.images.sources import open_source
     from equipoise.report.chapters import lines, read_chapters, read_points
     from equipoise.report.page import report_page, write_page
@@ -56,11 +55,7 @@ def report(
         return
     averages = dict.fromkeys(chapter.average for chapter in chapters)
     text = render(lines(chapters), table, f"percent [95% interval, images resampled]; {', '.join(averages)}")
-    if out is None:
-        typer.echo(text)
-    else:
-        with atomic_write(out) as handle:
-            handle.write(text + "\n")
+    _put(text, out)
 
 
 def board(
@@ -95,7 +90,6 @@ def board(
     from equipoise.board.reported import read_reported
     from equipoise.board.standings import build_board
     from equipoise.board.tables import render_board
-    from equipoise.files import atomic_write
 
     table = form_name(form, "html") if form != "html" else None
     if table is None and out is None:
@@ -113,8 +107,15 @@ def board(
         typer.echo(printable(f"open {out}"))
         return
     text = render_board(found, table)
+    _put(text, out)
+
+
+def _put(text: str, out: Path | None) -> None:
+    """A table, printed or written."""
+    from equipoise.files import atomic_write
+
     if out is None:
         typer.echo(text)
-    else:
-        with atomic_write(out) as handle:
-            handle.write(text + "\n")
+        return
+    with atomic_write(out) as handle:
+        handle.write(text + "\n")

@@ -103,9 +103,7 @@ def finding(chapter: Chapter) -> str:
 
 def write_page(path: str | Path, page: Page, seed: int = 0) -> None:
     """Write the page; it is larger than its `size` only where the figures alone are."""
-    environment = Environment(
-        loader=PackageLoader("equipoise.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
-    )
+    environment = templates("equipoise.report")
     environment.globals |= {
         "columns": COLUMNS,
         "metrics": METRICS,
@@ -134,6 +132,11 @@ def write_page(path: str | Path, page: Page, seed: int = 0) -> None:
         log.warning("%s", note)
     with atomic_write(path) as handle:
         handle.write(text)
+
+
+def templates(package: str) -> Environment:
+    """The templates of a room: text is escaped, and a name that is missing is an error."""
+    return Environment(loader=PackageLoader(package), autoescape=True, undefined=StrictUndefined, trim_blocks=True)
 
 
 def page_part(name: str) -> str:

@@ -9,11 +9,10 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from equipoise.errors import UserError
 from equipoise.files import atomic_write
 from equipoise.report.gallery import embedded
+from equipoise.report.page import templates
 from equipoise.study.questions import IMAGES, Study, picture_name, screen
 
 
@@ -34,9 +33,7 @@ _POLICY_OF_FILE = f"default-src 'none'; img-src data:; {_OURS}"
 
 @functools.cache
 def _template() -> Any:
-    environment = Environment(
-        loader=PackageLoader("equipoise.study"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
-    )
+    environment = templates("equipoise.study")
     return environment.get_template("study.html")
 
 
