@@ -34,6 +34,7 @@ from equipoise.perturb.recipe import Check, Op, Recipe, Slot
 from equipoise.perturb.sources.alternations import Alternations
 from equipoise.perturb.sources.base import Both
 from equipoise.perturb.sources.captions import OtherCaptions
+from equipoise.perturb.sources.details import Details
 from equipoise.perturb.sources.lexicon import Lexicon
 from equipoise.perturb.sources.wordnet import WordNetSource
 from equipoise.plugins import is_named, load_named
@@ -65,7 +66,7 @@ def _negative(target: Section) -> Slot:
 
 
 _SWAP_POSITIVE = Slot("positive swap", (swap_positive,))
-_OTHERS, _LEXICON, _WORDNET = OtherCaptions(), Lexicon(), WordNetSource()
+_OTHERS, _LEXICON, _WORDNET = Both(OtherCaptions(), Details()), Lexicon(), WordNetSource()
 _WORDS = Both(_LEXICON, Alternations())
 _NO_GUESSES = (
     "no masked language model was used (the paper's is RoBERTa; --masked-lm FOLDER): words come from our lists and "

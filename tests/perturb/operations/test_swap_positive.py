@@ -118,11 +118,8 @@ def test_nothing_where_and_is_not_symmetric(caption: str) -> None:
         ("Children playing on and around a statue", "Children playing around and on a statue"),
         ("Dog in a parking lot and on a leash.", "Dog on a leash and in a parking lot."),
         # verb phrases of one subject
-        ("A man sits on a bench and reads a book.", "A man reads a book and sits on a bench."),
         ("Two people pose and smile by a sign.", "Two people smile and pose by a sign."),
-        ("A bear is dirty and is laying on the ground.", "A bear is laying on the ground and is dirty."),
         ("a skateboarder is wearing a hat and doing a trick", "a skateboarder is doing a trick and wearing a hat"),
-        ("People sitting and standing flying kites.", "People standing and sitting flying kites."),
         # clauses
         ("A dog is on a bed and a cat is in the window.", "A cat is in the window and a dog is on a bed."),
         (
@@ -141,7 +138,6 @@ def test_nothing_where_and_is_not_symmetric(caption: str) -> None:
         ),
         ("Carrots, peas and other vegetables in a bowl", "Peas, carrots and other vegetables in a bowl"),
         ("a room with a bed and lamp and some books", "a room with a lamp and bed and some books"),
-        ("some chairs white pillows and a lamp", "some chairs a lamp and white pillows"),
         # an article is said again
         ("A room that has a toilet and dirty sink.", "A room that has a dirty sink and a toilet."),
         ("a laptop and glass of water on a desk", "a glass of water and a laptop on a desk"),
@@ -175,6 +171,18 @@ def test_more_sides_that_are_equals(caption: str, swapped: str) -> None:
     "caption",
     [
         'a cake that reads "Kate and Luke"',  # what a sign says
+        "A man sits on a bench and reads a book.",  # the other way round nobody says it
+        "Two boys sitting and eating ice cream.",
+        "A bear is dirty and is laying on the ground.",
+        "The shirt is orange and has a flag patch on the shoulder.",
+        "some chairs white pillows and a lamp",  # commas are missing
+        "a bath room with a toilet a bath tub and curtains",
+        "A black and white dog runs",
+        "A man, a woman, a girl, and a younger girl look puzzled",
+        "A person standing between plants in buckets and a banana box",
+        "Men standing on shore with fishing pole and boat in water",
+        "A parking lot and treed areas in the lot",
+        "A mother and child walk",
         "a man wearing a suit and a hat made of bananas",
         "a bedroom with low furniture and a quote on the wall",  # only the quote is there
         "a man with a cowboy hat and a gold cross around his neck",

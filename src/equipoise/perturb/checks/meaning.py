@@ -141,7 +141,7 @@ def _synonym_index() -> dict[str, frozenset[str]]:
     """Word -> the words that some line of the lexicon lists beside it."""
     found: dict[str, set[str]] = {}
     for line in synonyms():
-        if any(guard.name == "context" for guard in line.guards):
+        if any(guard.name in {"context", "said"} for guard in line.guards):
             continue  # of other things it is not true
         listed = {line.source.text, *(entry.text for entry in line.targets)}
         for word in listed:

@@ -64,7 +64,7 @@ def replace_negative(
 def doubt_of(caption: Caption, proposal: Proposal) -> int:
     """How much speaks against a new word where it would stand: nothing (captions have it beside all its neighbours),
     that this is not known, or that it is unlikely. What is impossible the checks drop, and say why."""
-    if proposal.by == "captions" and proposal.target == "attribute":
+    if proposal.by == "captions" and proposal.target != "object":
         return 0
     place = caption.units_of((proposal.start, proposal.end))
     if place is None:

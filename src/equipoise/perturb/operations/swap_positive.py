@@ -58,8 +58,10 @@ def _around(caption: Caption, place: int) -> Candidate | Refused:
         if isinstance(found, Swap):
             same = caption.text_of(*found.left).lower() == caption.text_of(*found.right).lower()
             return Refused("both sides are the same") if same else _swapped(caption, found)
-        if case is nouns and str(found) != "not two noun phrases":
+        if isinstance(found, No) and (case is not nouns or str(found) != "not two noun phrases"):
             reason = str(found)
+            if case is not nouns:
+                return Refused(reason)
         elif case in _applicable(caption, place):
             reason = alone
     return Refused(reason or "the two sides are not of one kind")

@@ -1,7 +1,9 @@
 """The same verb in another form that says the same: "a man riding a horse", "a man rides", "a man is riding".
 
 Captions use all three for what goes on in a photo. Only the verb of the caption's first noun, only one such verb, and
-only verbs of what is done or of how something lies: there the forms mean the same in a caption.
+only verbs of what is done or of how something lies: there the forms mean the same in a caption. A sentence becomes a
+noun phrase only where something follows the verb and the noun has no "the": "The player is looking." may not become
+"The player looking.". Relative clauses are shortened ("a man who is riding") and, of those who are alive, made.
 """
 
 from __future__ import annotations
@@ -9,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from equipoise.perturb.english.caption import COLLECTIVES, Caption, NounPhrase, Unit
-from equipoise.perturb.english.forms import inflect
-from equipoise.perturb.english.noun_classes import is_animate
+from equipoise.perturb.english.forms import inflect, verb_lemma
+from equipoise.perturb.english.noun_classes import is_animate, is_garment, is_person
 from equipoise.perturb.english.word_lists import Section, count
 from equipoise.perturb.sources.base import Proposal
 
@@ -22,11 +24,16 @@ _VERBS = frozenset(
     "kneel squat relax nap grin wave cheer march hike cycle jog wade dive pedal grind dribble bat pitch blow clean fix "
     "prepare serve draw paint make move cover show display take try attempt enjoy get go come head pass surround line "
     "fill contain feature include approach leave enter exit board stick peer peek sniff nuzzle groom browse shop "
-    "practice compete celebrate participate".split()
+    "practice compete celebrate participate balance bounce wrestle fight shake spray toss pick stretch yell shout "
+    "scream speed fall land turn spin flip skip tackle block juggle row sail fish shovel rake mow sweep ".split()
 )
+# Verbs of what is, not of what goes on: "a photo is showing a cat" is not said.
+_STATES = frozenset("cover show display surround line fill contain feature include".split())
+_NOUNS_TOO = _VERBS | frozenset("walk trick work show move race".split())
 _BREAKS = frozenset(("relative", "pronoun"))
 _NOT_AFTER = frozenset("to be being been can will could may might must not have had".split())
 _JOINING = frozenset(("and", ",", "or", ";", "."))
+_LEAST_AFTER = 2  # words that must follow a verb that a sentence loses
 
 
 class Alternations:
@@ -35,6 +42,8 @@ class Alternations:
     def synonyms(self, caption: Caption, target: Section) -> Iterator[Proposal]:
         if target == "action":
             yield from _alternations(caption)
+            yield from _shortened(caption)
+            yield from _with_who(caption)
 
     def contrasts(self, caption: Caption, target: Section) -> Iterator[Proposal]:
         return iter(())
@@ -59,7 +68,7 @@ def _alternations(caption: Caption) -> Iterator[Proposal]:
     if many and units[first.start].word in {"a", "an", "one", "this"}:
         return  # "a boy sits": the tagger took the verb for a noun
     own = first.core > first.start or many or is_animate(units[first.head].lemma)  # man riding a wave
-    if units[first.head].lemma in COLLECTIVES or not own:
+    if units[first.head].lemma in COLLECTIVES or not own or units[first.head].lemma in _NOUNS_TOO:
         return
     unit = units[place]
     if (
@@ -69,15 +78,95 @@ def _alternations(caption: Caption) -> Iterator[Proposal]:
         and _is_alone(units, place + 1, "VBG")
     ):
         verb = units[place + 1]
-        yield _proposal(unit.start, verb.end, verb.word)
+        if _may_be_phrase(caption, first, place + 1):
+            yield _proposal(unit.start, verb.end, verb.word)
         yield _proposal(unit.start, verb.end, _finite(verb.lemma, many))
-    elif not finite and _is_alone(units, place, "VBG"):
+    elif not finite and _is_alone(units, place, "VBG") and not _hides_verb(caption, place):
         yield _proposal(unit.start, unit.end, _finite(unit.lemma, many))
-        yield _proposal(unit.start, unit.end, f"{'are' if many else 'is'} {unit.word}")
+        if unit.lemma not in _STATES:
+            yield _proposal(unit.start, unit.end, f"{'are' if many else 'is'} {unit.word}")
     elif unit.pos == ("VBP" if many else "VBZ") and _is_alone(units, place, unit.pos):
         going = inflect(unit.lemma, "VBG")
-        yield _proposal(unit.start, unit.end, going)
-        yield _proposal(unit.start, unit.end, f"{'are' if many else 'is'} {going}")
+        if _may_be_phrase(caption, first, place):
+            yield _proposal(unit.start, unit.end, going)
+        if unit.lemma not in _STATES:
+            yield _proposal(unit.start, unit.end, f"{'are' if many else 'is'} {going}")
+
+
+def _may_be_phrase(caption: Caption, first: NounPhrase, verb: int) -> bool:
+    """Whether the sentence may lose its verb: "The girl swinging." and "A man looking." are left unfinished."""
+    after = sum(unit.kind != "mark" for unit in caption.units[verb + 1 :])
+    return after >= _LEAST_AFTER and caption.units[first.start].word not in {"the", "this", "that", "his", "her"}
+
+
+def _hides_verb(caption: Caption, participle: int) -> bool:
+    """A verb that the tagger took for a noun follows: "a child wearing orange balances on a ledge".
+
+    After what is worn any word that goes on with the sentence may be one.
+    """
+    units = caption.units
+    for place in range(participle + 2, len(units)):
+        unit, before = units[place], units[place - 1]
+        may_be = unit.kind == "noun" or (unit.kind == "verb" and unit.pos in {"VB", "VBD", "VBN"})
+        if may_be and before.kind in {"noun", "adjective"} and verb_lemma(unit.word) in _NOUNS_TOO:
+            return True
+    later = any(unit.pos == "VBG" and unit.kind == "verb" for unit in units[participle + 1 :])
+    if later and units[participle].lemma in {"wear", "hold", "carry"}:
+        return True  # "people carrying umbrellas walking": what they do is to walk
+    worn = caption.phrase_at.get(participle + 1)
+    if units[participle].lemma in {"wear", "hold", "carry"} and worn is not None and worn.end < len(units):
+        after = units[worn.end]
+        held = units[participle].lemma != "wear" or is_garment(units[worn.head].lemma)
+        return not held or not (after.kind in {"preposition", "mark", "and", "relative"} or after.pos == "VBG")
+    return units[participle].lemma == "wear" and worn is None
+
+
+def _shortened(caption: Caption) -> Iterator[Proposal]:
+    """A dog that is running, people who are seated: the participle says it alone."""
+    units = caption.units
+    for place in range(1, len(units) - 2):
+        relative, be, verb = units[place : place + 3]
+        if relative.word not in {"who", "that", "which"} or be.word not in {"is", "are"}:
+            continue
+        if units[place - 1].kind != "noun" or verb.kind != "verb" or verb.pos not in {"VBG", "VBN"}:
+            continue
+        if relative.start > 0 and units[place - 1].text == ",":
+            continue
+        yield _proposal(relative.start, verb.end, verb.word)
+
+
+def _with_who(caption: Caption) -> Iterator[Proposal]:
+    """A man holding a bag: a man who is holding a bag. Of somebody whose verb it surely is."""
+    units = caption.units
+    if any(unit.kind == "relative" or unit.word in {"who", "that"} for unit in units):
+        return
+    for place in range(1, len(units) - 1):
+        unit, phrase = units[place], caption.phrase_at.get(place - 1)
+        if unit.pos != "VBG" or unit.kind != "verb" or unit.lemma not in _VERBS or phrase is None:
+            continue
+        head = units[phrase.head]
+        if phrase.head != place - 1 or not is_animate(head.lemma) or head.lemma in COLLECTIVES:
+            continue
+        if not _is_plain_subject(caption, phrase) or units[place + 1].kind in {"and", "mark"}:
+            continue
+        be = "are" if caption.is_plural(phrase) else "is"
+        who = "who" if is_person(head.lemma) else "that"
+        yield _proposal(unit.start, unit.end, f"{who} {be} {unit.word}")
+
+
+def _is_plain_subject(caption: Caption, phrase: NounPhrase) -> bool:
+    """At the front, or of the group that stands there, or counted there; with an article, so that it can be one of
+    several: "man who is holding" is no English."""
+    units = caption.units
+    many = caption.is_plural(phrase)
+    if not many and units[phrase.start].word not in {"a", "an", "the"}:
+        return False
+    if phrase.start == 0:
+        return True
+    if units[phrase.start - 1].word == "of" and phrase.start > 1:
+        outer = caption.phrase_at.get(phrase.start - 2)
+        return outer is not None and outer.start == 0 and units[outer.head].lemma in COLLECTIVES and many
+    return phrase.start == 2 and units[0].word == "there"
 
 
 def _subject(caption: Caption) -> NounPhrase | None:
@@ -110,10 +199,15 @@ def _is_alone(units: tuple[Unit, ...], place: int, pos: str) -> bool:
         return False
     if units[place - 1].word in _NOT_AFTER:
         return False
+    if unit.lemma == "look" and place + 1 < len(units) and units[place + 1].kind in {"adjective", "adverb", "verb"}:
+        return False  # looks surprised
     for after in range(place + 1, len(units) - 1):
         joined = units[after].word in _JOINING or units[after].kind == "and"
-        if joined and (units[after + 1].kind in {"verb", "be"} or units[after + 1].pos in {"RB"}):
+        following = units[after + 1]
+        if joined and (following.kind in {"verb", "be"} or following.pos in {"RB"}):
             return False
+        if joined and verb_lemma(following.word) in _VERBS and following.word != following.lemma:
+            return False  # "and balances": taken for a noun
     return True
 
 

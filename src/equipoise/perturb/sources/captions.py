@@ -22,8 +22,8 @@ _COLOURS = (  # those in one group are called by each other's names
     ("white", "cream", "ivory"), ("black",), ("red",), ("blue",), ("green",), ("yellow", "gold", "golden", "blonde"),
     ("brown", "tan"), ("orange",), ("pink",), ("purple",), ("gray", "grey", "silver"),
 )  # fmt: skip
-_GROUP_OF = {colour: number for number, group in enumerate(_COLOURS) for colour in group}
-_ALIKE = frozenset(  # colours that people mix up in a photo
+GROUP_OF = {colour: number for number, group in enumerate(_COLOURS) for colour in group}
+ALIKE = frozenset(  # colours that people mix up in a photo
     frozenset(pair)
     for pair in (
         (0, 10),
@@ -62,18 +62,18 @@ class OtherCaptions:
 def _proposals(caption: Caption, target: Section, true: bool) -> Iterator[Proposal]:
     if not caption.others or target not in {"object", "attribute"}:
         return
-    if target == "attribute" and caption.other_words.isdisjoint(_GROUP_OF):
+    if target == "attribute" and caption.other_words.isdisjoint(GROUP_OF):
         return
     for phrase in caption.phrases:
         head = caption.units[phrase.head]
         if target == "object":
-            if (head.word in kinds() or head.lemma in kinds()) and _is_free(caption, phrase):
+            if (head.word in kinds() or head.lemma in kinds()) and is_free(caption, phrase):
                 yield from _kinds(caption, phrase, true)
-        elif head.lemma in caption.other_words and _is_free(caption, phrase):
+        elif head.lemma in caption.other_words and is_free(caption, phrase):
             yield from _colours(caption, phrase, true)
 
 
-def _is_free(caption: Caption, phrase: NounPhrase) -> bool:
+def is_free(caption: Caption, phrase: NounPhrase) -> bool:
     """The only phrase with this noun, not part of a longer name, and nothing that stands for many."""
     units, head = caption.units, caption.units[phrase.head]
     if head.lemma in COLLECTIVES or caption.is_name(phrase.head) or head.kind != "noun":
@@ -95,19 +95,26 @@ def _kinds(caption: Caption, phrase: NounPhrase, true: bool) -> Iterator[Proposa
     if is_person(head.lemma) and not caption.words.isdisjoint({"his", "her", "he", "she", "him", "hers"}):
         return  # a pronoun tells already
     known = kinds().get(head.word) or ({} if head.word == "people" else kinds()).get(head.lemma, ())
-    said = [group for group in known if any(noun_lemma(name) in caption.other_words for name in group)]
+    many = caption.is_plural(phrase)
+    said = [group for group in known if any(_is_named(caption, name, many) for name in group)]
     if len(said) != 1 or any(noun_lemma(name) in caption.words for group in known for name in group):
         return
-    many = caption.is_plural(phrase)
     if not many and not _MANY.isdisjoint(caption.other_words):
         return  # which of them is meant is not known
     for group in known:
         if (group is said[0]) != true or (not true and not set(group).isdisjoint(said[0])):
             continue
         for name in group:
-            if not true or name in caption.other_words:
+            if not true or _is_named(caption, name, many):
                 to = inflect(name, "NNS") if many and noun_lemma(name) == name else name
                 yield Proposal(head.start, head.end, to, "object", OtherCaptions.name, float(count(to)))
+
+
+def _is_named(caption: Caption, name: str, many: bool) -> bool:
+    """Of several things several must be named: of two dogs one may be a puppy."""
+    if many and noun_lemma(name) == name:
+        return inflect(name, "NNS") in caption.other_words
+    return noun_lemma(name) in caption.other_words
 
 
 _MANY = frozenset("two three four five several many some other another group people couple both others".split())
@@ -122,16 +129,19 @@ def _colours(caption: Caption, phrase: NounPhrase, true: bool) -> Iterator[Propo
     inside = {unit.word for unit in units[phrase.start : phrase.end]}
     if any(unit.kind == "adjective" and unit.word not in _BEFORE_COLOUR for unit in units[phrase.core : phrase.head]):
         return
-    if not inside.isdisjoint(_GROUP_OF) or "and" in inside:
+    if not inside.isdisjoint(GROUP_OF) or "and" in inside:
         return
-    found = [colour for text in caption.others for colour in _colours_of(text, head.lemma)]
-    if not found or None in found or len({_GROUP_OF[c] for c in found if c}) != 1:
+    if any(unit.word not in _BEFORE_COLOUR for unit in units[phrase.core : phrase.head]):
+        return  # a police car: what of it is red is not known
+    form = head.word if caption.is_plural(phrase) else None
+    found = [colour for text in caption.others for colour in _colours_of(text, head.lemma, form)]
+    if not found or None in found or len({GROUP_OF[c] for c in found if c}) != 1:
         return
     mine = found[0]
     place = next((i for i in range(phrase.core, phrase.head + 1) if units[i].word not in _BEFORE_COLOUR), phrase.head)
     start, old = units[place].start, caption.text[units[place].start : head.end]
     for number, group in enumerate(_COLOURS):
-        if (number == _GROUP_OF[mine or ""]) != true or frozenset((number, _GROUP_OF[mine or ""])) in _ALIKE:
+        if (number == GROUP_OF[mine or ""]) != true or frozenset((number, GROUP_OF[mine or ""])) in ALIKE:
             continue
         for colour in (mine,) if true else group[:1]:
             if colour and seen_pair("modifier", colour, head.lemma, free=not is_animate(head.lemma)):
@@ -144,15 +154,17 @@ _BEFORE_COLOUR = frozenset("large big small little tiny huge tall short long old
 
 
 @functools.lru_cache(maxsize=4096)
-def _colours_of(text: str, noun: str) -> tuple[str | None, ...]:
-    """The colours right before a noun in a text; None for two at once ("black and white cat")."""
+def _colours_of(text: str, noun: str, form: str | None = None) -> tuple[str | None, ...]:
+    """The colours right before a noun in a text (in this form); None for two at once ("black and white cat")."""
     words = re.findall(r"[a-z'-]+", text.lower())
     found: list[str | None] = []
     for place, word in enumerate(words):
-        if noun_lemma(word) == noun and place and not _goes_on(words[place + 1 : place + 2]):
+        if form is not None and noun_lemma(word) == noun and word != form:
+            found.append(None)  # one of them is red
+        elif noun_lemma(word) == noun and place and not _goes_on(words[place + 1 : place + 2]):
             near = words[max(0, place - 4) : place]
-            colours = [w for w in near if w in _GROUP_OF]
-            if near[-1:] and near[-1] in _GROUP_OF and len(colours) == 1 and near[-2:-1] not in (["light"], ["dark"]):
+            colours = [w for w in near if w in GROUP_OF]
+            if near[-1:] and near[-1] in GROUP_OF and len(colours) == 1 and near[-2:-1] not in (["light"], ["dark"]):
                 found.append(near[-1])
             elif colours:
                 found.append(None)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from equipoise.perturb.english.caption import Caption, Unit
+from equipoise.perturb.english.caption import COLLECTIVES, Caption, Unit
 from equipoise.perturb.english.collocations import noun_before
 from equipoise.perturb.english.fit import misfit
 from equipoise.perturb.english.forms import inflect
@@ -39,12 +40,21 @@ class _Rule(NamedTuple):
     guards: tuple[Guard, ...]
     rank: int  # earlier lines win where several exclusive sets hold the same word
     mod: bool  # also where the noun only modifies another
+    said: bool  # only where another caption says the new word
     section: Section
 
 
 def _rule(entry: Entry, targets: tuple[Entry, ...], guards: tuple[Guard, ...], rank: int, section: Section) -> _Rule:
     asked = tuple(guard for guard in guards if guard.name != "mod")
-    return _Rule(entry, targets, asked, rank, len(asked) < len(guards), section)
+    said = any(guard.name == "said" for guard in guards)
+    return _Rule(entry, targets, asked, rank, len(asked) < len(guards), said, section)
+
+
+def _is_said(caption: Caption, words: str) -> bool:
+    """Whether another caption of the photo has the words one after the other."""
+    if " " not in words:
+        return words in caption.other_words
+    return any(re.search(rf"\b{re.escape(words)}\b", text.lower()) for text in caption.others)
 
 
 def _key(entry: Entry) -> str:
@@ -153,7 +163,7 @@ def holds(guard: Guard, caption: Caption, match: Match) -> bool:
         return found == (name == "next")
     if name in {"prev", "notprev"}:
         before = units[match.start - 1] if match.start else None
-        found = before is not None and (before.word in words or before.lemma in words)
+        found = before is not None and (before.word in words or before.lemma in words or not words)
         return found == (name == "prev")
     if name in {"obj", "notobj"}:
         phrase = caption.phrase_at.get(match.start)
@@ -185,7 +195,22 @@ def holds(guard: Guard, caption: Caption, match: Match) -> bool:
         phrase = caption.phrase_at.get(match.end)
         verb = units[phrase.end] if phrase is not None and phrase.end < len(units) else None
         return verb is not None and (verb.kind == "be" or verb.pos in {"VBZ", "VBP"})
-    return name == "context"  # else never
+    if name == "subject":
+        return match.start > 0 and _is_meant(caption, match.start - 1)
+    if name == "once":
+        return sum(unit.word == units[match.start].word for unit in units) == 1
+    return name in {"context", "said"}  # else never; whether it is said depends on the new word
+
+
+def _is_meant(caption: Caption, head: int) -> bool:
+    """Whether the noun at `head` is no object: of "she holds a child in a coat" the coat may be said of her."""
+    phrase = caption.phrase_at.get(head)
+    if phrase is None or phrase.head != head:
+        return False
+    before = caption.units[phrase.start - 1] if phrase.start else None
+    if before is not None and before.word == "of" and phrase.start > 1:
+        return caption.units[phrase.start - 2].lemma in COLLECTIVES
+    return before is None or before.kind in {"and", "mark", "relative"}
 
 
 @functools.cache
@@ -278,7 +303,7 @@ class Lexicon:
                 if to not in _DIGITS:
                     continue
                 to = _DIGITS[to]  # 2 dogs, 3 dogs
-            if to != here:
+            if to != here and (not rule.said or _is_said(caption, to)):
                 first = start
                 if modifier is not None and misfit(modifier[1], text):
                     first = modifier[0]  # a commuter plane becomes a helicopter, not a commuter helicopter

@@ -132,8 +132,8 @@ def _finite(caption: Caption, first: NounPhrase, second: NounPhrase, place: int,
     named = {units[phrase.head].lemma for phrase in caption.phrases if phrase.start < place}
     if units[second.head].lemma in named:
         return None  # a man rides a horse and the horse is brown
-    if units[second.start].word == "the" and units[0].word != "the":
-        return None
+    if (units[second.start].word == "the") != (units[0].word == "the"):
+        return None  # what is known comes first
     if left.kind != "be" or right.kind != "be":
         return None  # a man throws a ball and a dog catches it
     return Swap((0, place), (place + 1, end))

@@ -8,7 +8,7 @@ from equipoise.perturb.english.caption import COLLECTIVES, Caption, NounPhrase, 
 from equipoise.perturb.english.forms import verb_lemma
 from equipoise.perturb.english.noun_classes import is_animate, is_food, is_garment, is_person, same_sort, sets_of
 from equipoise.perturb.operations.around_and.determiners import is_mass, with_determiners
-from equipoise.perturb.operations.around_and.scope import out_of_scope
+from equipoise.perturb.operations.around_and.scope import is_compared, out_of_scope
 from equipoise.perturb.operations.around_and.shared import POINTS_TO_ONE, No, Swap, has, phrase_from
 from equipoise.perturb.operations.around_and.tails import right_end
 from equipoise.perturb.operations.around_and.words import is_shared_head
@@ -98,6 +98,8 @@ def _earlier_members(caption: Caption, place: int) -> Swap | None:
     third = phrase_from(caption, place + 1)
     if third is None and units[place + 1].word not in {"something", "outside"}:
         return None
+    if third is not None and is_compared(units[third.start : third.end]):
+        return None  # a woman, a girl, and a younger girl
     if (
         third is not None
         and _is_modified(units, second)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from equipoise.perturb.english.caption import COLLECTIVES, Caption, NounPhrase
+from collections.abc import Sequence
+
+from equipoise.perturb.english.caption import COLLECTIVES, Caption, NounPhrase, Unit
 from equipoise.perturb.english.noun_classes import is_animate, is_food, is_garment, is_thing, sets_of
 from equipoise.perturb.operations.around_and.determiners import is_mass
 
@@ -11,7 +13,17 @@ _FROZEN = (  # said in this order alone
     ("skull", "crossbone"), ("peanut butter", "jelly"), ("macaroni", "cheese"), ("fish", "chip"), ("food", "drink"),
     ("cup", "saucer"), ("lock", "key"), ("thunder", "lightning"), ("hammer", "nail"), ("chip", "salsa"),
     ("shirt", "jeans"), ("cookie", "cream"), ("meat", "potato"), ("king", "queen"), ("needle", "thread"),
+    ("mother", "child"), ("mother", "daughter"), ("mother", "son"), ("mother", "baby"), ("father", "son"),
+    ("father", "daughter"), ("father", "child"), ("husband", "wife"), ("bride", "groom"), ("lady", "gentleman"),
+    ("coat", "tie"), ("jacket", "tie"), ("knife", "fork"), ("bacon", "egg"), ("burger", "fry"), ("hamburger", "fry"),
+    ("sandwich", "fry"), ("sandwich", "chip"), ("hot dog", "fry"), ("pot", "pan"), ("rice", "bean"), ("horse", "rider"),
+    ("horse", "carriage"), ("horse", "buggy"), ("horse", "cart"), ("washer", "dryer"), ("hand", "knee"), ("arm", "leg"),
+    ("head", "shoulder"), ("bucket", "shovel"), ("ham", "cheese"), ("spaghetti", "meatball"), ("chip", "dip"),
+    ("fruit", "vegetable"), ("parent", "child"), ("adult", "child"), ("ice", "snow"), ("pen", "paper"),
+    ("pencil", "paper"), ("soap", "water"), ("sun", "moon"), ("shoe", "sock"), ("hair", "makeup"), ("cap", "gown"),
+    ("coffee", "donut"), ("cake", "ice cream"), ("pancake", "syrup"), ("oil", "vinegar"), ("hat", "tie"),
 )  # fmt: skip
+_COMPARED = frozenset("younger older smaller larger bigger taller second third same".split())
 _INTO = frozenset("in on over at into through across inside along down up".split())
 _FULL = frozenset("filled full covered topped packed loaded".split())
 _FAR = frozenset(("background", "foreground", "distance"))
@@ -35,8 +47,16 @@ def out_of_scope(caption: Caption, left: NounPhrase, right: NounPhrase, start: i
         bare = phrase.start == phrase.head and not caption.is_name(phrase.head)
         if bare and not is_thing(noun) and not is_food(noun):
             return "one side is no thing to be seen, or no noun"
+    if is_compared(units[left.start : left.end]) or is_compared(units[right.start : right.end]):
+        return "one side is compared with the other"
     own = right.core > right.start
     before = units[start - 1] if start else None
+    if start and before is not None and before.kind == "noun":
+        return "a list without commas"
+    if any(unit.word == "between" for unit in units[: max(0, start - 1)]):
+        return "what is between may be the one and the other"
+    if before is not None and before.word in _INTO and own and left.core == left.start:
+        return "both may be in one place, or the first alone"
     after = units[end] if end < len(units) else None
     if before is not None and before.kind == "number":
         return "the number may be of the first alone"
@@ -53,6 +73,9 @@ def out_of_scope(caption: Caption, left: NounPhrase, right: NounPhrase, start: i
         return "nothing is full of one thing"
     if after is None or after.kind == "mark":
         return None
+    named = {noun.rsplit(" ", 1)[-1] for noun in heads}
+    if any(unit.kind == "noun" and unit.lemma in named for unit in units[end:]):
+        return "what follows names one of the two again"
     if start > 0 and (after.pos in {"VBG", "VBN"} or after.kind == "relative") and not _of_the_whole(caption, start):
         return "what follows may be said of the nearer one alone"
     if start > 0 and after.word == "with":
@@ -66,6 +89,11 @@ def out_of_scope(caption: Caption, left: NounPhrase, right: NounPhrase, start: i
         if held is None or not caption.is_plural(held):
             return "what follows may be said of the nearer one alone"
     return None
+
+
+def is_compared(units: Sequence[Unit]) -> bool:
+    """A younger girl: younger than the one named before."""
+    return any(unit.pos == "JJR" or unit.word in _COMPARED for unit in units)
 
 
 def _of_the_whole(caption: Caption, start: int) -> bool:

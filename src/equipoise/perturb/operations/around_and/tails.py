@@ -219,7 +219,9 @@ def _is_place_of_both(caption: Caption, left: NounPhrase, right: NounPhrase, pla
         return same_sort(*heads, strict=True)
     own = right.core > right.start and left.core == left.start
     host = caption.phrase_at.get(left.start - 2) or caption.phrases[0]
-    alive = is_animate(caption.head_lemma(host))
+    alive = is_animate(caption.head_lemma(host)) or (
+        units[left.start - 1].word == "with" and is_animate(caption.head_lemma(caption.phrases[0]))
+    )
     far = where in {"background", "foreground", "distance"}
     loose = (alive or right.core > right.start) and heads[0] not in _SCENERY
     if far and loose and not same_sort(*heads, strict=True):
@@ -229,16 +231,17 @@ def _is_place_of_both(caption: Caption, left: NounPhrase, right: NounPhrase, pla
     before = units[left.start - 1]
     if before.word in _HOLDING and where not in _WHOLE_SCENE and is_animate(caption.head_lemma(caption.phrases[0])):
         return True  # a man holding a bag and an umbrella on a street: the man is there
-    if units[place].word in {"in", "at"} and not own and not alive:
+    if units[place].word in {"in", "at"} and not own and not alive and same_sort(*heads):
         return True
     if all(map(is_animate, heads)) and right.core > right.start and where not in _OPEN:
         return False  # a motorcyclist and a woman on a bench
     if alive and before.word == "with" and right.core == right.start < right.end and left.core > left.start:
         return True  # a man with a hat and umbrella near the water: the man is there
+    if alive and before.word == "with":
+        return False  # men with a fishing pole and a boat in the water
     holds = before.word in {"holding", "containing"} or units[left.start - 2].word in _FILLED
     if holds and not far:
         return True  # a mug filled with pens and a brush on a desk: the mug is there
     if all(map(is_food, heads)) and units[place].word in {"by", "next to", "near", "beside"}:
         return True
-    bare = right.core == right.start and left.core == left.start
-    return same_sort(*heads, strict=True) or bare
+    return same_sort(*heads, strict=True)

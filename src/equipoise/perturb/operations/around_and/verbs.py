@@ -5,7 +5,7 @@ from __future__ import annotations
 from equipoise.perturb.english.caption import Caption
 from equipoise.perturb.english.forms import verb_lemma
 from equipoise.perturb.english.noun_classes import is_animate, is_garment
-from equipoise.perturb.operations.around_and.shared import PLACES, POINTS_BACK, Span, Swap, has
+from equipoise.perturb.operations.around_and.shared import PLACES, POINTS_BACK, No, Span, Swap, has
 
 _AT_ONCE = frozenset(  # verbs of what goes on at the same time; sequences (jump, catch, turn) are left out
     "wear hold sit stand look smile talk carry watch play eat drink read lie lay lean walk pose laugh graze use "
@@ -33,13 +33,43 @@ _ENDS = frozenset((",", ".", ";", "!"))
 _LATER = frozenset("then after before about ready while until next".split())
 
 
-def verb_phrases(caption: Caption, place: int) -> Swap | None:
+def verb_phrases(caption: Caption, place: int) -> Swap | No | None:
     right = caption.units[place + 1]
+    found = None
     if right.pos == "VBG":
-        return _participles(caption, place)
-    if right.kind == "be" or right.pos in _FINITE | {"VB"}:
-        return _finite(caption, place)
+        found = _participles(caption, place)
+    elif right.kind == "be" or right.pos in _FINITE | {"VB"}:
+        found = _finite(caption, place)
+    if found is None:
+        return None
+    return No(reason) if (reason := _unlike_english(caption, found)) else found
+
+
+# How somebody is there comes first, what else is done second; the other way round nobody says it.
+_FIRST = frozenset("sit stand lie lay kneel lean walk pose perch rest".split())
+_LIGHT = frozenset("wear hold smile carry have".split())
+_SAID_SO = frozenset((("eat", "drink"), ("sing", "dance"), ("hug", "kiss"), ("laugh", "play"), ("run", "play")))
+_LONG = 3  # words of a side after which one word alone has no weight: "eating ice cream and sitting"
+
+
+def _unlike_english(caption: Caption, swap: Swap) -> str | None:
+    units = caption.units
+    lemmas = [_verb(caption, side) for side in (swap.left, swap.right)]
+    left, right = (sum(len(unit.word.split()) for unit in units[slice(*side)]) for side in (swap.left, swap.right))
+    if tuple(lemmas) in _SAID_SO:
+        return "a fixed pair, said in this order"
+    if lemmas[0] in _FIRST and lemmas[1] not in _LIGHT:
+        return "where or how somebody is comes before what is done"
+    if left == 1 and right >= _LONG:
+        return "the longer side comes last"
+    if units[swap.left[0]].kind == "be" and left < right:
+        return "the longer side comes last"
     return None
+
+
+def _verb(caption: Caption, side: Span) -> str:
+    first, second = caption.units[side[0]], caption.units[min(side[0] + 1, side[1] - 1)]
+    return second.lemma if first.kind == "be" else first.lemma
 
 
 def _participles(caption: Caption, place: int) -> Swap | None:

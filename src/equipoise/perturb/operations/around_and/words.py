@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from equipoise.perturb.english.caption import Caption, Unit
 from equipoise.perturb.english.noun_classes import is_animate, is_food, is_person, is_thing, same_sort, sets_of
-from equipoise.perturb.operations.around_and.shared import COLOURS, PLACES, POINTS_BACK, Swap, last_of
+from equipoise.perturb.operations.around_and.shared import COLOURS, PLACES, POINTS_BACK, No, Swap, last_of
 
 _SHADES = frozenset("light dark bright pale deep navy royal neon hot".split())
 _AGES = frozenset("adult baby male female young child mother infant juvenile".split())
@@ -23,9 +23,12 @@ _MATERIALS = frozenset("rope wood stone brick concrete glass metal steel iron wi
 _OF_A_SORT = frozenset("board dispenser ball pad sign light tire bottle player rider racket".split())
 _BESIDE_SOUP = frozenset("bread toast cracker milk coffee tea water wine beer macaroni salt".split())
 _QUANTITY = frozenset("many several few other more".split())
+_IN_ORDER = frozenset(  # said in this order alone
+    (("black", "white"), ("young", "old"), ("neat", "tidy"), ("hot", "cold"), ("clean", "tidy"))
+)
 
 
-def adjectives(caption: Caption, place: int) -> Swap | None:
+def adjectives(caption: Caption, place: int) -> Swap | No | None:
     """blue and white bus; worn and rusty train; very large and very posh; light and dark purple flowers."""
     units = caption.units
     last = place - 2 if units[place - 1].word == "," and place > 1 else place - 1
@@ -44,6 +47,10 @@ def adjectives(caption: Caption, place: int) -> Swap | None:
         return None
     if left.word in _QUANTITY or right.word in _QUANTITY:
         return None
+    if (left.word, right.word) in _IN_ORDER:
+        return No("a fixed pair, said in this order")
+    if "JJR" in {left.pos, right.pos}:
+        return No("one side is compared with the other")
     start, end = last, first_right + 1
     if start and units[start - 1].word in _SHADES:
         start -= 1

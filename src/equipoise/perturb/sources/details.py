@@ -1,0 +1,260 @@
+"""Details that other captions of the photo name, where this caption says nothing of them: what is worn, how many, what
+size or stuff, whether somebody sits or stands.
+
+"A man rides a bike": where another caption says "a man in a red shirt", that is a positive and the green shirt a
+negative; of another photo it is the other way round (as in captions.py, whose kinds and colours these go with).
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator
+
+from equipoise.perturb.english.caption import COLLECTIVES, Caption, NounPhrase
+from equipoise.perturb.english.evidence import seen_pair
+from equipoise.perturb.english.fit import seen_in
+from equipoise.perturb.english.forms import noun_lemma
+from equipoise.perturb.english.noun_classes import is_animate, is_garment, is_person
+from equipoise.perturb.english.word_lists import ExclusiveSet, Section, count, exclusive
+from equipoise.perturb.sources.base import Proposal
+from equipoise.perturb.sources.captions import ALIKE, GROUP_OF, OtherCaptions, is_free
+from equipoise.words.articles import article_for
+
+_WORD = re.compile(r"[a-z'-]+")
+_ONE = frozenset("man woman boy girl person child kid lady guy gentleman surfer skier player skateboarder".split())
+_OTHERS = frozenset(  # words that tell of more than one person, so that a detail may be another's
+    "two three four five several many another other others both people men women boys girls children kids couple group "
+    "friends players team family crowd ladies guys someone second third each they their".split()
+)
+_SINGLE = frozenset("shirt jacket dress coat sweater vest suit uniform swimsuit t-shirt skirt hoodie jersey".split())
+_ON_HEAD = frozenset("hat helmet cap".split())
+_PLURAL = frozenset("shorts pants jeans".split())
+_WORN = re.compile(r"\b(?:in|wearing|wears|with) (?:an? |the )?([a-z]+) ([a-z-]+)\b(?! [a-z]*(?:hat|suit|cap|shirt)\b)")
+_GOES_ON = frozenset(("verb", "be", "preposition", "mark"))
+_NUMBERS = ("two", "three", "four", "five", "six")
+_POSTURES = {
+    "sit": frozenset("sitting sits sit seated".split()),
+    "stand": frozenset("standing stands stand".split()),
+    "lie": frozenset("lying laying lies lays lay sleeping asleep sleeps".split()),
+    "walk": frozenset("walking walks walk".split()),
+    "run": frozenset("running runs run".split()),
+}
+_GOING = {"sit": "sitting", "stand": "standing", "lie": "lying", "walk": "walking", "run": "running"}
+_AGAINST = {  # what nobody takes for the other in a photo
+    "sit": ("stand", "walk", "run"),
+    "stand": ("sit", "lie", "run"),
+    "lie": ("stand", "walk", "run"),
+    "walk": ("sit", "lie"),
+    "run": ("sit", "lie", "stand"),
+}
+_MOVING = frozenset(
+    "jump jumps jumping swim swims swimming ride rides riding kneel kneeling lean leaning crouch".split()
+)
+_WHERE = frozenset("on in under near by beside behind at".split()) | {"next to", "in front of", "on top of"}
+_LAST = frozenset(("material", "material-floor", "pattern"))  # stand after a colour
+_SETS = _LAST | frozenset(
+    "size size-group age age-thing height weather terrain shape raw wet-dry open-closed full-place".split()
+)
+_NOT_OF = frozenset("group couple pair crowd herd flock team bunch".split())
+
+
+class Details:
+    """What other captions add. `by` is the same as of their kinds and colours: the truth comes from the same place."""
+
+    name = OtherCaptions.name
+
+    def synonyms(self, caption: Caption, target: Section) -> Iterator[Proposal]:
+        yield from _proposals(caption, target, true=True)
+
+    def contrasts(self, caption: Caption, target: Section) -> Iterator[Proposal]:
+        yield from _proposals(caption, target, true=False)
+
+
+def _proposals(caption: Caption, target: Section, true: bool) -> Iterator[Proposal]:
+    if not caption.others:
+        return
+    if target == "attribute":
+        yield from _worn(caption, true)
+        yield from _counted(caption, true)
+        yield from _qualities(caption, true)
+    elif target == "action":
+        yield from _postures(caption, true)
+
+
+def _worn(caption: Caption, true: bool) -> Iterator[Proposal]:
+    """A man rides: a man in a red shirt rides. Only of the one person of the photo, of whom no garment is told."""
+    people = [phrase for phrase in caption.phrases if is_person(caption.units[phrase.head].lemma)]
+    if len(people) != 1 or not _OTHERS.isdisjoint(caption.words) or not _OTHERS.isdisjoint(caption.other_words):
+        return
+    phrase, units = people[0], caption.units
+    head = units[phrase.head]
+    if head.lemma not in _ONE or head.word != head.lemma or caption.is_name(phrase.head):
+        return
+    if phrase.start or units[0].word not in {"a", "an", "the"} or any(is_garment(unit.lemma) for unit in units):
+        return
+    after = units[phrase.end] if phrase.end < len(units) else None
+    if after is not None and (after.kind not in _GOES_ON or after.word in {"in", "with", "of", "wearing"}):
+        return
+    found = {pair for text in caption.others for pair in _worn_in(text)}
+    for colour, garment in sorted(found):
+        groups = {GROUP_OF[other] for other, worn in found if worn == garment}
+        if len(groups) != 1:
+            continue
+        mine = GROUP_OF[colour]
+        colours = (colour,) if true else (group[0] for group in _colour_groups())
+        for new in colours:
+            number = GROUP_OF[new]
+            if not true and (number == mine or frozenset((number, mine)) in ALIKE):
+                continue
+            if seen_pair("modifier", new, garment, free=True):
+                article = "" if garment in _PLURAL else f"{article_for(new)} "
+                verb = "wearing" if garment in _ON_HEAD else "in"
+                to = f"{head.word} {verb} {article}{new} {garment}"
+                yield Proposal(head.start, head.end, to, "attribute", Details.name, float(count(new)))
+
+
+@functools.lru_cache(maxsize=4096)
+def _worn_in(text: str) -> tuple[tuple[str, str], ...]:
+    """(colour, garment) that a text says somebody wears."""
+    found = _WORN.findall(text.lower())
+    return tuple((c, g) for c, g in found if c in GROUP_OF and g in _SINGLE | _ON_HEAD | _PLURAL)
+
+
+@functools.cache
+def _colour_groups() -> tuple[tuple[str, ...], ...]:
+    groups: dict[int, list[str]] = {}
+    for colour, number in GROUP_OF.items():
+        groups.setdefault(number, []).append(colour)
+    return tuple(map(tuple, groups.values()))
+
+
+def _counted(caption: Caption, true: bool) -> Iterator[Proposal]:
+    """Dogs play: two dogs play; a group of people: a group of four people."""
+    units = caption.units
+    for phrase in caption.phrases[:2]:
+        first, head = units[phrase.start], units[phrase.head]
+        if phrase.start != phrase.core or not caption.is_plural(phrase) or not is_animate(head.lemma):
+            continue
+        grouped = phrase.start > 1 and units[phrase.start - 1].word == "of" and units[phrase.start - 2].word == "group"
+        if (phrase.start and not grouped) or first.kind not in {"noun", "adjective"} or not is_free(caption, phrase):
+            continue
+        said = [number for text in caption.others for number in _numbers_of(text, head.lemma)]
+        if len(set(said)) != 1 or said[0] not in _NUMBERS or (grouped and said[0] == "two"):
+            continue
+        for number in _NUMBERS:
+            if (number == said[0]) == true and not (grouped and number == "two"):
+                to = f"{number} {caption.text[first.start : head.end].lower()}"
+                yield Proposal(first.start, head.end, to, "attribute", Details.name, float(count(number)))
+
+
+@functools.lru_cache(maxsize=4096)
+def _numbers_of(text: str, noun: str) -> tuple[str, ...]:
+    """How many of a thing a text tells of; "one" and "some" tell that they are not all."""
+    words, found = _WORD.findall(text.lower()), []
+    for place, word in enumerate(words):
+        if noun_lemma(word) == noun:
+            near = [w for w in words[max(0, place - 3) : place] if w in _NUMBERS or w in _PART]
+            found += near or (["a"] if place and words[place - 1] in {"a", "an", "the"} and word == noun else [])
+    return tuple(found)
+
+
+_PART = frozenset("one another other some several many seven eight nine ten a couple few".split()) - {"a"}
+
+
+def _qualities(caption: Caption, true: bool) -> Iterator[Proposal]:
+    """A bench: a wooden bench. Of a noun that has no other quality than a colour."""
+    units = caption.units
+    for phrase in caption.phrases:
+        head = units[phrase.head]
+        if head.lemma not in caption.other_words or not is_free(caption, phrase) or head.lemma in _NOT_OF:
+            continue
+        before = units[phrase.core : phrase.head]
+        if any(unit.word not in GROUP_OF for unit in before) or (phrase.start == phrase.core and head.pos == "NN"):
+            continue
+        after = units[phrase.end] if phrase.end < len(units) else None
+        if after is not None and after.word == "of":
+            continue
+        if phrase.start and phrase.start == phrase.core and units[phrase.start - 1].pos in {"VBN", "VBD"}:
+            continue  # with arranged leaves
+        form = head.word if caption.is_plural(phrase) else ""  # of three elephants one may be small
+        said = [word for text in caption.others for word in _before(text, head.lemma, form)]
+        for line in _sets_of(head.lemma):
+            yield from _quality(caption, phrase, line, said, true)
+
+
+def _quality(
+    caption: Caption, phrase: NounPhrase, line: ExclusiveSet, said: list[str], true: bool
+) -> Iterator[Proposal]:
+    head = caption.units[phrase.head]
+    groups = [[member.entry.text for member in group] for group in line.groups]
+    mine = [group for group in groups if any(word in group for word in said)]
+    if len(mine) != 1:
+        return
+    word = next(word for word in said if word in mine[0])
+    others = [m.entry.text for group in line.groups for m in group if m.chosen and m.entry.text not in mine[0]]
+    place = phrase.head if line.name in _LAST else phrase.core
+    start = caption.units[place].start
+    old = caption.text[start : head.end].lower()
+    others = [new for new in others if seen_pair("modifier", new, head.lemma, free=False)]
+    if not others:
+        return  # what nothing excludes is always true: everybody would know the answer
+    for new in (word,) if true else others:
+        if seen_pair("modifier", new, head.lemma, free=False):
+            yield Proposal(start, head.end, f"{new} {old}", "attribute", Details.name, float(count(new)))
+
+
+@functools.lru_cache(maxsize=4096)
+def _sets_of(noun: str) -> tuple[ExclusiveSet, ...]:
+    """The sets of qualities that may be said of a noun."""
+    found = []
+    for line in exclusive():
+        if line.section != "attribute" or line.name not in _SETS:
+            continue
+        asked = [guard.words for guard in line.guards if guard.name == "obj"]
+        refused = [guard.words for guard in line.guards if guard.name == "notobj"]
+        if all(noun in words for words in asked) and not any(noun in words for words in refused):
+            found.append(line)
+    return tuple(found)
+
+
+@functools.lru_cache(maxsize=4096)
+def _before(text: str, noun: str, form: str) -> tuple[str, ...]:
+    """The words right before a noun (in this form) in a text, or before its colour."""
+    words, found = _WORD.findall(text.lower()), []
+    for place, word in enumerate(words):
+        if noun_lemma(word) == noun and place and (not form or word == form):
+            found.append(words[place - 1])
+            if words[place - 1] in GROUP_OF and place > 1:
+                found.append(words[place - 2])
+    return tuple(found)
+
+
+def _postures(caption: Caption, true: bool) -> Iterator[Proposal]:
+    """A cat on a couch: a cat sitting on a couch, where all who say how it is there say that."""
+    units, first = caption.units, caption.phrases[0] if caption.phrases else None
+    if first is None or first.start or any(unit.kind == "verb" for unit in units) or caption.is_name(first.head):
+        return
+    head = units[first.head]
+    if not is_animate(head.lemma) or head.lemma in COLLECTIVES or not _MOVING.isdisjoint(caption.other_words):
+        return
+    place = first.end + (1 if first.end < len(units) and units[first.end].kind == "be" else 0)
+    noun = caption.object_of(place) if place < len(units) else None
+    if noun is None or units[place].word not in _WHERE or (place == first.end and units[first.start].word == "the"):
+        return
+    said = [verb for verb, forms in _POSTURES.items() if not forms.isdisjoint(caption.other_words)]
+    if len(said) != 1 or not any(_does(text, head.lemma, said[0]) for text in caption.others):
+        return
+    for verb in (said[0],) if true else _AGAINST[said[0]]:
+        where = units[place]
+        if seen_in("via", f"{verb} {where.word}", noun):
+            to = f"{_GOING[verb]} {where.word}"
+            yield Proposal(where.start, where.end, to, "action", Details.name, float(count(_GOING[verb])))
+
+
+@functools.lru_cache(maxsize=4096)
+def _does(text: str, noun: str, verb: str) -> bool:
+    """Whether a text says it of this noun, not of somebody else: the noun stands shortly before."""
+    words = _WORD.findall(text.lower())
+    near = (words[max(0, place - 3) : place] for place, word in enumerate(words) if word in _POSTURES[verb])
+    return any(noun_lemma(word) == noun for before in near for word in before)
