@@ -149,7 +149,6 @@ def test_nothing_where_and_is_not_symmetric(caption: str) -> None:
         ("assorted donuts and pastries on a tray", "assorted pastries and donuts on a tray"),
         ("a room with two couches and colorful walls", "a room with colorful walls and two couches"),
         ("bread with chocolate and sliced bananas", "bread with sliced bananas and chocolate"),
-        ("A group of people and luggage on a tarmac.", "Luggage and a group of people on a tarmac."),
         ("A man and a woman ride bikes", "A woman and a man ride bikes"),
         ("A man and a dog that are sleeping", "A dog and a man that are sleeping"),
         ("Two dogs and a cat outside.", "A cat and two dogs outside."),
@@ -183,6 +182,11 @@ def test_more_sides_that_are_equals(caption: str, swapped: str) -> None:
         "Men standing on shore with fishing pole and boat in water",
         "A parking lot and treed areas in the lot",
         "A mother and child walk",
+        "Two dogs and a ball on a lawn",  # who comes before what
+        "A street with lots of lights and traffic lights",
+        "A refrigerator stuffed with food and condiments",
+        "A woman holding a pot lid and a spoon in stir fry",
+        "A small child stands in the snow and smiles.",
         "a man wearing a suit and a hat made of bananas",
         "a bedroom with low furniture and a quote on the wall",  # only the quote is there
         "a man with a cowboy hat and a gold cross around his neck",

@@ -99,6 +99,8 @@ def _kinds(caption: Caption, phrase: NounPhrase, true: bool) -> Iterator[Proposa
     said = [group for group in known if any(_is_named(caption, name, many) for name in group)]
     if len(said) != 1 or any(noun_lemma(name) in caption.words for group in known for name in group):
         return
+    if many and not any(_is_as_many(caption, phrase, name) for name in said[0]):
+        return  # of many people some are women
     if not many and not _MANY.isdisjoint(caption.other_words):
         return  # which of them is meant is not known
     for group in known:
@@ -112,9 +114,26 @@ def _kinds(caption: Caption, phrase: NounPhrase, true: bool) -> Iterator[Proposa
 
 def _is_named(caption: Caption, name: str, many: bool) -> bool:
     """Of several things several must be named: of two dogs one may be a puppy."""
-    if many and noun_lemma(name) == name:
-        return inflect(name, "NNS") in caption.other_words
-    return noun_lemma(name) in caption.other_words
+    lemma = noun_lemma(name)
+    return (inflect(lemma, "NNS") if many else lemma) in caption.other_words
+
+
+def _is_as_many(caption: Caption, phrase: NounPhrase, name: str) -> bool:
+    """Whether another caption names as many of the kind: "two people" and "two men", a group and a group."""
+    units = caption.units
+    counted = [unit.word for unit in units[phrase.start : phrase.core] if unit.kind == "number"]
+    if not counted and phrase.start > 1 and units[phrase.start - 1].word == "of":
+        counted = [units[phrase.start - 2].word.split()[-1]]
+    if len(counted) != 1:
+        return False
+    many = "|".join(_AS_MANY.get(counted[0], (counted[0],)))
+    kind = inflect(noun_lemma(name), "NNS")
+    return any(re.search(rf"\b(?:{many})(?: of)?(?: \w+)? {kind}\b", text.lower()) for text in caption.others)
+
+
+_AS_MANY = {name: ("two", "couple", "pair", "2") for name in ("two", "couple", "pair", "2")}
+_AS_MANY |= {name: ("group", "bunch", "several", "crowd") for name in ("group", "bunch", "several")}
+_AS_MANY |= {"three": ("three", "3"), "3": ("three", "3"), "four": ("four", "4"), "4": ("four", "4")}
 
 
 _MANY = frozenset("two three four five several many some other another group people couple both others".split())

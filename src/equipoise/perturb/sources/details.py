@@ -56,6 +56,7 @@ _LAST = frozenset(("material", "material-floor", "pattern"))  # stand after a co
 _SETS = _LAST | frozenset(
     "size size-group age age-thing height weather terrain shape raw wet-dry open-closed full-place".split()
 )
+_FAR = 3  # words before a noun among which another caption may say the opposite
 _NOT_OF = frozenset("group couple pair crowd herd flock team bunch".split())
 
 
@@ -178,18 +179,21 @@ def _qualities(caption: Caption, true: bool) -> Iterator[Proposal]:
         if phrase.start and phrase.start == phrase.core and units[phrase.start - 1].pos in {"VBN", "VBD"}:
             continue  # with arranged leaves
         form = head.word if caption.is_plural(phrase) else ""  # of three elephants one may be small
+        if before and head.lemma in {"sky", "day"}:
+            continue  # a clear gray sky
         said = [word for text in caption.others for word in _before(text, head.lemma, form)]
+        near = [word for text in caption.others for word in _before(text, head.lemma, "", _FAR)]
         for line in _sets_of(head.lemma):
-            yield from _quality(caption, phrase, line, said, true)
+            yield from _quality(caption, phrase, line, said, near, true)
 
 
 def _quality(
-    caption: Caption, phrase: NounPhrase, line: ExclusiveSet, said: list[str], true: bool
+    caption: Caption, phrase: NounPhrase, line: ExclusiveSet, said: list[str], near: list[str], true: bool
 ) -> Iterator[Proposal]:
     head = caption.units[phrase.head]
     groups = [[member.entry.text for member in group] for group in line.groups]
-    mine = [group for group in groups if any(word in group for word in said)]
-    if len(mine) != 1:
+    mine = [group for group in groups if any(word in group for word in near)]
+    if len(mine) != 1 or not any(word in mine[0] for word in said):
         return
     word = next(word for word in said if word in mine[0])
     others = [m.entry.text for group in line.groups for m in group if m.chosen and m.entry.text not in mine[0]]
@@ -219,13 +223,13 @@ def _sets_of(noun: str) -> tuple[ExclusiveSet, ...]:
 
 
 @functools.lru_cache(maxsize=4096)
-def _before(text: str, noun: str, form: str) -> tuple[str, ...]:
-    """The words right before a noun (in this form) in a text, or before its colour."""
+def _before(text: str, noun: str, form: str, far: int = 1) -> tuple[str, ...]:
+    """The words right before a noun (in this form) in a text, or before its colour; or those up to `far` before."""
     words, found = _WORD.findall(text.lower()), []
     for place, word in enumerate(words):
         if noun_lemma(word) == noun and place and (not form or word == form):
-            found.append(words[place - 1])
-            if words[place - 1] in GROUP_OF and place > 1:
+            found += words[max(0, place - far) : place]
+            if words[place - 1] in GROUP_OF and place > 1 and far == 1:
                 found.append(words[place - 2])
     return tuple(found)
 

@@ -23,6 +23,7 @@ _FROZEN = (  # said in this order alone
     ("pencil", "paper"), ("soap", "water"), ("sun", "moon"), ("shoe", "sock"), ("hair", "makeup"), ("cap", "gown"),
     ("coffee", "donut"), ("cake", "ice cream"), ("pancake", "syrup"), ("oil", "vinegar"), ("hat", "tie"),
 )  # fmt: skip
+_ANYTHING = frozenset("food stuff item thing object animal fruit vegetable furniture clothes clothing".split())
 _COMPARED = frozenset("younger older smaller larger bigger taller second third same".split())
 _INTO = frozenset("in on over at into through across inside along down up".split())
 _FULL = frozenset("filled full covered topped packed loaded".split())
@@ -49,6 +50,13 @@ def out_of_scope(caption: Caption, left: NounPhrase, right: NounPhrase, start: i
             return "one side is no thing to be seen, or no noun"
     if is_compared(units[left.start : left.end]) or is_compared(units[right.start : right.end]):
         return "one side is compared with the other"
+    last = [noun.rsplit(" ", 1)[-1] for noun in heads]
+    if last[0] == last[1] and heads[0] != heads[1]:
+        return "one side is a kind of the other"  # lights and traffic lights
+    if len(set(heads) & _ANYTHING) == 1:
+        return "one side may hold the other too"  # food and condiments
+    if start == 0 and is_animate(heads[0]) and not is_animate(heads[1]):
+        return "who is there comes before what is there"
     own = right.core > right.start
     before = units[start - 1] if start else None
     if start and before is not None and before.kind == "noun":
@@ -63,7 +71,8 @@ def out_of_scope(caption: Caption, left: NounPhrase, right: NounPhrase, start: i
     if before is not None and before.word == "of" and start > 1:
         outer = units[start - 2].lemma
         plain = not modified[1] and not own and (caption.is_plural(right) or is_mass(units[right.head]))
-        if outer in COLLECTIVES | _CONTAINERS and not (plain and not modified[0]):
+        alike = is_food(heads[0]) == is_food(heads[1])
+        if outer in COLLECTIVES | _CONTAINERS and not (plain and not modified[0] and alike):
             return "of which both, or only the first, there is so much"
     worn = all(map(is_garment, heads))
     if before is not None and before.word in _INTO and any(modified) and not own and not worn:

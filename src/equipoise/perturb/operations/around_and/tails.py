@@ -16,6 +16,7 @@ _OF_ONE = frozenset("with that which who of without like than from made".split()
 _HANDLING = frozenset("hold wear carry throw kick hit swing lead push pull use have".split())
 _WHOLE_SCENE = frozenset("background foreground distance room bathroom kitchen photo picture day".split())
 _OPEN = frozenset("beach field street road grass snow water park yard grassland pasture rodeo zoo sand".split())
+_OUTSIDE = frozenset("sidewalk court ramp city stage crowd stadium track hill slope ground path pool".split())
 _PAIRED = frozenset(
     "jeans pants shorts glasses sunglasses goggles pajamas shoe boot glove clothes sock tights slacks trousers sandal "
     "sneaker mitten legging stocking overalls headphones earring ski".split()
@@ -229,8 +230,9 @@ def _is_place_of_both(caption: Caption, left: NounPhrase, right: NounPhrase, pla
     if where in _WHOLE_SCENE and not own and not alive:
         return True
     before = units[left.start - 1]
-    if before.word in _HOLDING and where not in _WHOLE_SCENE and is_animate(caption.head_lemma(caption.phrases[0])):
-        return True  # a man holding a bag and an umbrella on a street: the man is there
+    held = before.word in _HOLDING and is_animate(caption.head_lemma(caption.phrases[0]))
+    if held:
+        return where in _OPEN | _OUTSIDE  # a man holding a bag and an umbrella on a street: the man is there
     if units[place].word in {"in", "at"} and not own and not alive and same_sort(*heads):
         return True
     if all(map(is_animate, heads)) and right.core > right.start and where not in _OPEN:

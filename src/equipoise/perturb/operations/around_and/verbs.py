@@ -58,7 +58,7 @@ def _unlike_english(caption: Caption, swap: Swap) -> str | None:
     left, right = (sum(len(unit.word.split()) for unit in units[slice(*side)]) for side in (swap.left, swap.right))
     if tuple(lemmas) in _SAID_SO:
         return "a fixed pair, said in this order"
-    if lemmas[0] in _FIRST and lemmas[1] not in _LIGHT:
+    if lemmas[0] in _FIRST and (lemmas[1] not in _LIGHT or right == 1 < left):
         return "where or how somebody is comes before what is done"
     if left == 1 and right >= _LONG:
         return "the longer side comes last"
