@@ -64,7 +64,7 @@ def test_no_kind_stands_in_two_groups_under_one_name_twice() -> None:
         ("The dog is running on the sand", {"runs"}),
         ("A young child wearing orange balances on a snowy ledge.", {"who is wearing"}),
         ("Two young football players wearing blue and yellow uniforms fight for the ball.", {"who are wearing"}),
-        ("People carrying umbrellas walking down a road", {"who are carrying"}),
+        ("People carrying umbrellas walking down a road", set()),
         ("A photo shows a cat on a bed", {"showing"}),
         ("A lady looks surprised.", set()),
     ],

@@ -159,10 +159,11 @@ def _is_plain_subject(caption: Caption, phrase: NounPhrase) -> bool:
     several: "man who is holding" is no English."""
     units = caption.units
     many = caption.is_plural(phrase)
+    counted = phrase.core > phrase.start
     if not many and units[phrase.start].word not in {"a", "an", "the"}:
         return False
     if phrase.start == 0:
-        return True
+        return counted  # "dogs that are racing" speaks of dogs in general
     if units[phrase.start - 1].word == "of" and phrase.start > 1:
         outer = caption.phrase_at.get(phrase.start - 2)
         return outer is not None and outer.start == 0 and units[outer.head].lemma in COLLECTIVES and many

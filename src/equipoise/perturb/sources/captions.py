@@ -47,6 +47,9 @@ _COLOURLESS = frozenset(
 )
 
 
+Kinds = tuple[tuple[str, ...], ...]  # groups of names that exclude each other
+
+
 class OtherCaptions:
     """Kinds and colours that the other captions name."""
 
@@ -67,8 +70,10 @@ def _proposals(caption: Caption, target: Section, true: bool) -> Iterator[Propos
     for phrase in caption.phrases:
         head = caption.units[phrase.head]
         if target == "object":
-            if (head.word in kinds() or head.lemma in kinds()) and is_free(caption, phrase):
-                yield from _kinds(caption, phrase, true)
+            for listed in (kinds(), kinds("roles.txt")):
+                known = listed.get(head.word) or ({} if head.word == "people" else listed).get(head.lemma, ())
+                if known and is_free(caption, phrase) and _is_of_ground(caption, phrase):
+                    yield from _kinds(caption, phrase, known, true)
         elif head.lemma in caption.other_words and is_free(caption, phrase):
             yield from _colours(caption, phrase, true)
 
@@ -88,13 +93,22 @@ def is_free(caption: Caption, phrase: NounPhrase) -> bool:
     return sum(unit.lemma == head.lemma for unit in units) == 1
 
 
-def _kinds(caption: Caption, phrase: NounPhrase, true: bool) -> Iterator[Proposal]:
+def _is_of_ground(caption: Caption, phrase: NounPhrase) -> bool:
+    """Which water, which ground: only of where something is, "in the water"; a glass of water is no lake."""
+    if caption.units[phrase.head].lemma not in {"water", "ground"}:
+        return True
+    plain = phrase.head == phrase.core == phrase.start + 1 and caption.units[phrase.start].word == "the"
+    before = caption.units[phrase.start - 1].word if plain and phrase.start else ""
+    return before in {"in", "into", "through", "near", "by", "on", "across", "along", "out of", "from", "next to"}
+
+
+def _kinds(caption: Caption, phrase: NounPhrase, known: Kinds, true: bool) -> Iterator[Proposal]:
     head = caption.units[phrase.head]
-    if phrase.head > phrase.core and caption.units[phrase.head - 1].kind == "noun":
-        return  # a police dog
+    before = caption.units[phrase.head - 1] if phrase.head > phrase.core else None
+    if before is not None and (before.kind == "noun" or any(before.word in n.split() for g in known for n in g)):
+        return  # a police dog, a military uniform
     if is_person(head.lemma) and not caption.words.isdisjoint({"his", "her", "he", "she", "him", "hers"}):
         return  # a pronoun tells already
-    known = kinds().get(head.word) or ({} if head.word == "people" else kinds()).get(head.lemma, ())
     many = caption.is_plural(phrase)
     said = [group for group in known if any(_is_named(caption, name, many) for name in group)]
     if len(said) != 1 or any(noun_lemma(name) in caption.words for group in known for name in group):
@@ -196,13 +210,13 @@ def _goes_on(after: list[str]) -> bool:
 
 
 @functools.cache
-def kinds() -> dict[str, tuple[tuple[str, ...], ...]]:
-    found: dict[str, tuple[tuple[str, ...], ...]] = {}
-    for raw in read_text("kinds.txt").splitlines():
+def kinds(name: str = "kinds.txt") -> dict[str, Kinds]:
+    found: dict[str, Kinds] = {}
+    for raw in read_text(name).splitlines():
         line = raw.strip()
         if line and not line.startswith("#"):
-            name, _, rest = line.partition(":")
+            general, _, rest = line.partition(":")
             if "!" not in rest:
                 groups = tuple(tuple(word.strip() for word in group.split("/")) for group in rest.split(","))
-                found[name.strip()] = groups
+                found[general.strip()] = groups
     return found

@@ -160,7 +160,8 @@ def _numbers_of(text: str, noun: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-_PART = frozenset("one another other some several many seven eight nine ten a couple few".split()) - {"a"}
+_COMPARED = frozenset("bigger larger smaller taller biggest largest smallest".split())
+_PART = frozenset("group one another other some several many seven eight nine ten a couple few".split()) - {"a"}
 
 
 def _qualities(caption: Caption, true: bool) -> Iterator[Proposal]:
@@ -191,7 +192,10 @@ def _quality(
     caption: Caption, phrase: NounPhrase, line: ExclusiveSet, said: list[str], near: list[str], true: bool
 ) -> Iterator[Proposal]:
     head = caption.units[phrase.head]
+    if line.name.startswith("size") and not _COMPARED.isdisjoint(caption.other_words):
+        return  # a small dog beside a smaller one
     groups = [[member.entry.text for member in group] for group in line.groups]
+    said = [word for word in said if any(m.entry.text == word and m.chosen for group in line.groups for m in group)]
     mine = [group for group in groups if any(word in group for word in near)]
     if len(mine) != 1 or not any(word in mine[0] for word in said):
         return
@@ -247,7 +251,7 @@ def _postures(caption: Caption, true: bool) -> Iterator[Proposal]:
     if noun is None or units[place].word not in _WHERE or (place == first.end and units[first.start].word == "the"):
         return
     said = [verb for verb, forms in _POSTURES.items() if not forms.isdisjoint(caption.other_words)]
-    if len(said) != 1 or not any(_does(text, head.lemma, said[0]) for text in caption.others):
+    if len(said) != 1 or not any(_does(text, head.word, said[0]) for text in caption.others):
         return
     for verb in (said[0],) if true else _AGAINST[said[0]]:
         where = units[place]
@@ -258,7 +262,7 @@ def _postures(caption: Caption, true: bool) -> Iterator[Proposal]:
 
 @functools.lru_cache(maxsize=4096)
 def _does(text: str, noun: str, verb: str) -> bool:
-    """Whether a text says it of this noun, not of somebody else: the noun stands shortly before."""
+    """Whether a text says it of this noun in this form, not of somebody else: it stands shortly before."""
     words = _WORD.findall(text.lower())
     near = (words[max(0, place - 3) : place] for place, word in enumerate(words) if word in _POSTURES[verb])
-    return any(noun_lemma(word) == noun for before in near for word in before)
+    return any(noun in before for before in near)
