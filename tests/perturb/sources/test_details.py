@@ -1,4 +1,4 @@
-"""Details that other captions name: true where they do, false where they name another, nothing where it is not settled."""
+"""Details that other captions name: true where they do, false where they name another."""
 
 from __future__ import annotations
 

@@ -25,7 +25,12 @@ _VERBS = frozenset(
     "prepare serve draw paint make move cover show display take try attempt enjoy get go come head pass surround line "
     "fill contain feature include approach leave enter exit board stick peer peek sniff nuzzle groom browse shop "
     "practice compete celebrate participate balance bounce wrestle fight shake spray toss pick stretch yell shout "
-    "scream speed fall land turn spin flip skip tackle block juggle row sail fish shovel rake mow sweep ".split()
+    "scream speed fall land turn spin flip skip tackle block juggle row sail fish shovel rake mow sweep "
+    "rollerblade bark bound glide trek stroll wander crawl sled windsurf kayak canoe raft paraglide skydive spar train "
+    "gallop trot prance frolic dunk shoot score sprint drag tow drop lift raise grab grip cling bowl golf bike tube "
+    "wakeboard waterski examine inspect admire operate strum decorate build repair fetch retrieve follow roam "
+    "snuggle cuddle emerge cast sell buy order study write sketch bathe shower dry comb tie pour mix slice chop bake "
+    "grill fry roast barbecue".split()
 )
 # Verbs of what is, not of what goes on: "a photo is showing a cat" is not said.
 _STATES = frozenset("cover show display surround line fill contain feature include".split())
@@ -44,6 +49,7 @@ class Alternations:
             yield from _alternations(caption)
             yield from _shortened(caption)
             yield from _with_who(caption)
+            yield from _there_is(caption)
 
     def contrasts(self, caption: Caption, target: Section) -> Iterator[Proposal]:
         return iter(())
@@ -152,6 +158,30 @@ def _with_who(caption: Caption) -> Iterator[Proposal]:
         be = "are" if caption.is_plural(phrase) else "is"
         who = "who" if is_person(head.lemma) else "that"
         yield _proposal(unit.start, unit.end, f"{who} {be} {unit.word}")
+
+
+def _there_is(caption: Caption) -> Iterator[Proposal]:
+    """A dog with a ball: there is a dog with a ball; and the other way round. For captions that have nothing else:
+    a word as common as "a" is drawn last."""
+    units, first = caption.units, caption.phrases[0] if caption.phrases else None
+    if first is None or len(units) < first.end + _LEAST_AFTER or any(unit.word in _PICTURES for unit in units):
+        return
+    opening = units[first.start]
+    if first.start == 2 and units[0].word == "there" and units[1].word in {"is", "are"} and opening.word != "no":
+        yield _proposal(units[0].start, opening.end, opening.word)
+    if first.start or any(unit.kind in {"be", "relative", "pronoun"} or unit.pos in _FINITE for unit in units):
+        return
+    if units[first.end].kind not in {"preposition", "verb"} or units[first.end].pos in {"VB", "VBN"}:
+        return  # a verb that the tagger did not know may follow
+    many = caption.is_plural(first)
+    if opening.word in {"a", "an"} or (opening.kind == "number" and many):
+        hidden = any(verb_lemma(unit.word) in _NOUNS_TOO and unit.kind == "noun" for unit in units)
+        if not hidden:
+            yield _proposal(opening.start, opening.end, f"there {'are' if many else 'is'} {opening.word}")
+
+
+_FINITE = frozenset(("VBZ", "VBP", "VBD", "MD"))
+_PICTURES = frozenset("picture photo photograph image view shot close-up closeup".split()) | {"close up"}
 
 
 def _is_plain_subject(caption: Caption, phrase: NounPhrase) -> bool:
