@@ -8,6 +8,7 @@ noun phrase only where something follows the verb and the noun has no "the": "Th
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator
 
 from equipoise.perturb.english.caption import COLLECTIVES, Caption, NounPhrase, Unit
@@ -166,6 +167,8 @@ def _there_is(caption: Caption) -> Iterator[Proposal]:
     units, first = caption.units, caption.phrases[0] if caption.phrases else None
     if first is None or len(units) < first.end + _LEAST_AFTER or any(unit.word in _PICTURES for unit in units):
         return
+    if zlib.crc32(caption.text.encode("utf-8", "surrogatepass")) % _ONE_IN:
+        return
     opening = units[first.start]
     if first.start == 2 and units[0].word == "there" and units[1].word in {"is", "are"} and opening.word != "no":
         yield _proposal(units[0].start, opening.end, opening.word)
@@ -180,6 +183,7 @@ def _there_is(caption: Caption) -> Iterator[Proposal]:
             yield _proposal(opening.start, opening.end, f"there {'are' if many else 'is'} {opening.word}")
 
 
+_ONE_IN = 4  # captions: else a twentieth of all positives would be this one
 _FINITE = frozenset(("VBZ", "VBP", "VBD", "MD"))
 _PICTURES = frozenset("picture photo photograph image view shot close-up closeup".split()) | {"close up"}
 

@@ -16,7 +16,7 @@ from equipoise.perturb.english.evidence import seen_pair
 from equipoise.perturb.english.fit import seen_in
 from equipoise.perturb.english.forms import noun_lemma
 from equipoise.perturb.english.noun_classes import is_animate, is_garment, is_person
-from equipoise.perturb.english.word_lists import ExclusiveSet, Section, count, exclusive
+from equipoise.perturb.english.word_lists import Entry, ExclusiveSet, Member, Section, count, exclusive
 from equipoise.perturb.sources.base import Proposal
 from equipoise.perturb.sources.captions import ALIKE, GROUP_OF, OtherCaptions, is_free
 from equipoise.words.articles import article_for
@@ -79,6 +79,7 @@ def _proposals(caption: Caption, target: Section, true: bool) -> Iterator[Propos
         yield from _worn(caption, true)
         yield from _counted(caption, true)
         yield from _qualities(caption, true)
+        yield from _two_colours(caption, true)
     elif target == "action":
         yield from _postures(caption, true)
 
@@ -186,6 +187,8 @@ def _qualities(caption: Caption, true: bool) -> Iterator[Proposal]:
         near = [word for text in caption.others for word in _before(text, head.lemma, "", _FAR)]
         for line in _sets_of(head.lemma):
             yield from _quality(caption, phrase, line, said, near, true)
+        if head.lemma in {"boy", "girl"}:
+            yield from _quality(caption, phrase, _AGES, said, near, true)
 
 
 def _quality(
@@ -210,6 +213,46 @@ def _quality(
     for new in (word,) if true else others:
         if seen_pair("modifier", new, head.lemma, free=False):
             yield Proposal(start, head.end, f"{new} {old}", "attribute", Details.name, float(count(new)))
+
+
+def _group(*words: str) -> tuple[Member, ...]:
+    return tuple(Member(Entry(word, False), True, True) for word in words)
+
+
+_AGES = ExclusiveSet("attribute", "age-child", (_group("little", "young", "small"), _group("teenage", "older")), ())
+
+
+def _two_colours(caption: Caption, true: bool) -> Iterator[Proposal]:
+    """A dog: a black and white dog, where all who name its colour say that."""
+    for phrase in caption.phrases:
+        head = caption.units[phrase.head]
+        if head.lemma not in _FURRED or phrase.head > phrase.core or not is_free(caption, phrase):
+            continue
+        if phrase.core == phrase.start or caption.is_plural(phrase):
+            continue
+        found = {pair for text in caption.others for pair in _coats_of(text, head.lemma)}
+        if len(found) != 1 or (mine := next(iter(found))) not in _COATS:
+            continue
+        for coat in _COATS:
+            if (coat == mine) if true else set(coat) != set(mine):
+                to = f"{coat[0]} and {coat[1]} {head.word}"
+                yield Proposal(head.start, head.end, to, "attribute", Details.name, float(count(coat[0])))
+
+
+_FURRED = frozenset("dog cat puppy kitten cow horse".split())
+_COATS = (("black", "white"), ("brown", "white"), ("white", "brown"), ("black", "brown"), ("tan", "white"))
+
+
+@functools.lru_cache(maxsize=4096)
+def _coats_of(text: str, noun: str) -> tuple[tuple[str, ...], ...]:
+    """Two colours before an animal in a text; one alone speaks against two."""
+    words, found = _WORD.findall(text.lower()), []
+    for place, word in enumerate(words):
+        if noun_lemma(word) == noun:
+            colours = tuple(w for w in words[max(0, place - 3) : place] if w in GROUP_OF)
+            if colours:
+                found.append(colours)
+    return tuple(found)
 
 
 @functools.lru_cache(maxsize=4096)
