@@ -54,13 +54,13 @@ def test_no_kind_stands_in_two_groups_under_one_name_twice() -> None:
 @pytest.mark.parametrize(
     ("caption", "forms"),
     [
-        ("A man riding a horse", {"rides", "is riding", "who is riding", "there is a"}),
+        ("A man riding a horse", {"rides", "is riding", "who is riding"}),
         ("Two men ride a horse", {"riding", "are riding"}),
         ("A dog is sleeping on a bed", {"sleeping", "sleeps"}),
-        ("A man sitting and reading a book", {"there is a"}),
-        ("There are two dogs on a lawn", {"two"}),
+        ("A man sitting and reading a book", set()),
+        ("Some people are going to go surfing", set()),
         ("A man who is riding a horse", {"riding"}),
-        ("A group of people standing in a field", {"stand", "are standing", "who are standing", "there is a"}),
+        ("A group of people standing in a field", {"stand", "are standing", "who are standing"}),
         ("The Miami basketball player is looking.", {"looks"}),  # no noun phrase that breaks off
         ("The dog is running on the sand", {"runs"}),
         ("A young child wearing orange balances on a snowy ledge.", {"who is wearing"}),
@@ -71,4 +71,15 @@ def test_no_kind_stands_in_two_groups_under_one_name_twice() -> None:
     ],
 )
 def test_verb_forms(caption: str, forms: set[str]) -> None:
-    assert {proposal.to for proposal in Alternations().synonyms(Caption(caption), "action")} == forms
+    found = {proposal.to for proposal in Alternations().synonyms(Caption(caption), "action")}
+    assert {to for to in found if not to.startswith("there")} == forms
+
+
+def test_there_is_by_quota() -> None:
+    """One caption in four, whatever the number of workers: it depends on the text alone."""
+    texts = [f"A dog with {n} balls in a yard" for n in range(200)]
+    found = [[p.to for p in Alternations().synonyms(Caption(text), "action")] for text in texts]
+    assert 30 < sum(each == ["there is a"] for each in found) < 70
+    texts = [f"There are two dogs with {n} balls" for n in range(200)]
+    found = [[p.to for p in Alternations().synonyms(Caption(text), "action")] for text in texts]
+    assert 30 < sum(each == ["two"] for each in found) < 70

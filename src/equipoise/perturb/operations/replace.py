@@ -121,13 +121,15 @@ def plain_weights(proposals: Sequence[Proposal], text: str = "") -> list[float]:
     With the caption's `text`, rare words are replaced before common ones and by any of their synonyms: else half of all
     positives are a few dozen substitutions ("man" by "guy"), which a model has soon seen.
     """
-    power = 0.5 if text else 1.0
+    power = 0.0 if text else 1.0
     totals: dict[tuple[int, int], float] = {}
     for proposal in proposals:
         place = proposal.start, proposal.end
         totals[place] = totals.get(place, 0.0) + proposal.weight**power
-    shares = {place: min(1.0, _COMMON / count(text[place[0] : place[1]])) if text else 1.0 for place in totals}
-    shares |= {(each.start, each.end): 1.0 for each in proposals if each.by == "captions"}  # right here, wrong elsewhere
+    shares = {place: min(1.0, _COMMON / count(text[place[0] : place[1]])) ** 1.5 if text else 1.0 for place in totals}
+    shares |= {
+        (each.start, each.end): 1.0 for each in proposals if each.by == "captions"
+    }  # right here, wrong elsewhere
     whole = len(shares)
     return [
         proposal.weight**power / totals[proposal.start, proposal.end] * shares[proposal.start, proposal.end] / whole

@@ -236,6 +236,11 @@ def _is_alone(units: tuple[Unit, ...], place: int, pos: str) -> bool:
         return False
     if unit.lemma == "look" and place + 1 < len(units) and units[place + 1].kind in {"adjective", "adverb", "verb"}:
         return False  # looks surprised
+    after_it = units[place + 1] if place + 1 < len(units) else None
+    if after_it is not None and (
+        after_it.pos in {"VBN", "VBG"} or (unit.lemma in {"go", "try"} and after_it.kind == "to")
+    ):
+        return False  # hanging attached to a line; are going to go
     for after in range(place + 1, len(units) - 1):
         joined = units[after].word in _JOINING or units[after].kind == "and"
         following = units[after + 1]

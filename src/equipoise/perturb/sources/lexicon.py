@@ -277,7 +277,8 @@ class Lexicon:
 
     def synonyms(self, caption: Caption, target: Section) -> Iterator[Proposal]:
         for match, rule in _synonyms_of(caption)[target]:
-            yield from self._written(caption, target, match, rule, False)
+            if target != "object" or not _is_named_again(caption, match):
+                yield from self._written(caption, target, match, rule, False)
 
     def contrasts(self, caption: Caption, target: Section) -> Iterator[Proposal]:
         """Of several sets that hold the word, the first whose guards hold is used: the lists put the best first."""
@@ -308,6 +309,12 @@ class Lexicon:
                 if modifier is not None and misfit(modifier[1], text):
                     first = modifier[0]  # a commuter plane becomes a helicopter, not a commuter helicopter
                 yield Proposal(first, end, to, target, self.name, weight)
+
+
+def _is_named_again(caption: Caption, match: Match) -> bool:
+    """Two things of one name keep it: a puppy and a pup would be two kinds of animals."""
+    last = caption.units[match.end - 1].lemma.rsplit(" ", 1)[-1]
+    return sum(unit.lemma.rsplit(" ", 1)[-1] == last for unit in caption.units if unit.kind == "noun") > 1
 
 
 _DIGITS = {word: str(n) for n, word in enumerate("two three four five six seven eight".split(), 2)}

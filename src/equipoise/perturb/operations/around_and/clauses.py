@@ -9,6 +9,7 @@ from equipoise.perturb.english.noun_classes import is_animate, is_garment, same_
 from equipoise.perturb.operations.around_and.shared import POINTS_BACK, Swap, has, last_of
 
 _IN_PLACE = frozenset("on in at under inside outside above".split()) | {"in front of", "on top of"}
+_OWN = frozenset("his her its their".split())  # with his legs in the air and sparks flying
 _TIES = POINTS_BACK | frozenset("one other others another each then both same that which who while also too it".split())
 # Grounds on which one thing can be, never things beside the next ("lemons on a plate and a basket on a table").
 _GROUNDS = frozenset(
@@ -30,6 +31,7 @@ def clauses(caption: Caption, place: int) -> Swap | None:
         first is None
         or first.end >= place
         or has(units, (place + 1, end), _TIES)
+        or has(units, (first.start, place), _OWN)
         or _is_broken(units, first, place, end)
     ):
         return None
