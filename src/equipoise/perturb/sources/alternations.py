@@ -170,6 +170,8 @@ def _there_is(caption: Caption) -> Iterator[Proposal]:
     if zlib.crc32(caption.text.encode("utf-8", "surrogatepass")) % _ONE_IN:
         return
     opening = units[first.start]
+    if units[first.head].lemma in {"number", "couple", "lot", "pair", "variety"}:
+        return  # there is a number of cows, or there are?
     if first.start == 2 and units[0].word == "there" and units[1].word in {"is", "are"} and opening.word != "no":
         yield _proposal(units[0].start, opening.end, opening.word)
     if first.start or any(unit.kind in {"be", "relative", "pronoun"} or unit.pos in _FINITE for unit in units):

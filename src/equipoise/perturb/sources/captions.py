@@ -109,10 +109,15 @@ def _kinds(caption: Caption, phrase: NounPhrase, known: Kinds, true: bool) -> It
         return  # a police dog, a military uniform
     if is_person(head.lemma) and not caption.words.isdisjoint({"his", "her", "he", "she", "him", "hers"}):
         return  # a pronoun tells already
+    gear = _GEAR.get(head.lemma)
+    if gear is not None and gear.isdisjoint(caption.words):
+        return  # a skier in the air: that it is one would be lost
     many = caption.is_plural(phrase)
     said = [group for group in known if any(_is_named(caption, name, many) for name in group)]
     if len(said) != 1 or any(noun_lemma(name) in caption.words for group in known for name in group):
         return
+    if any(_has_gear_of_others(caption, name) for name in said[0]):
+        return  # one says a skier, another a snowboard
     if many and not any(_is_as_many(caption, phrase, name) for name in said[0]):
         return  # of many people some are women
     if not many and not _MANY.isdisjoint(caption.other_words):
@@ -130,6 +135,32 @@ def _is_named(caption: Caption, name: str, many: bool) -> bool:
     """Of several things several must be named: of two dogs one may be a puppy."""
     lemma = noun_lemma(name)
     return (inflect(lemma, "NNS") if many else lemma) in caption.other_words
+
+
+def _has_gear_of_others(caption: Caption, role: str) -> bool:
+    mine = _GEAR.get(noun_lemma(role))
+    if mine is None:
+        return False
+    words = caption.words | caption.other_words
+    return any(not (_OWN[name] - mine).isdisjoint(words) for name in _OWN if name != noun_lemma(role))
+
+
+# What tells who somebody is by what is done: the name may be lost where this stands, and is doubtful beside another's.
+_OWN = {
+    "skier": frozenset("ski skis skiing".split()),
+    "snowboarder": frozenset("snowboard snowboarding snowboards".split()),
+    "surfer": frozenset("surf surfing surfs surfboard".split()),
+    "skateboarder": frozenset("skateboard skateboarding skate".split()),
+    "cyclist": frozenset("bicycle bicycles cycling".split()),
+    "motorcyclist": frozenset("motorcycle motorcycles motorbike".split()),
+}
+_GEAR = _OWN | {
+    "surfer": _OWN["surfer"] | {"wave", "waves"},
+    "skater": _OWN["skateboarder"],
+    "bicyclist": _OWN["cyclist"] | {"bike"},
+    "tennis player": frozenset("tennis racket racquet court".split()),
+    "player": frozenset("ball game team".split()),
+}
 
 
 def _is_as_many(caption: Caption, phrase: NounPhrase, name: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from equipoise.perturb.english.caption import COLLECTIVES, Caption, NounPhrase, Unit
-from equipoise.perturb.english.noun_classes import is_animate, is_food, is_garment, is_thing, sets_of
+from equipoise.perturb.english.noun_classes import is_animate, is_food, is_garment, is_person, is_thing, sets_of
 from equipoise.perturb.operations.around_and.determiners import is_mass
 
 _FROZEN = (  # said in this order alone
@@ -57,6 +57,16 @@ def out_of_scope(caption: Caption, left: NounPhrase, right: NounPhrase, start: i
         return "one side may hold the other too"  # food and condiments
     if start == 0 and is_animate(heads[0]) and not is_animate(heads[1]):
         return "who is there comes before what is there"
+    for phrase in (left, right):
+        inner = [unit for unit in units[phrase.core : phrase.head] if unit.kind == "noun"]
+        if any(unit.word == "people" or (is_food(unit.lemma) and is_food(units[phrase.head].lemma)) for unit in inner):
+            return "a list without commas"  # white rice carrots; people drinks
+    bare = [_is_bare_one(caption, phrase) for phrase in (left, right)]
+    listed = start > 0 and units[start - 1].word == ","
+    if bare[0] != bare[1] and right.core > right.start and not listed:
+        return "one side has an article, the other none"
+    if listed and is_person(heads[0]) != is_person(heads[1]):
+        return "in a list people come before animals and things"
     own = right.core > right.start
     before = units[start - 1] if start else None
     if start and before is not None and before.kind == "noun":
@@ -98,6 +108,12 @@ def out_of_scope(caption: Caption, left: NounPhrase, right: NounPhrase, start: i
         if held is None or not caption.is_plural(held):
             return "what follows may be said of the nearer one alone"
     return None
+
+
+def _is_bare_one(caption: Caption, phrase: NounPhrase) -> bool:
+    """One thing that can be counted, without an article: "turbaned man and two officers"."""
+    bare = phrase.start == phrase.core and not caption.is_plural(phrase) and not caption.is_name(phrase.head)
+    return bare and not is_mass(caption.units[phrase.head])
 
 
 def is_compared(units: Sequence[Unit]) -> bool:
