@@ -187,6 +187,12 @@ def test_more_sides_that_are_equals(caption: str, swapped: str) -> None:
         "A refrigerator stuffed with food and condiments",
         "A woman holding a pot lid and a spoon in stir fry",
         "A small child stands in the snow and smiles.",
+        "A person wears a helmet and jumps",
+        "a table with pots, pans and utensils hanging nearby",
+        "Group of little girls and a dog standing on the road",
+        "A dog jumps over red, white, and blue hurdles",
+        "Turbaned man and two police officers stand in a street",
+        "a platter with white rice carrots and some pieces of pork",
         "a man wearing a suit and a hat made of bananas",
         "a bedroom with low furniture and a quote on the wall",  # only the quote is there
         "a man with a cowboy hat and a gold cross around his neck",

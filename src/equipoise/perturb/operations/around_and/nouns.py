@@ -8,7 +8,7 @@ from equipoise.perturb.english.caption import COLLECTIVES, Caption, NounPhrase, 
 from equipoise.perturb.english.forms import verb_lemma
 from equipoise.perturb.english.noun_classes import is_animate, is_food, is_garment, is_person, same_sort, sets_of
 from equipoise.perturb.operations.around_and.determiners import is_mass, with_determiners
-from equipoise.perturb.operations.around_and.scope import is_compared, out_of_scope
+from equipoise.perturb.operations.around_and.scope import is_compared, is_frozen, out_of_scope
 from equipoise.perturb.operations.around_and.shared import POINTS_TO_ONE, No, Swap, has, phrase_from
 from equipoise.perturb.operations.around_and.tails import right_end
 from equipoise.perturb.operations.around_and.words import is_shared_head
@@ -100,6 +100,8 @@ def _earlier_members(caption: Caption, place: int) -> Swap | None:
         return None
     if third is not None and is_compared(units[third.start : third.end]):
         return None  # a woman, a girl, and a younger girl
+    if is_frozen(units[first.head].lemma, units[second.head].lemma) or _is_of_place(units, first):
+        return None  # pots, pans and utensils; from the inside of airplanes, carriers and tarmac
     if (
         third is not None
         and _is_modified(units, second)
@@ -116,6 +118,10 @@ def _earlier_members(caption: Caption, place: int) -> Swap | None:
     if start != first.start or (second.start == second.head and units[second.head].word in _OFTEN_VERBS):
         return None
     return with_determiners(caption, first, second, (start, first.end), (second.start, second.end))
+
+
+def _is_of_place(units: Sequence[Unit], first: NounPhrase) -> bool:
+    return first.start > 1 and units[first.start - 1].word == "of" and units[first.start - 2].word in {"inside", "side"}
 
 
 def _left_phrase(caption: Caption, head: int) -> NounPhrase | None:
@@ -150,8 +156,8 @@ def _is_run(units: Sequence[Unit], left: NounPhrase, phrase: NounPhrase) -> bool
     if any(u.pos == "NNS" and u.word not in _PLURAL_BEFORE_NOUN and " " not in u.word for u in inner):
         return True
     head = units[phrase.head]
-    if phrase.start == phrase.head and head.word in _OFTEN_VERBS:
-        return True  # people hold signs and march
+    if phrase.start == phrase.head and verb_lemma(head.word) in _OFTEN_VERBS:
+        return True  # people hold signs and march; wears a helmet and jumps
     if units[phrase.start].word == "one" and units[phrase.core].kind == "verb":
         return True  # and one captured in the air
     first = units[phrase.core].word

@@ -21,7 +21,7 @@ _FROZEN = (  # said in this order alone
     ("head", "shoulder"), ("bucket", "shovel"), ("ham", "cheese"), ("spaghetti", "meatball"), ("chip", "dip"),
     ("fruit", "vegetable"), ("parent", "child"), ("adult", "child"), ("ice", "snow"), ("pen", "paper"),
     ("pencil", "paper"), ("soap", "water"), ("sun", "moon"), ("shoe", "sock"), ("hair", "makeup"), ("cap", "gown"),
-    ("coffee", "donut"), ("cake", "ice cream"), ("pancake", "syrup"), ("oil", "vinegar"), ("hat", "tie"),
+    ("coffee", "donut"), ("ski", "pole"), ("ski", "ski pole"), ("cake", "ice cream"), ("pancake", "syrup"), ("oil", "vinegar"), ("hat", "tie"),
 )  # fmt: skip
 _ANYTHING = frozenset("food stuff item thing object animal fruit vegetable furniture clothes clothing".split())
 _COMPARED = frozenset("younger older smaller larger bigger taller second third same".split())
@@ -42,7 +42,7 @@ def out_of_scope(caption: Caption, left: NounPhrase, right: NounPhrase, start: i
     units = caption.units
     heads = units[left.head].lemma, units[right.head].lemma
     modified = [phrase.head > phrase.core for phrase in (left, right)]
-    if heads in _FROZEN and not any(modified):
+    if is_frozen(*heads) and not any(modified):
         return "a fixed pair, said in this order"
     for phrase, noun in zip((left, right), heads, strict=True):
         bare = phrase.start == phrase.head and not caption.is_name(phrase.head)
@@ -62,6 +62,8 @@ def out_of_scope(caption: Caption, left: NounPhrase, right: NounPhrase, start: i
         if any(unit.word == "people" or (is_food(unit.lemma) and is_food(units[phrase.head].lemma)) for unit in inner):
             return "a list without commas"  # white rice carrots; people drinks
     bare = [_is_bare_one(caption, phrase) for phrase in (left, right)]
+    if start < left.start and units[start].kind == "noun" and right.core > right.start:
+        return "one side has an article, the other none"  # group of girls and a dog
     listed = start > 0 and units[start - 1].word == ","
     if bare[0] != bare[1] and right.core > right.start and not listed:
         return "one side has an article, the other none"
@@ -114,6 +116,11 @@ def _is_bare_one(caption: Caption, phrase: NounPhrase) -> bool:
     """One thing that can be counted, without an article: "turbaned man and two officers"."""
     bare = phrase.start == phrase.core and not caption.is_plural(phrase) and not caption.is_name(phrase.head)
     return bare and not is_mass(caption.units[phrase.head])
+
+
+def is_frozen(first: str, second: str) -> bool:
+    """Two nouns that are said in this order alone."""
+    return (first, second) in _FROZEN
 
 
 def is_compared(units: Sequence[Unit]) -> bool:

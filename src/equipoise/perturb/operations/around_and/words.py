@@ -23,6 +23,7 @@ _MATERIALS = frozenset("rope wood stone brick concrete glass metal steel iron wi
 _OF_A_SORT = frozenset("board dispenser ball pad sign light tire bottle player rider racket".split())
 _BESIDE_SOUP = frozenset("bread toast cracker milk coffee tea water wine beer macaroni salt".split())
 _QUANTITY = frozenset("many several few other more".split())
+_FLAG = frozenset(("red", "white", "blue"))
 _IN_ORDER = frozenset(  # said in this order alone
     (("black", "white"), ("young", "old"), ("neat", "tidy"), ("hot", "cold"), ("clean", "tidy"))
 )
@@ -47,6 +48,8 @@ def adjectives(caption: Caption, place: int) -> Swap | No | None:
         return None
     if left.word in _QUANTITY or right.word in _QUANTITY:
         return None
+    if {left.word, right.word} < _FLAG and any(unit.word in _FLAG for unit in units[max(0, last - 2) : last]):
+        return No("a fixed list, said in this order")  # red, white and blue
     if (left.word, right.word) in _IN_ORDER:
         return No("a fixed pair, said in this order")
     if "JJR" in {left.pos, right.pos}:
