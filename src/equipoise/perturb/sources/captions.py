@@ -202,6 +202,8 @@ def _colours(caption: Caption, phrase: NounPhrase, true: bool) -> Iterator[Propo
     if not found or None in found or len({GROUP_OF[c] for c in found if c}) != 1:
         return
     mine = found[0]
+    if mine in caption.words:
+        return  # a dog with black fur
     place = next((i for i in range(phrase.core, phrase.head + 1) if units[i].word not in _BEFORE_COLOUR), phrase.head)
     start, old = units[place].start, caption.text[units[place].start : head.end]
     for number, group in enumerate(_COLOURS):

@@ -186,7 +186,8 @@ def holds(guard: Guard, caption: Caption, match: Match) -> bool:
         return match.start > 0 and units[match.start - 1].kind == "noun"
     if name == "first":
         phrase = caption.phrases[0] if caption.phrases else None
-        return phrase is not None and phrase.end == match.start and not caption.is_plural(phrase)
+        plain = phrase is not None and phrase.end == match.start and not caption.is_plural(phrase)
+        return plain and phrase is not None and phrase.core > phrase.start
     if name == "nobody":
         animate = members("@animate")
         named = (caption.head_lemma(phrase) for phrase in caption.phrases if phrase.end <= match.start)

@@ -21,7 +21,8 @@ _FROZEN = (  # said in this order alone
     ("head", "shoulder"), ("bucket", "shovel"), ("ham", "cheese"), ("spaghetti", "meatball"), ("chip", "dip"),
     ("fruit", "vegetable"), ("parent", "child"), ("adult", "child"), ("ice", "snow"), ("pen", "paper"),
     ("pencil", "paper"), ("soap", "water"), ("sun", "moon"), ("shoe", "sock"), ("hair", "makeup"), ("cap", "gown"),
-    ("coffee", "donut"), ("ski", "pole"), ("ski", "ski pole"), ("cake", "ice cream"), ("pancake", "syrup"), ("oil", "vinegar"), ("hat", "tie"),
+    ("coffee", "donut"), ("ski", "pole"), ("ski", "ski pole"),
+    ("cake", "ice cream"), ("pancake", "syrup"), ("oil", "vinegar"), ("hat", "tie"),
 )  # fmt: skip
 _ANYTHING = frozenset("food stuff item thing object animal fruit vegetable furniture clothes clothing".split())
 _COMPARED = frozenset("younger older smaller larger bigger taller second third same".split())
