@@ -35,6 +35,11 @@ _VERBS = frozenset(
 )
 # Verbs of what is, not of what goes on: "a photo is showing a cat" is not said.
 _STATES = frozenset("cover show display surround line fill contain feature include".split())
+# What things do in captions; of other verbs the tagger may have taken a noun for a participle.
+_OF_THINGS = _STATES | frozenset(
+    "sit stand lie hang rest fly travel move drive float roll sail come go head pass approach leave enter pull land "
+    "lean race speed turn wait display board cross exit spin ride stick".split()
+)
 _NOUNS_TOO = _VERBS | frozenset("walk trick work show move race".split())
 _BREAKS = frozenset(("relative", "pronoun"))
 _NOT_AFTER = frozenset("to be being been can will could may might must not have had".split())
@@ -61,7 +66,7 @@ def _alternations(caption: Caption) -> Iterator[Proposal]:
     first = _subject(caption)
     if (
         first is None
-        or (first.start > 0 and units[first.start - 1].word != "of")
+        or (first.start > 0 and not _is_of_group(caption, first))
         or caption.is_name(first.head)
         or any(u.kind in _BREAKS for u in units)
     ):
@@ -78,6 +83,11 @@ def _alternations(caption: Caption) -> Iterator[Proposal]:
     if units[first.head].lemma in COLLECTIVES or not own or units[first.head].lemma in _NOUNS_TOO:
         return
     unit = units[place]
+    verb = units[place + 1] if unit.kind == "be" and place + 1 < len(units) else unit
+    if not is_animate(units[first.head].lemma) and verb.lemma not in _OF_THINGS:
+        return  # a dart throwing game
+    if _has_partner(caption, place):
+        return  # a horse standing and a small one sitting: both would have to change
     if (
         unit.kind == "be"
         and unit.word in {"is", "are"}
@@ -98,6 +108,21 @@ def _alternations(caption: Caption) -> Iterator[Proposal]:
             yield _proposal(unit.start, unit.end, going)
         if unit.lemma not in _STATES:
             yield _proposal(unit.start, unit.end, f"{'are' if many else 'is'} {going}")
+
+
+def _is_of_group(caption: Caption, phrase: NounPhrase) -> bool:
+    """A group of people, but not a close up of a child."""
+    units, before = caption.units, phrase.start - 2
+    return before >= 0 and units[before + 1].word == "of" and units[before].lemma in COLLECTIVES
+
+
+def _has_partner(caption: Caption, verb: int) -> bool:
+    units = caption.units
+    for place in range(verb + 1, len(units) - 1):
+        phrase = caption.phrase_at.get(place + 1) if units[place].kind == "and" else None
+        if phrase is not None and phrase.end < len(units) and units[phrase.end].kind in {"verb", "be"}:
+            return is_animate(caption.head_lemma(phrase))
+    return False
 
 
 def _may_be_phrase(caption: Caption, first: NounPhrase, verb: int) -> bool:
