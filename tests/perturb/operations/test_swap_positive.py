@@ -188,6 +188,8 @@ def test_more_sides_that_are_equals(caption: str, swapped: str) -> None:
         "A woman holding a pot lid and a spoon in stir fry",
         "A small child stands in the snow and smiles.",
         "A person wears a helmet and jumps",
+        "A man wears a helmet with chin strap and red top",
+        "A man and a woman in an apron stand near a fireplace",
         "a table with pots, pans and utensils hanging nearby",
         "Group of little girls and a dog standing on the road",
         "A dog jumps over red, white, and blue hurdles",

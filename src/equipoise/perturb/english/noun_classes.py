@@ -18,7 +18,7 @@ _ALIVE = frozenset("racer pirate driver sailor guide trainer buffalo zombie dove
 _WORN_TOO = frozenset(
     "headband backpack earring bowtie bow-tie cape headphones coverall bracelet pajamas bandana bandanna blazer "
     "stocking tights legging slacks veil attire flop headscarf sunhat trunks swimwear snowsuit tutu turban beanie "
-    "muzzle".split()
+    "muzzle apron gown robe kimono poncho raincoat bikini hoodie overalls costume".split()
 )
 _EATABLE = frozenset(("mass-food", "fruit", "vegetable", "vegetable-any", "food-piece", "food-any", "drink"))
 

@@ -107,7 +107,9 @@ def _kinds(caption: Caption, phrase: NounPhrase, known: Kinds, true: bool) -> It
     before = caption.units[phrase.head - 1] if phrase.head > phrase.core else None
     if before is not None and (before.kind == "noun" or any(before.word in n.split() for g in known for n in g)):
         return  # a police dog, a military uniform
-    if is_person(head.lemma) and not caption.words.isdisjoint({"his", "her", "he", "she", "him", "hers"}):
+    if is_person(head.lemma) and not caption.words.isdisjoint(
+        {"his", "her", "he", "she", "him", "hers", "they", "their"}
+    ):
         return  # a pronoun tells already
     gear = _GEAR.get(head.lemma)
     if gear is not None and gear.isdisjoint(caption.words):
@@ -128,7 +130,11 @@ def _kinds(caption: Caption, phrase: NounPhrase, known: Kinds, true: bool) -> It
         for name in group:
             if not true or _is_named(caption, name, many):
                 to = inflect(name, "NNS") if many and noun_lemma(name) == name else name
+                to = _CAPITAL.get(to, to)
                 yield Proposal(head.start, head.end, to, "object", OtherCaptions.name, float(count(to)))
+
+
+_CAPITAL = {"german shepherd": "German shepherd", "labrador": "Labrador"}
 
 
 def _is_named(caption: Caption, name: str, many: bool) -> bool:
@@ -158,7 +164,7 @@ _GEAR = _OWN | {
     "surfer": _OWN["surfer"] | {"wave", "waves"},
     "skater": _OWN["skateboarder"],
     "bicyclist": _OWN["cyclist"] | {"bike"},
-    "tennis player": frozenset("tennis racket racquet court".split()),
+    "tennis player": frozenset("racket racquet court".split()) | {"tennis racket", "tennis court", "tennis ball"},
     "player": frozenset("ball game team".split()),
 }
 

@@ -24,7 +24,7 @@ _FROZEN = (  # said in this order alone
     ("coffee", "donut"), ("ski", "pole"), ("ski", "ski pole"),
     ("cake", "ice cream"), ("pancake", "syrup"), ("oil", "vinegar"), ("hat", "tie"),
 )  # fmt: skip
-_ANYTHING = frozenset("food stuff item thing object animal fruit vegetable furniture clothes clothing".split())
+_ANYTHING = frozenset("topping food stuff item thing object animal fruit vegetable furniture clothes clothing".split())
 _COMPARED = frozenset("younger older smaller larger bigger taller second third same".split())
 _INTO = frozenset("in on over at into through across inside along down up".split())
 _FULL = frozenset("filled full covered topped packed loaded".split())
@@ -90,6 +90,9 @@ def out_of_scope(caption: Caption, left: NounPhrase, right: NounPhrase, start: i
     worn = all(map(is_garment, heads))
     if before is not None and before.word in _INTO and any(modified) and not own and not worn:
         return "both may be in one place, or the first alone"
+    host = caption.phrase_at.get(start - 2) if before is not None and before.word == "with" else None
+    if host is not None and is_garment(units[host.head].lemma):
+        return "what is worn with the first, or beside it"  # wears a helmet with chin strap and red top
     full = start > 1 and (units[start - 2].word in _FULL or (before is not None and before.word in _FULL))
     if full and not (caption.is_plural(right) or is_mass(units[right.head])):
         return "nothing is full of one thing"
