@@ -58,8 +58,16 @@ def out_of_scope(caption: Caption, left: NounPhrase, right: NounPhrase, start: i
         return "one side may hold the other too"  # food and condiments
     if start == 0 and is_animate(heads[0]) and not is_animate(heads[1]):
         return "who is there comes before what is there"
+    if not caption.is_title and any(caption.is_name(phrase.head) for phrase in (left, right)):
+        return "names are said in their order"  # Buddy Holly and the Crickets
+    if any(unit.word == "its" for unit in units[left.start : left.end]):
+        return "its would point to the other side"
+    if all(map(is_garment, heads)) and any(unit.word == "and" for unit in units[:start]):
+        return "each of them may wear one"  # a man and woman in a suit and a dress
     for phrase in (left, right):
         inner = [unit for unit in units[phrase.core : phrase.head] if unit.kind == "noun"]
+        if len(inner) > 1 and any(" " in unit.lemma for unit in inner):
+            return "a list without commas"  # a street traffic light street lights
         if any(unit.word == "people" or (is_food(unit.lemma) and is_food(units[phrase.head].lemma)) for unit in inner):
             return "a list without commas"  # white rice carrots; people drinks
     bare = [_is_bare_one(caption, phrase) for phrase in (left, right)]

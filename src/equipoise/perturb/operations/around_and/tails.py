@@ -69,7 +69,8 @@ def right_end(caption: Caption, left: NounPhrase, right: NounPhrase) -> int | No
     worn = caption.object_of(end) if after.word == "in" else None
     if after.word == "in" and right.core > right.start and end + 1 < len(units) and units[end + 1].word in COLOURS:
         return None  # an old man and a baby in red
-    if worn is not None and is_garment(worn):
+    said = caption.phrase_at.get(end + 1) if worn is not None else None
+    if said is not None and any(is_garment(unit.lemma) for unit in units[said.start : said.end]):  # in an apron stand
         return end if _wear_both(caption, left, right, end) else None  # some people and a man in a black shirt
     if after.word == "on" and caption.object_of(end) == "fire":
         return None

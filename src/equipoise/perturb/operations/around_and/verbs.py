@@ -47,7 +47,7 @@ def verb_phrases(caption: Caption, place: int) -> Swap | No | None:
 
 # How somebody is there comes first, what else is done second; the other way round nobody says it.
 _FIRST = frozenset("sit stand lie lay kneel lean walk pose perch rest".split())
-_LIGHT = frozenset("wear hold smile carry have".split())
+_LIGHT = frozenset("wear hold smile carry".split())
 _SAID_SO = frozenset((("eat", "drink"), ("sing", "dance"), ("hug", "kiss"), ("laugh", "play"), ("run", "play")))
 _LONG = 3  # words of a side after which one word alone has no weight: "eating ice cream and sitting"
 
@@ -158,7 +158,7 @@ def _are_free(caption: Caption, left: Span, right: Span) -> bool:
         return False  # holding a baby and brushing her teeth
     outer = [caption.head_lemma(phrase) for phrase in caption.phrases if right[0] < phrase.start < right[1]]
     # "talking to a man and wearing a hat": the man would seem to wear it
-    return not (outer and is_animate(outer[-1]) and units[left[0]].lemma in _POSTURES | {"hold", "carry", "have"})
+    return not (any(map(is_animate, outer)) and units[left[0]].lemma in _POSTURES | {"hold", "carry", "have"})
 
 
 def _finite(caption: Caption, place: int) -> Swap | None:
