@@ -149,7 +149,11 @@ def _are_free(caption: Caption, left: Span, right: Span) -> bool:
     units = caption.units
     if any(units[i].kind == "to" and units[i + 1].kind == "verb" for i in range(*right) if i + 1 < len(units)):
         return False  # holding a bat to hit the ball
-    if has(units, right, POINTS_BACK - {"his", "her", "their"}) or has(units, left, {"together", "it", "them"}):
+    if (
+        has(units, right, {"other", "another"})
+        or has(units, right, POINTS_BACK - {"his", "her", "their"})
+        or has(units, left, {"together", "it", "them"})
+    ):
         return False
     if any(units[i].word in {"her", "him"} and units[i].pos == "PRP" for i in range(*right)):
         return False
