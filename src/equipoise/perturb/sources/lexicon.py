@@ -278,7 +278,7 @@ class Lexicon:
 
     def synonyms(self, caption: Caption, target: Section) -> Iterator[Proposal]:
         for match, rule in _synonyms_of(caption)[target]:
-            if target != "object" or not _is_named_again(caption, match):
+            if target not in {"object", "attribute"} or not _is_named_again(caption, match):
                 yield from self._written(caption, target, match, rule, False)
 
     def contrasts(self, caption: Caption, target: Section) -> Iterator[Proposal]:
@@ -314,8 +314,9 @@ class Lexicon:
 
 def _is_named_again(caption: Caption, match: Match) -> bool:
     """Two things of one name keep it: a puppy and a pup would be two kinds of animals."""
-    last = caption.units[match.end - 1].lemma.rsplit(" ", 1)[-1]
-    return sum(unit.lemma.rsplit(" ", 1)[-1] == last for unit in caption.units if unit.kind == "noun") > 1
+    last = caption.units[match.end - 1]
+    word = last.lemma.rsplit(" ", 1)[-1]
+    return sum(unit.lemma.rsplit(" ", 1)[-1] == word for unit in caption.units if unit.kind == last.kind) > 1
 
 
 _DIGITS = {word: str(n) for n, word in enumerate("two three four five six seven eight".split(), 2)}
