@@ -188,6 +188,8 @@ def test_more_sides_that_are_equals(caption: str, swapped: str) -> None:
         "A woman holding a pot lid and a spoon in stir fry",
         "A small child stands in the snow and smiles.",
         "A person wears a helmet and jumps",
+        "A little boy and a little girl wearing goggles pose next to a pool",
+        "The boy is dressed in a red coat and stands next to a statue",
         "a silver refrigerator stove sink and some brown cabinets",
         "A man carrying something and flying a kite with his other hand",
         "A man and woman in a dark suit and formal white dress smile",

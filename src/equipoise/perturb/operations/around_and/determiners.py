@@ -12,7 +12,7 @@ _QUANTITIES = frozenset("some several many various multiple numerous".split())
 _STAY = frozenset("a an the his her their its".split()) | _QUANTITIES
 _COUNTED = frozenset("beach lawn bun roll vegetable sausage steak beverage dessert drink".split())  # though in @mass
 _MASS = (frozenset(expand("@mass")) - _COUNTED) | frozenset(
-    "hair ice toothpaste paste liquor tile paper fruit fog smoke sauce butter cream ketchup mustard salt pepper sugar "
+    "hair ice paint toothpaste paste liquor tile paper fruit fog smoke sauce butter cream ketchup mustard salt pepper sugar "
     "flour lighting gear stuff fabric carpet foliage shrubbery writing graffiti produce corn popcorn garlic syrup "
     "frosting icing toast jam jelly honey oil basil cilantro sunlight scenery text tinsel fencing flooring carpeting "
     "bedding seaweed hay straw fur makeup cotton leather plastic cardboard concrete brick rice pepperoni cabinetry "

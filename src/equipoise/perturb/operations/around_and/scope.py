@@ -34,6 +34,7 @@ _TOGETHER = frozenset(
     "sit stand lie lay hang rest walk run play ride swim ski surf fly pose graze look smile sleep park dock jump race "
     "travel wait dance eat drink float roam skate snowboard skateboard climb hike".split()
 )
+_ONE_OF_TWO = frozenset("goggles glasses sunglasses shorts jeans pants headphones pajamas overalls".split())
 _VEHICLES = frozenset(("road-vehicle", "rail", "air-vehicle", "water-vehicle"))
 _CONTAINERS = frozenset("cup glass bottle mug bowl plate basket box pot pan tray jar bag vase slice piece".split())
 
@@ -119,7 +120,7 @@ def out_of_scope(caption: Caption, left: NounPhrase, right: NounPhrase, start: i
         return "what is in the background may be the nearer one alone"
     if after.pos == "VBG" and own and after.lemma not in _TOGETHER:
         held = caption.phrase_at.get(end + 1)
-        if held is None or not caption.is_plural(held):
+        if held is None or not caption.is_plural(held) or units[held.head].word in _ONE_OF_TWO:
             return "what follows may be said of the nearer one alone"
     return None
 

@@ -62,8 +62,8 @@ def _unlike_english(caption: Caption, swap: Swap) -> str | None:
         return "where or how somebody is comes before what is done"
     if left == 1 and right >= _LONG:
         return "the longer side comes last"
-    if units[swap.left[0]].kind == "be" and left < right:
-        return "the longer side comes last"
+    if units[swap.left[0]].kind == "be" and (left < right or units[swap.right[0]].kind != "be"):
+        return "what somebody is comes before what is done"
     return None
 
 
