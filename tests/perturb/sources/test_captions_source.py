@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 from equipoise.perturb import Caption
@@ -68,18 +70,20 @@ def test_no_kind_stands_in_two_groups_under_one_name_twice() -> None:
         ("People carrying umbrellas walking down a road", set()),
         ("A photo shows a cat on a bed", {"showing"}),
         ("A lady looks surprised.", set()),
+        ("A bus parked by a fence", {"is parked", "that is parked"}),
+        ("A bus is parked by a fence", {"parked"}),
+        ("The bus is parked by a fence", set()),
     ],
 )
 def test_verb_forms(caption: str, forms: set[str]) -> None:
     found = {proposal.to for proposal in Alternations().synonyms(Caption(caption), "action")}
-    assert {to for to in found if not to.startswith("there")} == forms
+    assert {to for to in found if not to.startswith(("there", "a photo", "a picture"))} == forms
 
 
-def test_there_is_by_quota() -> None:
-    """One caption in four, whatever the number of workers: it depends on the text alone."""
-    texts = [f"A dog with {n} balls in a yard" for n in range(200)]
-    found = [[p.to for p in Alternations().synonyms(Caption(text), "action")] for text in texts]
-    assert 30 < sum(each == ["there is a"] for each in found) < 70
-    texts = [f"There are two dogs with {n} balls" for n in range(200)]
-    found = [[p.to for p in Alternations().synonyms(Caption(text), "action")] for text in texts]
-    assert 30 < sum(each == ["two"] for each in found) < 70
+def test_openings_are_shared_out_by_the_text_alone() -> None:
+    texts = [f"A dog with {n} balls in a yard" for n in range(400)]
+    found = Counter(p.to for text in texts for p in Alternations().synonyms(Caption(text), "action"))
+    assert set(found) == {"there is a", "a photo of a", "a picture of a"} and found["there is a"] < 250
+    texts = [f"There are two dogs with {n} balls" for n in range(400)]
+    found = Counter(p.to for text in texts for p in Alternations().synonyms(Caption(text), "action"))
+    assert set(found) == {"two"} and found["two"] < 250

@@ -31,7 +31,9 @@ _VERBS = frozenset(
     "gallop trot prance frolic dunk shoot score sprint drag tow drop lift raise grab grip cling bowl golf bike tube "
     "wakeboard waterski examine inspect admire operate strum decorate build repair fetch retrieve follow roam "
     "snuggle cuddle emerge cast sell buy order study write sketch bathe shower dry comb tie pour mix slice chop bake "
-    "grill fry roast barbecue".split()
+    "grill fry roast barbecue squirt wield strike shear tug confront face bend smoke applaud clap explore navigate "
+    "maneuver guide greet comfort embrace guard deliver load unload tend plant gather stack salute listen squeeze hop "
+    "drool pant bathe scale descend ascend paraglide somersault".split()
 )
 # Verbs of what is, not of what goes on: "a photo is showing a cat" is not said.
 _STATES = frozenset("cover show display surround line fill contain feature include".split())
@@ -41,7 +43,6 @@ _OF_THINGS = _STATES | frozenset(
     "lean race speed turn wait display board cross exit spin ride stick".split()
 )
 _NOUNS_TOO = _VERBS | frozenset("walk trick work show move race".split())
-_BREAKS = frozenset(("relative", "pronoun"))
 _NOT_AFTER = frozenset("to be being been can will could may might must not have had".split())
 _JOINING = frozenset(("and", ",", "or", ";", "."))
 _LEAST_AFTER = 2  # words that must follow a verb that a sentence loses
@@ -53,6 +54,7 @@ class Alternations:
     def synonyms(self, caption: Caption, target: Section) -> Iterator[Proposal]:
         if target == "action":
             yield from _alternations(caption)
+            yield from _participles(caption)
             yield from _shortened(caption)
             yield from _with_who(caption)
             yield from _there_is(caption)
@@ -68,7 +70,8 @@ def _alternations(caption: Caption) -> Iterator[Proposal]:
         first is None
         or (first.start > 0 and not _is_of_group(caption, first))
         or caption.is_name(first.head)
-        or any(u.kind in _BREAKS for u in units)
+        or _has_clause(units)
+        or caption.is_title
     ):
         return
     finite = [place for place, unit in enumerate(units) if unit.kind == "be" or unit.pos in {"VBZ", "VBP", "VBD", "MD"}]
@@ -108,6 +111,22 @@ def _alternations(caption: Caption) -> Iterator[Proposal]:
             yield _proposal(unit.start, unit.end, going)
         if unit.lemma not in _STATES:
             yield _proposal(unit.start, unit.end, f"{'are' if many else 'is'} {going}")
+
+
+def _has_clause(units: tuple[Unit, ...]) -> bool:
+    """A second clause has a verb of its own; "while running" and "shakes it" have none."""
+    for place, unit in enumerate(units):
+        after = units[place + 1] if place + 1 < len(units) else None
+        if unit.kind == "pronoun" and (
+            unit.word not in _OBJECTS or (after is not None and after.kind in {"verb", "be"})
+        ):
+            return True
+        if unit.kind == "relative" and not (unit.word == "while" and after is not None and after.pos == "VBG"):
+            return True
+    return False
+
+
+_OBJECTS = frozenset("it him them itself himself herself themselves".split())
 
 
 def _is_of_group(caption: Caption, phrase: NounPhrase) -> bool:
@@ -153,6 +172,38 @@ def _hides_verb(caption: Caption, participle: int) -> bool:
     return units[participle].lemma == "wear" and worn is None
 
 
+def _participles(caption: Caption) -> Iterator[Proposal]:
+    """A bus parked by a fence: a bus that is parked, is parked by a fence; and the other way round."""
+    units, first = caption.units, _subject(caption)
+    if first is None or first.end + 2 >= len(units) or caption.is_title or _has_clause(units):
+        return
+    if caption.is_name(first.head) or (first.start > 0 and not _is_of_group(caption, first)):
+        return
+    be = units[first.end] if units[first.end].word in {"is", "are"} else None
+    place = first.end + (1 if be else 0)
+    verb, many = units[place], caption.is_plural(first)
+    if verb.word not in _LYING or units[place + 1].kind != "preposition" or units[first.head].lemma in COLLECTIVES:
+        return
+    rest = units[place + 1 :]
+    if any(u.kind == "be" or u.pos in {"VBZ", "VBP", "VBD", "MD"} for u in rest) or any(u.kind == "and" for u in rest):
+        return
+    if be is not None:
+        if _may_be_phrase(caption, first, place):
+            yield _proposal(be.start, verb.end, verb.word)
+    elif first.core > first.start or many:
+        is_so = f"{'are' if many else 'is'} {verb.word}"
+        yield _proposal(verb.start, verb.end, is_so)
+        if first.core > first.start:
+            yield _proposal(verb.start, verb.end, f"{'who' if is_person(units[first.head].lemma) else 'that'} {is_so}")
+
+
+_LYING = frozenset(
+    "parked seated perched docked decorated displayed covered surrounded filled topped mounted placed located gathered "
+    "dressed stacked attached arranged situated moored stuffed packed equipped loaded positioned scattered piled "
+    "crowded wrapped painted prepared served".split()
+)
+
+
 def _shortened(caption: Caption) -> Iterator[Proposal]:
     """A dog that is running, people who are seated: the participle says it alone."""
     units = caption.units
@@ -187,30 +238,32 @@ def _with_who(caption: Caption) -> Iterator[Proposal]:
 
 
 def _there_is(caption: Caption) -> Iterator[Proposal]:
-    """A dog with a ball: there is a dog with a ball; and the other way round. For captions that have nothing else:
-    a word as common as "a" is drawn last."""
+    """A dog with a ball: there is a dog with a ball, a photo of a dog with a ball; and without "there is". For captions
+    that have nothing else: a word as common as "a" is drawn last. Which of them is told by the text alone."""
     units, first = caption.units, caption.phrases[0] if caption.phrases else None
     if first is None or len(units) < first.end + _LEAST_AFTER or any(unit.word in _PICTURES for unit in units):
         return
-    if zlib.crc32(caption.text.encode("utf-8", "surrogatepass")) % _ONE_IN:
-        return
     opening = units[first.start]
-    if units[first.head].lemma in {"number", "couple", "lot", "pair", "variety"}:
+    if caption.is_title or units[first.head].lemma in {"number", "couple", "lot", "pair", "variety"}:
         return  # there is a number of cows, or there are?
-    if first.start == 2 and units[0].word == "there" and units[1].word in {"is", "are"} and opening.word != "no":
+    quarter = zlib.crc32(caption.text.encode("utf-8", "surrogatepass")) % 4
+    there = first.start == 2 and units[0].word == "there" and units[1].word in {"is", "are"} and opening.word != "no"
+    if there and quarter < 2:  # else it would be one positive in sixty
         yield _proposal(units[0].start, opening.end, opening.word)
     if first.start or any(unit.kind in {"be", "relative", "pronoun"} or unit.pos in _FINITE for unit in units):
         return
     if units[first.end].kind not in {"preposition", "verb"} or units[first.end].pos in {"VB", "VBN"}:
         return  # a verb that the tagger did not know may follow
     many = caption.is_plural(first)
-    if opening.word in {"a", "an"} or (opening.kind == "number" and many):
-        hidden = any(verb_lemma(unit.word) in _NOUNS_TOO and unit.kind == "noun" for unit in units)
-        if not hidden:
-            yield _proposal(opening.start, opening.end, f"there {'are' if many else 'is'} {opening.word}")
+    if opening.word not in {"a", "an"} and not (opening.kind == "number" and many):
+        return
+    if any(verb_lemma(unit.word) in _NOUNS_TOO and unit.kind == "noun" for unit in units):
+        return  # which may be its verb
+    is_there = f"there {'are' if many else 'is'}"
+    front = (is_there, is_there, "a photo of", "a picture of")[quarter]
+    yield _proposal(opening.start, opening.end, f"{front} {opening.word}")
 
 
-_ONE_IN = 4  # captions: else a twentieth of all positives would be this one
 _FINITE = frozenset(("VBZ", "VBP", "VBD", "MD"))
 _PICTURES = frozenset("picture photo photograph image view shot close-up closeup".split()) | {"close up"}
 
@@ -248,10 +301,13 @@ def _is_of(caption: Caption, first: NounPhrase, place: int) -> bool:
         return True
     units = caption.units
     inner = [phrase for phrase in caption.phrases if first.end <= phrase.start < place]
-    if len(inner) != 1 or units[first.end].word not in {"in", "with"} or inner[0].start != first.end + 1:
+    if len(inner) != 1 or units[first.end].word not in {"in", "with", "on"} or inner[0].start != first.end + 1:
         return False
     lifeless = not is_animate(caption.head_lemma(inner[0])) and is_animate(caption.head_lemma(first))
-    return inner[0].end == place and lifeless and caption.is_plural(inner[0]) == caption.is_plural(first)
+    if inner[0].end != place or not lifeless:
+        return False
+    alike = caption.is_plural(inner[0]) == caption.is_plural(first)
+    return alike or units[place].pos == ("VBP" if caption.is_plural(first) else "VBZ")  # pigtails do not "plays"
 
 
 def _is_alone(units: tuple[Unit, ...], place: int, pos: str) -> bool:

@@ -112,8 +112,8 @@ def _match(caption: Caption, place: int, entry: Entry, section: Section) -> Matc
             return None
         end = _literal(units, place + 1, words[1:])
         return None if end is None else Match(place, end, unit.pos)
-    if unit.word == entry.text:
-        return Match(place, place + 1, "") if unit.kind in _KINDS[section] else None
+    if unit.word == entry.text:  # each other: a fixed unit
+        return Match(place, place + 1, "") if unit.kind in _KINDS[section] or unit.kind == "fixed" else None
     end = _literal(units, place, entry.text.split()) if " " in entry.text else None
     if end is None:
         return None

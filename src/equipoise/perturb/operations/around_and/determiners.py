@@ -12,12 +12,12 @@ _QUANTITIES = frozenset("some several many various multiple numerous".split())
 _STAY = frozenset("a an the his her their its".split()) | _QUANTITIES
 _COUNTED = frozenset("beach lawn bun roll vegetable sausage steak beverage dessert drink".split())  # though in @mass
 _MASS = (frozenset(expand("@mass")) - _COUNTED) | frozenset(
-    "hair ice paint toothpaste paste liquor tile paper fruit fog smoke sauce butter cream ketchup mustard salt pepper sugar "
+    "hair ice paint paste liquor tile paper fruit fog smoke sauce butter cream ketchup mustard salt pepper sugar "
     "flour lighting gear stuff fabric carpet foliage shrubbery writing graffiti produce corn popcorn garlic syrup "
     "frosting icing toast jam jelly honey oil basil cilantro sunlight scenery text tinsel fencing flooring carpeting "
     "bedding seaweed hay straw fur makeup cotton leather plastic cardboard concrete brick rice pepperoni cabinetry "
     "signage greenery cutlery machinery glassware cookware vegetation dough asparagus celery tofu salmon tuna shrimp "
-    "seafood lunch dinner breakfast sunglasses eyeglasses glasses goggles headphones".split()
+    "seafood toothpaste lunch dinner breakfast sunglasses eyeglasses glasses goggles headphones".split()
 )
 _SET_WITH_TABLE = frozenset("chair stool bench seat".split())
 _MIXED = frozenset("assorted different mixed miscellaneous".split())  # of several kinds, so said of all of them
