@@ -105,6 +105,8 @@ def _is_of_ground(caption: Caption, phrase: NounPhrase) -> bool:
 def _kinds(caption: Caption, phrase: NounPhrase, known: Kinds, true: bool) -> Iterator[Proposal]:
     head = caption.units[phrase.head]
     before = caption.units[phrase.head - 1] if phrase.head > phrase.core else None
+    if before is not None and before.word in {"male", "female"}:
+        return  # a female tennis player is no female woman
     if before is not None and (before.kind == "noun" or any(before.word in n.split() for g in known for n in g)):
         return  # a police dog, a military uniform
     if is_person(head.lemma) and not caption.words.isdisjoint(

@@ -70,7 +70,7 @@ def adjectives(caption: Caption, place: int) -> Swap | No | None:
         start -= 1
     elif start and units[start - 1].kind in {"adverb", "noun"} and units[start - 1].word not in {"is", "are"}:
         return None  # "a very large and ...": the adverb would move
-    if after is not None and after.word == "and":
+    if (after is not None and after.word == "and") or (start and units[start - 1].word == "and"):
         return None
     return Swap((start, last + 1), (place + 1, end))
 
