@@ -168,9 +168,11 @@ _PART = frozenset("group one another other some several many seven eight nine te
 def _qualities(caption: Caption, true: bool) -> Iterator[Proposal]:
     """A bench: a wooden bench. Of a noun that has no other quality than a colour."""
     units = caption.units
+    if caption.other_words.isdisjoint(_all_qualities()):
+        return
     for phrase in caption.phrases:
         head = units[phrase.head]
-        if head.lemma not in caption.other_words or not is_free(caption, phrase) or head.lemma in _NOT_OF:
+        if head.lemma not in caption.other_words or head.lemma in _NOT_OF or not is_free(caption, phrase):
             continue
         before = units[phrase.core : phrase.head]
         if any(unit.word not in GROUP_OF for unit in before) or (phrase.start == phrase.core and head.pos == "NN"):
@@ -184,11 +186,19 @@ def _qualities(caption: Caption, true: bool) -> Iterator[Proposal]:
         if before and head.lemma in {"sky", "day"}:
             continue  # a clear gray sky
         said = [word for text in caption.others for word in _before(text, head.lemma, form)]
+        if _all_qualities().isdisjoint(said):
+            continue
         near = [word for text in caption.others for word in _before(text, head.lemma, "", _FAR)]
         for line in _sets_of(head.lemma):
             yield from _quality(caption, phrase, line, said, near, true)
         if head.lemma in {"boy", "girl"}:
             yield from _quality(caption, phrase, _AGES, said, near, true)
+
+
+@functools.cache
+def _all_qualities() -> frozenset[str]:
+    lines = [line for line in exclusive() if line.section == "attribute" and line.name in _SETS]
+    return frozenset(m.entry.text for line in (*lines, _AGES) for group in line.groups for m in group)
 
 
 def _quality(
