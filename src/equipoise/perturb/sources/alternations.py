@@ -252,7 +252,10 @@ def _there_is(caption: Caption) -> Iterator[Proposal]:
         yield _proposal(units[0].start, opening.end, opening.word)
     if first.start or any(unit.kind in {"be", "relative", "pronoun"} or unit.pos in _FINITE for unit in units):
         return
-    if units[first.end].kind not in {"preposition", "verb"} or units[first.end].pos in {"VB", "VBN"}:
+    listed = units[first.end].word in {"and", ","}  # "there is a dog and two cats": is, or are?
+    if units[first.end].kind not in {"preposition", "verb"} and not listed:
+        return
+    if units[first.end].pos in {"VB", "VBN"} and units[first.end].word not in _LYING:
         return  # a verb that the tagger did not know may follow
     many = caption.is_plural(first)
     if opening.word not in {"a", "an"} and not (opening.kind == "number" and many):
@@ -260,7 +263,8 @@ def _there_is(caption: Caption) -> Iterator[Proposal]:
     if any(verb_lemma(unit.word) in _NOUNS_TOO and unit.kind == "noun" for unit in units):
         return  # which may be its verb
     is_there = f"there {'are' if many else 'is'}"
-    front = (is_there, is_there, "a photo of", "a picture of")[quarter]
+    fronts = ("a photo of", "a picture of") * 2 if listed else (is_there, is_there, "a photo of", "a picture of")
+    front = fronts[quarter]
     yield _proposal(opening.start, opening.end, f"{front} {opening.word}")
 
 

@@ -184,7 +184,7 @@ def _is_as_many(caption: Caption, phrase: NounPhrase, name: str) -> bool:
     return any(re.search(rf"\b(?:{many})(?: of)?(?: \w+)? {kind}\b", text.lower()) for text in caption.others)
 
 
-_AS_MANY = dict.fromkeys(("two", "couple", "pair", "2"), ("two", "couple", "pair", "2"))
+_AS_MANY: dict[str, tuple[str, ...]] = dict.fromkeys(("two", "couple", "pair", "2"), ("two", "couple", "pair", "2"))
 _AS_MANY |= dict.fromkeys(("group", "bunch", "several"), ("group", "bunch", "several", "crowd"))
 _AS_MANY |= {"three": ("three", "3"), "3": ("three", "3"), "four": ("four", "4"), "4": ("four", "4")}
 

@@ -71,11 +71,11 @@ def out_of_scope(caption: Caption, left: NounPhrase, right: NounPhrase, start: i
             return "a list without commas"  # a refrigerator stove sink
         if any(unit.word == "people" or (is_food(unit.lemma) and is_food(units[phrase.head].lemma)) for unit in inner):
             return "a list without commas"  # white rice carrots; people drinks
-    bare = [_is_bare_one(caption, phrase) for phrase in (left, right)]
+    alone = [_is_bare_one(caption, phrase) for phrase in (left, right)]
     if start < left.start and units[start].kind == "noun" and right.core > right.start:
         return "one side has an article, the other none"  # group of girls and a dog
     listed = start > 0 and units[start - 1].word == ","
-    if bare[0] != bare[1] and right.core > right.start and not listed:
+    if alone[0] != alone[1] and right.core > right.start and not listed:
         return "one side has an article, the other none"
     if listed and is_person(heads[0]) != is_person(heads[1]):
         return "in a list people come before animals and things"
