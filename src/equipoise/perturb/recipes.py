@@ -64,6 +64,10 @@ def _negative(target: Section) -> Slot:
     return Slot(f"negative {target}", (_replace_negative(target),))
 
 
+def _attested_negative(target: Section) -> Slot:
+    return Slot(f"negative {target}", (functools.partial(replace_negative, target=target, attested=True),))
+
+
 _SWAP_POSITIVE = Slot("positive swap", (swap_positive,))
 _OTHERS, _LEXICON, _WORDNET = OtherCaptions(), Lexicon(), WordNetSource()
 _WORDS = Both(_LEXICON, Alternations())
@@ -87,7 +91,7 @@ RECIPES: dict[str, Recipe] = {
             "balanced",
             "A positive and a negative of every type that applies, all checked, matched in type and word frequency.",
             (
-                *(slot(target) for target in SECTIONS for slot in (_matched_positive, _negative)),
+                *(slot(target) for target in SECTIONS for slot in (_matched_positive, _attested_negative)),
                 _SWAP_POSITIVE,
                 Slot("positive replace", (replace_any_positive,), unless="positive"),
                 Slot("negative swap", (swap_attested,)),

@@ -13,9 +13,12 @@ from typing import NamedTuple
 
 from equipoise.perturb.english.caption import Caption
 from equipoise.perturb.english.collocations import Pair, pairs_at
-from equipoise.perturb.english.fit import FITTING, OF_ANYTHING, counted, misfit, second_of, seen_in
+from equipoise.perturb.english.fit import FITTING, OF_ANYTHING, counted, in_images, is_known, misfit, second_of, seen_in
+from equipoise.perturb.english.forms import lemma_of
 from equipoise.perturb.english.noun_classes import is_animate, is_food, is_garment, is_person, sets_of
+from equipoise.perturb.english.word_lists import sure_pairs
 
+CONTENT = frozenset(("noun", "verb", "adjective"))
 _KNOWN_WELL = 40  # a noun seen in so many places needs no help from its sort
 _VEHICLES = frozenset(("road-vehicle", "rail", "air-vehicle", "water-vehicle"))
 _TELLING = 20  # a verb seen so often takes no object that it was never seen with
@@ -52,7 +55,10 @@ _SPORT_OF: dict[str, frozenset[str]] = {}
 for _sport, _listed in _SPORTS.items():
     for _name in _listed.split():
         _SPORT_OF[_name] = _SPORT_OF.get(_name, frozenset()) | {_sport}
-_NATURAL = frozenset("tree grass sky water ocean sea leaf flower snow sand hair mountain cloud beach eye field".split())
+_NATURAL = frozenset(
+    "tree grass sky water ocean sea leaf flower snow sand hair mountain cloud beach eye field dirt mud gravel hill rock "
+    "forest lake river pond desert cliff wave stream woods meadow shore coast".split()
+)
 Where = tuple[str, str]  # a thing, and where it is: (dog, on couch)
 
 
@@ -137,6 +143,8 @@ def pairs_of(caption: Caption) -> set[tuple[str, str, str]]:
 
 
 NOT_KNOWN, UNLIKELY, IMPOSSIBLE = 1, 2, 3
+_SHARE = 0.2  # of the photos expected by chance that must show two things together
+_SURE_ASKS = frozenset(("modifier", "adverb", "verbs", "onward"))  # what is asked of lines marked `sure` too
 
 
 class Doubt(NamedTuple):
@@ -154,7 +162,11 @@ def _pairs(caption: Caption, start: int, end: int) -> tuple[Pair, ...]:
 def doubts(caption: Caption, start: int, end: int, word: str, target: str) -> Iterator[Doubt]:
     """What of the pairs that `word` would form at units `start:end` was never seen in captions."""
     alive = target == "attribute" and (phrase := caption.phrase_at.get(start)) and _is_grown(caption, phrase.head)
+    old = lemma_of(" ".join(unit.word for unit in caption.units[start:end]), target)
+    is_sure = (target, old, word) in sure_pairs()
     for pair in _pairs(caption, start, end):
+        if is_sure and pair.relation not in _SURE_ASKS:
+            continue
         relation, first, second = pair.filled(word)
         if misfit(pair, word):
             yield Doubt(f"{first!r} and {second!r} do not go together", IMPOSSIBLE)
@@ -175,8 +187,11 @@ def doubts(caption: Caption, start: int, end: int, word: str, target: str) -> It
                     yield Doubt(f"no caption has {first!r} with {second!r}", UNLIKELY if sure else NOT_KNOWN)
     if target in {"object", "action"} and (sport := _other_sport(caption, start, end, word)):
         yield Doubt(f"{word!r} is of another sport than {sport!r}", IMPOSSIBLE)
+    if is_sure:
+        return
     if target == "object":
         yield from _doubts_of_scene(caption, caption.units[end - 1].lemma, word)
+        yield from _doubts_of_image(caption, start, end, word)
     elif target == "relation":
         yield from _doubts_of_place(caption, caption.units[start].word, word)
 
@@ -198,8 +213,8 @@ def _other_sport(caption: Caption, start: int, end: int, word: str) -> str | Non
 
 
 def _has_own_colours(quality: str, noun: str) -> bool:
-    """A green kitten: animals and food have the colours they have."""
-    return quality in _COLOURS and (is_animate(noun) or is_food(noun))
+    """A green kitten, green sand: animals, food and places have the colours they have."""
+    return quality in _COLOURS and (is_animate(noun) or is_food(noun) or noun in _NATURAL)
 
 
 def _is_grown(caption: Caption, head: int) -> bool:
@@ -226,6 +241,18 @@ def _doubts_of_scene(caption: Caption, old: str, new: str) -> Iterator[Doubt]:
         other = caption.units[phrase.head].lemma
         if other != old and not is_seen_beside(new, other):
             yield Doubt(f"no caption names {new!r} and {other!r}", UNLIKELY)
+
+
+def _doubts_of_image(caption: Caption, start: int, end: int, new: str) -> Iterator[Doubt]:
+    """Photos that have the other words of the caption hardly ever show the new thing: "skis" and a street."""
+    if not is_known(new):
+        yield Doubt(f"too few photos have {new!r} to know where it may be", UNLIKELY)
+        return
+    for place, unit in enumerate(caption.units):
+        if unit.kind in CONTENT and not start <= place < end:
+            seen, expected = in_images(new, unit.lemma)
+            if expected >= 2 and seen < _SHARE * expected:
+                yield Doubt(f"photos with {unit.lemma!r} hardly ever show {new!r}", UNLIKELY)
 
 
 def _doubts_of_place(caption: Caption, old: str, new: str) -> Iterator[Doubt]:

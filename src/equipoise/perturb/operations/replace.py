@@ -43,15 +43,19 @@ def replace_any_positive(
 
 
 def replace_negative(
-    caption: Caption, sources: Sequence[Source], rng: random.Random, target: Section
+    caption: Caption, sources: Sequence[Source], rng: random.Random, target: Section, attested: bool = False
 ) -> Iterator[Candidate | Refused]:
+    """Words seen beside all their neighbours first; `attested`: no others, and the reasons against these are told."""
     found = False
     for source in sources:
         later: list[list[Proposal]] = [[] for _ in range(IMPOSSIBLE + 1)]
         for each in _drawn(caption, "negative", source.contrasts(caption, target), rng):
             found, doubt = True, doubt_of(caption, each) if each is not None else 0
             if each is not None and doubt:
-                later[doubt].append(each)
+                if attested:
+                    yield Refused(_against(caption, each))
+                else:
+                    later[doubt].append(each)
             elif each is not None:
                 yield replaced(caption.text, "negative", each)
         # A place that nobody is seen at is hardly ever one; a thing or an action may be. The checks have their word.
@@ -71,6 +75,13 @@ def doubt_of(caption: Caption, proposal: Proposal) -> int:
         return 0
     word = lemma_of(proposal.to, proposal.target)
     return max((doubt.weight for doubt in doubts(caption, *place, word, proposal.target)), default=0)
+
+
+def _against(caption: Caption, proposal: Proposal) -> str:
+    """The strongest doubt, in words."""
+    place = caption.units_of((proposal.start, proposal.end))
+    found = doubts(caption, *place, lemma_of(proposal.to, proposal.target), proposal.target) if place else ()
+    return max(found, key=lambda doubt: doubt.weight).reason
 
 
 def by_evidence(caption: Caption, proposals: Sequence[Proposal]) -> list[list[Proposal]]:

@@ -43,8 +43,8 @@ class _Rule(NamedTuple):
 
 
 def _rule(entry: Entry, targets: tuple[Entry, ...], guards: tuple[Guard, ...], rank: int, section: Section) -> _Rule:
-    asked = tuple(guard for guard in guards if guard.name != "mod")
-    return _Rule(entry, targets, asked, rank, len(asked) < len(guards), section)
+    asked = tuple(guard for guard in guards if guard.name not in {"mod", "sure"})
+    return _Rule(entry, targets, asked, rank, any(guard.name == "mod" for guard in guards), section)
 
 
 def _key(entry: Entry) -> str:
