@@ -34,6 +34,7 @@ from equipoise.perturb.recipe import Check, Op, Recipe, Slot
 from equipoise.perturb.sources.alternations import Alternations
 from equipoise.perturb.sources.base import Both
 from equipoise.perturb.sources.captions import OtherCaptions
+from equipoise.perturb.sources.gender import Gender
 from equipoise.perturb.sources.lexicon import Lexicon
 from equipoise.perturb.sources.wordnet import WordNetSource
 from equipoise.plugins import is_named, load_named
@@ -71,6 +72,7 @@ def _attested_negative(target: Section) -> Slot:
 _SWAP_POSITIVE = Slot("positive swap", (swap_positive,))
 _OTHERS, _LEXICON, _WORDNET = OtherCaptions(), Lexicon(), WordNetSource()
 _WORDS = Both(_LEXICON, Alternations())
+_PEOPLE = Both(_WORDS, Gender())
 _NO_GUESSES = (
     "no masked language model was used (the paper's is RoBERTa; --masked-lm FOLDER): words come from our lists and "
     "WordNet"
@@ -96,8 +98,9 @@ RECIPES: dict[str, Recipe] = {
                 Slot("positive replace", (replace_any_positive,), unless="positive"),
                 Slot("negative swap", (swap_attested,)),
             ),
-            (_OTHERS, _WORDS),
-            CHECKS,
+            (_OTHERS, _PEOPLE),
+            # Its negatives are asked about their neighbours before (`attested`), and with the marks of their lines.
+            tuple(check for check in CHECKS if check is not checks.plausible),
         ),
         Recipe(
             "swap_pairs",

@@ -14,11 +14,9 @@ from typing import NamedTuple
 from equipoise.perturb.english.caption import Caption
 from equipoise.perturb.english.collocations import Pair, pairs_at
 from equipoise.perturb.english.fit import FITTING, OF_ANYTHING, counted, in_images, is_known, misfit, second_of, seen_in
-from equipoise.perturb.english.forms import lemma_of
 from equipoise.perturb.english.noun_classes import is_animate, is_food, is_garment, is_person, sets_of
-from equipoise.perturb.english.word_lists import sure_pairs
 
-CONTENT = frozenset(("noun", "verb", "adjective"))
+CONTENT = frozenset(("noun", "verb", "adjective", "adverb"))
 _KNOWN_WELL = 40  # a noun seen in so many places needs no help from its sort
 _VEHICLES = frozenset(("road-vehicle", "rail", "air-vehicle", "water-vehicle"))
 _TELLING = 20  # a verb seen so often takes no object that it was never seen with
@@ -58,6 +56,10 @@ for _sport, _listed in _SPORTS.items():
 _NATURAL = frozenset(
     "tree grass sky water ocean sea leaf flower snow sand hair mountain cloud beach eye field dirt mud gravel hill rock "
     "forest lake river pond desert cliff wave stream woods meadow shore coast".split()
+)
+_EVERYWHERE = frozenset(  # done and said of all things: says little about where one is
+    "sit stand be have look walk lie lay show wear hold get go do make take see come lot use hang place rest set top "
+    "fill large small big little white black".split()
 )
 Where = tuple[str, str]  # a thing, and where it is: (dog, on couch)
 
@@ -143,7 +145,11 @@ def pairs_of(caption: Caption) -> set[tuple[str, str, str]]:
 
 
 NOT_KNOWN, UNLIKELY, IMPOSSIBLE = 1, 2, 3
-_SHARE = 0.2  # of the photos expected by chance that must show two things together
+_PLACES = frozenset(("open-place", "town-place", "park-like", "yard-like", "room", "walkway", "covering"))
+_SHARE_OF_PLACE = 0.7
+_HARDLY = 0.25  # less than this share is as good as never
+_SHARE = 0.5  # of the photos expected by chance that must show two things together
+_KIN_SHARE = frozenset(("where", "subject", "scene"))  # what is not known of a word, and known of its kin
 _SURE_ASKS = frozenset(("modifier", "adverb", "verbs", "onward"))  # what is asked of lines marked `sure` too
 
 
@@ -152,6 +158,7 @@ class Doubt(NamedTuple):
 
     reason: str
     weight: int
+    of: str = ""  # the relation asked about
 
 
 @functools.lru_cache(maxsize=32)
@@ -159,11 +166,19 @@ def _pairs(caption: Caption, start: int, end: int) -> tuple[Pair, ...]:
     return tuple(pairs_at(caption, start, end))
 
 
-def doubts(caption: Caption, start: int, end: int, word: str, target: str) -> Iterator[Doubt]:
-    """What of the pairs that `word` would form at units `start:end` was never seen in captions."""
+def doubts(caption: Caption, start: int, end: int, word: str, target: str, mark: str = "") -> Iterator[Doubt]:
+    """What of the pairs that `word` would form at units `start:end` was never seen in captions.
+
+    Of lines marked `sure` only the nearest neighbours are asked; of lines marked `kin` it is enough that captions have
+    the old word there, where they say nothing of the new.
+    """
+    for doubt in _all_doubts(caption, start, end, word, target, mark == "sure"):
+        if not (mark == "kin" and doubt.of in _KIN_SHARE and doubt.weight == NOT_KNOWN):
+            yield doubt
+
+
+def _all_doubts(caption: Caption, start: int, end: int, word: str, target: str, is_sure: bool) -> Iterator[Doubt]:
     alive = target == "attribute" and (phrase := caption.phrase_at.get(start)) and _is_grown(caption, phrase.head)
-    old = lemma_of(" ".join(unit.word for unit in caption.units[start:end]), target)
-    is_sure = (target, old, word) in sure_pairs()
     for pair in _pairs(caption, start, end):
         if is_sure and pair.relation not in _SURE_ASKS:
             continue
@@ -179,12 +194,13 @@ def doubts(caption: Caption, start: int, end: int, word: str, target: str) -> It
             elif not found.seen and not (relation == "modifier" and target == "object" and not pair.narrow):
                 known = found.first if pair.second is None else second_of(relation, second)
                 if known < _ENOUGH:
-                    yield Doubt(f"captions say too little about {first!r} with {second!r}", NOT_KNOWN)
+                    yield Doubt(f"captions say too little about {first!r} with {second!r}", NOT_KNOWN, relation)
                 elif not _seen_by_kin(pair, word, target):
                     sure = found.expected > _EXPECTED[relation]
                     if relation in {"object", "via"}:  # a rare verb says nothing for itself
                         sure |= found.first < _ENOUGH if target == "action" else found.first >= _TELLING
-                    yield Doubt(f"no caption has {first!r} with {second!r}", UNLIKELY if sure else NOT_KNOWN)
+                    weight = UNLIKELY if sure else NOT_KNOWN
+                    yield Doubt(f"no caption has {first!r} with {second!r}", weight, relation)
     if target in {"object", "action"} and (sport := _other_sport(caption, start, end, word)):
         yield Doubt(f"{word!r} is of another sport than {sport!r}", IMPOSSIBLE)
     if is_sure:
@@ -230,12 +246,19 @@ def _seen_by_kin(pair: Pair, word: str, target: str) -> bool:
     return any(counted(*pair.filled(kin)).seen for kin in _PERSONS)
 
 
+def _is_told_where(caption: Caption, noun: str) -> bool:
+    """Two children on the dirt with an umbrella: the umbrella is the children's."""
+    phrase = next((p for p in caption.phrases if caption.units[p.head].lemma == noun), None)
+    return phrase is not None and caption.phrases[0] is not phrase
+
+
 def _doubts_of_scene(caption: Caption, old: str, new: str) -> Iterator[Doubt]:
+    first = caption.head_lemma(caption.phrases[0]) if caption.phrases else ""
     for subject, where in places_in(caption):
         preposition, _, noun = where.rpartition(" ")
-        if subject == old:
+        if subject == old and not (preposition == "with" and _is_told_where(caption, old)):
             yield from _doubt_at(new, where)
-        if noun == old:
+        if noun == old and not (first != subject and is_seen_at(first, f"{preposition} {new}")):
             yield from _doubt_at(subject, f"{preposition} {new}")
     for phrase in caption.phrases:
         other = caption.units[phrase.head].lemma
@@ -248,11 +271,14 @@ def _doubts_of_image(caption: Caption, start: int, end: int, new: str) -> Iterat
     if not is_known(new):
         yield Doubt(f"too few photos have {new!r} to know where it may be", UNLIKELY)
         return
+    share = _SHARE_OF_PLACE if sets_of(new) & _PLACES else _SHARE
     for place, unit in enumerate(caption.units):
-        if unit.kind in CONTENT and not start <= place < end:
+        # The last unit alone: "bathroom" of a bathroom toilet that becomes a bed still tells what room it is.
+        if unit.kind in CONTENT and unit.lemma not in _EVERYWHERE and place != end - 1:
             seen, expected = in_images(new, unit.lemma)
-            if expected >= 2 and seen < _SHARE * expected:
-                yield Doubt(f"photos with {unit.lemma!r} hardly ever show {new!r}", UNLIKELY)
+            if expected >= 1 and seen < share * expected:
+                weight = UNLIKELY if expected >= 2 and seen < _HARDLY * expected else NOT_KNOWN
+                yield Doubt(f"photos with {unit.lemma!r} seldom show {new!r}", weight, "image")
 
 
 def _doubts_of_place(caption: Caption, old: str, new: str) -> Iterator[Doubt]:
@@ -266,7 +292,7 @@ def _doubt_at(noun: str, where: str) -> Iterator[Doubt]:
     if not is_seen_at(noun, where):
         expected = max(counted("where", name, where).expected for name in (noun, sort_of(noun)))
         weight = IMPOSSIBLE if expected > 1 else UNLIKELY if expected > _EXPECTED["where"] else NOT_KNOWN
-        yield Doubt(f"no caption has {noun!r} {where!r}", weight)
+        yield Doubt(f"no caption has {noun!r} {where!r}", weight, "where")
 
 
 def seen_pair(relation: str, first: str, second: str, free: bool) -> bool:

@@ -90,7 +90,7 @@ def _entry(text: str) -> Entry:
 
 _GUARDS = frozenset(
     "next notnext prev notprev obj notobj subj notsubj with without plural afternoun first nobody clause mod "
-    "never context sure".split()
+    "never context sure kin".split()
 )
 
 
@@ -134,22 +134,6 @@ def exclusive() -> tuple[ExclusiveSet, ...]:
         guards = _guards(guard_text, line) if guard_text.strip() else ()
         found.append(ExclusiveSet(section, name.strip(), groups, guards))  # type: ignore[arg-type]
     return tuple(found)
-
-
-@functools.cache
-def sure_pairs() -> frozenset[tuple[Section, str, str]]:
-    """(section, old, new) of the lines marked `sure`: exclusive and plausible wherever their guards hold."""
-    return frozenset(
-        (line.section, old.entry.text, new.entry.text)
-        for line in exclusive()
-        if any(guard.name == "sure" for guard in line.guards)
-        for one in line.groups
-        for other in line.groups
-        if one is not other
-        for old in one
-        for new in other
-        if old.replaced and new.chosen
-    )
 
 
 def _group(text: str) -> tuple[Member, ...]:

@@ -68,19 +68,20 @@ def replace_negative(
 def doubt_of(caption: Caption, proposal: Proposal) -> int:
     """How much speaks against a new word where it would stand: nothing (captions have it beside all its neighbours),
     that this is not known, or that it is unlikely. What is impossible the checks drop, and say why."""
-    if proposal.by == "captions" and proposal.target == "attribute":
+    if proposal.by == "gender" or (proposal.by == "captions" and proposal.target == "attribute"):
         return 0
     place = caption.units_of((proposal.start, proposal.end))
     if place is None:
         return 0
     word = lemma_of(proposal.to, proposal.target)
-    return max((doubt.weight for doubt in doubts(caption, *place, word, proposal.target)), default=0)
+    return max((doubt.weight for doubt in doubts(caption, *place, word, proposal.target, proposal.mark)), default=0)
 
 
 def _against(caption: Caption, proposal: Proposal) -> str:
     """The strongest doubt, in words."""
     place = caption.units_of((proposal.start, proposal.end))
-    found = doubts(caption, *place, lemma_of(proposal.to, proposal.target), proposal.target) if place else ()
+    word = lemma_of(proposal.to, proposal.target)
+    found = doubts(caption, *place, word, proposal.target, proposal.mark) if place else ()
     return max(found, key=lambda doubt: doubt.weight).reason
 
 

@@ -15,7 +15,7 @@ from equipoise.perturb.english.caption import COLLECTIVES, Caption, NounPhrase
 from equipoise.perturb.english.evidence import seen_pair
 from equipoise.perturb.english.forms import inflect, noun_lemma
 from equipoise.perturb.english.noun_classes import is_animate, is_person, is_thing
-from equipoise.perturb.english.word_lists import Section, count, read_text
+from equipoise.perturb.english.word_lists import Section, count, members, read_text
 from equipoise.perturb.sources.base import Proposal
 
 _COLOURS = (  # those in one group are called by each other's names
@@ -101,12 +101,15 @@ def _kinds(caption: Caption, phrase: NounPhrase, true: bool) -> Iterator[Proposa
     many = caption.is_plural(phrase)
     if not many and not _MANY.isdisjoint(caption.other_words):
         return  # which of them is meant is not known
+    bare = not many and phrase.start == phrase.core and head.lemma in members("@mass")
     for group in known:
         if (group is said[0]) != true or (not true and not set(group).isdisjoint(said[0])):
             continue
         for name in group:
             if not true or name in caption.other_words:
                 to = inflect(name, "NNS") if many and noun_lemma(name) == name else name
+                if bare and to not in members("@mass"):
+                    continue  # she holds food, but not "holds hot dog"
                 yield Proposal(head.start, head.end, to, "object", OtherCaptions.name, float(count(to)))
 
 

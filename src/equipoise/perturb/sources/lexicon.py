@@ -39,12 +39,15 @@ class _Rule(NamedTuple):
     guards: tuple[Guard, ...]
     rank: int  # earlier lines win where several exclusive sets hold the same word
     mod: bool  # also where the noun only modifies another
+    mark: str  # "sure" or "kin", of exclusive.txt
     section: Section
 
 
 def _rule(entry: Entry, targets: tuple[Entry, ...], guards: tuple[Guard, ...], rank: int, section: Section) -> _Rule:
-    asked = tuple(guard for guard in guards if guard.name not in {"mod", "sure"})
-    return _Rule(entry, targets, asked, rank, any(guard.name == "mod" for guard in guards), section)
+    asked = tuple(guard for guard in guards if guard.name not in {"mod", "sure", "kin"})
+    named = [guard.name for guard in guards]
+    mark = next((name for name in ("sure", "kin") if name in named), "")
+    return _Rule(entry, targets, asked, rank, "mod" in named, mark, section)
 
 
 def _key(entry: Entry) -> str:
@@ -282,7 +285,7 @@ class Lexicon:
                 first = start
                 if modifier is not None and misfit(modifier[1], text):
                     first = modifier[0]  # a commuter plane becomes a helicopter, not a commuter helicopter
-                yield Proposal(first, end, to, target, self.name, weight)
+                yield Proposal(first, end, to, target, self.name, weight, rule.mark)
 
 
 _DIGITS = {word: str(n) for n, word in enumerate("two three four five six seven eight".split(), 2)}
