@@ -55,7 +55,8 @@ for _sport, _listed in _SPORTS.items():
         _SPORT_OF[_name] = _SPORT_OF.get(_name, frozenset()) | {_sport}
 _NATURAL = frozenset(
     "tree grass sky water ocean sea leaf flower snow sand hair mountain cloud beach eye field dirt mud gravel hill rock "
-    "forest lake river pond desert cliff wave stream woods meadow shore coast".split()
+    "forest lake river pond desert cliff wave stream woods meadow shore coast yard hillside lawn "
+    "hill mountainside landscape day night background bush jungle garden pasture".split()
 )
 _EVERYWHERE = frozenset(  # done and said of all things: says little about where one is
     "sit stand be have look walk lie lay show wear hold get go do make take see come lot use hang place rest set top "

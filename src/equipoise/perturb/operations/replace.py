@@ -14,6 +14,7 @@ from equipoise.perturb.english.forms import lemma_of
 from equipoise.perturb.english.word_lists import SECTIONS, Section, count
 from equipoise.perturb.sources.base import Proposal, Source
 
+_OPEN = frozenset(("attribute",))  # colours and sizes go with more things than captions have them with
 NOTHING = math.exp(-2.5)  # the weight of no edit where one may be left out, against one for a plain draw of an edit
 
 
@@ -52,7 +53,7 @@ def replace_negative(
         for each in _drawn(caption, "negative", source.contrasts(caption, target), rng):
             found, doubt = True, doubt_of(caption, each) if each is not None else 0
             if each is not None and doubt:
-                if attested:
+                if attested and doubt > (NOT_KNOWN if target in _OPEN else 0):
                     yield Refused(_against(caption, each))
                 else:
                     later[doubt].append(each)
