@@ -33,6 +33,7 @@ _SAME_PLACE = {  # seldom words for what captions say otherwise
     **dict.fromkeys(("beside", "close to", "next to", "near"), ("next to", "near", "by", "beside")),
     **dict.fromkeys(("outside of", "outside"), ("outside", "in front of")),
 }
+FUR = frozenset("white black brown tan gray grey".split())  # the colours of most animals
 _COLOURS = frozenset("white black red blue green yellow brown orange pink purple gray grey".split())
 _PERSONS = ("man", "woman", "person", "people", "boy", "girl", "child")
 _SPORTS = {
@@ -179,6 +180,8 @@ def doubts(caption: Caption, start: int, end: int, word: str, target: str, mark:
 
 
 def _all_doubts(caption: Caption, start: int, end: int, word: str, target: str, is_sure: bool) -> Iterator[Doubt]:
+    if target == "attribute" and word in _COLOURS and _has_no_noun(caption, start):
+        yield Doubt("a colour whose thing is not named beside it", IMPOSSIBLE)
     alive = target == "attribute" and (phrase := caption.phrase_at.get(start)) and _is_grown(caption, phrase.head)
     for pair in _pairs(caption, start, end):
         if is_sure and pair.relation not in _SURE_ASKS:
@@ -232,6 +235,14 @@ def _other_sport(caption: Caption, start: int, end: int, word: str) -> str | Non
 def _has_own_colours(quality: str, noun: str) -> bool:
     """A green kitten, green sand: animals, food and places have the colours they have."""
     return quality in _COLOURS and (is_animate(noun) or is_food(noun) or noun in _NATURAL)
+
+
+def _has_no_noun(caption: Caption, place: int) -> bool:
+    """Two dogs, one black; an orange sits on a table. But "dressed in black" is the colour of clothes."""
+    phrase = caption.phrase_at.get(place)
+    if place and caption.units[place - 1].word in {"in", "wearing", "wears", "wear"}:
+        return False
+    return phrase is None or phrase.head <= place
 
 
 def _is_grown(caption: Caption, head: int) -> bool:

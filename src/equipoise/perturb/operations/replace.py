@@ -14,7 +14,7 @@ from equipoise.perturb.english.forms import lemma_of
 from equipoise.perturb.english.word_lists import SECTIONS, Section, count
 from equipoise.perturb.sources.base import Proposal, Source
 
-_OPEN = frozenset(("attribute",))  # colours and sizes go with more things than captions have them with
+_OPEN = frozenset(("attribute", "action"))  # these go with more things than captions have them with
 NOTHING = math.exp(-2.5)  # the weight of no edit where one may be left out, against one for a plain draw of an edit
 
 

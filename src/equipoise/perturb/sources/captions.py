@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 
 from equipoise.perturb.english.caption import COLLECTIVES, Caption, NounPhrase
-from equipoise.perturb.english.evidence import seen_pair
+from equipoise.perturb.english.evidence import FUR, seen_pair
 from equipoise.perturb.english.forms import inflect, noun_lemma
 from equipoise.perturb.english.noun_classes import is_animate, is_person, is_thing
 from equipoise.perturb.english.word_lists import Section, count, members, read_text
@@ -43,7 +43,8 @@ _ALIKE = frozenset(  # colours that people mix up in a photo
 )
 _COLOURLESS = frozenset(
     "person people man woman boy girl child kid group couple crowd player surfer skier water snow sky air day night "
-    "picture photo image view street road field grass beach ocean room kitchen bathroom hair background".split()
+    "picture photo image view street road field grass beach ocean room kitchen bathroom hair background track path trail "
+    "pool court sidewalk dirt hill rock mountain sand floor ground lake river".split()
 )
 
 
@@ -62,6 +63,8 @@ class OtherCaptions:
 def _proposals(caption: Caption, target: Section, true: bool) -> Iterator[Proposal]:
     if not caption.others or target not in {"object", "attribute"}:
         return
+    if target == "attribute" and "black and white" in caption.text.lower().replace("-", " "):
+        return  # a photo without colours
     if target == "attribute" and caption.other_words.isdisjoint(_GROUP_OF):
         return
     for phrase in caption.phrases:
@@ -137,6 +140,8 @@ def _colours(caption: Caption, phrase: NounPhrase, true: bool) -> Iterator[Propo
         if (number == _GROUP_OF[mine or ""]) != true or frozenset((number, _GROUP_OF[mine or ""])) in _ALIKE:
             continue
         for colour in (mine,) if true else group[:1]:
+            if colour and is_animate(head.lemma) and colour not in FUR:
+                continue
             if colour and seen_pair("modifier", colour, head.lemma, free=not is_animate(head.lemma)):
                 yield Proposal(
                     start, head.end, f"{colour} {old}", "attribute", OtherCaptions.name, float(count(colour))
