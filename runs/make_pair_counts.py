@@ -62,9 +62,9 @@ def main() -> None:
     counted["scene"] = {
         noun: Counter({w: n for w, n in others.items() if n > 1}) for noun, others in counted["scene"].items()
     }
-    common = {word for word, number in images.items() if number >= RARE}
+    common = {word for word, number in images.items() if number >= RARE}  # "in how many photos": the sums of "image"
     counted["image"] = {
-        noun: Counter({word: number for word, number in others.items() if word in common})
+        noun: Counter({w: n for w, n in others.items() if images[noun] * images[w] >= images[""]})  # expected once
         for noun, others in counted["image"].items()
         if noun in common
     }

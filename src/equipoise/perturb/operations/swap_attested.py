@@ -169,13 +169,8 @@ def unswappable(caption: Caption, first: NounPhrase, second: NounPhrase) -> str 
         return "a pronoun would point elsewhere"
     if alive and not all(map(is_animate, heads)):
         return "a living and a lifeless thing"
-    between = units[first.end : second.start]
     if is_person(heads[0]) != is_person(heads[1]) and not _either_does(caption, first, second):
         return "a person and an animal"
-    one, other = (units[place].word for place in (governor_of(caption, first), governor_of(caption, second)))
-    directed = any(u.word in _ONE_WAY for u in between) or (one != other and not {one, other}.isdisjoint(_TOUCHING))
-    if not alive and not (sets_of(heads[0]) & sets_of(heads[1]) and directed):
-        return "two things of other sorts, or in no relation that has a direction"
     if any(sum(unit.lemma == noun for unit in units) > 1 for noun in heads):
         return "the caption speaks of one of them twice"
     if alive and not caption.words.isdisjoint(_GENDERED):
@@ -189,7 +184,18 @@ def unswappable(caption: Caption, first: NounPhrase, second: NounPhrase) -> str 
     bare = [phrase.start == phrase.core for phrase in (first, second)]
     if bare[0] != bare[1] and not (caption.is_plural(first) and caption.is_plural(second)):
         return "one has an article and the other none"
-    return _same_both_ways(caption, first, second)
+    return _same_both_ways(caption, first, second) or (None if alive else _undirected(caption, first, second))
+
+
+def _undirected(caption: Caption, first: NounPhrase, second: NounPhrase) -> str | None:
+    """Things change places where they are of one sort and it matters which is where: a chair behind a table."""
+    units = caption.units
+    one, other = (units[place].word for place in (governor_of(caption, first), governor_of(caption, second)))
+    between = units[first.end : second.start]
+    directed = any(u.word in _ONE_WAY for u in between) or (one != other and not {one, other}.isdisjoint(_TOUCHING))
+    if sets_of(units[first.head].lemma) & sets_of(units[second.head].lemma) and directed:
+        return None
+    return "two things of other sorts, or in no relation that has a direction"
 
 
 def _same_both_ways(caption: Caption, first: NounPhrase, second: NounPhrase) -> str | None:

@@ -33,20 +33,23 @@ _KINDS: dict[Section, frozenset[str]] = {
 _POSTURES = frozenset("seat perch crouch squat kneel recline relax rest lean".split())
 
 
+_MARKS = ("sure", "kin", "wide")
+
+
 class _Rule(NamedTuple):
     entry: Entry
     targets: tuple[Entry, ...]
     guards: tuple[Guard, ...]
     rank: int  # earlier lines win where several exclusive sets hold the same word
     mod: bool  # also where the noun only modifies another
-    mark: str  # "sure" or "kin", of exclusive.txt
+    mark: str  # "sure", "kin" or "wide", of exclusive.txt
     section: Section
 
 
 def _rule(entry: Entry, targets: tuple[Entry, ...], guards: tuple[Guard, ...], rank: int, section: Section) -> _Rule:
-    asked = tuple(guard for guard in guards if guard.name not in {"mod", "sure", "kin"})
+    asked = tuple(guard for guard in guards if guard.name not in {"mod", *_MARKS})
     named = [guard.name for guard in guards]
-    mark = next((name for name in ("sure", "kin") if name in named), "")
+    mark = next((name for name in _MARKS if name in named), "")
     return _Rule(entry, targets, asked, rank, "mod" in named, mark, section)
 
 
@@ -258,9 +261,14 @@ class Lexicon:
             yield from self._written(caption, target, match, rule, False)
 
     def contrasts(self, caption: Caption, target: Section) -> Iterator[Proposal]:
-        """Of several sets that hold the word, the first whose guards hold is used: the lists put the best first."""
+        """Of several sets that hold the word, the first whose guards hold is used: the lists put the best first. Then
+        the same of the lines marked `wide`."""
+        every = _contrasts_of(caption)[target]
+        for wide in (False, True):
+            yield from self._best(caption, target, [pair for pair in every if (pair[1].mark == "wide") == wide])
+
+    def _best(self, caption: Caption, target: Section, found: list[tuple[Match, _Rule]]) -> Iterator[Proposal]:
         best: dict[tuple[int, int], int] = {}
-        found = _contrasts_of(caption)[target]
         for match, rule in found:
             key = (match.start, match.end)
             best[key] = min(best.get(key, rule.rank), rule.rank)
