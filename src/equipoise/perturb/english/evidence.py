@@ -14,7 +14,7 @@ from typing import NamedTuple
 from equipoise.perturb.english.caption import Caption
 from equipoise.perturb.english.collocations import Pair, pairs_at
 from equipoise.perturb.english.fit import FITTING, OF_ANYTHING, counted, in_images, is_known, misfit, second_of, seen_in
-from equipoise.perturb.english.noun_classes import is_animate, is_food, is_garment, is_person, sets_of
+from equipoise.perturb.english.noun_classes import is_animate, is_food, is_garment, is_person, is_thing, sets_of
 
 CONTENT = frozenset(("noun", "verb", "adjective", "adverb"))
 _KNOWN_WELL = 40  # a noun seen in so many places needs no help from its sort
@@ -242,7 +242,7 @@ def _has_no_noun(caption: Caption, place: int) -> bool:
     phrase = caption.phrase_at.get(place)
     if place and caption.units[place - 1].word in {"in", "wearing", "wears", "wear"}:
         return False
-    return phrase is None or phrase.head <= place
+    return phrase is None or phrase.head <= place or not is_thing(caption.units[phrase.head].lemma)
 
 
 def _is_grown(caption: Caption, head: int) -> bool:
