@@ -180,8 +180,12 @@ def doubts(caption: Caption, start: int, end: int, word: str, target: str, mark:
 
 
 def _all_doubts(caption: Caption, start: int, end: int, word: str, target: str, is_sure: bool) -> Iterator[Doubt]:
-    if target == "attribute" and word in _COLOURS and _has_no_noun(caption, start):
-        yield Doubt("a colour whose thing is not named beside it", IMPOSSIBLE)
+    if target == "attribute" and word in _COLOURS:
+        if _has_no_noun(caption, start):
+            yield Doubt("a colour whose thing is not named beside it", IMPOSSIBLE)
+        phrase = caption.phrase_at.get(start)
+        if phrase is not None and any(unit.word == word for unit in caption.units[phrase.start : phrase.end]):
+            yield Doubt(f"it is {word!r} already", IMPOSSIBLE)
     alive = target == "attribute" and (phrase := caption.phrase_at.get(start)) and _is_grown(caption, phrase.head)
     for pair in _pairs(caption, start, end):
         if is_sure and pair.relation not in _SURE_ASKS:
@@ -242,7 +246,10 @@ def _has_no_noun(caption: Caption, place: int) -> bool:
     phrase = caption.phrase_at.get(place)
     if place and caption.units[place - 1].word in {"in", "wearing", "wears", "wear"}:
         return False
-    return phrase is None or phrase.head <= place or not is_thing(caption.units[phrase.head].lemma)
+    if phrase is None or phrase.head <= place:
+        return True
+    noun = caption.units[phrase.head].lemma  # often a verb, after the fruit: an orange cut in half
+    return not is_thing(noun) or (caption.units[place].word == "orange" and not seen_in("modifier", "orange", noun))
 
 
 def _is_grown(caption: Caption, head: int) -> bool:

@@ -19,7 +19,7 @@ from equipoise.perturb.english.forms import inflect
 from equipoise.perturb.english.noun_classes import is_animate, is_garment, is_person, is_thing, sets_of
 from equipoise.perturb.english.word_lists import members
 from equipoise.perturb.operations.swap_counts import AGREE, NUMBERS, swap_counts
-from equipoise.perturb.operations.swap_looks import COLOURS, swap_looks
+from equipoise.perturb.operations.swap_looks import COLOURS, GROWN, swap_looks
 from equipoise.perturb.operations.swap_negative import NO_THING, swap_attributes, swapped
 from equipoise.perturb.operations.swap_qualities import swap_qualities
 from equipoise.perturb.sources.base import Source
@@ -116,7 +116,9 @@ def _agreed(caption: Caption, first: NounPhrase, second: NounPhrase, candidate: 
     if verb.word not in AGREE and verb.pos not in {"VBZ", "VBP"}:
         return candidate
     new = AGREE.get(verb.word) or (verb.lemma if verb.pos == "VBZ" else inflect(verb.lemma, "VBZ"))
-    moved = units[second.end - 1].end - units[second.start].start - (units[first.end - 1].end - units[first.start].start)
+    moved = (
+        units[second.end - 1].end - units[second.start].start - (units[first.end - 1].end - units[first.start].start)
+    )
     at = verb.start + moved
     at = candidate.text.index(verb.text, max(0, at - 2))
     text = candidate.text[:at] + new + candidate.text[at + len(verb.text) :]
@@ -129,9 +131,11 @@ def _either_does(caption: Caption, first: NounPhrase, second: NounPhrase) -> boo
     """A man chases a dog, a dog chases a man; a boy stands behind a horse; a man sits on a bench while a dog sleeps."""
     between = caption.units[first.end : second.start]
     verbs = [unit for unit in between if unit.kind == "verb"]
+    after = [unit for unit in caption.units[second.end :] if unit.kind == "verb"]
+    if not all(unit.lemma in _BY_BOTH for unit in after):
+        return False  # a woman holding two ski poles
     if between and between[-1].word in {"and", "while", "as", ","}:
-        after = [unit for unit in caption.units[second.end :] if unit.kind == "verb"]
-        return bool(verbs and after) and all(unit.lemma in _BY_BOTH for unit in (*verbs, *after))
+        return bool(verbs and after) and all(unit.lemma in _BY_BOTH for unit in verbs)
     looks = any(unit.word in {"at", "toward", "towards", "after"} for unit in between)
     if any(unit.word in _ONE_WAY for unit in between) or (looks and all(v.lemma in _LOOKS for v in verbs)):
         return all(verb.lemma in _BY_ANYBODY for verb in verbs)
@@ -193,7 +197,8 @@ def _undirected(caption: Caption, first: NounPhrase, second: NounPhrase) -> str 
     one, other = (units[place].word for place in (governor_of(caption, first), governor_of(caption, second)))
     between = units[first.end : second.start]
     directed = any(u.word in _ONE_WAY for u in between) or (one != other and not {one, other}.isdisjoint(_TOUCHING))
-    if sets_of(units[first.head].lemma) & sets_of(units[second.head].lemma) and directed:
+    heads = {units[first.head].lemma, units[second.head].lemma}
+    if set.intersection(*(set(sets_of(noun)) for noun in heads)) and directed and not heads & GROWN:
         return None
     return "two things of other sorts, or in no relation that has a direction"
 

@@ -27,9 +27,11 @@ _CLOTHES = "clothes"  # what a bare colour is the colour of
 GROWN = frozenset(
     "tree grass sky water ocean sea leaf flower snow sand hair mountain cloud beach eye field dirt mud gravel hill rock "
     "forest lake river pond desert cliff wave stream woods meadow marking spot patch fur beard skin face mane plant bush "
-    "hillside fence wood lawn yard log stick bone branch road".split()
+    "hillside fence wood lawn yard hedge shrub log stick bone branch road".split()
 )
-TOLD_APART = frozenset("light wine pepper tape team background one board meat house card side stripe stripes".split()) | {"stop sign", "street sign", "traffic light"}
+TOLD_APART = frozenset(
+    "light wine pepper tape team background one board meat house card side stripe stripes".split()
+) | {"stop sign", "street sign", "traffic light"}
 _ALIKE = ({"gray", "grey"}, {"tan", "beige", "brown"}, {"white", "beige"})
 _FUR = frozenset("white black brown tan gray grey beige".split())
 _OF_ANIMALS = frozenset("marking spot patch fur mane ear paw tail nose face foot leg head muzzle".split())
@@ -93,6 +95,8 @@ def _span(caption: Caption, phrase: NounPhrase) -> tuple[int, int] | None:
         return None  # red and rusty; a red haired man
     if start > phrase.core and units[start - 1].word in _SHADES:
         start -= 1
+    if start > phrase.core and units[start - 1].word.endswith("ish"):
+        return None  # orangish red
     if start and units[start - 1].word in {"and", ",", "&"} and (start > phrase.core or units[start - 2].word in known):
         return None  # a large, red and white bus is fine, "old and red" is not
     return start, end

@@ -195,7 +195,9 @@ _PLACES = frozenset(
     "wave city town village area country neighborhood wood hill tarmac airport platform freeway ramp".split()
 )
 _BOTH_WAYS = frozenset("connect attach join meet diagonal opposite resemble adjoin like shape race compete".split())
-_ONE_WAY = frozenset(("after", "behind", "in front of", "at", "toward", "towards", "over", "on top of", "under", "past"))
+_ONE_WAY = frozenset(
+    ("after", "behind", "in front of", "at", "toward", "towards", "over", "on top of", "under", "past")
+)
 _STATES = frozenset("stand sit lie lay walk be rest park seat run".split())
 
 

@@ -97,6 +97,8 @@ def _kinds(caption: Caption, phrase: NounPhrase, true: bool) -> Iterator[Proposa
         return  # a police dog
     if is_person(head.lemma) and not caption.words.isdisjoint({"his", "her", "he", "she", "him", "hers"}):
         return  # a pronoun tells already
+    if is_person(head.lemma) and not caption.words.isdisjoint({"female", "male", "woman", "man", "lady"}):
+        return  # a female player
     known = kinds().get(head.word) or ({} if head.word == "people" else kinds()).get(head.lemma, ())
     said = [group for group in known if any(noun_lemma(name) in caption.other_words for name in group)]
     if len(said) != 1 or any(noun_lemma(name) in caption.words for group in known for name in group):
