@@ -54,10 +54,10 @@ _SPORT_OF: dict[str, frozenset[str]] = {}
 for _sport, _listed in _SPORTS.items():
     for _name in _listed.split():
         _SPORT_OF[_name] = _SPORT_OF.get(_name, frozenset()) | {_sport}
-_NATURAL = frozenset(
-    "tree grass sky water ocean sea leaf flower snow sand hair mountain cloud beach eye field dirt mud gravel hill rock "
-    "forest lake river pond desert cliff wave stream woods meadow shore coast yard hillside lawn "
-    "hill mountainside landscape day night background bush jungle garden pasture".split()
+NATURAL = frozenset(  # what has the colours it has
+    "tree grass sky water ocean sea leaf flower snow sand hair mountain cloud beach eye field dirt mud gravel hill "
+    "rock forest lake river pond desert cliff wave stream woods meadow shore coast yard hillside lawn mountainside "
+    "landscape day night background bush jungle garden pasture".split()
 )
 _EVERYWHERE = frozenset(  # done and said of all things: says little about where one is
     "sit stand be have look walk lie lay show wear hold get go do make take see come lot use hang place rest set top "
@@ -238,7 +238,7 @@ def _other_sport(caption: Caption, start: int, end: int, word: str) -> str | Non
 
 def _has_own_colours(quality: str, noun: str) -> bool:
     """A green kitten, green sand: animals, food and places have the colours they have."""
-    return quality in _COLOURS and (is_animate(noun) or is_food(noun) or noun in _NATURAL)
+    return quality in _COLOURS and (is_animate(noun) or is_food(noun) or noun in NATURAL)
 
 
 def _has_no_noun(caption: Caption, place: int) -> bool:
@@ -255,7 +255,7 @@ def _has_no_noun(caption: Caption, place: int) -> bool:
 def _is_grown(caption: Caption, head: int) -> bool:
     """An animal, a person, food, a plant, the sky: these have the colours they have."""
     noun = caption.units[head].lemma
-    return is_animate(noun) or is_food(noun) or noun in _NATURAL
+    return is_animate(noun) or is_food(noun) or noun in NATURAL
 
 
 def _seen_by_kin(pair: Pair, word: str, target: str) -> bool:
@@ -318,7 +318,7 @@ def seen_pair(relation: str, first: str, second: str, free: bool) -> bool:
     """Whether captions have the pair; a `free` quality goes with any thing that can be made or painted."""
     found = counted(relation, first, second)
     if relation == "modifier" and free:
-        if is_animate(second) or is_food(second) or second in _NATURAL:
+        if is_animate(second) or is_food(second) or second in NATURAL:
             return found.seen >= max(2, 0.1 * found.expected)
         return found.seen > 0 or found.expected < 1
     if found.seen >= max(1, 0.05 * found.expected):

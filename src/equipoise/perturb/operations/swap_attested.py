@@ -116,11 +116,8 @@ def _agreed(caption: Caption, first: NounPhrase, second: NounPhrase, candidate: 
     if verb.word not in AGREE and verb.pos not in {"VBZ", "VBP"}:
         return candidate
     new = AGREE.get(verb.word) or (verb.lemma if verb.pos == "VBZ" else inflect(verb.lemma, "VBZ"))
-    moved = (
-        units[second.end - 1].end - units[second.start].start - (units[first.end - 1].end - units[first.start].start)
-    )
-    at = verb.start + moved
-    at = candidate.text.index(verb.text, max(0, at - 2))
+    one, other = (units[p.end - 1].end - units[p.start].start for p in (first, second))
+    at = candidate.text.index(verb.text, max(0, verb.start + other - one - 2))  # an article may be a letter shorter
     text = candidate.text[:at] + new + candidate.text[at + len(verb.text) :]
     start, end = candidate.edit.span or (0, 0)
     to = text[start : end + len(text) - len(caption.text)]

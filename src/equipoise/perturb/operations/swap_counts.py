@@ -39,8 +39,8 @@ _POINTS = frozenset(
     "another both one ones together couple pair".split()
 )
 _PARTS = frozenset(
-    "leg arm hand foot eye ear head horn tusk wing tail finger paw wheel wheeler tire story light medal pillow chair window door "
-    "side word letter tail".split()
+    "leg arm hand foot eye ear head horn tusk wing tail finger paw wheel wheeler tire story light medal pillow chair "
+    "window door side word letter".split()
 )
 _SEATS = frozenset(("seat", "surface"))
 AGREE = {"is": "are", "are": "is", "was": "were", "were": "was", "has": "have", "have": "has"}

@@ -1,5 +1,4 @@
-"""Swap the colours of two things: a boy in a red shirt on a black and white horse -> in a black and white shirt on a red
-one is refused (no caption has red horses), a man in red and a woman in dark blue -> in dark blue and in red is made.
+"""Swap the colours of two things: a man in red beside a dark blue car -> a man in dark blue beside a red car.
 
 A colour is all of it: "black and white", "dark blue"; of clothes also a pattern ("striped"), and the bare colour of
 "dressed in black". Clothes and made things may have any colour, what lives or grows only those that captions have.
@@ -14,6 +13,7 @@ from typing import NamedTuple
 
 from equipoise.perturb.candidate import Candidate, Refused
 from equipoise.perturb.english.caption import COLLECTIVES, Caption, NounPhrase
+from equipoise.perturb.english.evidence import NATURAL
 from equipoise.perturb.english.fit import seen_in
 from equipoise.perturb.english.noun_classes import is_animate, is_food, is_garment, is_person, is_thing
 from equipoise.perturb.operations.swap_negative import NO_THING, are_alike, swapped
@@ -24,14 +24,12 @@ _PATTERNS = frozenset("striped plaid floral checkered".split())
 _SHADES = frozenset(("dark", "light", "bright", "neon"))
 _DRESSED = frozenset("in wearing wears wear".split())
 _CLOTHES = "clothes"  # what a bare colour is the colour of
-GROWN = frozenset(
-    "tree grass sky water ocean sea leaf flower snow sand hair mountain cloud beach eye field dirt mud gravel hill rock "
-    "forest lake river pond desert cliff wave stream woods meadow marking spot patch fur beard skin face mane plant bush "
-    "hillside fence wood lawn yard hedge shrub log stick bone branch road".split()
+GROWN = NATURAL | frozenset(
+    "marking spot patch fur beard skin face mane plant fence wood hedge shrub log stick bone branch road".split()
 )
-TOLD_APART = frozenset(
-    "light wine pepper tape team background one board meat house card side stripe stripes".split()
-) | {"stop sign", "street sign", "traffic light"}
+TOLD_APART = frozenset("light wine pepper tape team background one board meat house card side stripe".split()) | {
+    "stop sign", "street sign", "traffic light",
+}  # fmt: skip
 _ALIKE = ({"gray", "grey"}, {"tan", "beige", "brown"}, {"white", "beige"})
 _FUR = frozenset("white black brown tan gray grey beige".split())
 _OF_ANIMALS = frozenset("marking spot patch fur mane ear paw tail nose face foot leg head muzzle".split())
@@ -109,14 +107,14 @@ def _owner(caption: Caption, phrase: NounPhrase) -> NounPhrase | None:
 
 
 def _unswappable(first: Look, second: Look, caption: Caption) -> str | None:
-    mine, other = first.words - second.words - _SHADES, second.words - first.words - _SHADES
-    if not mine or not other or any(mine & group and other & group for group in _ALIKE):
+    apart = first.words - second.words - _SHADES, second.words - first.words - _SHADES
+    if not all(apart) or any(apart[0] & group and apart[1] & group for group in _ALIKE):
         return "the same colour, or nearly"
     if first.noun == second.noun:
         owners = [look.owner or caption.phrase_at.get(look.start) for look in (first, second)]
         lemmas = [caption.units[owner.head].lemma if owner else "" for owner in owners]
-        one, other = owners
-        if one == other or (lemmas[0] == lemmas[1] and (not one or not other or are_alike(caption, one, other))):
+        one, two = owners
+        if one == two or (lemmas[0] == lemmas[1] and (not one or not two or are_alike(caption, one, two))):
             return "two of the same thing: which has which colour cannot be told"
     for mine, other in ((first, second), (second, first)):
         if not _may_have(mine.noun, other.words):

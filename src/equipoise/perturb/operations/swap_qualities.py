@@ -1,7 +1,7 @@
 """Swap two qualities of different sorts: a wooden table with a white vase -> a white table with a wooden vase.
 
 To be true, both things would have to have the other's quality too, which hardly ever is so. Captions must have each new
-pair ("wooden vase"), or the quality must be a colour and the thing made by people. Persons, animals and food keep theirs.
+pair ("wooden vase"), or it is the colour of a garment. Persons, animals and food keep theirs.
 """
 
 from __future__ import annotations

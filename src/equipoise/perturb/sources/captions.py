@@ -43,8 +43,8 @@ _ALIKE = frozenset(  # colours that people mix up in a photo
 )
 _COLOURLESS = frozenset(
     "person people man woman boy girl child kid group couple crowd player surfer skier water snow sky air day night "
-    "picture photo image view street road field grass beach ocean room kitchen bathroom hair background track path trail "
-    "pool court sidewalk dirt hill rock mountain sand floor ground lake river".split()
+    "picture photo image view street road field grass beach ocean room kitchen bathroom hair background track path "
+    "trail pool court sidewalk dirt hill rock mountain sand floor ground lake river".split()
 )
 
 
