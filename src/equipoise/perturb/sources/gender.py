@@ -41,9 +41,10 @@ _OF_ADULTS = frozenset(
     "luggage suitcase suitcases airport meeting wedding bride groom bar bearded bus train horse horses uniform "
     "uniforms police protest march marching crowd street crosswalk computer laptop phone phones cell elephant camel "
     "boat kayak canoe raft mountain climbing climber rock cliff hiking backpack surfing wave waves surfboard parachute "
-    "bikes bike bicycle stage band restaurant cafe coffee sell selling market buying truck plane airplane conference camera line "
-    "military soldier soldiers men women man woman lady guy his her he she hand hands hair someone skiing ski skis "
-    "snowboard snowboarding slope race racing concert dressed large several many some various busy".split()
+    "bikes bike bicycle stage band restaurant cafe coffee sell selling market buying truck plane airplane "
+    "conference camera line military soldier soldiers men women man woman lady guy his her he she hand hands hair "
+    "someone skiing ski skis snowboard snowboarding slope race racing concert dressed large several "
+    "many some various busy".split()
 )
 
 
