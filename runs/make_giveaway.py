@@ -63,8 +63,7 @@ def _tiers(caption: Caption, kind: str, target: Section) -> Iterator[list[Propos
         if kind == "positive":
             yield list(source.synonyms(caption, target))
         else:
-            tiers = by_evidence(caption, list(source.contrasts(caption, target)))
-            yield from tiers[:2] if target == "relation" else tiers
+            yield from by_evidence(caption, list(source.contrasts(caption, target)), target)
 
 
 def _kept(caption: Caption, kind: str, proposals: list[Proposal]) -> list[tuple[Option, Proposal]]:

@@ -18,7 +18,8 @@ from caption_halves import learning
 
 from equipoise.perturb.english.caption import Caption
 from equipoise.perturb.english.collocations import RELATIONS
-from equipoise.perturb.english.evidence import pairs_of, places_in, sort_of
+from equipoise.perturb.english.evidence import CONTENT, pairs_of, places_in, sort_of
+from equipoise.perturb.english.fit import RARE
 from equipoise.perturb.english.word_lists import exclusive
 
 OUT = Path(__file__).resolve().parents[1] / "src" / "equipoise" / "perturb" / "data" / "pairs.json.gz"
@@ -28,15 +29,17 @@ OFTEN, IMAGES = 0.025, 20  # nouns named together in so large a share of the ima
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("shared", type=Path, help="the folder that holds coco/, flickr8k/ and negclip/")
-    counted: dict[str, dict[str, Counter[str]]] = {relation: {} for relation in (*RELATIONS, "where", "scene")}
+    counted: dict[str, dict[str, Counter[str]]] = {relation: {} for relation in (*RELATIONS, "where", "scene", "image")}
     chosen = {m.entry.text for line in exclusive() if line.section == "object" for group in line.groups for m in group}
     shown: Counter[str] = Counter()
+    images: Counter[str] = Counter()
     together: dict[str, Counter[str]] = {}
     for _, listed in learning(parser.parse_args().shared):
-        nouns = set()
+        nouns, words = set(), set()
         for caption in map(Caption, dict.fromkeys(text.strip() for text in listed)):
             here = {unit.lemma for unit in caption.units if unit.kind == "noun"}
             nouns |= here
+            words |= {unit.lemma for unit in caption.units if unit.kind in CONTENT}
             for noun in here & chosen:
                 counted["scene"].setdefault(noun, Counter()).update(here - {noun})
             for noun, where in places_in(caption):
@@ -44,6 +47,9 @@ def main() -> None:
                     counted["where"].setdefault(name, Counter())[where] += 1
             for relation, first, second in pairs_of(caption):
                 counted[relation].setdefault(first, Counter())[second] += 1
+        images.update(words | {""})
+        for noun in words & chosen:
+            counted["image"].setdefault(noun, Counter()).update(words - {noun})
         if len(listed) > 1:
             shown.update(nouns)
             for noun in nouns:
@@ -56,6 +62,13 @@ def main() -> None:
     counted["scene"] = {
         noun: Counter({w: n for w, n in others.items() if n > 1}) for noun, others in counted["scene"].items()
     }
+    common = {word for word, number in images.items() if number >= RARE}  # "in how many photos": the sums of "image"
+    counted["image"] = {
+        noun: Counter({w: n for w, n in others.items() if images[noun] * images[w] >= images[""]})  # expected once
+        for noun, others in counted["image"].items()
+        if noun in common
+    }
+    counted["images"] = {"": Counter({word: images[word] for word in common})}
     kept = {
         relation: {first: dict(sorted(listed.items())) for first, listed in sorted(pairs.items())}
         for relation, pairs in counted.items()

@@ -35,6 +35,7 @@ from equipoise.perturb.sources.alternations import Alternations
 from equipoise.perturb.sources.base import Both
 from equipoise.perturb.sources.captions import OtherCaptions
 from equipoise.perturb.sources.details import Details
+from equipoise.perturb.sources.gender import Gender
 from equipoise.perturb.sources.lexicon import Lexicon
 from equipoise.perturb.sources.wordnet import WordNetSource
 from equipoise.plugins import is_named, load_named
@@ -65,9 +66,14 @@ def _negative(target: Section) -> Slot:
     return Slot(f"negative {target}", (_replace_negative(target),))
 
 
+def _attested_negative(target: Section) -> Slot:
+    return Slot(f"negative {target}", (functools.partial(replace_negative, target=target, attested=True),))
+
+
 _SWAP_POSITIVE = Slot("positive swap", (swap_positive,))
 _OTHERS, _LEXICON, _WORDNET = Both(OtherCaptions(), Details()), Lexicon(), WordNetSource()
 _WORDS = Both(_LEXICON, Alternations())
+_PEOPLE = Both(_WORDS, Gender())
 _NO_GUESSES = (
     "no masked language model was used (the paper's is RoBERTa; --masked-lm FOLDER): words come from our lists and "
     "WordNet"
@@ -88,13 +94,14 @@ RECIPES: dict[str, Recipe] = {
             "balanced",
             "A positive and a negative of every type that applies, all checked, matched in type and word frequency.",
             (
-                *(slot(target) for target in SECTIONS for slot in (_matched_positive, _negative)),
+                *(slot(target) for target in SECTIONS for slot in (_matched_positive, _attested_negative)),
                 _SWAP_POSITIVE,
                 Slot("positive replace", (replace_any_positive,), unless="positive"),
                 Slot("negative swap", (swap_attested,)),
             ),
-            (_OTHERS, _WORDS),
-            CHECKS,
+            (_OTHERS, _PEOPLE),
+            # Its negatives are asked about their neighbours before (`attested`), and with the marks of their lines.
+            tuple(check for check in CHECKS if check is not checks.plausible),
         ),
         Recipe(
             "swap_pairs",

@@ -42,14 +42,14 @@ def test_qualities_and_numbers_change_places(caption: str, swapped: str) -> None
         ("A cat next to a dog", "a relation that holds both ways"),
         ("A boy talking to a girl", "a relation that holds both ways"),
         ("A boy facing a girl", "a relation that holds both ways"),
-        ("A man riding a horse", "a living and a lifeless thing"),
+        ("A man riding a horse", "a person and an animal"),
         ("A woman holding a baby", "only the stronger does it"),
         ("A car in front of its garage", "a pronoun would point elsewhere"),
     ],
 )
 def test_what_stays_true_or_absurd_is_refused_with_its_reason(caption: str, reason: str) -> None:
     assert made(swap_attested, caption) == []
-    assert reasons(swap_attested, caption) & {reason, "a living and a lifeless thing"}
+    assert reason in reasons(swap_attested, caption)
 
 
 def test_nothing_that_captions_never_say() -> None:

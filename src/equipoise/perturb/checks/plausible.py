@@ -21,8 +21,8 @@ def plausible(caption: Caption, candidate: Candidate) -> str | None:
     if candidate.kind != "negative" or edit.op != "replace" or edit.span is None or not edit.to:
         return None
     place = caption.units_of(edit.span)
-    if place is None or (edit.by == "captions" and edit.target != "object"):
-        return None  # a colour is only added where captions have it with its noun
+    if place is None or edit.by == "gender" or (edit.by == "captions" and edit.target == "attribute"):
+        return None  # a colour is only added where captions have it with its noun; man and woman are seen everywhere
     word = lemma_of(edit.to, edit.target)
     found = doubts(caption, *place, word, edit.target or "")
     return next((doubt.reason for doubt in found if doubt.weight == IMPOSSIBLE), None)

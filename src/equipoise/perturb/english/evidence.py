@@ -13,9 +13,10 @@ from typing import NamedTuple
 
 from equipoise.perturb.english.caption import Caption
 from equipoise.perturb.english.collocations import Pair, pairs_at
-from equipoise.perturb.english.fit import FITTING, OF_ANYTHING, counted, misfit, second_of, seen_in
-from equipoise.perturb.english.noun_classes import is_animate, is_food, is_garment, is_person, sets_of
+from equipoise.perturb.english.fit import FITTING, OF_ANYTHING, counted, in_images, is_known, misfit, second_of, seen_in
+from equipoise.perturb.english.noun_classes import is_animate, is_food, is_garment, is_person, is_thing, sets_of
 
+CONTENT = frozenset(("noun", "verb", "adjective", "adverb"))
 _KNOWN_WELL = 40  # a noun seen in so many places needs no help from its sort
 _VEHICLES = frozenset(("road-vehicle", "rail", "air-vehicle", "water-vehicle"))
 _TELLING = 20  # a verb seen so often takes no object that it was never seen with
@@ -32,6 +33,7 @@ _SAME_PLACE = {  # seldom words for what captions say otherwise
     **dict.fromkeys(("beside", "close to", "next to", "near"), ("next to", "near", "by", "beside")),
     **dict.fromkeys(("outside of", "outside"), ("outside", "in front of")),
 }
+FUR = frozenset("white black brown tan gray grey".split())  # the colours of most animals
 _COLOURS = frozenset("white black red blue green yellow brown orange pink purple gray grey".split())
 _PERSONS = ("man", "woman", "person", "people", "boy", "girl", "child")
 _SPORTS = {
@@ -52,7 +54,15 @@ _SPORT_OF: dict[str, frozenset[str]] = {}
 for _sport, _listed in _SPORTS.items():
     for _name in _listed.split():
         _SPORT_OF[_name] = _SPORT_OF.get(_name, frozenset()) | {_sport}
-_NATURAL = frozenset("tree grass sky water ocean sea leaf flower snow sand hair mountain cloud beach eye field".split())
+NATURAL = frozenset(  # what has the colours it has
+    "tree grass sky water ocean sea leaf flower snow sand hair mountain cloud beach eye field dirt mud gravel hill "
+    "rock forest lake river pond desert cliff wave stream woods meadow shore coast yard hillside lawn mountainside "
+    "landscape day night background bush jungle garden pasture".split()
+)
+_EVERYWHERE = frozenset(  # done and said of all things: says little about where one is
+    "sit stand be have look walk lie lay show wear hold get go do make take see come lot use hang place rest set top "
+    "fill large small big little white black".split()
+)
 Where = tuple[str, str]  # a thing, and where it is: (dog, on couch)
 
 
@@ -137,6 +147,12 @@ def pairs_of(caption: Caption) -> set[tuple[str, str, str]]:
 
 
 NOT_KNOWN, UNLIKELY, IMPOSSIBLE = 1, 2, 3
+_PLACES = frozenset(("open-place", "town-place", "park-like", "yard-like", "room", "walkway", "covering"))
+_SHARE_OF_PLACE = 0.7
+_HARDLY = 0.25  # less than this share is as good as never
+_SHARE = 0.5  # of the photos expected by chance that must show two things together
+_KIN_SHARE = frozenset(("where", "subject", "scene"))  # what is not known of a word, and known of its kin
+_SURE_ASKS = frozenset(("modifier", "adverb", "verbs", "onward"))  # what is asked of lines marked `sure` too
 
 
 class Doubt(NamedTuple):
@@ -144,6 +160,7 @@ class Doubt(NamedTuple):
 
     reason: str
     weight: int
+    of: str = ""  # the relation asked about
 
 
 @functools.lru_cache(maxsize=32)
@@ -151,10 +168,28 @@ def _pairs(caption: Caption, start: int, end: int) -> tuple[Pair, ...]:
     return tuple(pairs_at(caption, start, end))
 
 
-def doubts(caption: Caption, start: int, end: int, word: str, target: str) -> Iterator[Doubt]:
-    """What of the pairs that `word` would form at units `start:end` was never seen in captions."""
+def doubts(caption: Caption, start: int, end: int, word: str, target: str, mark: str = "") -> Iterator[Doubt]:
+    """What of the pairs that `word` would form at units `start:end` was never seen in captions.
+
+    Of lines marked `sure` only the nearest neighbours are asked; of lines marked `kin` it is enough that captions have
+    the old word there, where they say nothing of the new.
+    """
+    for doubt in _all_doubts(caption, start, end, word, target, mark == "sure"):
+        if not (mark == "kin" and doubt.of in _KIN_SHARE and doubt.weight == NOT_KNOWN):
+            yield doubt
+
+
+def _all_doubts(caption: Caption, start: int, end: int, word: str, target: str, is_sure: bool) -> Iterator[Doubt]:
+    if target == "attribute" and word in _COLOURS:
+        if _has_no_noun(caption, start):
+            yield Doubt("a colour whose thing is not named beside it", IMPOSSIBLE)
+        phrase = caption.phrase_at.get(start)
+        if phrase is not None and any(unit.word == word for unit in caption.units[phrase.start : phrase.end]):
+            yield Doubt(f"it is {word!r} already", IMPOSSIBLE)
     alive = target == "attribute" and (phrase := caption.phrase_at.get(start)) and _is_grown(caption, phrase.head)
     for pair in _pairs(caption, start, end):
+        if is_sure and pair.relation not in _SURE_ASKS:
+            continue
         relation, first, second = pair.filled(word)
         if misfit(pair, word):
             yield Doubt(f"{first!r} and {second!r} do not go together", IMPOSSIBLE)
@@ -167,16 +202,20 @@ def doubts(caption: Caption, start: int, end: int, word: str, target: str) -> It
             elif not found.seen and not (relation == "modifier" and target == "object" and not pair.narrow):
                 known = found.first if pair.second is None else second_of(relation, second)
                 if known < _ENOUGH:
-                    yield Doubt(f"captions say too little about {first!r} with {second!r}", NOT_KNOWN)
+                    yield Doubt(f"captions say too little about {first!r} with {second!r}", NOT_KNOWN, relation)
                 elif not _seen_by_kin(pair, word, target):
                     sure = found.expected > _EXPECTED[relation]
                     if relation in {"object", "via"}:  # a rare verb says nothing for itself
                         sure |= found.first < _ENOUGH if target == "action" else found.first >= _TELLING
-                    yield Doubt(f"no caption has {first!r} with {second!r}", UNLIKELY if sure else NOT_KNOWN)
+                    weight = UNLIKELY if sure else NOT_KNOWN
+                    yield Doubt(f"no caption has {first!r} with {second!r}", weight, relation)
     if target in {"object", "action"} and (sport := _other_sport(caption, start, end, word)):
         yield Doubt(f"{word!r} is of another sport than {sport!r}", IMPOSSIBLE)
+    if is_sure:
+        return
     if target == "object":
         yield from _doubts_of_scene(caption, caption.units[end - 1].lemma, word)
+        yield from _doubts_of_image(caption, start, end, word)
     elif target == "relation":
         yield from _doubts_of_place(caption, caption.units[start].word, word)
 
@@ -198,14 +237,25 @@ def _other_sport(caption: Caption, start: int, end: int, word: str) -> str | Non
 
 
 def _has_own_colours(quality: str, noun: str) -> bool:
-    """A green kitten: animals and food have the colours they have."""
-    return quality in _COLOURS and (is_animate(noun) or is_food(noun))
+    """A green kitten, green sand: animals, food and places have the colours they have."""
+    return quality in _COLOURS and (is_animate(noun) or is_food(noun) or noun in NATURAL)
+
+
+def _has_no_noun(caption: Caption, place: int) -> bool:
+    """Two dogs, one black; an orange sits on a table. But "dressed in black" is the colour of clothes."""
+    phrase = caption.phrase_at.get(place)
+    if place and caption.units[place - 1].word in {"in", "wearing", "wears", "wear"}:
+        return False
+    if phrase is None or phrase.head <= place:
+        return True
+    noun = caption.units[phrase.head].lemma  # often a verb, after the fruit: an orange cut in half
+    return not is_thing(noun) or (caption.units[place].word == "orange" and not seen_in("modifier", "orange", noun))
 
 
 def _is_grown(caption: Caption, head: int) -> bool:
     """An animal, a person, food, a plant, the sky: these have the colours they have."""
     noun = caption.units[head].lemma
-    return is_animate(noun) or is_food(noun) or noun in _NATURAL
+    return is_animate(noun) or is_food(noun) or noun in NATURAL
 
 
 def _seen_by_kin(pair: Pair, word: str, target: str) -> bool:
@@ -215,17 +265,39 @@ def _seen_by_kin(pair: Pair, word: str, target: str) -> bool:
     return any(counted(*pair.filled(kin)).seen for kin in _PERSONS)
 
 
+def _is_told_where(caption: Caption, noun: str) -> bool:
+    """Two children on the dirt with an umbrella: the umbrella is the children's."""
+    phrase = next((p for p in caption.phrases if caption.units[p.head].lemma == noun), None)
+    return phrase is not None and caption.phrases[0] is not phrase
+
+
 def _doubts_of_scene(caption: Caption, old: str, new: str) -> Iterator[Doubt]:
+    first = caption.head_lemma(caption.phrases[0]) if caption.phrases else ""
     for subject, where in places_in(caption):
         preposition, _, noun = where.rpartition(" ")
-        if subject == old:
+        if subject == old and not (preposition == "with" and _is_told_where(caption, old)):
             yield from _doubt_at(new, where)
-        if noun == old:
+        if noun == old and not (first != subject and is_seen_at(first, f"{preposition} {new}")):
             yield from _doubt_at(subject, f"{preposition} {new}")
     for phrase in caption.phrases:
         other = caption.units[phrase.head].lemma
         if other != old and not is_seen_beside(new, other):
             yield Doubt(f"no caption names {new!r} and {other!r}", UNLIKELY)
+
+
+def _doubts_of_image(caption: Caption, start: int, end: int, new: str) -> Iterator[Doubt]:
+    """Photos that have the other words of the caption hardly ever show the new thing: "skis" and a street."""
+    if not is_known(new):
+        yield Doubt(f"too few photos have {new!r} to know where it may be", UNLIKELY)
+        return
+    share = _SHARE_OF_PLACE if sets_of(new) & _PLACES else _SHARE
+    for place, unit in enumerate(caption.units):
+        # The last unit alone: "bathroom" of a bathroom toilet that becomes a bed still tells what room it is.
+        if unit.kind in CONTENT and unit.lemma not in _EVERYWHERE and place != end - 1:
+            seen, expected = in_images(new, unit.lemma)
+            if expected >= 1 and seen < share * expected:
+                weight = UNLIKELY if expected >= 2 and seen < _HARDLY * expected else NOT_KNOWN
+                yield Doubt(f"photos with {unit.lemma!r} seldom show {new!r}", weight, "image")
 
 
 def _doubts_of_place(caption: Caption, old: str, new: str) -> Iterator[Doubt]:
@@ -239,14 +311,14 @@ def _doubt_at(noun: str, where: str) -> Iterator[Doubt]:
     if not is_seen_at(noun, where):
         expected = max(counted("where", name, where).expected for name in (noun, sort_of(noun)))
         weight = IMPOSSIBLE if expected > 1 else UNLIKELY if expected > _EXPECTED["where"] else NOT_KNOWN
-        yield Doubt(f"no caption has {noun!r} {where!r}", weight)
+        yield Doubt(f"no caption has {noun!r} {where!r}", weight, "where")
 
 
 def seen_pair(relation: str, first: str, second: str, free: bool) -> bool:
     """Whether captions have the pair; a `free` quality goes with any thing that can be made or painted."""
     found = counted(relation, first, second)
     if relation == "modifier" and free:
-        if is_animate(second) or is_food(second) or second in _NATURAL:
+        if is_animate(second) or is_food(second) or second in NATURAL:
             return found.seen >= max(2, 0.1 * found.expected)
         return found.seen > 0 or found.expected < 1
     if found.seen >= max(1, 0.05 * found.expected):

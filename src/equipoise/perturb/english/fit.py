@@ -34,6 +34,7 @@ _UNFIT = frozenset(  # though captions say so; to jump on a horse is to mount it
     + [(noun, "drive") for noun in ("bike", "bicycle")]
     + [("ride", noun) for noun in ("car", "truck", "van", "airplane", "plane", "ski", "kite")]
 )
+RARE = 15  # photos: of words that fewer have nothing is known
 _TELLING = 60  # a verb seen so often takes no object that it was never seen with ("riding his taxi")
 OF_ANYTHING = COLLECTIVES | frozenset(
     "picture photo photograph image view closeup close-up shot painting drawing sculpture cartoon statue video scene "
@@ -110,6 +111,26 @@ def second_of(relation: str, second: str) -> int:
 def variety(relation: str, first: str) -> int:
     """With how many words the first word of a relation was seen."""
     return len(_tables()[relation].pairs.get(first, ()))
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def in_images(word: str, other: str) -> tuple[int, float]:
+    """How many photos are told of with both words, in one caption or two; and how many by chance.
+
+    A word that too few photos have stands for its last part (a school bus for a bus); 0.0: nothing is known.
+    """
+    shown = _read()["images"][""]
+    if shown.get(word, 0) < RARE:
+        word = word.split()[-1]
+    if shown.get(word, 0) < RARE:
+        return 0, 0.0
+    return _read()["image"].get(word, {}).get(other, 0), shown[word] * shown.get(other, 0) / shown[""]
+
+
+def is_known(word: str) -> bool:
+    """Whether enough photos have it to say where it may be."""
+    shown = _read()["images"][""]
+    return max(shown.get(word, 0), shown.get(word.split()[-1], 0)) >= RARE
 
 
 def is_seen_with(noun: str, other: str) -> bool:

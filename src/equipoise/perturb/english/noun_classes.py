@@ -76,7 +76,7 @@ def sets_of(noun: str) -> frozenset[str]:
 def _sets() -> dict[str, frozenset[str]]:
     found: dict[str, set[str]] = {}
     for line in exclusive():
-        if line.section == "object":
+        if line.section == "object" and all(guard.name != "wide" for guard in line.guards):
             for group in line.groups:
                 for member in group:
                     found.setdefault(member.entry.text, set()).add(line.name)

@@ -14,6 +14,8 @@ from equipoise.perturb.english.forms import lemma_of
 from equipoise.perturb.english.word_lists import SECTIONS, Section, count
 from equipoise.perturb.sources.base import Proposal, Source
 
+# The most that may speak against an attested negative: colours and actions go with more than captions have them with.
+_MOST = {"object": 0, "attribute": NOT_KNOWN, "action": NOT_KNOWN, "relation": 0}
 NOTHING = math.exp(-2.5)  # the weight of no edit where one may be left out, against one for a plain draw of an edit
 
 
@@ -43,16 +45,24 @@ def replace_any_positive(
 
 
 def replace_negative(
-    caption: Caption, sources: Sequence[Source], rng: random.Random, target: Section
+    caption: Caption, sources: Sequence[Source], rng: random.Random, target: Section, attested: bool = False
 ) -> Iterator[Candidate | Refused]:
+    """Words seen beside all their neighbours first, then those of lines marked `wide`, then the doubtful.
+
+    `attested`: only what is sure or seen; the reasons against the others are told.
+    """
     found = False
     for source in sources:
         later: list[list[Proposal]] = [[] for _ in range(IMPOSSIBLE + 1)]
         for each in _drawn(caption, "negative", source.contrasts(caption, target), rng):
-            found, doubt = True, doubt_of(caption, each) if each is not None else 0
-            if each is not None and doubt:
+            if each is None or (attested and each.mark == "wide"):
+                continue
+            found, doubt = True, doubt_of(caption, each)
+            if attested and doubt > _MOST[target]:
+                yield Refused(_against(caption, each))
+            elif doubt or each.mark == "wide":
                 later[doubt].append(each)
-            elif each is not None:
+            else:
                 yield replaced(caption.text, "negative", each)
         # A place that nobody is seen at is hardly ever one; a thing or an action may be. The checks have their word.
         for each in (each for tier in later[: NOT_KNOWN + 1 if target == "relation" else None] for each in tier):
@@ -64,21 +74,30 @@ def replace_negative(
 def doubt_of(caption: Caption, proposal: Proposal) -> int:
     """How much speaks against a new word where it would stand: nothing (captions have it beside all its neighbours),
     that this is not known, or that it is unlikely. What is impossible the checks drop, and say why."""
-    if proposal.by == "captions" and proposal.target != "object":
+    if proposal.by == "gender" or (proposal.by == "captions" and proposal.target == "attribute"):
         return 0
     place = caption.units_of((proposal.start, proposal.end))
     if place is None:
         return 0
     word = lemma_of(proposal.to, proposal.target)
-    return max((doubt.weight for doubt in doubts(caption, *place, word, proposal.target)), default=0)
+    return max((doubt.weight for doubt in doubts(caption, *place, word, proposal.target, proposal.mark)), default=0)
 
 
-def by_evidence(caption: Caption, proposals: Sequence[Proposal]) -> list[list[Proposal]]:
-    """Proposals by what speaks against them, the best first."""
+def _against(caption: Caption, proposal: Proposal) -> str:
+    """The strongest doubt, in words."""
+    place = caption.units_of((proposal.start, proposal.end))
+    word = lemma_of(proposal.to, proposal.target)
+    found = doubts(caption, *place, word, proposal.target, proposal.mark) if place else ()
+    return max(found, key=lambda doubt: doubt.weight).reason
+
+
+def by_evidence(caption: Caption, proposals: Sequence[Proposal], target: Section) -> list[list[Proposal]]:
+    """The attested proposals by what speaks against them, the best first: what `balanced` draws from."""
     found: list[list[Proposal]] = [[] for _ in range(IMPOSSIBLE + 1)]
     for each in proposals:
-        found[doubt_of(caption, each)].append(each)
-    return found
+        if each.mark != "wide":
+            found[doubt_of(caption, each)].append(each)
+    return found[: _MOST[target] + 1]
 
 
 def _written(
@@ -100,7 +119,10 @@ def _drawn(
     out, and a classifier that only knows which words are suspicious learns little. A `strict` order may be cut short by
     None: no edit at all takes part in the draw too, and wins where all there is would give itself away.
     """
-    listed = list({(p.start, p.end, p.to): p for p in proposals}.values())
+    first: dict[tuple[int, int, str], Proposal] = {}
+    for proposal in proposals:
+        first.setdefault((proposal.start, proposal.end, proposal.to), proposal)
+    listed = list(first.values())
     if not listed:
         return
     tilted = [

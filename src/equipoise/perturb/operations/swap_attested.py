@@ -11,14 +11,17 @@ import itertools
 import random
 from collections.abc import Iterator, Sequence
 
-from equipoise.perturb.candidate import Candidate, Refused
+from equipoise.perturb.candidate import Candidate, Refused, edited
 from equipoise.perturb.english.caption import COLLECTIVES, Caption, NounPhrase
 from equipoise.perturb.english.collocations import governor_of, qualities
 from equipoise.perturb.english.evidence import is_seen_at, pairs_of, places_in, seen_pair
+from equipoise.perturb.english.forms import inflect
 from equipoise.perturb.english.noun_classes import is_animate, is_garment, is_person, is_thing, sets_of
 from equipoise.perturb.english.word_lists import members
-from equipoise.perturb.operations.swap_counts import swap_counts
+from equipoise.perturb.operations.swap_counts import AGREE, NUMBERS, swap_counts
+from equipoise.perturb.operations.swap_looks import COLOURS, GROWN, swap_looks
 from equipoise.perturb.operations.swap_negative import NO_THING, swap_attributes, swapped
+from equipoise.perturb.operations.swap_qualities import swap_qualities
 from equipoise.perturb.sources.base import Source
 
 _NEAR = frozenset("near beside with by alongside among against around".split()) | frozenset(
@@ -40,20 +43,40 @@ _GENDERED = frozenset(
 )
 _OWN = frozenset("in with wearing holding carrying riding".split())  # what follows describes the noun before it
 _CHILDREN = frozenset("baby infant toddler child kid puppy kitten calf lamb foal boy girl newborn".split())
-_BY_THE_STRONG = frozenset("hold carry lift feed teach help push pull lead walk wash dress".split())
+_BY_ANYBODY = frozenset(  # a child and a grown-up alike
+    "chase follow watch look stare point wave splash photograph stand sit walk run smile laugh wear read sing play eat "
+    "drink lean kneel jump dance".split()
+)
+_BY_BOTH = frozenset("sit stand lie lay walk run look sleep rest jump swim".split())
+_LOOKS = frozenset("look stare run walk".split())
+_EITHER = frozenset("chase follow watch".split())  # a person and a dog alike
+_TOUCHING = frozenset("on in under inside atop behind".split()) | {"on top of", "in front of", "inside of"}
+_ONE_WAY = frozenset(("behind", "in front of", "following", "chasing", "passing", "ahead of", "above", "below"))
 _PARTS = frozenset("side top front back edge end corner part middle center background foreground inside".split())
 
 
 def swap_attested(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate | Refused]:
     """The qualities of two things, then their numbers, then two nouns that captions have in each other's place."""
+    yield from swap_looks(caption, sources, rng)
     alike = list(swap_attributes(caption, sources, rng))
     if not alike:
         yield Refused("no two qualities of one sort")
     for candidate in alike:
-        reason = refusal(caption, candidate)
+        reason = _told_elsewhere(caption, candidate) or refusal(caption, candidate)
         yield candidate if reason is None else Refused(reason)
     yield from swap_counts(caption, sources, rng)
+    yield from swap_qualities(caption, sources, rng)
     yield from swap_things(caption, sources, rng)
+
+
+def _told_elsewhere(caption: Caption, candidate: Candidate) -> str | None:
+    """Colours are swap_looks' matter; "three zebras, two facing us and one" counts the same zebras."""
+    words = (candidate.edit.source or "").lower().split()
+    if words and not COLOURS.isdisjoint((words[0], words[-1])):
+        return "colours are judged as a whole"
+    if words and words[0] in NUMBERS and not caption.words.isdisjoint(("one", ",", "each", "both", "other")):
+        return "a number of the same things"
+    return None
 
 
 def swap_things(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate | Refused]:
@@ -68,10 +91,52 @@ def swap_things(caption: Caption, sources: Sequence[Source], rng: random.Random)
         for whole in (True, False):
             if not whole and first.head == first.core and second.head == second.core:
                 continue  # the same words as the whole phrases, but for their articles
+            many = caption.is_plural(first) != caption.is_plural(second)
+            if many and not whole:
+                continue
             spans = [(p.start if whole else p.head, p.end) for p in (first, second)]
             candidate = swapped(caption, spans[0], spans[1], "object" if whole else "relation")
+            if many and governor_of(caption, first) < 0:
+                candidate = _agreed(caption, first, second, candidate)
             reason = refusal(caption, candidate)
             yield candidate if reason is None else Refused(reason)
+
+
+def agrees(caption: Caption, first: NounPhrase) -> bool:
+    """The caption begins with the phrase, and no verb but the one right after it has to agree."""
+    units = caption.units
+    finite = [place for place, unit in enumerate(units) if unit.word in AGREE or unit.pos in {"VBZ", "VBP"}]
+    alone = not any(caption.is_plural(phrase) for phrase in caption.phrases[1:-1])  # people on motorcycles
+    return first.start == 0 and finite in ([], [first.end]) and alone
+
+
+def _agreed(caption: Caption, first: NounPhrase, second: NounPhrase, candidate: Candidate) -> Candidate:
+    """The verb after the first phrase in the number of what now stands before it."""
+    units, verb = caption.units, caption.units[first.end]
+    if verb.word not in AGREE and verb.pos not in {"VBZ", "VBP"}:
+        return candidate
+    new = AGREE.get(verb.word) or (verb.lemma if verb.pos == "VBZ" else inflect(verb.lemma, "VBZ"))
+    one, other = (units[p.end - 1].end - units[p.start].start for p in (first, second))
+    at = candidate.text.index(verb.text, max(0, verb.start + other - one - 2))  # an article may be a letter shorter
+    text = candidate.text[:at] + new + candidate.text[at + len(verb.text) :]
+    start, end = candidate.edit.span or (0, 0)
+    to = text[start : end + len(text) - len(caption.text)]
+    return edited(caption.text, "negative", "swap", candidate.edit.target or "object", (start, end), to, "rules", text)
+
+
+def _either_does(caption: Caption, first: NounPhrase, second: NounPhrase) -> bool:
+    """A man chases a dog, a dog chases a man; a boy stands behind a horse; a man sits on a bench while a dog sleeps."""
+    between = caption.units[first.end : second.start]
+    verbs = [unit for unit in between if unit.kind == "verb"]
+    after = [unit for unit in caption.units[second.end :] if unit.kind == "verb"]
+    if not all(unit.lemma in _BY_BOTH for unit in after):
+        return False  # a woman holding two ski poles
+    if between and between[-1].word in {"and", "while", "as", ","}:
+        return bool(verbs and after) and all(unit.lemma in _BY_BOTH for unit in verbs)
+    looks = any(unit.word in {"at", "toward", "towards", "after"} for unit in between)
+    if any(unit.word in _ONE_WAY for unit in between) or (looks and all(v.lemma in _LOOKS for v in verbs)):
+        return all(verb.lemma in _BY_ANYBODY for verb in verbs)
+    return len(verbs) == 1 and verbs[0].lemma in _EITHER and between[-1] is verbs[0]
 
 
 def _unseen_after(caption: Caption, first: NounPhrase, second: NounPhrase) -> str | None:
@@ -95,7 +160,7 @@ def unswappable(caption: Caption, first: NounPhrase, second: NounPhrase) -> str 
     if not all(map(is_thing, heads)) or any(caption.is_name(phrase.head) for phrase in (first, second)):
         return "a name, or nothing that can be seen"
     objects = min(governor_of(caption, first), governor_of(caption, second)) >= 0
-    if caption.is_plural(first) != caption.is_plural(second) and not objects:
+    if caption.is_plural(first) != caption.is_plural(second) and not objects and not agrees(caption, first):
         return "one and many"
     if {noun in members("@mass") for noun in heads} == {True, False}:
         return "one can be counted and the other not"
@@ -103,8 +168,12 @@ def unswappable(caption: Caption, first: NounPhrase, second: NounPhrase) -> str 
     alive = any(map(is_animate, heads))
     if not _POINTS.isdisjoint(inside) or (alive and not caption.words.isdisjoint(_POINTS)):
         return "a pronoun would point elsewhere"
-    if is_person(heads[0]) != is_person(heads[1]) or (alive and not all(map(is_animate, heads))):
+    if alive and not all(map(is_animate, heads)):
         return "a living and a lifeless thing"
+    if is_person(heads[0]) != is_person(heads[1]) and not _either_does(caption, first, second):
+        return "a person and an animal"
+    if any(sum(unit.lemma == noun for unit in units) > 1 for noun in heads):
+        return "the caption speaks of one of them twice"
     if alive and not caption.words.isdisjoint(_GENDERED):
         return "what they wear tells them apart"
     if any(map(is_garment, heads)) != all(map(is_garment, heads)):
@@ -116,7 +185,19 @@ def unswappable(caption: Caption, first: NounPhrase, second: NounPhrase) -> str 
     bare = [phrase.start == phrase.core for phrase in (first, second)]
     if bare[0] != bare[1] and not (caption.is_plural(first) and caption.is_plural(second)):
         return "one has an article and the other none"
-    return _same_both_ways(caption, first, second)
+    return _same_both_ways(caption, first, second) or (None if alive else _undirected(caption, first, second))
+
+
+def _undirected(caption: Caption, first: NounPhrase, second: NounPhrase) -> str | None:
+    """Things change places where they are of one sort and it matters which is where: a chair behind a table."""
+    units = caption.units
+    one, other = (units[place].word for place in (governor_of(caption, first), governor_of(caption, second)))
+    between = units[first.end : second.start]
+    directed = any(u.word in _ONE_WAY for u in between) or (one != other and not {one, other}.isdisjoint(_TOUCHING))
+    heads = {units[first.head].lemma, units[second.head].lemma}
+    if set.intersection(*(set(sets_of(noun)) for noun in heads)) and directed and not heads & GROWN:
+        return None
+    return "two things of other sorts, or in no relation that has a direction"
 
 
 def _same_both_ways(caption: Caption, first: NounPhrase, second: NounPhrase) -> str | None:
@@ -142,9 +223,9 @@ def _same_both_ways(caption: Caption, first: NounPhrase, second: NounPhrase) -> 
             return "both stand in the same relation"
         if {units[one].lemma, units[other].lemma} & {"ride", "drive", "surf", "ski"}:
             return "to ride one on the other is the same"
-    if other < 0 and not (one < 0 and units[second.start - 1].word in {"and", ",", "while"}):
+    if other < 0 and not (one < 0 and units[second.start - 1].word in {"and", ",", "while", "as"}):
         return "no relation known"
-    if len(_CHILDREN & set(heads)) == 1 and any(u.lemma in _BY_THE_STRONG for u in links):
+    if len(_CHILDREN & set(heads)) == 1 and not all(u.lemma in _BY_ANYBODY or u.kind != "verb" for u in links):
         return "only the stronger does it"
     if sets_of(heads[0]) & sets_of(heads[1]) & {"open-place", "town-place", "room", "park-like", "yard-like"}:
         return "one place may lie in the other"

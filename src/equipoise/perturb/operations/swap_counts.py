@@ -19,13 +19,16 @@ from equipoise.perturb.operations.swap_negative import NO_THING
 from equipoise.perturb.sources.base import Source
 from equipoise.words.articles import article_for
 
-_SEVERAL = frozenset("two three four five six several many some multiple numerous".split())
+NUMBERS = frozenset("two three four five six several".split())
 _ONE = frozenset(("a", "an", "one"))
-_BESIDE = frozenset("near beside with by alongside and behind has have watching feeding following".split()) | frozenset(
+_BESIDE = frozenset(
+    "near beside with by alongside and behind has have watching watches feeding feeds following follows holding holds "
+    "carrying carries chasing chases petting pets passing passes photographing eating eats pulling pulls".split()
+) | frozenset(
     ("next to", "close to", "along with", "together with", "adjacent to", "in front of", "looking at", "across from")
 )
 _WITH = frozenset(("with", "has", "have"))
-_ROOMS = frozenset("room bathroom kitchen bedroom street plate bowl vase basket box table desk".split())
+_ROOMS = frozenset("plate bowl vase basket box table desk".split())
 _ONCE = frozenset(
     "field beach ocean sea lake river sky sun moon park city town forest background foreground day night fence wall "
     "sidewalk yard court game crowd water hill mountain wave other floor ground road bath snow grass counter air "
@@ -35,7 +38,12 @@ _POINTS = frozenset(
     "he she his her him hers it its they their them himself herself itself themselves who whose that which each other "
     "another both one ones together couple pair".split()
 )
-_AGREE = {"is": "are", "are": "is", "was": "were", "were": "was", "has": "have", "have": "has"}
+_PARTS = frozenset(
+    "leg arm hand foot eye ear head horn tusk wing tail finger paw wheel wheeler tire story light medal pillow chair "
+    "window door side word letter".split()
+)
+_SEATS = frozenset(("seat", "surface"))
+AGREE = {"is": "are", "are": "is", "was": "were", "were": "was", "has": "have", "have": "has"}
 
 
 def swap_counts(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate | Refused]:
@@ -50,7 +58,7 @@ def uncountable(caption: Caption, first: NounPhrase, second: NounPhrase) -> str 
     """Why the numbers of two things cannot change places, or None."""
     units = caption.units
     starts = units[first.start].word, units[second.start].word
-    if {word in _ONE for word in starts} != {True, False} or _SEVERAL.isdisjoint(starts):
+    if {word in _ONE for word in starts} != {True, False} or NUMBERS.isdisjoint(starts):
         return "not one of the first and several of the second"
     if any(phrase.core - phrase.start != 1 for phrase in (first, second)):
         return "not one of the first and several of the second"
@@ -62,8 +70,12 @@ def uncountable(caption: Caption, first: NounPhrase, second: NounPhrase) -> str 
         return "not two different things"
     if heads[1] in _ROOMS or (heads[0] in _ROOMS and between[-1].word not in _WITH):
         return "more of them cannot be there"
-    if any(map(is_garment, heads)) or any(noun in members("@mass") for noun in heads):
+    if any(map(is_garment, heads)) or any(noun in members("@mass") or noun in _PARTS for noun in heads):
         return "more of them cannot be there"
+    if not is_animate(heads[0]) and (between[-1].word in _WITH or is_animate(heads[1]) or sets_of(heads[1]) & _SEATS):
+        return "more of them cannot be there"  # two bathrooms with a toilet, six tables and a chair
+    if sum(unit.word in NUMBERS or unit.pos == "CD" for unit in units) > 1 or "," in caption.words:
+        return "another number would have to follow"
     for phrase, noun in zip((first, second), heads, strict=True):
         if not (sets_of(noun) or is_animate(noun) or noun in _ROOMS) or caption.is_name(phrase.head):
             return "not two different things"
@@ -84,7 +96,7 @@ def uncountable(caption: Caption, first: NounPhrase, second: NounPhrase) -> str 
 
 
 def _is_finite(unit: Unit) -> bool:
-    return unit.word in _AGREE or (unit.kind == "verb" and unit.pos in {"VBZ", "VBP"})
+    return unit.word in AGREE or (unit.kind == "verb" and unit.pos in {"VBZ", "VBP"})
 
 
 def _with_counts(caption: Caption, first: NounPhrase, second: NounPhrase) -> Candidate:
@@ -94,7 +106,8 @@ def _with_counts(caption: Caption, first: NounPhrase, second: NounPhrase) -> Can
     for mine, other in ((first, second), (second, first)):
         number = units[other.start].word
         head = units[mine.head]
-        middle = text[units[mine.core].start : head.start].lower()
+        middle = text[units[mine.core].start : head.start]
+        middle = middle if any(caption.is_name(place) for place in range(mine.core, mine.head)) else middle.lower()
         noun = head.lemma if number in _ONE else inflect(head.lemma, "NNS")
         if number in {"a", "an"}:
             number = article_for((middle or noun).split()[0])
@@ -105,6 +118,6 @@ def _with_counts(caption: Caption, first: NounPhrase, second: NounPhrase) -> Can
     verb = units[first.end]
     if _is_finite(verb):
         plain = verb.lemma if verb.pos == "VBZ" else inflect(verb.lemma, "VBZ")
-        between = text[b : verb.start] + _AGREE.get(verb.word, plain) + text[verb.end : c]
+        between = text[b : verb.start] + AGREE.get(verb.word, plain) + text[verb.end : c]
     to = written[0] + between + written[1]
     return edited(text, "negative", "swap", "attribute", (a, d), to, "rules", text[:a] + to + text[d:])

@@ -194,7 +194,10 @@ def _is_place(caption: Caption, phrase: NounPhrase) -> bool:
 _PLACES = frozenset(
     "wave city town village area country neighborhood wood hill tarmac airport platform freeway ramp".split()
 )
-_BOTH_WAYS = frozenset("connect attach join meet diagonal opposite resemble adjoin like shape".split())
+_BOTH_WAYS = frozenset("connect attach join meet diagonal opposite resemble adjoin like shape race compete".split())
+_ONE_WAY = frozenset(
+    ("after", "behind", "in front of", "at", "toward", "towards", "over", "on top of", "under", "past")
+)
 _STATES = frozenset("stand sit lie lay walk be rest park seat run".split())
 
 
@@ -220,17 +223,21 @@ def swap_attributes(caption: Caption, sources: Sequence[Source], rng: random.Ran
     rng.shuffle(pairs)
     for (one, _, first), (other, _, second) in pairs:
         same_noun = units[first.head].lemma == units[second.head].lemma
-        if same_noun and (_is_symmetric(caption, first, second, True) or _are_alike(caption, first, second)):
+        if same_noun and (_is_symmetric(caption, first, second, True) or are_alike(caption, first, second)):
             continue
         if _is_shared(caption, second):
             continue
         yield swapped(caption, (one, one + 1), (other, other + 1), "attribute")
 
 
-def _are_alike(caption: Caption, first: NounPhrase, second: NounPhrase) -> bool:
+def are_alike(caption: Caption, first: NounPhrase, second: NounPhrase) -> bool:
     """A black dog playing with a brown dog: who plays with whom does not matter."""
     between = caption.units[first.end : second.start]
+    if any(unit.kind == "and" or unit.word in {",", ";", "."} for unit in between):
+        return True
     links = [unit for unit in between if unit.kind in {"verb", "preposition"}]
+    if any(unit.word in _ONE_WAY for unit in links) and not any(unit.lemma in _BOTH_WAYS for unit in links):
+        return False  # running after, standing behind
     return not links or any(unit.word in _SYMMETRIC or unit.lemma in _STATES | _BOTH_WAYS for unit in links)
 
 

@@ -21,6 +21,7 @@ class Proposal(NamedTuple):
     target: Section
     by: str
     weight: float
+    mark: str = ""  # "sure", "kin" or "wide": how a negative's line of exclusive.txt is marked
 
 
 class Source(Protocol):

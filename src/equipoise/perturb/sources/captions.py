@@ -12,10 +12,10 @@ import re
 from collections.abc import Iterator
 
 from equipoise.perturb.english.caption import COLLECTIVES, Caption, NounPhrase
-from equipoise.perturb.english.evidence import seen_pair
+from equipoise.perturb.english.evidence import FUR, seen_pair
 from equipoise.perturb.english.forms import inflect, noun_lemma
 from equipoise.perturb.english.noun_classes import is_animate, is_person, is_thing
-from equipoise.perturb.english.word_lists import Section, count, read_text
+from equipoise.perturb.english.word_lists import Section, count, members, read_text
 from equipoise.perturb.sources.base import Proposal
 
 _COLOURS = (  # those in one group are called by each other's names
@@ -43,7 +43,8 @@ ALIKE = frozenset(  # colours that people mix up in a photo
 )
 _COLOURLESS = frozenset(
     "person people man woman boy girl child kid group couple crowd player surfer skier water snow sky air day night "
-    "picture photo image view street road field grass beach ocean room kitchen bathroom hair background".split()
+    "picture photo image view street road field grass beach ocean room kitchen bathroom hair background track path "
+    "trail pool court sidewalk dirt hill rock mountain sand floor ground lake river".split()
 )
 
 
@@ -65,6 +66,8 @@ class OtherCaptions:
 def _proposals(caption: Caption, target: Section, true: bool) -> Iterator[Proposal]:
     if not caption.others or target not in {"object", "attribute"}:
         return
+    if target == "attribute" and "black and white" in caption.text.lower().replace("-", " "):
+        return  # a photo without colours
     if target == "attribute" and caption.other_words.isdisjoint(GROUP_OF):
         return
     for phrase in caption.phrases:
@@ -113,6 +116,8 @@ def _kinds(caption: Caption, phrase: NounPhrase, known: Kinds, true: bool) -> It
         {"his", "her", "he", "she", "him", "hers", "they", "their"}
     ):
         return  # a pronoun tells already
+    if is_person(head.lemma) and not caption.words.isdisjoint({"female", "male", "woman", "man", "lady"}):
+        return  # a female player
     gear = _GEAR.get(head.lemma)
     if gear is not None and gear.isdisjoint(caption.words):
         return  # a skier in the air: that it is one would be lost
@@ -126,12 +131,15 @@ def _kinds(caption: Caption, phrase: NounPhrase, known: Kinds, true: bool) -> It
         return  # of many people some are women
     if not many and not _MANY.isdisjoint(caption.other_words):
         return  # which of them is meant is not known
+    bare = not many and phrase.start == phrase.core and head.lemma in members("@mass")
     for group in known:
         if (group is said[0]) != true or (not true and not set(group).isdisjoint(said[0])):
             continue
         for name in group:
             if not true or _is_named(caption, name, many):
                 to = inflect(name, "NNS") if many and noun_lemma(name) == name else name
+                if bare and to not in members("@mass"):
+                    continue  # she holds food, but not "holds hot dog"
                 to = _CAPITAL.get(to, to)
                 yield Proposal(head.start, head.end, to, "object", OtherCaptions.name, float(count(to)))
 
@@ -218,6 +226,8 @@ def _colours(caption: Caption, phrase: NounPhrase, true: bool) -> Iterator[Propo
         if (number == GROUP_OF[mine or ""]) != true or frozenset((number, GROUP_OF[mine or ""])) in ALIKE:
             continue
         for colour in (mine,) if true else group[:1]:
+            if colour and is_animate(head.lemma) and colour not in FUR:
+                continue
             if colour and seen_pair("modifier", colour, head.lemma, free=not is_animate(head.lemma)):
                 yield Proposal(
                     start, head.end, f"{colour} {old}", "attribute", OtherCaptions.name, float(count(colour))

@@ -34,6 +34,9 @@ _KINDS: dict[Section, frozenset[str]] = {
 _POSTURES = frozenset("seat perch crouch squat kneel recline relax rest lean".split())
 
 
+_MARKS = ("sure", "kin", "wide")
+
+
 class _Rule(NamedTuple):
     entry: Entry
     targets: tuple[Entry, ...]
@@ -41,13 +44,15 @@ class _Rule(NamedTuple):
     rank: int  # earlier lines win where several exclusive sets hold the same word
     mod: bool  # also where the noun only modifies another
     said: bool  # only where another caption says the new word
+    mark: str  # "sure", "kin" or "wide", of exclusive.txt
     section: Section
 
 
 def _rule(entry: Entry, targets: tuple[Entry, ...], guards: tuple[Guard, ...], rank: int, section: Section) -> _Rule:
-    asked = tuple(guard for guard in guards if guard.name != "mod")
-    said = any(guard.name == "said" for guard in guards)
-    return _Rule(entry, targets, asked, rank, len(asked) < len(guards), said, section)
+    named = [guard.name for guard in guards]
+    asked = tuple(guard for guard in guards if guard.name not in {"mod", *_MARKS})
+    mark = next((name for name in _MARKS if name in named), "")
+    return _Rule(entry, targets, asked, rank, "mod" in named, "said" in named, mark, section)
 
 
 def _is_said(caption: Caption, words: str) -> bool:
@@ -282,9 +287,14 @@ class Lexicon:
                 yield from self._written(caption, target, match, rule, False)
 
     def contrasts(self, caption: Caption, target: Section) -> Iterator[Proposal]:
-        """Of several sets that hold the word, the first whose guards hold is used: the lists put the best first."""
+        """Of several sets that hold the word, the first whose guards hold is used: the lists put the best first. Then
+        the same of the lines marked `wide`."""
+        every = _contrasts_of(caption)[target]
+        for wide in (False, True):
+            yield from self._best(caption, target, [pair for pair in every if (pair[1].mark == "wide") == wide])
+
+    def _best(self, caption: Caption, target: Section, found: list[tuple[Match, _Rule]]) -> Iterator[Proposal]:
         best: dict[tuple[int, int], int] = {}
-        found = _contrasts_of(caption)[target]
         for match, rule in found:
             key = (match.start, match.end)
             best[key] = min(best.get(key, rule.rank), rule.rank)
@@ -309,7 +319,7 @@ class Lexicon:
                 first = start
                 if modifier is not None and misfit(modifier[1], text):
                     first = modifier[0]  # a commuter plane becomes a helicopter, not a commuter helicopter
-                yield Proposal(first, end, to, target, self.name, weight)
+                yield Proposal(first, end, to, target, self.name, weight, rule.mark)
 
 
 def _is_named_again(caption: Caption, match: Match) -> bool:

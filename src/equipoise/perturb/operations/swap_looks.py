@@ -1,0 +1,138 @@
+"""Swap the colours of two things: a man in red beside a dark blue car -> a man in dark blue beside a red car.
+
+A colour is all of it: "black and white", "dark blue"; of clothes also a pattern ("striped"), and the bare colour of
+"dressed in black". Clothes and made things may have any colour, what lives or grows only those that captions have.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from equipoise.perturb.candidate import Candidate, Refused
+from equipoise.perturb.english.caption import COLLECTIVES, Caption, NounPhrase
+from equipoise.perturb.english.evidence import NATURAL
+from equipoise.perturb.english.fit import seen_in
+from equipoise.perturb.english.noun_classes import is_animate, is_food, is_garment, is_person, is_thing
+from equipoise.perturb.operations.swap_negative import NO_THING, are_alike, swapped
+from equipoise.perturb.sources.base import Source
+
+COLOURS = frozenset("white black red blue green yellow brown orange pink purple gray grey tan beige".split())
+_PATTERNS = frozenset("striped plaid floral checkered".split())
+_SHADES = frozenset(("dark", "light", "bright", "neon"))
+_DRESSED = frozenset("in wearing wears wear".split())
+_CLOTHES = "clothes"  # what a bare colour is the colour of
+GROWN = NATURAL | frozenset(
+    "marking spot patch fur beard skin face mane plant fence wood hedge shrub log stick bone branch road".split()
+)
+TOLD_APART = frozenset("light wine pepper tape team background one board meat house card side stripe".split()) | {
+    "stop sign", "street sign", "traffic light",
+}  # fmt: skip
+_ALIKE = ({"gray", "grey"}, {"tan", "beige", "brown"}, {"white", "beige"})
+_FUR = frozenset("white black brown tan gray grey beige".split())
+_OF_ANIMALS = frozenset("marking spot patch fur mane ear paw tail nose face foot leg head muzzle".split())
+_HAIR = frozenset("black brown red".split())
+_LEAST = 3  # captions that have a colour with something that grows
+
+
+class Look(NamedTuple):
+    start: int  # units
+    end: int
+    words: frozenset[str]
+    noun: str
+    owner: NounPhrase | None  # who wears it
+
+
+def swap_looks(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate | Refused]:
+    found = list(_looks(caption))
+    pairs = list(itertools.combinations(found, 2))
+    if not pairs:
+        yield Refused("no two colours or patterns")
+    rng.shuffle(pairs)
+    for first, second in pairs:
+        reason = _unswappable(first, second, caption)
+        if reason is not None:
+            yield Refused(reason)
+        else:
+            yield swapped(caption, (first.start, first.end), (second.start, second.end), "attribute")
+
+
+def _looks(caption: Caption) -> Iterator[Look]:
+    units = caption.units
+    for phrase in caption.phrases:
+        head = units[phrase.head]
+        before = units[phrase.start - 1].word if phrase.start else ""
+        if head.word in COLOURS and before in _DRESSED and phrase.core == phrase.head:
+            yield Look(phrase.head, phrase.end, frozenset({head.word}), _CLOTHES, _owner(caption, phrase))
+            continue
+        span = _span(caption, phrase)
+        if span is not None and not caption.is_name(phrase.head) and head.lemma not in NO_THING | COLLECTIVES:
+            words = frozenset(units[place].word for place in range(*span)) & (COLOURS | _PATTERNS | _SHADES)
+            yield Look(*span, words, head.lemma, _owner(caption, phrase) if is_garment(head.lemma) else None)
+    for place, unit in enumerate(units):  # in red and
+        if unit.word in COLOURS and place and units[place - 1].word in _DRESSED and place not in caption.phrase_at:
+            after = units[place + 1] if place + 1 < len(units) else None
+            if after is None or (after.kind not in {"noun", "adjective"} and after.word != "and"):
+                phrase = NounPhrase(place, place, place)
+                yield Look(place, place + 1, frozenset({unit.word}), _CLOTHES, _owner(caption, phrase))
+
+
+def _span(caption: Caption, phrase: NounPhrase) -> tuple[int, int] | None:
+    """The one colour of a phrase, with its shade and what "and" joins to it."""
+    units = caption.units
+    known = COLOURS | (_PATTERNS if is_garment(units[phrase.head].lemma) else frozenset())
+    places = [place for place in range(phrase.core, phrase.head) if units[place].word in known]
+    if not places:
+        return None
+    start, end = places[0], places[-1] + 1
+    if any(units[p].word not in known and units[p].word not in {"and", ",", "&"} for p in range(start, end)):
+        return None
+    if end < phrase.head and (units[end].word in {"and", ","} or units[end].word.endswith(("ed", "-"))):
+        return None  # red and rusty; a red haired man
+    if start > phrase.core and units[start - 1].word in _SHADES:
+        start -= 1
+    if start > phrase.core and units[start - 1].word.endswith("ish"):
+        return None  # orangish red
+    if start and units[start - 1].word in {"and", ",", "&"} and (start > phrase.core or units[start - 2].word in known):
+        return None  # a large, red and white bus is fine, "old and red" is not
+    return start, end
+
+
+def _owner(caption: Caption, phrase: NounPhrase) -> NounPhrase | None:
+    """The person or animal named last before a garment."""
+    before = [p for p in caption.phrases if p.end <= phrase.start and is_animate(caption.units[p.head].lemma)]
+    return before[-1] if before else None
+
+
+def _unswappable(first: Look, second: Look, caption: Caption) -> str | None:
+    apart = first.words - second.words - _SHADES, second.words - first.words - _SHADES
+    if not all(apart) or any(apart[0] & group and apart[1] & group for group in _ALIKE):
+        return "the same colour, or nearly"
+    if first.noun == second.noun:
+        owners = [look.owner or caption.phrase_at.get(look.start) for look in (first, second)]
+        lemmas = [caption.units[owner.head].lemma if owner else "" for owner in owners]
+        one, two = owners
+        if one == two or (lemmas[0] == lemmas[1] and (not one or not two or are_alike(caption, one, two))):
+            return "two of the same thing: which has which colour cannot be told"
+    for mine, other in ((first, second), (second, first)):
+        if not _may_have(mine.noun, other.words):
+            return f"no caption has {' '.join(sorted(other.words))!r} {mine.noun!r}"
+    return None
+
+
+def _may_have(noun: str, words: frozenset[str]) -> bool:
+    if noun == _CLOTHES:
+        return words <= COLOURS and len(words) == 1  # "in dark blue" yes, "in striped" no
+    if is_garment(noun):
+        return True
+    if is_person(noun) or noun in TOLD_APART or not words <= COLOURS:
+        return False
+    if noun == "hair":
+        return words <= _HAIR
+    if (is_animate(noun) or noun in _OF_ANIMALS) and not words <= _FUR | ({"yellow"} if noun == "dog" else set()):
+        return False
+    if is_animate(noun) or is_food(noun) or noun in GROWN:
+        return all(seen_in("modifier", word, noun) >= _LEAST for word in words)
+    return is_thing(noun)
