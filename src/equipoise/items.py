@@ -168,6 +168,18 @@ class ItemLines(Sequence[Item]):
         return isinstance(other, Sequence) and len(self) == len(other) and all(map(operator.eq, self, other))
 
 
+def keys_of(item: Item) -> int:
+    """How many keys the JSON of an item had."""
+    count = len(item.tags)
+    for text in (*item.positives, *item.negatives):
+        count += len(text.__pydantic_fields_set__)
+        if text.edit is not None:
+            count += len(text.edit.__pydantic_fields_set__)
+    for image in item.images():
+        count += len(image.__pydantic_fields_set__)
+    return count + len(item.__pydantic_fields_set__)
+
+
 @without_collection
 def load_items(path: str | Path, limit: int | None = None) -> Sequence[Item]:
     """Every item of a JSONL or Parquet file, checked; all problems of the file are raised together."""
@@ -180,7 +192,7 @@ def load_items(path: str | Path, limit: int | None = None) -> Sequence[Item]:
     checked_lines: list[bytes] = []
     items: list[Item] = []
     with reading(path):
-        for line, item in islice(checked(lines, Item, problems, doubled=not packed), limit):
+        for line, item in islice(checked(lines, Item, problems, not packed, keys_of), limit):
             checked_lines.append(line.encode())
             if len(checked_lines) <= HELD:
                 items.append(item)
@@ -226,11 +238,11 @@ def parquet_records(path: Path, problems: Problems) -> Iterator[tuple[str, str]]
         if missing := {"id", "caption"} - set(schema.names):
             raise UserError(f"{path}: expected the columns of an items file, {', '.join(sorted(missing))} missing")
 
-    for number, row, problem in parquet.rows(path, every_column):
+    for number, line, problem in parquet.json_rows(path, every_column, item_row, sparse=("edit",)):
         if problem:
             problems.add(f"row {number}", problem)
         else:
-            yield f"row {number}", item_row(row)
+            yield f"row {number}", line
 
 
 def item_row(row: dict[str, Any]) -> str:

@@ -89,12 +89,13 @@ def read_run(folder: Path) -> tuple[RunRecord, Sequence[ItemScores]]:
     """A finished run; scores that are not the ones its result was made from are refused."""
     record = read_result(folder)
     path = (folder if folder.is_dir() else folder.parent) / "items.jsonl"
-    if record.scores_sha256 is not None and path.exists() and sha256_file(path) != record.scores_sha256:
+    written = record.scores_sha256  # by us, line for line
+    if written is not None and path.exists() and sha256_file(path) != written:
         raise UserError(
             f"{path}: changed after the run (its sha256 is not the one in result.json), so its scores are not used. "
             "Evaluate again into another folder (--out)."
         )
-    return record, read_scores(path)
+    return record, read_scores(path, doubled=written is None)
 
 
 def read_result(folder: Path) -> RunRecord:

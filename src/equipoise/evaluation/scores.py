@@ -59,6 +59,8 @@ class ItemScores(BaseModel):
     def _whole(self) -> ItemScores:
         if not (self.negatives or self.negative_images):
             raise ValueError("negatives: expected at least one score, or negative_images")
+        if not (self.paired or self.positive_images or self.negative_images):
+            return self  # which nearly all are
         if self.paired and not 0 < len(self.negative_images) <= len(self.negatives):
             raise ValueError(
                 f"paired: expected a negative for each negative image, found {len(self.negatives)} for "
@@ -181,12 +183,16 @@ _RARE = set(ItemScores.model_fields) - {"id", "image", "caption", "positives", "
 
 
 @without_collection
-def read_scores(path: str | Path) -> Scores:
-    """The scores of a JSONL file; every problem of the file is raised at once."""
+def read_scores(path: str | Path, doubled: bool = True) -> Scores:
+    """The scores of a JSONL file; every problem of the file is raised at once.
+
+    `doubled` is False where the file is known to be ours, so that no key of it stands twice.
+    """
     path = Path(path)
     problems = Problems(str(path))
     with reading(path):
-        scores = Scores(score for _, score in checked(jsonl_lines(path, problems), ItemScores, problems))
+        lines = jsonl_lines(path, problems)
+        scores = Scores(score for _, score in checked(lines, ItemScores, problems, doubled, _keys))
     problems.raise_if_any(
         'Expected one object per line: {"id": "...", "image": "...", "caption": 0.31, "positives": [0.30], '
         '"negatives": [0.28], "tags": {"split": "..."}}'
@@ -195,6 +201,11 @@ def read_scores(path: str | Path) -> Scores:
         raise UserError(f"{path}: holds no scores; expected one JSON object per line")
     require_finite(scores, str(path))
     return scores
+
+
+def _keys(row: ItemScores) -> int:
+    """How many keys the JSON of plain scores had; of others, and of a run's lines, some."""
+    return len(row.__pydantic_fields_set__) + len(row.tags)
 
 
 def require_finite(scores: Iterable[ItemScores], subject: str) -> None:
