@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -137,16 +138,21 @@ def find_runs(folders: Sequence[Path]) -> list[tuple[Path, RunRecord]]:
     return found
 
 
-def read_texts(folder: Path, ids: Collection[str] | None = None) -> dict[str, Texts]:
-    """The texts that a run keeps beside its scores, of the items named or of all; none where it kept none."""
-    return {line.id: line.texts for line in read_shown(folder) if line.texts and (ids is None or line.id in ids)}
+def read_texts(folder: Path, places: Collection[int] | None = None) -> dict[str, Texts]:
+    """The texts that a run keeps beside its scores, of the items in these places or of all; none where it kept none."""
+    return {line.id: line.texts for line in read_shown(folder, places) if line.texts}
 
 
-def read_shown(folder: Path) -> Iterator[Shown]:
-    """Texts and boxes of every item that a run scored; what is wrong with the file is raised at its end."""
+def read_shown(folder: Path, places: Collection[int] | None = None) -> Iterator[Shown]:
+    """Texts and boxes of every item that a run scored, or of those in some places, counted from 0 as its scores are;
+    what is wrong with the file is raised at its end."""
     path = (folder if folder.is_dir() else folder.parent) / "items.jsonl"
     problems = Problems(str(path))
-    for _, line in checked(jsonl_lines(path, problems), Shown, problems, doubled=False):
+    lines = jsonl_lines(path, problems)
+    if places is not None:
+        wanted, ahead = frozenset(places), islice(lines, 1 + max(places, default=-1))
+        lines = (line for place, line in enumerate(ahead) if place in wanted)
+    for _, line in checked(lines, Shown, problems, doubled=False):
         yield line
     problems.raise_if_any()
 

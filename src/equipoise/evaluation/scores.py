@@ -127,16 +127,17 @@ class Scores(Sequence[ItemScores]):
         self.tags: list[dict[str, str]] = []
         self.right, self.negatives = Lists(), Lists()  # `right`: the caption, then the positives
         self._rest: dict[int, dict[str, Any]] = {}  # fields that few rows have
-        known: dict[Any, Any] = {}  # what many rows share is kept once
+        shared: dict[Any, Any] = {}  # what many rows share is kept once
+        known, right, negatives = shared.setdefault, self.right.append, self.negatives.append
         for row in rows:
-            fields = vars(row)
             self.ids.append(row.id)
-            self.images.append(known.setdefault(row.image, row.image))
-            self.tags.append(known.setdefault((*row.tags.items(),), row.tags))
-            self.right.append((row.caption, *row.positives))
-            self.negatives.append(row.negatives)
-            if rest := {name: fields[name] for name in _RARE if fields[name]}:
-                self._rest[len(self.ids) - 1] = rest
+            self.images.append(known(row.image, row.image))
+            self.tags.append(known((*row.tags.items(),), row.tags))
+            right((row.caption, *row.positives))
+            negatives(row.negatives)
+            if row.text or row.positive_images or row.negative_images or row.paired:
+                fields = vars(row)
+                self._rest[len(self.ids) - 1] = {name: fields[name] for name in _RARE if fields[name]}
 
     @classmethod
     def of(cls, rows: Iterable[ItemScores]) -> Scores:
