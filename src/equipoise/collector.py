@@ -10,6 +10,7 @@ import contextlib
 import functools
 import gc
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from typing import ParamSpec, TypeVar
 
@@ -33,6 +34,33 @@ def without_collection(work: Callable[P, R]) -> Callable[P, R]:
             gc.enable()
 
     return held
+
+
+def meanwhile(work: Callable[[], R]) -> Callable[[], R]:
+    """Begin `work` in a thread; the function that comes back waits for what it found, or raises what it raised.
+
+    For Python that there is time for while processes decode or a GPU computes. Nobody waits for it at the end of the
+    program.
+    """
+    found: list[R] = []
+    failed: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            found.append(work())
+        except BaseException as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+
+    def wait() -> R:
+        thread.join()
+        if failed:
+            raise failed[0]
+        return found[0]
+
+    return wait
 
 
 @contextlib.contextmanager

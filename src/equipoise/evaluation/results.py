@@ -19,7 +19,7 @@ from equipoise.errors import Problems, UserError
 from equipoise.evaluation import schema_1
 from equipoise.evaluation.metrics import Outcomes
 from equipoise.evaluation.record import SCHEMA, RunRecord
-from equipoise.evaluation.scores import ItemScores, read_scores
+from equipoise.evaluation.scores import ItemScores, Scores, read_scores
 from equipoise.files import atomic_write, read_json, sha256_file, write_json
 from equipoise.items import IMAGES, Item
 from equipoise.records import checked, explain, jsonl_lines
@@ -62,16 +62,17 @@ def write_run(
     can be read, and its failures looked at, without the benchmark.
     """
     with atomic_write(folder / "items.jsonl") as handle:
-        for index, row in enumerate(rows):
-            line: dict[str, Any] = {name: value for name, value in vars(row).items() if value is not None}
-            if row.text is not None:
-                line["text"] = row.text.model_dump()
-            line = line if line["paired"] else {name: value for name, value in line.items() if name != "paired"}
+        for fields, outcome in zip(Scores.of(rows).fields(), outcomes.each(), strict=True):
+            line = {name: value for name, value in fields.items() if value is not None}
+            if "text" in line:
+                line["text"] = line["text"].model_dump()
+            if not line.get("paired"):
+                line.pop("paired", None)
             for kind in IMAGES:  # left out where there are none
-                if others := line.pop(kind):
+                if others := line.pop(kind, ()):
                     line[kind] = [other.model_dump() for other in others]
-            line["outcome"] = outcomes.of(index)
-            if item := items.get(row.id):
+            line["outcome"] = outcome
+            if item := items.get(line["id"]):
                 line["texts"] = {
                     "caption": item.caption,
                     "positives": [text.text for text in item.positives],

@@ -17,9 +17,9 @@ from pydantic import JsonValue
 from equipoise import registry, run_folder
 from equipoise.benchmarks.base import Benchmark
 from equipoise.benchmarks.ceilings import ceilings
-from equipoise.collector import set_aside
+from equipoise.collector import meanwhile, set_aside
 from equipoise.errors import UserError
-from equipoise.evaluation.blind.numbers import beside, known_runs
+from equipoise.evaluation.blind.numbers import beside, judges, known_runs
 from equipoise.evaluation.embedding.cache import EmbeddingCache, default_cache
 from equipoise.evaluation.embedding.ranks import ALONE, Ranks
 from equipoise.evaluation.graded import by_edit
@@ -40,7 +40,7 @@ from equipoise.evaluation.record import (
     Seconds,
 )
 from equipoise.evaluation.results import read_result, read_run, write_run
-from equipoise.evaluation.scores import ItemScores
+from equipoise.evaluation.scores import ItemScores, Scores
 from equipoise.evaluation.scoring import default_batch, default_workers, photo_digests, score_items
 from equipoise.files import stays_inside
 from equipoise.images.sources import ImageSource
@@ -128,6 +128,7 @@ def evaluate(
         shown = beside([row.id for row in read.rows], read.outcomes, items, benchmark, seed, known)
         return replace(read, record=read.record.model_copy(update={"blind": shown}))
     ranks.lead(scores=True)
+    ahead = meanwhile(lambda: judges(items)), meanwhile(lambda: ceilings(items))  # while photos are decoded
     scoring = score_items(
         model,
         items,
@@ -143,7 +144,7 @@ def evaluate(
     scored = time.monotonic()
     outcomes = judge(scoring.rows)
     metrics = measure(scoring.rows, outcomes, benchmark, seed)
-    shown = beside([row.id for row in scoring.rows], outcomes, items, benchmark, seed, known)
+    shown = beside(Scores.of(scoring.rows).ids, outcomes, items, benchmark, seed, known, ahead[0])
     judged = time.monotonic()
     record = RunRecord(
         date=datetime.now(UTC).replace(microsecond=0),
@@ -153,7 +154,7 @@ def evaluate(
         settings=identity.settings,
         metrics=metrics,
         edits=by_edit(scoring.rows, items),
-        ceilings=ceilings(items),
+        ceilings=ahead[1](),
         blind=shown,
         n=ItemCounts(items=len(items), scored=len(scoring.rows), skipped=len(scoring.skipped)),
         skipped=dict(list(scoring.skipped.items())[:100]),

@@ -6,6 +6,7 @@ import math
 import operator
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, overload
 
@@ -15,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from equipoise.collector import without_collection
 from equipoise.errors import Problems, UserError, reading
+from equipoise.items import Item
 from equipoise.records import checked, jsonl_lines
 from equipoise.stats import Floats
 
@@ -90,12 +92,24 @@ class Lists:
     def __init__(self) -> None:
         self._values, self._ends = array("d"), array("q", [0])
 
+    @classmethod
+    def of(cls, values: Floats, counts: NDArray[np.int64]) -> Lists:
+        """All values, and how many of them each list has."""
+        found = cls()
+        found._values.frombytes(np.ascontiguousarray(values, np.float64).tobytes())
+        found._ends.frombytes(counts.cumsum(dtype=np.int64).tobytes())
+        return found
+
     def append(self, numbers: Iterable[float]) -> None:
         self._values.extend(numbers)
         self._ends.append(len(self._values))
 
     def __getitem__(self, index: int) -> list[float]:
         return self._values[self._ends[index] : self._ends[index + 1]].tolist()
+
+    def __iter__(self) -> Iterator[list[float]]:
+        values = self._values.tolist()
+        return (values[start:end] for start, end in pairwise(self._ends.tolist()))
 
     @property
     def values(self) -> Floats:
@@ -140,6 +154,23 @@ class Scores(Sequence[ItemScores]):
                 self._rest[len(self.ids) - 1] = {name: fields[name] for name in _RARE if fields[name]}
 
     @classmethod
+    def of_items(cls, items: Sequence[Item], values: Floats) -> Scores:
+        """The scores of items without alternative images: `values` has every text of each, in order."""
+        found = cls()
+        tags: dict[Any, dict[str, str]] = {}
+        for item in items:
+            found.ids.append(item.id)
+            found.images.append(None if item.image is None else item.image.path)
+            found.tags.append(tags.setdefault((*item.tags.items(),), item.tags))
+        right = np.array([1 + len(item.positives) for item in items])
+        widths = right + np.array([len(item.negatives) for item in items])
+        place = np.arange(len(values)) - np.repeat(widths.cumsum() - widths, widths)
+        is_right = place < np.repeat(right, widths)
+        found.right = Lists.of(values[is_right], right)
+        found.negatives = Lists.of(values[~is_right], widths - right)
+        return found
+
+    @classmethod
     def of(cls, rows: Iterable[ItemScores]) -> Scores:
         """The rows as columns, which they may be already."""
         return rows if isinstance(rows, Scores) else cls(rows)
@@ -165,6 +196,15 @@ class Scores(Sequence[ItemScores]):
             tags=self.tags[index],
             **self._rest.get(index, {}),
         )
+
+    def fields(self) -> Iterator[dict[str, Any]]:
+        """What `vars` of each row is, without the fields that few have where a row has none of them."""
+        right, negatives = iter(self.right), iter(self.negatives)
+        for index, (id_, image, tags) in enumerate(zip(self.ids, self.images, self.tags, strict=True)):
+            caption, *positives = next(right)
+            lists = {"positives": positives, "negatives": next(negatives)}
+            found = {"id": id_, "image": image, "caption": caption, **lists, "tags": tags}
+            yield vars(self[index]) if index in self._rest else found
 
     def having(self, field: str) -> Iterator[tuple[int, Any]]:
         """Index and value of the rows that have one of the fields that few have."""
