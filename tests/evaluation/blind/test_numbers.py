@@ -91,6 +91,16 @@ def test_the_best_blind_judge_and_the_gain_over_it(photos: Path, tmp_path: Path)
     assert gain.interval.low <= gain.difference <= gain.interval.high
 
 
+def test_what_was_not_scored_does_not_teach_the_judges(photos: Path) -> None:
+    """They are asked while photos are decoded, before it is known which cannot be."""
+    for number in range(60, 80):
+        (photos / f"{number}.png").write_bytes(b"no image")
+    some = evaluate(Perfect(), _items(), images=photos, benchmark=BENCHMARK, allow_missing=True)
+    alone = evaluate(Perfect(), _items()[:60], images=photos, benchmark=BENCHMARK)
+    assert len(some.rows) == 60 and some.record.blind is not None and alone.record.blind is not None
+    assert some.record.blind.overall == alone.record.blind.overall
+
+
 def test_the_result_of_the_same_run_has_the_same_bytes(photos: Path, tmp_path: Path) -> None:
     for place in ("one", "two"):
         evaluate(Perfect(), _items(), images=photos, benchmark=BENCHMARK, out=tmp_path / place)

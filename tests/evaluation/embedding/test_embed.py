@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from equipoise.collector import SWITCH, quick_turns, set_aside, without_collection
+from equipoise.collector import SWITCH, meanwhile, quick_turns, set_aside, without_collection
 from equipoise.evaluation.embedding import texts as embedding_texts
 from equipoise.evaluation.embedding.cache import EmbeddingCache, Keeper
 from equipoise.evaluation.embedding.photos import Images
@@ -110,6 +110,15 @@ def test_the_last_write_is_waited_for_on_leaving_alone() -> None:
         assert not wrote
         may.set()
     assert wrote == [b"1"]
+
+
+def test_what_is_done_meanwhile_is_waited_for_and_its_errors_are_raised() -> None:
+    begun = threading.Event()
+    wait = meanwhile(lambda: begun.wait(30) and 7)
+    begun.set()
+    assert wait() == wait() == 7
+    with pytest.raises(ZeroDivisionError):
+        meanwhile(lambda: 1 / 0)()
 
 
 def test_the_collector_and_the_lock_are_as_they_were() -> None:
