@@ -69,10 +69,10 @@ def beside(
     """
     if not outcomes.has_negative.any():
         return None
-    wanted, found = set(ids), begun() if begun is not None else {}
-    if not found or any(set(scores.ids) != wanted for scores in found.values()):
-        found = judges([item for item in items if item.id in wanted])
-    judged = {spec: judge(_in_order(scores, ids)) for spec, scores in found.items()}
+    wanted, asked = set(ids), begun() if begun is not None else {}
+    if not asked or any(set(scores.ids) != wanted for scores in asked.values()):
+        asked = judges([item for item in items if item.id in wanted])
+    judged = {spec: judge(_in_order(scores, ids)) for spec, scores in asked.items()}
     for spec, of_run in (known or {}).items():
         if missing := [name for name in ids if name not in of_run]:
             raise UserError(f"--blind: {spec} has no score for {len(missing):,} items, for instance {missing[0]!r}")
