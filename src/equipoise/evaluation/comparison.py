@@ -7,6 +7,9 @@ other images, not of other seeds. The spread over seeds is therefore given besid
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +18,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from equipoise import stats
+from equipoise.collector import elsewhere
 from equipoise.errors import UserError
 from equipoise.evaluation.image_side import named
 from equipoise.evaluation.metrics import Leaves, Outcomes, judge, leaves, weighted_mean
@@ -29,6 +33,8 @@ from equipoise.evaluation.record import (
 )
 from equipoise.evaluation.results import read_run
 from equipoise.evaluation.scores import ItemScores, Scores
+
+LARGE = 100 * 2**20  # bytes of items.jsonl; a process starts in a second, and this is read in two
 
 
 @dataclass(frozen=True)
@@ -70,6 +76,16 @@ def load_run(folder: str | Path) -> Run:
     folder = Path(folder)
     record, rows = read_run(folder)
     return Run(folder, (record,), rows, judge(rows))
+
+
+def load_runs(folders: Sequence[str | Path]) -> list[Run]:
+    """Several runs; large ones at the same time, each in a process of its own but for the first."""
+    with contextlib.ExitStack() as stack:
+        loads: list[Callable[[], Run]] = [functools.partial(load_run, folder) for folder in folders]
+        for place in range(1, min(len(folders), os.cpu_count() or 1)):
+            if sum(file.stat().st_size for file in Path(folders[place]).glob("items.jsonl")) > LARGE:
+                loads[place] = stack.enter_context(elsewhere(load_run, folders[place]))
+        return [load() for load in loads]
 
 
 def joined(runs: Sequence[Run]) -> Run:

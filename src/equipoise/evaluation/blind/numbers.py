@@ -8,13 +8,14 @@ the judges, so the interval of a gain is a paired one.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from equipoise import stats
 from equipoise.benchmarks.base import Benchmark
+from equipoise.benchmarks.ceilings import Ceilings, ceilings
 from equipoise.blind import rules
 from equipoise.errors import UserError
 from equipoise.evaluation.metrics import MOST_GROUPS, Leaves, Outcomes, judge, leaves, weighted_mean
@@ -22,7 +23,7 @@ from equipoise.evaluation.record import Blind, BlindNumbers, BlindShare, Gain, I
 from equipoise.evaluation.results import find_runs, read_run
 from equipoise.evaluation.scores import ItemScores, Scores
 from equipoise.evaluation.scoring import score_items
-from equipoise.items import Item
+from equipoise.items import Item, ItemLines
 
 SHARES: tuple[Metric, ...] = ("original", "augmented", "brittleness")
 Known = Mapping[str, Mapping[str, ItemScores]]  # judge -> item -> scores
@@ -47,6 +48,12 @@ def known_runs(folders: Iterable[Path], items_sha256: str) -> Known:
     return found
 
 
+def from_texts(lines: list[bytes]) -> tuple[dict[str, Scores], Ceilings]:
+    """What of a result needs nothing but the items, given as their JSON: so that another process may find it."""
+    items = list(ItemLines(lines))
+    return judges(items), ceilings(items)
+
+
 def judges(items: Sequence[Item]) -> dict[str, Scores]:
     """The scores of the two judges that are always asked, taught on these items."""
     asked = (rules.length(), rules.ngram())
@@ -60,16 +67,16 @@ def beside(
     benchmark: Benchmark | None,
     seed: int = 0,
     known: Known | None = None,
-    begun: Callable[[], dict[str, Scores]] | None = None,
+    begun: Mapping[str, Scores] | None = None,
 ) -> Blind | None:
     """The judges' numbers on the items that were scored (`ids`, in the order of `outcomes`).
 
-    `begun` gives the `judges` of all items where somebody has asked them already. Where not all were scored they are
+    `begun` are the `judges` of all items where somebody has asked them already. Where not all were scored they are
     asked again: what was not scored may not teach them.
     """
     if not outcomes.has_negative.any():
         return None
-    wanted, asked = set(ids), begun() if begun is not None else {}
+    wanted, asked = set(ids), begun or {}
     if not asked or any(set(scores.ids) != wanted for scores in asked.values()):
         asked = judges([item for item in items if item.id in wanted])
     judged = {spec: judge(_in_order(scores, ids)) for spec, scores in asked.items()}
