@@ -45,14 +45,15 @@ def checked(
     problems: Problems,
     doubled: bool = True,
     keys: Callable[[Record], int] = lambda record: 0,
+    seen: dict[str, str] | None = None,
 ) -> Iterator[tuple[str, Record]]:
     """(line, record) for each line that fits `kind`; the others, and ids used twice, go to `problems`.
 
     pydantic takes the last of two equal keys, so lines are looked at once more for them; `doubled` is False where a
     line was made by ourselves and cannot have any. `keys` counts those that a record was made of, which saves most of
-    that.
+    that; `seen` has the ids of lines before these, and gets theirs.
     """
-    seen: dict[str, str] = {}
+    seen = {} if seen is None else seen
     shapes = json_text.Shapes()
     validate, single = kind.__pydantic_validator__.validate_json, json_text.surely_single
     for where, raw in lines:

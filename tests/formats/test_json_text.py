@@ -110,7 +110,7 @@ def distinct_keys(value: object) -> int:
 def test_counting_never_overlooks_a_doubled_key(line: str, colon: str) -> None:
     line = line.replace(": ", colon)
     doubled = "twice" in Shapes().doubled(line)
-    assert not (doubled and surely_single(line, distinct_keys(json.loads(line))))
+    assert not (doubled and surely_single(line, distinct_keys(json.loads(line, strict=False))))
 
 
 def test_counting_settles_most_lines() -> None:

@@ -7,6 +7,7 @@ headers before it is opened, and what was decoded is counted. Whatever pyarrow r
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -40,24 +41,33 @@ def rows(path: Path, choose: Choose = lambda schema: None) -> Iterator[tuple[int
 
 
 def json_rows(
-    path: Path, choose: Choose, write: Callable[[Row], str], sparse: Collection[str]
-) -> Iterator[tuple[int, str, str]]:
-    """The same with rows as lines of JSON: as `write` gives them, which writes as `json_lines` with `sparse` does."""
+    path: Path,
+    choose: Choose,
+    write: Callable[[Row], str],
+    sparse: Collection[str],
+    good: Callable[[Any], list[str] | None],
+) -> Iterator[tuple[int, str, str, str | None]]:
+    """(number, row as a line of JSON, "", its id where it is known to be good) of each row, or what is wrong with it.
+
+    Lines are as `write` gives them, which writes as `json_lines` with `sparse` does. `good` gives the ids of a batch
+    whose rows need not be looked at one by one.
+    """
     import pyarrow.compute
 
     for first, batch, convert, unfolded in _batches(path, choose):
-        try:
+        lines, names = None, None
+        with contextlib.suppress(Exception):  # some type or some row of the batch; find out which
             lines = json_lines(batch, sparse) if convert is _as_it_is else None
-        except Exception:  # some type or some row of the batch; find out which
-            lines = None
+            names = good(batch)
         if lines is None:
             for number, row, problem in _rows_of_batch(first, batch, convert, unfolded):
-                yield number, "" if problem else write(row), problem
+                yield number, "" if problem else write(row), problem, None
             continue
         for column in batch.columns:
             if pyarrow.types.is_string(column.type) or pyarrow.types.is_large_string(column.type):
                 unfolded(pyarrow.compute.sum(pyarrow.compute.utf8_length(column)).as_py() or 0, first + len(lines) - 1)
-        yield from ((number, line, "") for number, line in enumerate(lines, first))
+        for number, (line, name) in enumerate(zip(lines, names or [None] * len(lines), strict=True), first):
+            yield number, line, "", name
 
 
 def _rows_of_batch(

@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 import pydantic_core
 
-_SPECIAL = r'["\\\x00-\x1f]'  # what stands in a JSON string as something else
-
 
 class Unlike(Exception):
     """A column of a type, or with a value, that is read row by row."""
@@ -32,12 +30,11 @@ def json_lines(batch: Any, sparse: Collection[str] = ()) -> list[str]:
 def _json(array: Any, name: str, sparse: Collection[str]) -> Any:
     """An array of strings: the JSON of each value; null stays null."""
     import pyarrow
-    import pyarrow.compute as compute
     import pyarrow.types as types
 
     kind = array.type
     if types.is_string(kind) or types.is_large_string(kind):
-        if compute.any(compute.match_substring_regex(array, _SPECIAL)).as_py():
+        if _special(array):
             return _each(array, lambda value: pydantic_core.to_json(value).decode())
         return _joined('"', array, '"')
     if types.is_integer(kind) or types.is_boolean(kind):
@@ -56,6 +53,16 @@ def _json(array: Any, name: str, sparse: Collection[str]) -> Any:
         offsets, values = _below(array, array.values)
         return _where(array, _joined("[", _concatenated(offsets, _json(values, name, sparse)), "]"))
     raise Unlike(str(kind))
+
+
+def _special(array: Any) -> bool:
+    """Whether some text has a character that stands in JSON as something else."""
+    if array.buffers()[2] is None:
+        return False
+    width = np.int64 if array.type == "large_string" else np.int32
+    ends = np.frombuffer(array.buffers()[1], width)[array.offset : array.offset + len(array) + 1]
+    letters = np.frombuffer(array.buffers()[2], np.uint8)[ends[0] : ends[-1]] if len(array) else np.zeros(0, np.uint8)
+    return bool(((letters < 0x20) | (letters == ord('"')) | (letters == ord("\\"))).any())
 
 
 def _object(names: Sequence[str], fields: Sequence[Any], drop_nulls: bool) -> Any:
