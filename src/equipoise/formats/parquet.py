@@ -55,7 +55,8 @@ def json_rows(
     import pyarrow.compute
 
     for first, batch, convert, unfolded in _batches(path, choose):
-        lines, names = None, None
+        lines: list[str] | None = None
+        names: Sequence[str | None] | None = None
         with contextlib.suppress(Exception):  # some type or some row of the batch; find out which
             lines = json_lines(batch, sparse) if convert is _as_it_is else None
             names = good(batch)
