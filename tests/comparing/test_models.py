@@ -13,10 +13,11 @@ import pytest
 from equipoise import stats
 from equipoise.comparing import inference
 from equipoise.comparing.flips import _holding, flips
+from equipoise.comparing.folders import compare_folders
 from equipoise.comparing.gate import Gate, judge_gates, read_gate
 from equipoise.comparing.models import Model, compare_models, contributions, place, require_seeds
 from equipoise.errors import UserError
-from equipoise.evaluation.comparison import Run, difference, leaves_of, per_item
+from equipoise.evaluation.comparison import Run, difference, leaves_of, load_runs, per_item
 from equipoise.evaluation.metrics import judge
 from equipoise.evaluation.record import METRICS, Change, Comparison, Interval, RunRecord
 from equipoise.evaluation.scores import ItemScores
@@ -238,6 +239,18 @@ def test_places_of_tags_are_those_that_a_loop_finds() -> None:
             expected.setdefault(pair, []).append(spot)
     assert {pair: places.tolist() for pair, places in _holding(rows).items()} == expected
     assert _holding([]) == {}
+
+
+def test_large_runs_are_read_by_another_process_as_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    golden = Path(__file__).parents[1] / "golden" / "run_schema_1"
+    here = compare_folders([golden, golden])
+    monkeypatch.setattr("equipoise.evaluation.comparison.LARGE", 1)
+    monkeypatch.setattr("equipoise.evaluation.comparison.os.cpu_count", lambda: 2)
+    assert compare_folders([golden, golden]) == here
+    first, second = load_runs([golden, golden])
+    assert first.records == second.records and first.rows == second.rows
+    with pytest.raises(UserError, match="no finished run here"):
+        load_runs([golden, golden.parent])
 
 
 # ---------------------------------------------------------------------------- gates
