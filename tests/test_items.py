@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet
 import pytest
@@ -13,7 +14,18 @@ from hypothesis import strategies as st
 
 from equipoise.errors import UserError
 from equipoise.files import atomic_write, inside, read_json, write_json
-from equipoise.items import Edit, ImageRef, Item, ItemLines, Text, load_items, texts, write_items
+from equipoise.items import (
+    Edit,
+    ImageRef,
+    Item,
+    ItemLines,
+    Text,
+    _good_columns,
+    _schema,
+    load_items,
+    texts,
+    write_items,
+)
 
 words = st.text(alphabet=st.characters(blacklist_categories=["Cs"]), min_size=1, max_size=20).filter(
     lambda text: text.strip()
@@ -268,3 +280,73 @@ def test_a_large_file_is_kept_as_lines(suffix: str, tmp_path: Path, monkeypatch:
 def test_a_table_comes_with_the_command_that_makes_items_of_it(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"a table; .*: equipoise bench build .*mine.csv --out mine.jsonl"):
         load_items(tmp_path / "mine.csv")
+
+
+def test_columns_that_say_an_item_is_good_say_it_of_good_ones_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A row that its columns let pass is not looked at again: what `Item` refuses must be refused all the same."""
+    good = Item(
+        id="a",
+        image=ImageRef(path="x/1.jpg"),
+        caption="a cat",
+        positives=(Text(text="é cat", edit=Edit(op="replace", target="object", source="x", to="y", by="z")),),
+        negatives=texts("a dog", "b"),
+        tags={"split": "x"},
+    )
+    plain = {**good.to_json(), "tags": [("split", "x")]}
+    schema = _schema([])
+
+    def changed(**fields: Any) -> dict[str, Any]:
+        return {**plain, **fields}
+
+    def edited(**fields: Any) -> dict[str, Any]:
+        return changed(negatives=[{"text": "b", "edit": {"op": "add", **fields}}])
+
+    rows = [
+        plain,
+        changed(image=None, positives=None, negatives=[], tags=None),
+        changed(image={"path": "a..b", "box": None}),
+        changed(image={"path": "1.jpg", "box": [0.0, 0.0, 1.0, 1.0]}),
+        changed(caption="日本"),
+        edited(span=[1, 2]),
+        edited(target="object"),
+        *(changed(id=name) for name in ("", None)),
+        *(changed(caption=text) for text in (None, " ", "\u3000")),
+        *(
+            changed(image={"path": path, "box": None})
+            for path in ("/etc/x", "../x", "a\\..\\b", "C:x", "", None, "a\0")
+        ),
+        changed(image={"path": "1.jpg", "box": [0.0, 0.0, -1.0, 1.0]}),
+        changed(image={"path": None, "box": None}),
+        *(changed(negatives=[one]) for one in (None, {"text": None, "edit": None}, {"text": " ", "edit": None})),
+        *(edited(op=op) for op in (None, "other")),
+        edited(target="other"),
+        changed(tags=[("split", None)]),
+    ]
+    bad = 0
+    for number, row in enumerate(rows):
+        names = _good_columns(pyarrow.RecordBatch.from_pylist([plain, row], schema))
+        assert names is None or names == ["a", row["id"]]
+        assert (names is not None) >= (number < 2), "most rows need no second look"
+        path = tmp_path / f"{number}.parquet"
+        pyarrow.parquet.write_table(pyarrow.Table.from_pylist([{**row, "id": row["id"] and f"{number}"}], schema), path)
+        found = []
+        for monkeyed in (_good_columns, lambda batch: None):
+            monkeypatch.setattr("equipoise.items._good_columns", monkeyed)
+            try:
+                found.append(load_items(path))
+            except UserError as error:
+                found.append(str(error))
+        assert found[0] == found[1]
+        bad += isinstance(found[0], str)
+        assert names is None or not isinstance(found[0], str)
+    assert bad == 21
+
+
+def test_ids_used_twice_are_found_in_columns_too(tmp_path: Path) -> None:
+    rows = [Item(id="ab"[number // 3], caption="c") for number in range(4)]
+    write_items(tmp_path / "x.parquet", rows)
+    with pytest.raises(UserError) as raised:
+        load_items(tmp_path / "x.parquet")
+    assert str(raised.value).count("id: 'a' is already used in row 1") == 2 and "row 4" not in str(raised.value)

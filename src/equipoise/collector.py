@@ -1,4 +1,4 @@
-"""Python's garbage collector, and its lock, while many small objects are made.
+"""Python's garbage collector, and its lock, while many small objects are made; work that needs a lock of its own.
 
 The collector looks through everything that is alive, again and again: with 27,443 items and a model in memory one look
 takes a second, and it finds nothing. Reference counts free what evaluation makes.
@@ -9,13 +9,23 @@ from __future__ import annotations
 import contextlib
 import functools
 import gc
+import importlib
+import os
+import pickle
+import signal
+import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
+SELDOM = (
+    100_000  # new objects until the collector looks at them; Python's own 700 made it look through all for a second
+)
 SWITCH = 0.0002  # seconds; Python's own 5 ms, paid for each message, kept 16 decoding processes waiting
 
 
@@ -36,16 +46,83 @@ def without_collection(work: Callable[P, R]) -> Callable[P, R]:
 
 
 @contextlib.contextmanager
+def elsewhere(work: Callable[P, R], *arguments: P.args, **options: P.kwargs) -> Iterator[Callable[[], R]]:
+    """Begin `work`, a function of a module of ours, in another process, which ends with the context at the latest;
+    what the context gives waits for the result.
+
+    A thread would share Python's lock with whoever feeds a GPU. The process is a plain program that loads neither torch
+    nor the user's script. Where it fails, for whatever reason, the work is done here, and what is wrong with it is said
+    as always.
+    """
+    code = f"import sys; sys.path.append({str(Path(__file__).parents[1])!r}); "
+    code += f"from {__name__} import _serve; _serve({work.__module__!r}, {work.__qualname__!r})"
+    try:
+        process = subprocess.Popen([sys.executable, "-P", "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    except OSError:  # no memory, no more processes
+        yield lambda: work(*arguments, **options)
+        return
+    assert process.stdin is not None and process.stdout is not None
+    given, answer = process.stdin, process.stdout
+
+    def give() -> None:
+        with contextlib.suppress(OSError):  # it died before it could read
+            pickle.dump((arguments, options), given, pickle.HIGHEST_PROTOCOL)
+            given.flush()
+
+    def wait() -> R:
+        try:
+            found: R = pickle.load(answer)  # of our own making
+        except Exception:
+            return work(*arguments, **options)
+        return found
+
+    thread = threading.Thread(target=give, daemon=True)
+    thread.start()
+    try:
+        yield wait
+    finally:
+        process.kill()
+        thread.join()
+        for end in (given, answer):
+            with contextlib.suppress(OSError):
+                end.close()
+        process.wait()
+
+
+def _serve(module: str, name: str) -> None:
+    """The life of such a process: its work, its answer; nothing where either fails, or where nobody waits any more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; our parent decides
+    answer = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what somebody prints is no part of the answer
+    arguments, options = pickle.load(sys.stdin.buffer)
+
+    def leave() -> None:
+        sys.stdin.buffer.read(1)  # until the other end is closed
+        os._exit(1)
+
+    threading.Thread(target=leave, daemon=True).start()
+    gc.disable()
+    with contextlib.suppress(Exception):
+        found = getattr(importlib.import_module(module), name)(*arguments, **options)
+        pickle.dump(found, answer, pickle.HIGHEST_PROTOCOL)
+        answer.flush()
+    os._exit(0)
+
+
+@contextlib.contextmanager
 def set_aside() -> Iterator[None]:
-    """The collector goes on, but does not look at what is there now; nothing is done where the caller's program uses
-    `gc.freeze` itself."""
+    """The collector goes on, but seldom, and does not look at what is there now; nothing is done where the caller's
+    program uses `gc.freeze` itself."""
     if gc.get_freeze_count():
         yield
         return
+    before = gc.get_threshold()
     gc.freeze()
+    gc.set_threshold(max(before[0], SELDOM) if before[0] else 0, *before[1:])  # 0: the caller wants none
     try:
         yield
     finally:
+        gc.set_threshold(*before)
         gc.unfreeze()
 
 

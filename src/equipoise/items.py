@@ -12,7 +12,7 @@ import operator
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any, Literal, overload
+from typing import Annotated, Any, Literal, get_args, overload
 
 import pydantic_core
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationInfo, field_validator
@@ -168,6 +168,18 @@ class ItemLines(Sequence[Item]):
         return isinstance(other, Sequence) and len(self) == len(other) and all(map(operator.eq, self, other))
 
 
+def keys_of(item: Item) -> int:
+    """How many keys the JSON of an item had."""
+    count = len(item.tags)
+    for text in (*item.positives, *item.negatives):
+        count += len(text.__pydantic_fields_set__)
+        if text.edit is not None:
+            count += len(text.edit.__pydantic_fields_set__)
+    for image in item.images():
+        count += len(image.__pydantic_fields_set__)
+    return count + len(item.__pydantic_fields_set__)
+
+
 @without_collection
 def load_items(path: str | Path, limit: int | None = None) -> Sequence[Item]:
     """Every item of a JSONL or Parquet file, checked; all problems of the file are raised together."""
@@ -175,15 +187,17 @@ def load_items(path: str | Path, limit: int | None = None) -> Sequence[Item]:
     if path.suffix in {".csv", ".tsv"}:
         raise UserError(f"{path}: a table; make items of it: equipoise bench build {path} --out {path.stem}.jsonl")
     problems = Problems(str(path))
-    packed = path.suffix == ".parquet"
-    lines = parquet_records(path, problems) if packed else jsonl_lines(path, problems)
+    lines = jsonl_lines(path, problems)
+    found: Iterable[tuple[str, Item | None]] = checked(lines, Item, problems, keys=keys_of)
+    if path.suffix == ".parquet":
+        found = parquet_items(path, problems)
     checked_lines: list[bytes] = []
     items: list[Item] = []
     with reading(path):
-        for line, item in islice(checked(lines, Item, problems, doubled=not packed), limit):
+        for line, item in islice(found, limit):
             checked_lines.append(line.encode())
             if len(checked_lines) <= HELD:
-                items.append(item)
+                items.append(item or Item.model_validate_json(line))
             else:
                 items.clear()
     problems.raise_if_any("Fix the file, or write it again with `equipoise bench build` or `equipoise perturb`.")
@@ -219,18 +233,65 @@ def write_items(path: str | Path, items: Iterable[Item]) -> int:
 _CHUNK = 10_000
 
 
-def parquet_records(path: Path, problems: Problems) -> Iterator[tuple[str, str]]:
-    """("row N", the item as JSON) of each row."""
+def parquet_items(path: Path, problems: Problems) -> Iterator[tuple[str, Item | None]]:
+    """Each row as JSON with its item, which is not made where its columns already say that it is good."""
 
     def every_column(schema: Any) -> None:
         if missing := {"id", "caption"} - set(schema.names):
             raise UserError(f"{path}: expected the columns of an items file, {', '.join(sorted(missing))} missing")
 
-    for number, row, problem in parquet.rows(path, every_column):
+    seen: dict[str, str] = {}
+    for number, line, problem, name in parquet.json_rows(path, every_column, item_row, ("edit",), _good_columns):
+        where = f"row {number}"
         if problem:
-            problems.add(f"row {number}", problem)
+            problems.add(where, problem)
+        elif name is None or name in seen:
+            yield from checked([(where, line)], Item, problems, doubled=False, seen=seen)
         else:
-            yield f"row {number}", item_row(row)
+            seen[name] = where
+            yield line, None
+
+
+def _good_columns(batch: Any) -> list[str] | None:
+    """The ids of a batch, where every row of it is an item as `write_items` writes most of them: no boxes, no spans, no
+    alternative images. None: it cannot be told so quickly, and every row is looked at."""
+    import pyarrow.compute as compute
+
+    expected = {field.name: field.type for field in _schema([])}
+    if not all(expected.get(field.name) == field.type for field in batch.schema):
+        return None
+    columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+
+    def written(array: Any) -> bool:
+        """Each has a letter or a sign of ASCII; other texts are for `Item` to judge."""
+        return not array.null_count and bool(
+            compute.all(compute.match_substring_regex(array, "[!-~]")).as_py() in (True, None)
+        )
+
+    good = written(columns["id"]) and written(columns["caption"])
+    if "image" in columns:
+        path, box = columns["image"].flatten()
+        outside = compute.match_substring_regex(path, r"^[/\\]|^.:|\.\.|\\|\x00|^$")
+        good &= path.null_count == columns["image"].null_count and box.null_count == len(box)
+        good &= not compute.any(outside).as_py()
+    if "tags" in columns:
+        good &= not columns["tags"].keys.null_count and not columns["tags"].items.null_count
+    for kind in ("positives", "negatives"):
+        if kind in columns:
+            texts_ = columns[kind].flatten()
+            text, edit = texts_.flatten()
+            op, target, *_, span = edit.flatten()
+            good &= not texts_.null_count and written(text) and op.null_count == edit.null_count
+            good &= _among(op, Operation) and _among(target, Target) and span.null_count == len(span)
+    return list(columns["id"].to_pylist()) if good else None
+
+
+def _among(array: Any, words: Any) -> bool:
+    import pyarrow
+    import pyarrow.compute as compute
+
+    known = pyarrow.array(get_args(words), array.type)
+    return bool(compute.all(compute.or_(compute.is_in(array, known), array.is_null())).as_py() in (True, None))
 
 
 def item_row(row: dict[str, Any]) -> str:
@@ -243,9 +304,9 @@ def item_row(row: dict[str, Any]) -> str:
     return pydantic_core.to_json(there, fallback=str, inf_nan_mode="constants").decode()
 
 
-def _write_parquet(path: Path, items: Iterable[Item]) -> int:
+def _schema(items: Sequence[Item]) -> Any:
+    """The columns of an items file; of alternative images those that some item has."""
     import pyarrow
-    import pyarrow.parquet
 
     string = pyarrow.string()
     edit = pyarrow.struct(
@@ -253,9 +314,8 @@ def _write_parquet(path: Path, items: Iterable[Item]) -> int:
     )
     listed = pyarrow.list_(pyarrow.struct([("text", string), ("edit", edit)]))
     image = pyarrow.struct([("path", string), ("box", pyarrow.list_(pyarrow.float64()))])
-    items = items if isinstance(items, Sequence) else list(items)  # the columns must be known before the first row
     shown = [kind for kind in IMAGES if any(getattr(item, kind) for item in items)]
-    schema = pyarrow.schema(
+    return pyarrow.schema(
         [
             ("id", string),
             ("image", image),
@@ -267,6 +327,14 @@ def _write_parquet(path: Path, items: Iterable[Item]) -> int:
             *([("paired", pyarrow.bool_())] if any(item.paired for item in items) else []),
         ]
     )
+
+
+def _write_parquet(path: Path, items: Iterable[Item]) -> int:
+    import pyarrow
+    import pyarrow.parquet
+
+    items = items if isinstance(items, Sequence) else list(items)  # the columns must be known before the first row
+    schema = _schema(items)
     count = 0
     with atomic_write(path, "wb") as handle, pyarrow.parquet.ParquetWriter(handle, schema) as writer:
         for chunk in _chunks(items, _CHUNK):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,12 +26,12 @@ def jsonl_lines(path: Path, problems: Problems) -> Iterator[tuple[str, str]]:
     if not path.is_file():
         raise UserError(f"{path}: not a plain file; write the lines to a file first")
     with path.open("rb") as handle:
-        for number, line in enumerate(iter(lambda: handle.readline(MOST_BYTES), b""), 1):
+        for number, line in enumerate(iter(partial(handle.readline, MOST_BYTES), b""), 1):
             if len(line) >= MOST_BYTES:
                 problems.add(f"line {number}", f"longer than {MOST_BYTES:,} bytes; the rest was not looked at")
                 return
             line = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
-            if not line.strip():
+            if line.isspace() or not line:
                 continue
             try:
                 yield f"line {number}", line.decode("utf-8")
@@ -39,22 +40,29 @@ def jsonl_lines(path: Path, problems: Problems) -> Iterator[tuple[str, str]]:
 
 
 def checked(
-    lines: Iterable[tuple[str, str]], kind: type[Record], problems: Problems, doubled: bool = True
+    lines: Iterable[tuple[str, str]],
+    kind: type[Record],
+    problems: Problems,
+    doubled: bool = True,
+    keys: Callable[[Record], int] = lambda record: 0,
+    seen: dict[str, str] | None = None,
 ) -> Iterator[tuple[str, Record]]:
     """(line, record) for each line that fits `kind`; the others, and ids used twice, go to `problems`.
 
     pydantic takes the last of two equal keys, so lines are looked at once more for them; `doubled` is False where a
-    line was made by ourselves and cannot have any.
+    line was made by ourselves and cannot have any. `keys` counts those that a record was made of, which saves most of
+    that; `seen` has the ids of lines before these, and gets theirs.
     """
-    seen: dict[str, str] = {}
+    seen = {} if seen is None else seen
     shapes = json_text.Shapes()
+    validate, single = kind.__pydantic_validator__.validate_json, json_text.surely_single
     for where, raw in lines:
         try:
-            record = kind.model_validate_json(raw)
+            record: Record = validate(raw)
         except ValidationError as error:
             explain(error, where, problems)
             continue
-        if doubled and (wrong := shapes.doubled(raw)):
+        if doubled and not single(raw, keys(record)) and (wrong := shapes.doubled(raw)):
             problems.add(where, wrong)
             continue
         name = getattr(record, "id", None)

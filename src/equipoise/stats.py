@@ -172,7 +172,7 @@ def _counts(clusters: int, seed: int, resamples: int, alike: NDArray[Any] | None
         drawn = rng.integers(clusters, size=clusters, dtype=kind)
         if alike is None:
             return np.bincount(drawn, minlength=clusters)
-        return np.bincount(alike[drawn], minlength=int(alike.max()) + 1)
+        return np.bincount(alike.take(drawn), minlength=int(alike.max()) + 1)
 
     for start in range(0, resamples, _chunk(clusters)):
         yield np.stack([counted() for _ in range(min(_chunk(clusters), resamples - start))])

@@ -39,6 +39,14 @@ def test_one_item_an_image_is_mcnemar(lost: int, gained: int) -> None:
     assert found == pytest.approx(stats.mcnemar(lost, gained), abs=0.012)
 
 
+@pytest.mark.parametrize("clusters", [1, 3, 2_051, 70_001])
+def test_signs_are_those_that_were_always_drawn(clusters: int) -> None:
+    """In one stream, however many are drawn at a time: a p-value must not move with the size of a chunk."""
+    changes = np.random.default_rng(1).integers(1, 5, (clusters, 2)).astype(float)
+    signs = np.random.default_rng(7).integers(0, 2, (43, clusters), dtype=np.int8) * 2.0 - 1.0
+    assert (sign_flip_sums(changes, 7, 43) == signs @ changes).all()
+
+
 def test_no_change_and_no_p_value_of_zero() -> None:
     assert flip_p_value(0.0, sign_flip_sums(np.zeros((5, 1)))[:, 0]) == 1.0
     assert flip_p_value(1.0, sign_flip_sums(np.full((400, 1), 1 / 400), flips=99)[:, 0]) == 0.01

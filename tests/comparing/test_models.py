@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,11 +12,12 @@ import pytest
 
 from equipoise import stats
 from equipoise.comparing import inference
-from equipoise.comparing.flips import flips
+from equipoise.comparing.flips import _holding, flips
+from equipoise.comparing.folders import compare_folders
 from equipoise.comparing.gate import Gate, judge_gates, read_gate
 from equipoise.comparing.models import Model, compare_models, contributions, place, require_seeds
 from equipoise.errors import UserError
-from equipoise.evaluation.comparison import Run, difference, leaves_of, per_item
+from equipoise.evaluation.comparison import Run, difference, leaves_of, load_runs, per_item
 from equipoise.evaluation.metrics import judge
 from equipoise.evaluation.record import METRICS, Change, Comparison, Interval, RunRecord
 from equipoise.evaluation.scores import ItemScores
@@ -216,6 +218,39 @@ def test_flips_largest_first(run: MakeRun, tmp_path: Path) -> None:
     ]  # fmt: skip
     fewer = flips(Model("x", [before]), Model("y", [after]), 1)
     assert (len(fewer.items), len(fewer.tags), fewer.lost) == (1, 1, 2)
+
+
+def test_texts_are_those_of_the_items_that_flipped(run: MakeRun, tmp_path: Path) -> None:
+    before, after = run([1, 1, 0, 1], name=str(tmp_path)), run([1, 0, 1, 1])
+    lines = [
+        json.dumps({"id": str(n), "texts": {"caption": f"{n}", "positives": [], "negatives": []}}) for n in range(4)
+    ]
+    (tmp_path / "items.jsonl").write_text("\n" + "\n\n".join(lines) + "\n")
+    found = flips(Model("x", [before]), Model("y", [after]), 10)
+    assert [(one.id, one.texts and one.texts.caption) for one in found.items] == [("1", "1"), ("2", "2")]
+
+
+def test_places_of_tags_are_those_that_a_loop_finds() -> None:
+    shared = [{"a": "1", "b": "2"}, {"b": "2"}, {}, {"a": "3"}, {"a": "1", "b": "2"}]
+    rows = [shared[spot] for spot in np.random.default_rng(0).integers(0, 5, 40)]
+    expected: dict[tuple[str, str], list[int]] = {}
+    for spot, tags in enumerate(rows):
+        for pair in tags.items():
+            expected.setdefault(pair, []).append(spot)
+    assert {pair: places.tolist() for pair, places in _holding(rows).items()} == expected
+    assert _holding([]) == {}
+
+
+def test_large_runs_are_read_by_another_process_as_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    golden = Path(__file__).parents[1] / "golden" / "run_schema_1"
+    here = compare_folders([golden, golden])
+    monkeypatch.setattr("equipoise.evaluation.comparison.LARGE", 1)
+    monkeypatch.setattr("equipoise.evaluation.comparison.os.cpu_count", lambda: 2)
+    assert compare_folders([golden, golden]) == here
+    first, second = load_runs([golden, golden])
+    assert first.records == second.records and first.rows == second.rows
+    with pytest.raises(UserError, match="no finished run here"):
+        load_runs([golden, golden.parent])
 
 
 # ---------------------------------------------------------------------------- gates

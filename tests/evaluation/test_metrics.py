@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from equipoise import stats
 from equipoise.errors import UserError
 from equipoise.evaluation.metrics import judge, leaves, macro, summarise
-from equipoise.evaluation.scores import ItemScores, Scores, TextScores, read_scores
+from equipoise.evaluation.scores import ImageScores, ItemScores, Scores, TextScores, read_scores
+from equipoise.items import ImageRef, Item, texts
 
 
 def row(name: str, caption: float, positives: list[float], negatives: list[float], **rest: object) -> ItemScores:
@@ -280,6 +281,52 @@ def test_columns_give_back_the_rows() -> None:
     with pytest.raises(IndexError):
         columns[3]
     assert len(judge([])) == 0
+
+
+def test_columns_made_at_once_are_those_made_row_by_row() -> None:
+    rng = np.random.default_rng(0)
+    items = [
+        Item(
+            id=str(number),
+            image=ImageRef(path=f"{number // 2}.jpg") if number % 5 else None,
+            caption="a",
+            positives=texts(*"bc"[: number % 3]),
+            negatives=texts(*"def"[: number % 4]),
+            tags={"split": "xy"[number % 2]},
+        )
+        for number in range(30)
+    ]
+    values = [rng.random(len(item.texts())).tolist() for item in items]
+    rows = [
+        ItemScores.model_construct(
+            id=item.id,
+            image=item.image and item.image.path,
+            caption=one[0],
+            positives=one[1 : 1 + len(item.positives)],
+            negatives=one[1 + len(item.positives) :],
+            tags=item.tags,
+        )
+        for item, one in zip(items, values, strict=True)
+    ]
+    columns = Scores.of_items(items, np.concatenate(values))
+    assert columns == rows and columns.tags[0] is columns.tags[2]
+    plain = ("id", "image", "caption", "positives", "negatives", "tags")
+    assert list(columns.fields()) == [{name: vars(row)[name] for name in plain} for row in rows]
+    assert len(Scores.of_items([], np.zeros(0))) == 0
+
+
+def test_fields_of_rows_with_more_than_others_are_all_there() -> None:
+    other = ImageScores(image="2.jpg", caption=0.5, negatives=[0.1])
+    rows = [row("a", 0.5, [], [0.1]), row("b", 0.5, [], [0.1], negative_images=(other,), paired=True)]
+    assert list(Scores(rows).fields())[1] == vars(rows[1])
+
+
+def test_each_outcome_is_that_of_its_item() -> None:
+    other = ImageScores(image="2.jpg", caption=0.5, negatives=[0.1])
+    rows = [row("a", 0.5, [0.2], [0.1]), row("b", 0.5, [], [0.5]), row("c", 0.1, [0.3], [0.2])]
+    for scores in (rows, [*rows, row("d", 0.5, [], [], negative_images=(other.model_copy(update={"negatives": []}),))]):
+        found = judge(scores)
+        assert list(found.each()) == [found.of(index) for index in range(len(scores))]
 
 
 def test_columns_are_judged_as_single_items_are() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as some
 from equipoise.errors import UserError
 from equipoise.evaluation.scores import read_scores
 from equipoise.files import read_json
-from equipoise.formats.json_text import Shapes, parse, why
+from equipoise.formats.json_text import Shapes, parse, surely_single, why
 from equipoise.items import load_items
 from equipoise.perturb.reading.captions import read_captions
 
@@ -97,3 +97,25 @@ def test_shapes_that_never_come_again_are_not_all_kept(monkeypatch: pytest.Monke
         assert not shapes.doubled(json.dumps({"a": 0, f"key {number}": 1}))
         assert "stands twice" in shapes.doubled('{"a": 0, "a": 1}')
     assert len(shapes._single) == 10
+
+
+def distinct_keys(value: object) -> int:
+    if isinstance(value, dict):
+        return len(value) + sum(map(distinct_keys, value.values()))
+    return sum(map(distinct_keys, value)) if isinstance(value, list) else 0
+
+
+@given(VALUES, some.sampled_from([": ", ":", " : ", "\t:", "\r: "]))
+@settings(max_examples=300, deadline=None)
+def test_counting_never_overlooks_a_doubled_key(line: str, colon: str) -> None:
+    line = line.replace(": ", colon)
+    doubled = "twice" in Shapes().doubled(line)
+    assert not (doubled and surely_single(line, distinct_keys(json.loads(line, strict=False))))
+
+
+def test_counting_settles_most_lines() -> None:
+    assert surely_single('{"a": {"b": "c: d"}, "c": ["e"]}\n', 3)
+    assert not surely_single('{"a": 1, "a": 1}', 1)
+    assert not surely_single('{"a" : 1, "a": 1}', 1), "a blank hides a key from the count"
+    assert not surely_single('{"a": ": b"}', 1), "it cannot be told, so somebody reads it again"
+    assert not surely_single('{"a": %s}' % ("2" * 5_000), 1), "nor a number that Python would refuse"

@@ -57,9 +57,10 @@ def flips(first: Model, second: Model, most: int) -> Flips:
     moved = after - before
     margins = [np.mean([_margins(Scores.of(run.rows)) for run in model.runs], axis=0) for model in (first, second)]
     far = np.abs(margins[1] - margins[0])
-    order = [int(index) for index in np.lexsort((-far, -np.abs(moved))) if moved[index] != 0][:most]
+    largest = np.lexsort((-far, -np.abs(moved)))
+    order: list[int] = largest[moved[largest] != 0][:most].tolist()
     rows = Scores.of(first.runs[0].rows)
-    texts = read_texts(first.runs[0].folder, {rows.ids[index] for index in order}) if order else {}
+    texts = read_texts(first.runs[0].folder, order)
     items = [
         FlippedItem(
             rows.ids[index],
@@ -92,14 +93,22 @@ def _margins(scores: Scores) -> np.ndarray:
 
 
 def _tags(rows: Sequence[dict[str, str]], moved: np.ndarray, most: int) -> list[FlippedTag]:
-    held: dict[tuple[str, str], list[int]] = {}
-    for index, tags in enumerate(rows):
-        for pair in tags.items():
-            held.setdefault(pair, []).append(index)
     found = [
         FlippedTag(tag, value, len(places), _gained(moved[places]), _gained(-moved[places]))
-        for (tag, value), places in held.items()
+        for (tag, value), places in _holding(rows).items()
         if _LEAST <= len(places) < len(rows)
     ]
     changed = [one for one in found if one.gained or one.lost]
     return sorted(changed, key=lambda one: (-abs(one.net), -(one.gained + one.lost), one.tag, one.value))[:most]
+
+
+def _holding(rows: Sequence[dict[str, str]]) -> dict[tuple[str, str], np.ndarray]:
+    """The places of the items that carry each value of each tag. Items that share one set of tags are found at once."""
+    number: dict[int, int] = {}
+    sets = np.fromiter((number.setdefault(id(tags), len(number)) for tags in rows), np.int64, len(rows))
+    together = np.split(np.argsort(sets, kind="stable"), np.bincount(sets, minlength=len(number)).cumsum()[:-1])
+    held: dict[tuple[str, str], list[np.ndarray]] = {}
+    for places in together if number else ():
+        for pair in rows[places[0]].items():
+            held.setdefault(pair, []).append(places)
+    return {pair: np.sort(np.concatenate(several)) for pair, several in held.items()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 from equipoise.benchmarks.base import PLAIN
@@ -11,7 +12,7 @@ from equipoise.comparing.flips import Flips, flips
 from equipoise.comparing.inference import CORRECTIONS
 from equipoise.comparing.models import Model, Placed, compare_models, place, require_seeds
 from equipoise.errors import UserError
-from equipoise.evaluation.comparison import Run, load_run
+from equipoise.evaluation.comparison import Run, load_runs
 from equipoise.evaluation.record import METRICS, SHARES, Change, Comparison, Metric
 from equipoise.evaluation.results import find_runs
 
@@ -51,12 +52,14 @@ def compare_folders(
     found, flipped = [], []
     loaded: dict[tuple[int, str], Model] = {}
 
-    def model(index: int, benchmark: str) -> Model:
-        if (index, benchmark) not in loaded:
-            one = Model(names[index], [load_run(of_seed[benchmark]) for of_seed in places[index]])
+    def read(indices: Sequence[int], benchmark: str) -> list[Model]:
+        new = [index for index in indices if (index, benchmark) not in loaded]
+        runs = iter(load_runs([of_seed[benchmark] for index in new for of_seed in places[index]]))
+        for index in new:
+            one = Model(names[index], list(islice(runs, len(places[index]))))
             require_seeds(one)
             loaded[index, benchmark] = one
-        return loaded[index, benchmark]
+        return [loaded[index, benchmark] for index in indices]
 
     for other in range(1, len(names)):
         shared = [name for name in _common(places[0]) if name in _common(places[other])]
@@ -64,7 +67,7 @@ def compare_folders(
             here, there = (", ".join(_all(places[index])) for index in (0, other))
             raise UserError(f"{names[0]} ({here}) and {names[other]} ({there}) share no benchmark")
         for name in shared:
-            before, after = model(0, name), model(other, name)
+            before, after = read([0, other], name)
             rule, path, least = rule_of(before.runs[0], average)
             numbers = compare_models(before.runs, after.runs, seed, path, least)
             runs = (*before.runs, *after.runs)
@@ -80,7 +83,7 @@ def compare_folders(
     if len(names) > 2:
         for name in _common(places[0]):
             if all(name in _common(of_model) for of_model in places):
-                all_of_it = [model(index, name) for index in range(len(names))]
+                all_of_it = read(range(len(names)), name)
                 _, path, least = rule_of(all_of_it[0].runs[0], average)
                 groups[name] = {
                     metric: placed

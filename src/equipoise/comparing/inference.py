@@ -6,13 +6,15 @@ import math
 from collections.abc import Iterable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from equipoise.stats import LEVEL, Floats
 
 FLIPS = 9_999  # sign flips; the smallest p-value is 1 / 10,000
 POWER = 0.8
 LEAST_IMAGES = 6  # that all change one way: 2 * 0.5**6 = 3%; five would be 6%
-_CHUNK = 256  # flips at once, so that memory stays flat
+_CHUNK = 256  # flips at once
+_AT_ONCE = 2**19  # and signs, so that they stay in the processor's cache
 _NODES = np.polynomial.legendre.leggauss(100)
 
 
@@ -26,13 +28,25 @@ def sign_flip_sums(changes: Floats, seed: int = 0, flips: int = FLIPS) -> Floats
     are what chance makes of the difference. With one item an image this is McNemar's test.
     """
     held = changes[(changes != 0).any(axis=1)]
+    # Items of equal weight add whole numbers of it, whose sums are exact in half the bits.
+    unit = np.abs(np.where(held == 0, np.inf, held)).min(axis=0, initial=np.inf)
+    counts = np.rint(held / unit)
+    whole = bool((np.abs(held / unit - counts) < 1e-6).all() and np.abs(counts).sum() < 2**24)
+    parts, scale = (counts.astype(np.float32), np.where(np.isinf(unit), 0.0, unit)) if whole else (held, 1.0)
     rng = np.random.default_rng(seed)
     sums = np.empty((flips, changes.shape[1]))
-    for start in range(0, flips, _CHUNK):
-        rows = min(_CHUNK, flips - start)
-        signs = rng.integers(0, 2, (rows, len(held)), dtype=np.int8) * 2.0 - 1.0
-        sums[start : start + rows] = signs @ held
-    return sums
+    chunk = max(8, min(_CHUNK, _AT_ONCE // max(1, len(held)) // 8 * 8))  # whole words are drawn: all chunks, one stream
+    for start in range(0, flips, chunk):
+        rows = min(chunk, flips - start)
+        sums[start : start + rows] = _bits(rng, rows * len(held)).astype(parts.dtype).reshape(rows, len(held)) @ parts
+    found: Floats = (2 * sums - parts.sum(axis=0, dtype=np.float64)) * scale  # what is not added is taken away
+    return found
+
+
+def _bits(rng: np.random.Generator, count: int) -> NDArray[np.uint8]:
+    """What rng.integers(0, 2, count, dtype=np.int8) draws, the first bit of each byte, in a tenth of the time."""
+    words = rng.integers(0, 2**64 - 1, -(-count // 8), dtype=np.uint64, endpoint=True)
+    return words.astype("<u8", copy=False).view(np.uint8)[:count] >> np.uint8(7)
 
 
 def flip_p_value(observed: float, sums: Floats) -> float:

@@ -22,7 +22,7 @@ import numpy as np
 from equipoise import stats
 from equipoise.comparing import inference
 from equipoise.errors import UserError
-from equipoise.evaluation.comparison import Run, difference, grouped, leaves_of, per_item, per_item_images, same_items
+from equipoise.evaluation.comparison import Run, leaves_of, measured_difference, per_item, per_item_images, same_items
 from equipoise.evaluation.metrics import Leaves
 from equipoise.evaluation.record import IMAGE_METRICS, METRICS, Change, Difference, ImageMetric, Interval, Metric
 from equipoise.stats import Floats
@@ -64,12 +64,10 @@ def compare_models(
     resamples: int = stats.RESAMPLES,
 ) -> Difference:
     """second - first, tested: p-value, smallest detectable difference, standard errors of images and of seeds."""
-    found = difference(first, second, seed, resamples, path, least)
-    groups = leaves_of(first[0], path, least)
+    found, (groups, before, after, change, measured, spread) = measured_difference(
+        first, second, seed, resamples, path, least
+    )
     outcomes = first[0].outcomes
-    before, after = ([per_item(run.outcomes) for run in runs] for runs in (first, second))
-    change = np.mean(after, axis=0) - np.mean(before, axis=0)
-    measured, spread = grouped(change, outcomes, groups, seed, resamples)
     clusters = len(np.unique(outcomes.cluster[groups.kept]))
     flipped = inference.sign_flip_sums(contributions(change, outcomes.cluster, groups), seed)
     sides = [_seeds(values, outcomes.cluster, groups) for values in (before, after) if len(values) > 1]

@@ -7,14 +7,18 @@ other images, not of other seeds. The spread over seeds is therefore given besid
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from equipoise import stats
+from equipoise.collector import elsewhere
 from equipoise.errors import UserError
 from equipoise.evaluation.image_side import named
 from equipoise.evaluation.metrics import Leaves, Outcomes, judge, leaves, weighted_mean
@@ -29,6 +33,8 @@ from equipoise.evaluation.record import (
 )
 from equipoise.evaluation.results import read_run
 from equipoise.evaluation.scores import ItemScores, Scores
+
+LARGE = 100 * 2**20  # bytes of items.jsonl; a process starts in a second, and this is read in two
 
 
 @dataclass(frozen=True)
@@ -72,6 +78,16 @@ def load_run(folder: str | Path) -> Run:
     return Run(folder, (record,), rows, judge(rows))
 
 
+def load_runs(folders: Sequence[str | Path]) -> list[Run]:
+    """Several runs; large ones at the same time, each in a process of its own but for the first."""
+    with contextlib.ExitStack() as stack:
+        loads: list[Callable[[], Run]] = [functools.partial(load_run, folder) for folder in folders]
+        for place in range(1, min(len(folders), os.cpu_count() or 1)):
+            if sum(file.stat().st_size for file in Path(folders[place]).glob("items.jsonl")) > LARGE:
+                loads[place] = stack.enter_context(elsewhere(load_run, folders[place]))
+        return [load() for load in loads]
+
+
 def joined(runs: Sequence[Run]) -> Run:
     """Several benchmarks of one model as one run, each item tagged with its `benchmark`: REPLACE is such a pair."""
     rows = [
@@ -95,27 +111,54 @@ def difference(
     `path` and `least` average over groups as `metrics.macro` does (REPLACE: ("split",)), so that the difference is
     that of the two headlines; McNemar's test knows items only and is given where they all weigh the same.
     """
+    return measured_difference(first, second, seed, resamples, path, least)[0]
+
+
+class Measured(NamedTuple):
+    """What a difference was made of, a column each metric."""
+
+    groups: Leaves
+    before: list[stats.Floats]  # of each run, by item
+    after: list[stats.Floats]
+    change: stats.Floats  # by item
+    values: stats.Floats
+    spread: stats.Floats  # by resample
+
+
+def measured_difference(
+    first: Sequence[Run],
+    second: Sequence[Run],
+    seed: int,
+    resamples: int,
+    path: Sequence[str],
+    least: int,
+) -> tuple[Difference, Measured]:
+    """`difference`, and the numbers behind it: resampling a million items twice is a waste."""
     same_items([*first, *second])
     outcomes = first[0].outcomes
     groups = leaves_of(first[0], path, least)
 
-    def changes(of_run: Callable[[Outcomes], stats.Floats]) -> list[Change | None]:
-        values = [of_run(run.outcomes) for run in (*first, *second)]
-        before, after = values[: len(first)], values[len(first) :]
-        measured, spread = grouped(np.mean(after, axis=0) - np.mean(before, axis=0), outcomes, groups, seed, resamples)
-        pairs = zip(before, after, strict=False)
+    def measured(of_run: Callable[[Outcomes], stats.Floats]) -> Measured:
+        before, after = ([of_run(run.outcomes) for run in runs] for runs in (first, second))
+        change = np.mean(after, axis=0) - np.mean(before, axis=0)
+        return Measured(groups, before, after, change, *grouped(change, outcomes, groups, seed, resamples))
+
+    def changes(one: Measured) -> list[Change | None]:
+        pairs = zip(one.before, one.after, strict=False)
         seeds = [grouped(there - here, outcomes, groups, seed, 0)[0] for here, there in pairs]
         return [
-            _change(value, spread[:, index], [float(one[index]) for one in seeds])
-            for index, value in enumerate(measured.tolist())
+            _change(value, one.spread[:, index], [float(by_seed[index]) for by_seed in seeds])
+            for index, value in enumerate(one.values.tolist())
         ]
 
-    found = _known(METRICS, changes(per_item))
+    on_texts = measured(per_item)
+    found = _known(METRICS, changes(on_texts))
     if len(first) == len(second) == 1 and not path and "original" in found:
         p_value = stats.mcnemar(*_discordant(outcomes, second[0].outcomes))
         found["original"] = found["original"].model_copy(update={"mcnemar": p_value})
-    on_images = _known(IMAGE_METRICS, changes(per_item_images)) if outcomes.images is not None else {}
-    return Difference(n=int(groups.kept.sum()), runs=(len(first), len(second)), **found, image_side=on_images)
+    on_images = _known(IMAGE_METRICS, changes(measured(per_item_images))) if outcomes.images is not None else {}
+    whole = Difference(n=int(groups.kept.sum()), runs=(len(first), len(second)), **found, image_side=on_images)
+    return whole, on_texts
 
 
 _Name = TypeVar("_Name", bound=str)

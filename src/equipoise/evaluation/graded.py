@@ -17,6 +17,7 @@ for means, close to the bootstrap; where every pair agrees the positive rate has
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -27,8 +28,8 @@ from numpy.typing import NDArray
 
 from equipoise import stats
 from equipoise.evaluation.record import Graded, Interval
-from equipoise.evaluation.scores import ItemScores, Lists
-from equipoise.items import Item, Text
+from equipoise.evaluation.scores import ItemScores, Lists, Scores
+from equipoise.items import Item
 
 
 @dataclass(frozen=True)
@@ -154,24 +155,28 @@ def by_edit(rows: Sequence[ItemScores], items: Iterable[Item]) -> dict[str, Grad
     edited = {item.id: item for item in items if any(text.edit for text in (*item.positives, *item.negatives))}
     found: dict[str, list[tuple[int, Texts]]] = {}
     clusters: dict[str, int] = {}
-    for row in rows:
-        cluster = clusters.setdefault(row.image if row.image is not None else row.id, len(clusters))
-        if (item := edited.get(row.id)) is None:
+    scores = Scores.of(rows)
+    for id_, image, right, negatives in zip(scores.ids, scores.images, scores.right, scores.negatives, strict=True):
+        cluster = clusters.setdefault(id_ if image is None else image, len(clusters))
+        if (item := edited.get(id_)) is None:
             continue
+        caption, *positives = right
         for kind, texts, values in (
-            ("positive", item.positives, row.positives),
-            ("negative", item.negatives, row.negatives),
+            ("positive", item.positives, positives),
+            ("negative", item.negatives, negatives),
         ):
-            for name in dict.fromkeys(filter(None, map(_edit_name, texts))):
-                chosen = [value for text, value in zip(texts, values, strict=True) if _edit_name(text) == name]
-                part = Texts(row.caption, *((chosen, ()) if kind == "positive" else ((), chosen)))
-                found.setdefault(f"{kind} {name}", []).append((cluster, part))
-    unit = spread(np.fromiter((row.caption for row in rows), np.float64, len(rows)))
+            names = [None if text.edit is None else _edit_name(kind, text.edit.op, text.edit.target) for text in texts]
+            for name in dict.fromkeys(filter(None, names)):
+                chosen = [value for one, value in zip(names, values, strict=True) if one == name]
+                part = Texts(caption, *((chosen, ()) if kind == "positive" else ((), chosen)))
+                found.setdefault(name, []).append((cluster, part))
+    unit = spread(scores.right.values[scores.right.starts])
     return {name: _of_edit(parts, unit) for name, parts in sorted(found.items())}
 
 
-def _edit_name(text: Text) -> str:
-    return "" if text.edit is None else " ".join(filter(None, (text.edit.op, text.edit.target)))
+@functools.cache
+def _edit_name(kind: str, op: str, target: str | None) -> str:
+    return " ".join(filter(None, (kind, op, target)))
 
 
 def _of_edit(parts: Sequence[tuple[int, Texts]], unit: float | None) -> Graded:

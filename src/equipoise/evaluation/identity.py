@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
@@ -99,18 +100,25 @@ def items_hash(items: Sequence[Item]) -> str:
 def _canonical(item: Item) -> str:
     """The item's JSON with sorted keys and no blanks."""
     image = "null" if item.image is None else _canonical_image(item.image)
-    negative_images, positive_images = (  # in a hash only where there are some: older runs stay the same run
-        f'"{kind}":[{",".join(map(_canonical_image, refs))}],' if (refs := getattr(item, kind)) else ""
-        for kind in ("negative_images", "positive_images")
-    )
+    negative_images = positive_images = ""
+    if item.negative_images or item.positive_images:
+        negative_images, positive_images = (  # in a hash only where there are some: older runs stay the same run
+            f'"{kind}":[{",".join(map(_canonical_image, refs))}],' if (refs := getattr(item, kind)) else ""
+            for kind in ("negative_images", "positive_images")
+        )
     paired = '"paired":true,' if item.paired else ""
-    tags = ",".join([f"{_quoted(tag)}:{_quoted(item.tags[tag])}" for tag in sorted(item.tags)])
+    tags = _canonical_tags((*item.tags.items(),))
     negatives, positives = (",".join(map(_canonical_text, part)) for part in (item.negatives, item.positives))
     return (
         f'{{"caption":{_quoted(item.caption)},"id":{_quoted(item.id)},"image":{image},'
         f'{negative_images}"negatives":[{negatives}],'
         f'{paired}{positive_images}"positives":[{positives}],"tags":{{{tags}}}}}'
     )
+
+
+@functools.lru_cache(maxsize=1024)
+def _canonical_tags(tags: tuple[tuple[str, str], ...]) -> str:
+    return ",".join([f"{_quoted(tag)}:{_quoted(value)}" for tag, value in sorted(tags)])
 
 
 def _canonical_image(image: ImageRef) -> str:
@@ -124,11 +132,12 @@ def _canonical_text(text: Text) -> str:
 
 
 def _canonical_edit(edit: Edit) -> str:
-    words = (("by", edit.by), ("from", edit.source), ("op", edit.op), ("target", edit.target), ("to", edit.to))
-    found = [f'"{name}":{_quoted(word)}' for name, word in words if word is not None]
-    if edit.span is not None:
-        found.insert(sum(name < '"span' for name in found), f'"span":{_dumps(edit.span)}')
-    return "{" + ",".join(found) + "}"
+    by = "" if edit.by is None else f'"by":{_quoted(edit.by)},'
+    source = "" if edit.source is None else f'"from":{_quoted(edit.source)},'
+    span = "" if edit.span is None else f',"span":{_dumps(edit.span)}'
+    target = "" if edit.target is None else f',"target":{_quoted(edit.target)}'
+    to = "" if edit.to is None else f',"to":{_quoted(edit.to)}'
+    return f'{{{by}{source}"op":{_quoted(edit.op)}{span}{target}{to}}}'
 
 
 _dumps = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from equipoise.errors import Problems, UserError
 from equipoise.evaluation import schema_1
 from equipoise.evaluation.metrics import Outcomes
 from equipoise.evaluation.record import SCHEMA, RunRecord
-from equipoise.evaluation.scores import ItemScores, read_scores
+from equipoise.evaluation.scores import ItemScores, Scores, read_scores
 from equipoise.files import atomic_write, read_json, sha256_file, write_json
 from equipoise.items import IMAGES, Item
 from equipoise.records import checked, explain, jsonl_lines
@@ -61,16 +62,17 @@ def write_run(
     can be read, and its failures looked at, without the benchmark.
     """
     with atomic_write(folder / "items.jsonl") as handle:
-        for index, row in enumerate(rows):
-            line: dict[str, Any] = {name: value for name, value in vars(row).items() if value is not None}
-            if row.text is not None:
-                line["text"] = row.text.model_dump()
-            line = line if line["paired"] else {name: value for name, value in line.items() if name != "paired"}
+        for fields, outcome in zip(Scores.of(rows).fields(), outcomes.each(), strict=True):
+            line = {name: value for name, value in fields.items() if value is not None}
+            if "text" in line:
+                line["text"] = line["text"].model_dump()
+            if not line.get("paired"):
+                line.pop("paired", None)
             for kind in IMAGES:  # left out where there are none
-                if others := line.pop(kind):
+                if others := line.pop(kind, ()):
                     line[kind] = [other.model_dump() for other in others]
-            line["outcome"] = outcomes.of(index)
-            if item := items.get(row.id):
+            line["outcome"] = outcome
+            if item := items.get(line["id"]):
                 line["texts"] = {
                     "caption": item.caption,
                     "positives": [text.text for text in item.positives],
@@ -89,12 +91,13 @@ def read_run(folder: Path) -> tuple[RunRecord, Sequence[ItemScores]]:
     """A finished run; scores that are not the ones its result was made from are refused."""
     record = read_result(folder)
     path = (folder if folder.is_dir() else folder.parent) / "items.jsonl"
-    if record.scores_sha256 is not None and path.exists() and sha256_file(path) != record.scores_sha256:
+    written = record.scores_sha256  # by us, line for line
+    if written is not None and path.exists() and sha256_file(path) != written:
         raise UserError(
             f"{path}: changed after the run (its sha256 is not the one in result.json), so its scores are not used. "
             "Evaluate again into another folder (--out)."
         )
-    return record, read_scores(path)
+    return record, read_scores(path, doubled=written is None)
 
 
 def read_result(folder: Path) -> RunRecord:
@@ -136,16 +139,21 @@ def find_runs(folders: Sequence[Path]) -> list[tuple[Path, RunRecord]]:
     return found
 
 
-def read_texts(folder: Path, ids: Collection[str] | None = None) -> dict[str, Texts]:
-    """The texts that a run keeps beside its scores, of the items named or of all; none where it kept none."""
-    return {line.id: line.texts for line in read_shown(folder) if line.texts and (ids is None or line.id in ids)}
+def read_texts(folder: Path, places: Collection[int] | None = None) -> dict[str, Texts]:
+    """The texts that a run keeps beside its scores, of the items in these places or of all; none where it kept none."""
+    return {line.id: line.texts for line in read_shown(folder, places) if line.texts}
 
 
-def read_shown(folder: Path) -> Iterator[Shown]:
-    """Texts and boxes of every item that a run scored; what is wrong with the file is raised at its end."""
+def read_shown(folder: Path, places: Collection[int] | None = None) -> Iterator[Shown]:
+    """Texts and boxes of every item that a run scored, or of those in some places, counted from 0 as its scores are;
+    what is wrong with the file is raised at its end."""
     path = (folder if folder.is_dir() else folder.parent) / "items.jsonl"
     problems = Problems(str(path))
-    for _, line in checked(jsonl_lines(path, problems), Shown, problems, doubled=False):
+    lines = jsonl_lines(path, problems)
+    if places is not None:
+        wanted, ahead = frozenset(places), islice(lines, 1 + max(places, default=-1))
+        lines = (line for place, line in enumerate(ahead) if place in wanted)
+    for _, line in checked(lines, Shown, problems, doubled=False):
         yield line
     problems.raise_if_any()
 

@@ -17,9 +17,9 @@ from pydantic import JsonValue
 from equipoise import registry, run_folder
 from equipoise.benchmarks.base import Benchmark
 from equipoise.benchmarks.ceilings import ceilings
-from equipoise.collector import set_aside
+from equipoise.collector import elsewhere, set_aside
 from equipoise.errors import UserError
-from equipoise.evaluation.blind.numbers import beside, known_runs
+from equipoise.evaluation.blind.numbers import beside, from_texts, known_runs
 from equipoise.evaluation.embedding.cache import EmbeddingCache, default_cache
 from equipoise.evaluation.embedding.ranks import ALONE, Ranks
 from equipoise.evaluation.graded import by_edit
@@ -40,7 +40,7 @@ from equipoise.evaluation.record import (
     Seconds,
 )
 from equipoise.evaluation.results import read_result, read_run, write_run
-from equipoise.evaluation.scores import ItemScores
+from equipoise.evaluation.scores import ItemScores, Scores
 from equipoise.evaluation.scoring import default_batch, default_workers, photo_digests, score_items
 from equipoise.files import stays_inside
 from equipoise.images.sources import ImageSource
@@ -49,6 +49,8 @@ from equipoise.models.base import reads_images
 from equipoise.provenance import environment
 
 _Arguments = ParamSpec("_Arguments")
+
+MANY = 5_000  # items whose texts are looked at in another process
 
 
 @dataclass(frozen=True)
@@ -128,22 +130,28 @@ def evaluate(
         shown = beside([row.id for row in read.rows], read.outcomes, items, benchmark, seed, known)
         return replace(read, record=read.record.model_copy(update={"blind": shown}))
     ranks.lead(scores=True)
-    scoring = score_items(
-        model,
-        items,
-        images=images,
-        cache=cache,
-        batch_size=batch_size,
-        workers=workers,
-        allow_missing=allow_missing,
-        text_scores=benchmark is not None and "tot" in benchmark.metrics,
-        ranks=ranks,
-    )
-    identity = replace(identity, images=images_id(scoring.digests))
-    scored = time.monotonic()
-    outcomes = judge(scoring.rows)
-    metrics = measure(scoring.rows, outcomes, benchmark, seed)
-    shown = beside([row.id for row in scoring.rows], outcomes, items, benchmark, seed, known)
+    with contextlib.ExitStack() as stack:
+        ahead = None
+        if len(items) >= MANY and workers > 2:  # while photos are decoded there is a core for it
+            lines = [item.__pydantic_serializer__.to_json(item) for item in items]
+            ahead = stack.enter_context(elsewhere(from_texts, lines))
+        scoring = score_items(
+            model,
+            items,
+            images=images,
+            cache=cache,
+            batch_size=batch_size,
+            workers=workers,
+            allow_missing=allow_missing,
+            text_scores=benchmark is not None and "tot" in benchmark.metrics,
+            ranks=ranks,
+        )
+        identity = replace(identity, images=images_id(scoring.digests))
+        scored = time.monotonic()
+        outcomes = judge(scoring.rows)
+        metrics = measure(scoring.rows, outcomes, benchmark, seed)
+        asked, bounds = ahead() if ahead is not None else (None, ceilings(items))
+    shown = beside(Scores.of(scoring.rows).ids, outcomes, items, benchmark, seed, known, asked)
     judged = time.monotonic()
     record = RunRecord(
         date=datetime.now(UTC).replace(microsecond=0),
@@ -153,7 +161,7 @@ def evaluate(
         settings=identity.settings,
         metrics=metrics,
         edits=by_edit(scoring.rows, items),
-        ceilings=ceilings(items),
+        ceilings=bounds,
         blind=shown,
         n=ItemCounts(items=len(items), scored=len(scoring.rows), skipped=len(scoring.skipped)),
         skipped=dict(list(scoring.skipped.items())[:100]),

@@ -6,6 +6,7 @@ import math
 import operator
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, overload
 
@@ -15,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from equipoise.collector import without_collection
 from equipoise.errors import Problems, UserError, reading
+from equipoise.items import Item
 from equipoise.records import checked, jsonl_lines
 from equipoise.stats import Floats
 
@@ -59,6 +61,8 @@ class ItemScores(BaseModel):
     def _whole(self) -> ItemScores:
         if not (self.negatives or self.negative_images):
             raise ValueError("negatives: expected at least one score, or negative_images")
+        if not (self.paired or self.positive_images or self.negative_images):
+            return self  # which nearly all are
         if self.paired and not 0 < len(self.negative_images) <= len(self.negatives):
             raise ValueError(
                 f"paired: expected a negative for each negative image, found {len(self.negatives)} for "
@@ -88,12 +92,24 @@ class Lists:
     def __init__(self) -> None:
         self._values, self._ends = array("d"), array("q", [0])
 
+    @classmethod
+    def of(cls, values: Floats, counts: NDArray[np.int64]) -> Lists:
+        """All values, and how many of them each list has."""
+        found = cls()
+        found._values.frombytes(np.ascontiguousarray(values, np.float64).tobytes())
+        found._ends.frombytes(counts.cumsum(dtype=np.int64).tobytes())
+        return found
+
     def append(self, numbers: Iterable[float]) -> None:
         self._values.extend(numbers)
         self._ends.append(len(self._values))
 
     def __getitem__(self, index: int) -> list[float]:
         return self._values[self._ends[index] : self._ends[index + 1]].tolist()
+
+    def __iter__(self) -> Iterator[list[float]]:
+        values = self._values.tolist()
+        return (values[start:end] for start, end in pairwise(self._ends.tolist()))
 
     @property
     def values(self) -> Floats:
@@ -125,16 +141,34 @@ class Scores(Sequence[ItemScores]):
         self.tags: list[dict[str, str]] = []
         self.right, self.negatives = Lists(), Lists()  # `right`: the caption, then the positives
         self._rest: dict[int, dict[str, Any]] = {}  # fields that few rows have
-        known: dict[Any, Any] = {}  # what many rows share is kept once
+        shared: dict[Any, Any] = {}  # what many rows share is kept once
+        known, right, negatives = shared.setdefault, self.right.append, self.negatives.append
         for row in rows:
-            fields = vars(row)
             self.ids.append(row.id)
-            self.images.append(known.setdefault(row.image, row.image))
-            self.tags.append(known.setdefault((*row.tags.items(),), row.tags))
-            self.right.append((row.caption, *row.positives))
-            self.negatives.append(row.negatives)
-            if rest := {name: fields[name] for name in _RARE if fields[name]}:
-                self._rest[len(self.ids) - 1] = rest
+            self.images.append(known(row.image, row.image))
+            self.tags.append(known((*row.tags.items(),), row.tags))
+            right((row.caption, *row.positives))
+            negatives(row.negatives)
+            if row.text or row.positive_images or row.negative_images or row.paired:
+                fields = vars(row)
+                self._rest[len(self.ids) - 1] = {name: fields[name] for name in _RARE if fields[name]}
+
+    @classmethod
+    def of_items(cls, items: Sequence[Item], values: Floats) -> Scores:
+        """The scores of items without alternative images: `values` has every text of each, in order."""
+        found = cls()
+        tags: dict[Any, dict[str, str]] = {}
+        for item in items:
+            found.ids.append(item.id)
+            found.images.append(None if item.image is None else item.image.path)
+            found.tags.append(tags.setdefault((*item.tags.items(),), item.tags))
+        right = np.array([1 + len(item.positives) for item in items], np.int64)
+        widths = right + np.array([len(item.negatives) for item in items], np.int64)
+        place = np.arange(len(values)) - np.repeat(widths.cumsum() - widths, widths)
+        is_right = place < np.repeat(right, widths)
+        found.right = Lists.of(values[is_right], right)
+        found.negatives = Lists.of(values[~is_right], widths - right)
+        return found
 
     @classmethod
     def of(cls, rows: Iterable[ItemScores]) -> Scores:
@@ -163,6 +197,15 @@ class Scores(Sequence[ItemScores]):
             **self._rest.get(index, {}),
         )
 
+    def fields(self) -> Iterator[dict[str, Any]]:
+        """What `vars` of each row is, without the fields that few have where a row has none of them."""
+        right, negatives = iter(self.right), iter(self.negatives)
+        for index, (id_, image, tags) in enumerate(zip(self.ids, self.images, self.tags, strict=True)):
+            caption, *positives = next(right)
+            lists = {"positives": positives, "negatives": next(negatives)}
+            found = {"id": id_, "image": image, "caption": caption, **lists, "tags": tags}
+            yield vars(self[index]) if index in self._rest else found
+
     def having(self, field: str) -> Iterator[tuple[int, Any]]:
         """Index and value of the rows that have one of the fields that few have."""
         return ((index, rest[field]) for index, rest in self._rest.items() if field in rest)
@@ -181,12 +224,16 @@ _RARE = set(ItemScores.model_fields) - {"id", "image", "caption", "positives", "
 
 
 @without_collection
-def read_scores(path: str | Path) -> Scores:
-    """The scores of a JSONL file; every problem of the file is raised at once."""
+def read_scores(path: str | Path, doubled: bool = True) -> Scores:
+    """The scores of a JSONL file; every problem of the file is raised at once.
+
+    `doubled` is False where the file is known to be ours, so that no key of it stands twice.
+    """
     path = Path(path)
     problems = Problems(str(path))
     with reading(path):
-        scores = Scores(score for _, score in checked(jsonl_lines(path, problems), ItemScores, problems))
+        lines = jsonl_lines(path, problems)
+        scores = Scores(score for _, score in checked(lines, ItemScores, problems, doubled, _keys))
     problems.raise_if_any(
         'Expected one object per line: {"id": "...", "image": "...", "caption": 0.31, "positives": [0.30], '
         '"negatives": [0.28], "tags": {"split": "..."}}'
@@ -195,6 +242,11 @@ def read_scores(path: str | Path) -> Scores:
         raise UserError(f"{path}: holds no scores; expected one JSON object per line")
     require_finite(scores, str(path))
     return scores
+
+
+def _keys(row: ItemScores) -> int:
+    """How many keys the JSON of plain scores had; of others, and of a run's lines, some."""
+    return len(row.__pydantic_fields_set__) + len(row.tags)
 
 
 def require_finite(scores: Iterable[ItemScores], subject: str) -> None:

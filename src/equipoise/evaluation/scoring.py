@@ -27,7 +27,7 @@ from equipoise.evaluation.embedding.choices import choose_all, scores_of
 from equipoise.evaluation.embedding.embed import Embedded, embed, embedding_identity
 from equipoise.evaluation.embedding.pairs import Place, pair_identity, score_all
 from equipoise.evaluation.embedding.ranks import ALONE, Ranks
-from equipoise.evaluation.scores import ImageScores, ItemScores, TextScores, require_finite
+from equipoise.evaluation.scores import ImageScores, ItemScores, Scores, TextScores, require_finite
 from equipoise.images.opening import ImageProblem
 from equipoise.images.sources import ImageSource, absent, open_source
 from equipoise.items import ImageRef, Item
@@ -40,7 +40,7 @@ PAIRS = 4096  # cosines at a time: their vectors stay in the processor's cache
 class Scoring:
     """The scores, in the order of the items, and what could not be scored."""
 
-    rows: list[ItemScores]
+    rows: Sequence[ItemScores]
     skipped: dict[str, str] = field(default_factory=dict)  # item id -> why
     digests: dict[str, bytes] = field(default_factory=dict)  # path of each photo that was read -> its SHA-256
     counts: dict[str, int] = field(default_factory=dict)
@@ -105,6 +105,7 @@ def score_items(
                 f"none of {len(items):,} items could be scored; the first because: {next(iter(skipped.values()))}"
             )
         started = time.monotonic()
+        rows: Sequence[ItemScores]
         if by_pairs:
             rows = [_row(item, _of_pairs(item, paired.scores)) for item in usable]
         else:
@@ -121,7 +122,11 @@ def _taught(model: Any, items: Sequence[Item]) -> Scoring:
     if not usable:
         raise UserError(f"none of {len(items):,} items has an image and a hard negative to compare with")
     scores = model.score_taught(usable)
-    rows = [_row(item, values * len(item.images())) for item, values in zip(usable, scores, strict=True)]
+    rows: Sequence[ItemScores]
+    if _alternatives(usable):
+        rows = [_row(item, values * len(item.images())) for item, values in zip(usable, scores, strict=True)]
+    else:
+        rows = Scores.of_items(usable, np.fromiter(chain.from_iterable(scores), np.float64))
     require_finite(rows, "the model's scores")
     return Scoring(rows, skipped, counts={"items": len(rows)})
 
@@ -276,8 +281,12 @@ def _of_pairs(item: Item, scores: dict[Place, dict[str, float]]) -> list[float]:
     return [scores[ref.path, ref.box][text] for ref in item.images() for text in item.texts()]
 
 
+def _alternatives(items: Sequence[Item]) -> bool:
+    return any(item.positive_images or item.negative_images for item in items)
+
+
 @without_collection
-def _cosine_rows(items: Sequence[Item], embedded: Embedded, text_scores: bool) -> list[ItemScores]:
+def _cosine_rows(items: Sequence[Item], embedded: Embedded, text_scores: bool) -> Sequence[ItemScores]:
     texts = [[embedded.text[text] for text in item.texts()] for item in items]
     shown = [[embedded.image[ref.path, ref.box] for ref in item.images()] for item in items]
     widths, heights = (np.array([len(rows) for rows in part]) for part in (texts, shown))
@@ -285,7 +294,10 @@ def _cosine_rows(items: Sequence[Item], embedded: Embedded, text_scores: bool) -
     images = np.repeat(list(chain.from_iterable(shown)), np.repeat(widths, heights))
     several = (rows * len(refs) for rows, refs in zip(texts, shown, strict=True))
     flat = np.fromiter(chain.from_iterable(several), np.int64, int(counts.sum()))
-    values = cosines(embedded.images, embedded.texts, images, flat).tolist()
+    found = cosines(embedded.images, embedded.texts, images, flat)
+    if not (text_scores or _alternatives(items)):
+        return Scores.of_items(items, found)
+    values = found.tolist()
     between = _text_scores(items, texts, embedded.texts) if text_scores else repeat(None)
     ends = counts.cumsum().tolist()
     return [

@@ -8,14 +8,16 @@ here: these are protocols, and `kind_of` is the one place that asks which one a 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
 from equipoise.errors import UserError
-from equipoise.items import Item
+
+if TYPE_CHECKING:  # processes that decode import this, and should not wait for pydantic
+    from equipoise.items import Item
 
 Floats: TypeAlias = NDArray[np.float32]
 

@@ -192,6 +192,14 @@ def alive(pid: int) -> bool:
     return state != "Z"  # nobody may be there to bury it
 
 
+def test_a_process_that_decodes_loads_nothing_that_it_does_not_need() -> None:
+    """Photos wait for it to start."""
+    code = "import sys; import equipoise.evaluation.embedding.workers, equipoise.models.preprocess; "
+    code += "print([name for name in ('pydantic', 'torch', 'pyarrow', 'typer') if name in sys.modules])"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert said == "[]\n"
+
+
 def test_preprocessing_can_be_sent() -> None:
     import pickle
 

@@ -15,14 +15,15 @@ import numpy as np
 
 from equipoise import stats
 from equipoise.benchmarks.base import Benchmark
+from equipoise.benchmarks.ceilings import Ceilings, ceilings
 from equipoise.blind import rules
 from equipoise.errors import UserError
 from equipoise.evaluation.metrics import MOST_GROUPS, Leaves, Outcomes, judge, leaves, weighted_mean
 from equipoise.evaluation.record import Blind, BlindNumbers, BlindShare, Gain, Interval, Metric
 from equipoise.evaluation.results import find_runs, read_run
-from equipoise.evaluation.scores import ItemScores
+from equipoise.evaluation.scores import ItemScores, Scores
 from equipoise.evaluation.scoring import score_items
-from equipoise.items import Item
+from equipoise.items import Item, ItemLines
 
 SHARES: tuple[Metric, ...] = ("original", "augmented", "brittleness")
 Known = Mapping[str, Mapping[str, ItemScores]]  # judge -> item -> scores
@@ -47,6 +48,18 @@ def known_runs(folders: Iterable[Path], items_sha256: str) -> Known:
     return found
 
 
+def from_texts(lines: list[bytes]) -> tuple[dict[str, Scores], Ceilings]:
+    """What of a result needs nothing but the items, given as their JSON: so that another process may find it."""
+    items = list(ItemLines(lines))
+    return judges(items), ceilings(items)
+
+
+def judges(items: Sequence[Item]) -> dict[str, Scores]:
+    """The scores of the two judges that are always asked, taught on these items."""
+    asked = (rules.length(), rules.ngram())
+    return {str(model.card["spec"]): Scores.of(score_items(model, items).rows) for model in asked}
+
+
 def beside(
     ids: Sequence[str],
     outcomes: Outcomes,
@@ -54,16 +67,19 @@ def beside(
     benchmark: Benchmark | None,
     seed: int = 0,
     known: Known | None = None,
+    begun: Mapping[str, Scores] | None = None,
 ) -> Blind | None:
-    """The judges' numbers on the items that were scored (`ids`, in the order of `outcomes`)."""
+    """The judges' numbers on the items that were scored (`ids`, in the order of `outcomes`).
+
+    `begun` are the `judges` of all items where somebody has asked them already. Where not all were scored they are
+    asked again: what was not scored may not teach them.
+    """
     if not outcomes.has_negative.any():
         return None
-    wanted = set(ids)
-    here = {item.id: item for item in items if item.id in wanted}
-    judged = {}
-    for model in (rules.length(), rules.ngram()):
-        rows = {row.id: row for row in score_items(model, list(here.values())).rows}
-        judged[str(model.card["spec"])] = judge([rows[name] for name in ids])
+    wanted, asked = set(ids), begun or {}
+    if not asked or any(set(scores.ids) != wanted for scores in asked.values()):
+        asked = judges([item for item in items if item.id in wanted])
+    judged = {spec: judge(_in_order(scores, ids)) for spec, scores in asked.items()}
     for spec, of_run in (known or {}).items():
         if missing := [name for name in ids if name not in of_run]:
             raise UserError(f"--blind: {spec} has no score for {len(missing):,} items, for instance {missing[0]!r}")
@@ -79,6 +95,13 @@ def beside(
             averages[rule] = table.average(found)
     headline = benchmark.rule if benchmark and benchmark.rule in averages else None
     return Blind(overall=overall, averages=averages, splits=dict(zip(several, parts, strict=True)), headline=headline)
+
+
+def _in_order(scores: Scores, ids: Sequence[str]) -> Sequence[ItemScores]:
+    if scores.ids == list(ids):
+        return scores
+    rows = dict(zip(scores.ids, scores, strict=True))
+    return [rows[name] for name in ids]
 
 
 class _Table:

@@ -85,8 +85,8 @@ def embed(
 ) -> Embedded:
     """`keeper` may be the caller's, who then goes on while the last vectors are written to the cache."""
     identity = embedding_identity(model, batch_size) or "this run"
-    texts = Texts(model, items, cache, identity, batch_size, ranks)  # before there are threads to share Python with
-    images = Images(model, items, source, cache, identity, batch_size, workers, ranks)
+    images = Images(model, items, source, cache, identity, batch_size, workers, ranks)  # whose processes take a moment
+    texts = Texts(model, items, cache, identity, batch_size, ranks)
     with quick_turns(), contextlib.nullcontext(keeper) if keeper else Keeper(cache) as kept, images:
         seconds = _work(images, texts, kept)
         kept.flush()

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import time
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
-
-import numpy as np
 
 from equipoise.collector import without_collection
 from equipoise.evaluation.embedding.asking import Begun, batched, by_tokens, checked
@@ -44,7 +43,7 @@ class Texts:
         for string, content in zip(strings, self._contents(strings), strict=True):
             name = names.get(content)
             if name is None:
-                raw = content if isinstance(content, str) else np.asarray(content, dtype=np.int64).tobytes()
+                raw = content if isinstance(content, str) else array("q", content).tobytes()
                 name = names[content] = self._key(raw)
                 new[name] = content
             self.keys[string] = name

@@ -27,9 +27,8 @@ from typing import Any
 import numpy as np
 
 from equipoise.images import opening as images
-from equipoise.images.opening import ImageProblem, PixelBudget, use_image
+from equipoise.images.opening import ImageProblem, Named, PixelBudget, use_image
 from equipoise.images.sources import ImageSource
-from equipoise.items import ImageRef
 from equipoise.models.preprocess import Preprocess
 
 KEPT = 16 * 2**20  # bytes of a job that are kept until it is known what to decode; the rest is read again
@@ -78,8 +77,8 @@ class _Worker:
         reasons = {}
         for path, box, slot, place in orders:
             try:
-                ref = ImageRef.model_construct(path=path, box=box)
-                self.slots[place] = use_image(self._bytes(path, *self.held[job][path]), ref, self.make)
+                data = self._bytes(path, *self.held[job][path])
+                self.slots[place] = use_image(data, Named(path, box), self.make)
             except ImageProblem as problem:
                 reasons[slot] = str(problem)
         if last:
