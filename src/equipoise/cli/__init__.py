@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 import typer.core
-from rich.console import Console
 
 from equipoise import __version__
 from equipoise.cli.audit import audit
@@ -32,7 +31,6 @@ from equipoise.cli.study import app as study_commands
 from equipoise.cli.train import app as train_commands
 from equipoise.cli.world import app as world_commands
 from equipoise.errors import STOPPED, Stopped, UserError, printable
-from equipoise.plugins import own_frame
 from equipoise.report import FORMATS
 
 if TYPE_CHECKING:
@@ -55,7 +53,18 @@ def _unseen_by_typer() -> Iterator[None]:
         raise ended from None
 
 
+# As a newcomer needs them; typer would show them as they were registered.
+ORDER = (
+    *("demo", "doctor", "eval", "metrics", "compare", "report", "board", "export", "perturb", "mine", "train"),
+    *("bench", "audit", "standard", "analyse", "study", "world"),
+)
+
+
 class _Verbs(typer.core.TyperGroup):
+    def list_commands(self, ctx: Any) -> list[str]:
+        names = super().list_commands(ctx)
+        return [name for name in ORDER if name in names] + [name for name in names if name not in ORDER]
+
     def make_context(self, *arguments: Any, **options: Any) -> Any:
         with _unseen_by_typer():
             return super().make_context(*arguments, **options)
@@ -122,6 +131,8 @@ def main() -> None:
             raise
         if isinstance(error, RuntimeError) and str(error).startswith("Symlink loop"):  # Path.resolve
             _fail(f"{error}: a link that leads to itself; name another path", 2)
+        from equipoise.plugins import own_frame
+
         if "py:" in " ".join(sys.argv) and (line := own_frame(error)):  # their bug, not ours
             _fail(f"your own code failed ({type(error).__name__}: {error})\n  {line}", 2)
         _fail(
@@ -137,8 +148,7 @@ class _Printable(logging.Formatter):
 
 
 def _fail(message: str, code: int) -> None:
-    shown = printable(f"error: {message}", lines=True)
-    Console(stderr=True, highlight=False, markup=False, soft_wrap=True).print(shown)
+    typer.echo(printable(f"error: {message}", lines=True), err=True)
     sys.exit(code)
 
 
@@ -312,7 +322,7 @@ def metrics(
     seed: Seed = 0,
     form: FormatOption = "text",
 ) -> None:
-    """Judge scores that were made elsewhere; with --bench as that benchmark's papers do."""
+    """Judge scores that were made elsewhere. With --bench as that benchmark's papers do."""
     from equipoise.evaluation.foreign.layouts import read_any
     from equipoise.evaluation.metrics import judge, summarise
     from equipoise.report.tables import graded_line, metrics_rows, render
@@ -363,7 +373,7 @@ def demo(
     quick: Annotated[bool, typer.Option("--quick", help="a first look: fewer items and steps, wide intervals")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="the table as JSON")] = False,
 ) -> None:
-    """The whole story on the built-in world: evaluate, finetune, compare, report. No GPU, no download."""
+    """The whole story on drawn pictures, in minutes. Evaluate, finetune, compare, report; no GPU, no download."""
     from equipoise.demo import QUICK, WHOLE, run_demo, table_rows
     from equipoise.report.tables import render
 
@@ -380,7 +390,7 @@ def demo(
 
 @app.command()
 def doctor(as_json: Annotated[bool, typer.Option("--json", help="a list of objects")] = False) -> None:
-    """What this machine can do, what is missing, what each extra is for and how to get it."""
+    """What works on this machine, and how to get the rest. Each extra, what it unlocks and its command."""
     from equipoise.cli.machine import OPTIONAL, broken
     from equipoise.cli.machine import report as found_here
 
