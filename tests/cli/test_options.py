@@ -14,7 +14,8 @@ import pytest
 import typer.main
 from typer.testing import CliRunner
 
-from equipoise.cli import ORDER, app
+from equipoise.cli import app
+from equipoise.cli.options import ORDER
 from equipoise.errors import UserError
 from equipoise.world.splits import make_world
 

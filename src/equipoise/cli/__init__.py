@@ -5,17 +5,14 @@ Heavy imports (torch, transformers) happen inside the commands, so that `--help`
 
 from __future__ import annotations
 
-import contextlib
 import json
 import logging
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-import typer.core
 
 from equipoise import __version__
 from equipoise.cli.audit import audit
@@ -23,59 +20,22 @@ from equipoise.cli.bench import app as bench_commands
 from equipoise.cli.compare import compare
 from equipoise.cli.export import export
 from equipoise.cli.mine import mine
-from equipoise.cli.options import App, form_name, offer_benchmarks, offer_formats, split_names
+from equipoise.cli.options import App, StoppedVerb, Verbs, form_name, offer_benchmarks, offer_formats, split_names
 from equipoise.cli.perturb import perturb
 from equipoise.cli.report import board, report
 from equipoise.cli.standard import analyse, standard
 from equipoise.cli.study import app as study_commands
 from equipoise.cli.train import app as train_commands
 from equipoise.cli.world import app as world_commands
-from equipoise.errors import STOPPED, Stopped, UserError, printable
+from equipoise.errors import STOPPED, UserError, printable
 from equipoise.report import FORMATS
 
 if TYPE_CHECKING:
     from equipoise.evaluation.record import Elsewhere, Metrics, RunRecord, Summary
 
 
-class _Stopped(Exception):
-    """Ctrl-C or SIGTERM. Typer would end with 130 and say nothing, so it must not see it."""
-
-    code = 130
-
-
-@contextlib.contextmanager
-def _unseen_by_typer() -> Iterator[None]:
-    try:
-        yield
-    except KeyboardInterrupt as stopped:
-        ended = _Stopped(str(stopped))
-        ended.code = stopped.code if isinstance(stopped, Stopped) else 130
-        raise ended from None
-
-
-# As a newcomer needs them; typer would show them as they were registered.
-ORDER = (
-    *("demo", "doctor", "eval", "metrics", "compare", "report", "board", "export", "perturb", "mine", "train"),
-    *("bench", "audit", "standard", "analyse", "study", "world"),
-)
-
-
-class _Verbs(typer.core.TyperGroup):
-    def list_commands(self, ctx: Any) -> list[str]:
-        names = super().list_commands(ctx)
-        return [name for name in ORDER if name in names] + [name for name in names if name not in ORDER]
-
-    def make_context(self, *arguments: Any, **options: Any) -> Any:
-        with _unseen_by_typer():
-            return super().make_context(*arguments, **options)
-
-    def invoke(self, ctx: Any) -> Any:
-        with _unseen_by_typer():
-            return super().invoke(ctx)
-
-
 app = App(
-    cls=_Verbs,
+    cls=Verbs,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     help="Does a vision-language model know when a change of words changes the meaning?",
@@ -114,7 +74,7 @@ def main() -> None:
         sys.exit(code if isinstance(code, int) else 0)
     except UserError as error:
         _fail(str(error), 2)
-    except (typer.Abort, KeyboardInterrupt, _Stopped) as stopped:
+    except (typer.Abort, KeyboardInterrupt, StoppedVerb) as stopped:
         _fail(str(stopped) or STOPPED, getattr(stopped, "code", 130))
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
