@@ -327,18 +327,21 @@ def _as_benchmark(
 @app.command()
 def demo(
     out: Annotated[
-        Path | None, typer.Option(help="folder for everything the demo makes; default: demo-out, demo-quick")
+        Path | None, typer.Option(help="folder for everything the demo makes; default: demo-out, demo-quick, demo-full")
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="finetuning runs of each kind")] = 1,
     quick: Annotated[bool, typer.Option("--quick", help="a first look: fewer items and steps, wide intervals")] = False,
+    full: Annotated[bool, typer.Option("--full", help="twice the items and steps, as docs/measured.md has it")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="the table as JSON")] = False,
 ) -> None:
     """The whole story on drawn pictures, in minutes. Evaluate, finetune, compare, report; no GPU, no download."""
-    from equipoise.demo import QUICK, WHOLE, run_demo, table_rows
+    from equipoise.demo import QUICK, STORY, WHOLE, run_demo, table_rows
     from equipoise.report.tables import render
 
-    out = out or Path("demo-quick" if quick else "demo-out")
-    page = run_demo(out, range(seeds), QUICK if quick else WHOLE)
+    if quick and full:
+        raise UserError("--quick and --full exclude each other; give one of them")
+    out = out or Path("demo-quick" if quick else "demo-full" if full else "demo-out")
+    page = run_demo(out, range(seeds), QUICK if quick else WHOLE if full else STORY)
     if as_json:
         typer.echo(render(table_rows(page), "json"))
         return

@@ -174,7 +174,7 @@ class DrawnImages:
         return _bitmap(path)
 
 
-@lru_cache(maxsize=FINETUNING)  # 84 MB: the demo finetunes four times on the same pictures
+@lru_cache(maxsize=FINETUNING + 4_000)  # 112 MB: the demo finetunes four times on them and judges five models
 def _bitmap(path: str) -> bytes:
     stream = io.BytesIO()
     picture(path).save(stream, "BMP")
