@@ -72,7 +72,7 @@ class Size:
 
 WHOLE = Size()
 STORY = Size(items=1000, settings={"max_steps": 100, "warmup_steps": 10})  # under five minutes on two cores
-QUICK = Size(("base", "HN", "HP+HN"), 300, {"max_steps": 60, "warmup_steps": 6}, 60 * 128)
+QUICK = Size(("base", "HN", "HP+HN"), 400, {"max_steps": 60, "warmup_steps": 6}, 60 * 128)
 SHORTER = {
     QUICK.items: "A first look (`equipoise demo --quick`): few items, little finetuning, wide intervals. The story is "
     "`equipoise demo`.",

@@ -38,7 +38,7 @@ def split_options(rest: str, spec: str, known: dict[str, tuple[str, ...]]) -> tu
 
 def load_image_processor(folder: Path) -> Any:
     """The Pillow one, always: with torchvision installed transformers would take another, with other pixels."""
-    # From its own file: before 5.21 or so the package's front door asks for torchvision, which is not needed.
+    # From its own file: before 5.18 the package's front door asks for torchvision, which is not needed.
     from transformers.models.auto.image_processing_auto import AutoImageProcessor
 
     try:
