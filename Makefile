@@ -68,4 +68,4 @@ lint: $(DEV)
 	$(VENV)/bin/mypy
 
 clean:
-	rm -rf $(VENV) build dist demo-out demo-quick site
+	rm -rf $(VENV) build dist demo-out demo-quick demo-full site

@@ -70,6 +70,25 @@ def test_the_whole_story_and_a_second_call_that_resumes(
     assert page.read_text() == text
 
 
+def test_the_verb_has_three_sizes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from typer.testing import CliRunner
+
+    from equipoise.cli import app
+
+    asked: list[tuple[str, demo.Size]] = []
+
+    def told(out: Path, seeds: range, size: demo.Size) -> Any:
+        asked.append((out.name, size))
+        raise UserError("enough")
+
+    monkeypatch.setattr(demo, "run_demo", told)
+    for options in ([], ["--quick"], ["--full"], ["--quick", "--full"]):
+        assert isinstance(CliRunner().invoke(app, ["demo", *options]).exception, UserError)
+    assert asked == [("demo-out", demo.STORY), ("demo-quick", demo.QUICK), ("demo-full", demo.WHOLE)]
+    limits = [size.items for size in (demo.QUICK, demo.STORY)]
+    assert sorted(demo.SHORTER) == limits and demo.STORY.models == demo.WHOLE.models
+
+
 def test_the_demo_takes_only_a_folder_of_its_own(tmp_path: Path) -> None:
     (tmp_path / "report.html").write_text("mine")
     with pytest.raises(UserError, match=r"no run of equipoise demo: report\.html would be overwritten"):

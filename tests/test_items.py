@@ -205,8 +205,9 @@ def test_parquet_of_other_types_is_explained(tmp_path: Path) -> None:
 
     rows = {"id": ["1"], "caption": ["a cat"], "negatives": [["a dog"]], "when": [datetime.datetime(2024, 1, 1)]}
     pyarrow.parquet.write_table(pyarrow.table(rows), tmp_path / "other.parquet")
-    with pytest.raises(UserError, match=r"row 1: negatives\.0(.|\n)*row 1: when"):
+    with pytest.raises(UserError) as told:
         load_items(tmp_path / "other.parquet")
+    assert all(f"row 1: {place}" in str(told.value) for place in ("negatives.0", "when"))  # in any order
 
 
 def test_limit(tmp_path: Path) -> None:

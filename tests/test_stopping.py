@@ -60,7 +60,7 @@ def test_a_signal_while_the_arguments_are_read(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Typer makes 130 of it, and says nothing."""
-    monkeypatch.setattr(cli._Verbs, "parse_args", stop)
+    monkeypatch.setattr(cli.Verbs, "parse_args", stop)
     monkeypatch.setattr(sys, "argv", ["equipoise", "bench", "list"])
     with pytest.raises(SystemExit) as ended:
         cli.main()

@@ -15,7 +15,7 @@ PATIENCE = 4.0  # seconds for closing; after that the process ends, wherever it 
 
 
 def main() -> None:
-    """Signals first: the commands take a third of a second to load, and Ctrl-C may come before."""
+    """Signals first: the commands take a fifth of a second to load, and Ctrl-C may come before."""
     for number in (signal.SIGINT, signal.SIGTERM):
         if signal.getsignal(number) is not signal.SIG_IGN:  # nohup and background jobs stay as they are
             signal.signal(number, _stop)

@@ -1,4 +1,7 @@
-"""The progress bars of the whole project: what, how far, how fast, how long still."""
+"""The progress bars of the whole project: what, how far, how fast, how long still.
+
+Rich is loaded with the first bar: a command that draws none, `--help` above all, should not wait for it.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,11 @@ import contextlib
 import functools
 import os
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, Task, TextColumn, TimeRemainingColumn
-from rich.text import Text
+if TYPE_CHECKING:
+    from rich.progress import ProgressColumn, Task
+    from rich.text import Text
 
 _quiet = False
 
@@ -25,15 +29,18 @@ def is_quiet() -> bool:
     return _quiet
 
 
-class _Rate(TextColumn):
-    """Units a second, over the whole run so that it does not jump about."""
+def _columns() -> list[ProgressColumn]:
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.text import Text
 
-    def __init__(self) -> None:
-        super().__init__("")
+    class Rate(TextColumn):
+        """Units a second, over the whole run so that it does not jump about."""
 
-    def render(self, task: Task) -> Text:
-        rate, unit = task.completed / task.elapsed if task.elapsed else 0.0, task.fields["unit"]
-        return Text(f"{rate:,.0f} {unit}/s" if rate >= 10 else f"{rate:.1f} {unit}/s", style="dim")
+        def render(self, task: Task) -> Text:
+            rate, unit = task.completed / task.elapsed if task.elapsed else 0.0, task.fields["unit"]
+            return Text(f"{rate:,.0f} {unit}/s" if rate >= 10 else f"{rate:.1f} {unit}/s", style="dim")
+
+    return [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Rate(""), TimeRemainingColumn()]
 
 
 @contextlib.contextmanager
@@ -44,8 +51,10 @@ def several(*parts: tuple[int, str, str]) -> Iterator[list[Callable[[int], None]
     if silent:
         yield [lambda count: None for _ in parts]
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), _Rate(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True)) as bars:
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(*_columns(), console=Console(stderr=True)) as bars:
         tasks = [bars.add_task(what, total=total, visible=total > 0, unit=unit) for total, what, unit in parts]
         yield [functools.partial(bars.advance, task) for task in tasks]
 

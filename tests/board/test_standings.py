@@ -137,6 +137,7 @@ def test_the_numbers_of_all_formats_are_equal(make_runs: MakeRuns, tmp_path: Pat
     (tmp_path / "p.json").write_text(json.dumps(given))
     options = [str(folder), "--published", str(tmp_path / "p.json")]
     forms = {form: call(*options, "--format", form) for form in ("json", "csv", "md", "latex", "text")}
+    assert call(*options, "--json") == forms["json"]
     call(*options, "--out", str(tmp_path / "b.html"))
     forms["html"] = re.sub(r"<[^>]+>", " ", (tmp_path / "b.html").read_text())
     (test,) = json.loads(forms["json"])["tests"]

@@ -15,6 +15,7 @@ import typer.main
 from typer.testing import CliRunner
 
 from equipoise.cli import app
+from equipoise.cli.options import ORDER
 from equipoise.errors import UserError
 from equipoise.world.splits import make_world
 
@@ -45,12 +46,13 @@ def test_every_verb_can_be_quiet(verb: str) -> None:
 
 @pytest.mark.parametrize("verb", sorted(set(VERBS) - NO_TABLE))
 def test_every_table_is_json_too(verb: str) -> None:
-    assert {"--json", "--format"} & options_of(verb)  # one of the formats is json
+    assert "--json" in options_of(verb)
 
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_pictures_are_called_images_everywhere(verb: str) -> None:
-    assert "--data" not in options_of(verb) and "--photos" not in options_of(verb)
+    assert not {"--data", "--photos"} & options_of(verb)
+    assert all(not param.is_flag for param in VERBS[verb].params if "--images" in param.opts)  # always where they lie
 
 
 def called(*arguments: str) -> Any:
@@ -121,7 +123,20 @@ def test_help_loads_nothing_that_takes_time() -> None:
     code = (
         "import sys, contextlib, io\nfrom equipoise.cli import app\n"
         "with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit): app(['--help'])\n"
-        "print([name for name in ('torch', 'numpy', 'pydantic', 'pyarrow', 'PIL', 'jinja2') if name in sys.modules])"
+        "heavy = ('torch', 'numpy', 'pydantic', 'pyarrow', 'PIL', 'jinja2', 'rich.console', 'hashlib')\n"
+        "print([name for name in heavy if name in sys.modules])"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("group", [[], ["bench"], ["study"], ["world"], ["train"]])
+def test_what_a_verb_does_fits_its_line(group: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    _, verbs = called(*group, "--help").stdout.split("Commands:\n")
+    assert "..." not in verbs
+
+
+def test_a_newcomers_verbs_come_first() -> None:
+    listed = [line.split()[0] for line in called("--help").stdout.split("Commands:\n")[1].splitlines()]
+    assert listed[:3] == ["demo", "doctor", "eval"] and set(listed) == set(ORDER)

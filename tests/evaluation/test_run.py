@@ -186,8 +186,12 @@ def test_a_benchmark_never_leaves_its_folder(
     monkeypatch.chdir(tmp_path)
     write_items("...jsonl", items)
     out = tmp_path / "runs" / "deep" / "x"
-    list(evaluate_benchmarks(Liking(), ["./...jsonl"], data=tmp_path, out=out))
-    assert [path.parent for path in tmp_path.rglob("result.json")] == [out / "items"]
+    if Path("...jsonl").suffix:
+        list(evaluate_benchmarks(Liking(), ["./...jsonl"], data=tmp_path, out=out))
+        assert [path.parent for path in tmp_path.rglob("result.json")] == [out / "items"]
+    else:  # since Python 3.14 it has no ending, and is no items file
+        with pytest.raises(UserError, match="neither a benchmark nor a file of items"):
+            list(evaluate_benchmarks(Liking(), ["./...jsonl"], data=tmp_path, out=out))
     with monkeypatch.context() as patch, pytest.raises(UserError, match="outside"):
         patch.setattr("equipoise.registry.load", lambda *_: (items, replace(BENCHMARK, name="../up")))
         list(evaluate_benchmarks(Liking(), ["toy"], data=tmp_path, out=out))

@@ -254,10 +254,10 @@ def _storm(serve: Make, photos: Path, tmp_path: Path, count: int, budget: int) -
         return None if drawn < 0.07 else _yes(prompt, body)
 
     server = serve(reply)
-    server.hang = 6.0
+    server.hang = 2.5
     items = _items(count // 4)
     write_items(tmp_path / "own.jsonl", items)
-    options = ["timeout=5", f"budget={budget}", "concurrency=16", "tries=12"]
+    options = ["timeout=2", f"budget={budget}", "concurrency=16", "tries=12"]
     arguments = ["eval", _spec(server, *options), "--bench", str(tmp_path / "own.jsonl"), "--data", str(photos)]
     arguments += ["--cache", str(tmp_path / "cache"), "--out", str(tmp_path / "out")]
     code = f"import sys; sys.argv = ['equipoise', *{arguments!r}]; from equipoise.cli import main; main()"

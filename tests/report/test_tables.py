@@ -132,3 +132,16 @@ def test_every_special_character_is_escaped() -> None:
     assert r"a\textbackslash{}b\textasciitilde{}c\textasciicircum{}d\{e\}\textbar{}f & 10" in render([row], "latex")
     assert r"| a\b~c^d{e}\|f | 10 |" in render([row], "md")
     assert "| two lines | 10 |" in render([Line("two\nlines", PLAIN)], "md")
+
+
+@pytest.mark.parametrize(
+    ("terminal", "columns", "shown"), [(True, "200", True), (True, "90", False), (False, "90", True)]
+)
+def test_a_narrow_screen_leaves_the_mean_scores_out(
+    terminal: bool, columns: str, shown: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: terminal, raising=False)
+    scores = MeanScores(caption=0.3, positive=0.2, negative=0.1)
+    text = render([Line("mine", NUMBERS.model_copy(update={"mean_scores": scores}))])
+    assert ("s(n)" in text) == shown and "ties" in text and "61.6 [60.0, 63.0]" in text

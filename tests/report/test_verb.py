@@ -32,6 +32,7 @@ def test_a_page_and_tables(runs: list[str], tmp_path: Path) -> None:
         assert text.startswith(start) and "first" in text and "second" in text
         call(*runs, "--format", form, "--out", str(tmp_path / "table"))
         assert (tmp_path / "table").read_text() == text
+    assert call(*runs, "--json") == call(*runs, "--format", "json")
     assert call(str(Path(runs[0]).parent), "--format", "md") == call(*runs, "--format", "md"), "a folder of runs"
 
 

@@ -5,18 +5,14 @@ Heavy imports (torch, transformers) happen inside the commands, so that `--help`
 
 from __future__ import annotations
 
-import contextlib
 import json
 import logging
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-import typer.core
-from rich.console import Console
 
 from equipoise import __version__
 from equipoise.cli.audit import audit
@@ -24,49 +20,22 @@ from equipoise.cli.bench import app as bench_commands
 from equipoise.cli.compare import compare
 from equipoise.cli.export import export
 from equipoise.cli.mine import mine
-from equipoise.cli.options import App, form_name, offer_benchmarks, offer_formats, split_names
+from equipoise.cli.options import App, StoppedVerb, Verbs, form_name, offer_benchmarks, offer_formats, split_names
 from equipoise.cli.perturb import perturb
 from equipoise.cli.report import board, report
 from equipoise.cli.standard import analyse, standard
 from equipoise.cli.study import app as study_commands
 from equipoise.cli.train import app as train_commands
 from equipoise.cli.world import app as world_commands
-from equipoise.errors import STOPPED, Stopped, UserError, printable
-from equipoise.plugins import own_frame
+from equipoise.errors import STOPPED, UserError, printable
 from equipoise.report import FORMATS
 
 if TYPE_CHECKING:
     from equipoise.evaluation.record import Elsewhere, Metrics, RunRecord, Summary
 
 
-class _Stopped(Exception):
-    """Ctrl-C or SIGTERM. Typer would end with 130 and say nothing, so it must not see it."""
-
-    code = 130
-
-
-@contextlib.contextmanager
-def _unseen_by_typer() -> Iterator[None]:
-    try:
-        yield
-    except KeyboardInterrupt as stopped:
-        ended = _Stopped(str(stopped))
-        ended.code = stopped.code if isinstance(stopped, Stopped) else 130
-        raise ended from None
-
-
-class _Verbs(typer.core.TyperGroup):
-    def make_context(self, *arguments: Any, **options: Any) -> Any:
-        with _unseen_by_typer():
-            return super().make_context(*arguments, **options)
-
-    def invoke(self, ctx: Any) -> Any:
-        with _unseen_by_typer():
-            return super().invoke(ctx)
-
-
 app = App(
-    cls=_Verbs,
+    cls=Verbs,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     help="Does a vision-language model know when a change of words changes the meaning?",
@@ -105,7 +74,7 @@ def main() -> None:
         sys.exit(code if isinstance(code, int) else 0)
     except UserError as error:
         _fail(str(error), 2)
-    except (typer.Abort, KeyboardInterrupt, _Stopped) as stopped:
+    except (typer.Abort, KeyboardInterrupt, StoppedVerb) as stopped:
         _fail(str(stopped) or STOPPED, getattr(stopped, "code", 130))
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -122,6 +91,8 @@ def main() -> None:
             raise
         if isinstance(error, RuntimeError) and str(error).startswith("Symlink loop"):  # Path.resolve
             _fail(f"{error}: a link that leads to itself; name another path", 2)
+        from equipoise.plugins import own_frame
+
         if "py:" in " ".join(sys.argv) and (line := own_frame(error)):  # their bug, not ours
             _fail(f"your own code failed ({type(error).__name__}: {error})\n  {line}", 2)
         _fail(
@@ -137,8 +108,7 @@ class _Printable(logging.Formatter):
 
 
 def _fail(message: str, code: int) -> None:
-    shown = printable(f"error: {message}", lines=True)
-    Console(stderr=True, highlight=False, markup=False, soft_wrap=True).print(shown)
+    typer.echo(printable(f"error: {message}", lines=True), err=True)
     sys.exit(code)
 
 
@@ -312,7 +282,7 @@ def metrics(
     seed: Seed = 0,
     form: FormatOption = "text",
 ) -> None:
-    """Judge scores that were made elsewhere; with --bench as that benchmark's papers do."""
+    """Judge scores that were made elsewhere. With --bench as that benchmark's papers do."""
     from equipoise.evaluation.foreign.layouts import read_any
     from equipoise.evaluation.metrics import judge, summarise
     from equipoise.report.tables import graded_line, metrics_rows, render
@@ -357,18 +327,21 @@ def _as_benchmark(
 @app.command()
 def demo(
     out: Annotated[
-        Path | None, typer.Option(help="folder for everything the demo makes; default: demo-out, demo-quick")
+        Path | None, typer.Option(help="folder for everything the demo makes; default: demo-out, demo-quick, demo-full")
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="finetuning runs of each kind")] = 1,
     quick: Annotated[bool, typer.Option("--quick", help="a first look: fewer items and steps, wide intervals")] = False,
+    full: Annotated[bool, typer.Option("--full", help="twice the items and steps, as docs/measured.md has it")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="the table as JSON")] = False,
 ) -> None:
-    """The whole story on the built-in world: evaluate, finetune, compare, report. No GPU, no download."""
-    from equipoise.demo import QUICK, WHOLE, run_demo, table_rows
+    """The whole story on drawn pictures, in minutes. Evaluate, finetune, compare, report; no GPU, no download."""
+    from equipoise.demo import QUICK, STORY, WHOLE, run_demo, table_rows
     from equipoise.report.tables import render
 
-    out = out or Path("demo-quick" if quick else "demo-out")
-    page = run_demo(out, range(seeds), QUICK if quick else WHOLE)
+    if quick and full:
+        raise UserError("--quick and --full exclude each other; give one of them")
+    out = out or Path("demo-quick" if quick else "demo-full" if full else "demo-out")
+    page = run_demo(out, range(seeds), QUICK if quick else WHOLE if full else STORY)
     if as_json:
         typer.echo(render(table_rows(page), "json"))
         return
@@ -380,7 +353,7 @@ def demo(
 
 @app.command()
 def doctor(as_json: Annotated[bool, typer.Option("--json", help="a list of objects")] = False) -> None:
-    """What this machine can do, what is missing, what each extra is for and how to get it."""
+    """What works on this machine, and how to get the rest. Each extra, what it unlocks and its command."""
     from equipoise.cli.machine import OPTIONAL, broken
     from equipoise.cli.machine import report as found_here
 

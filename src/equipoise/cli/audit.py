@@ -23,7 +23,10 @@ def audit(
     as_json: Annotated[bool, typer.Option("--json", help="the whole record instead of the page")] = False,
     out: Annotated[Path | None, typer.Option(help="FILE.md: write the page there (with --json also FILE.json)")] = None,
 ) -> None:
-    """Look for duplicates, ties, broken edits, true negatives, used-up images and shortcuts; no image is needed."""
+    """What is wrong with the texts of a benchmark.
+
+    Duplicates, ties, broken edits, true negatives, used-up images, shortcuts; no image is needed.
+    """
     from equipoise import registry
     from equipoise.audit.page import markdown
     from equipoise.audit.run import audit as run_audit

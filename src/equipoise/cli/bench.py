@@ -16,7 +16,7 @@ from equipoise.progress import progress
 if TYPE_CHECKING:
     from equipoise.items import Item
 
-app = App(no_args_is_help=True, help="Benchmarks: list, show, build, check, fetch.")
+app = App(no_args_is_help=True, help="Benchmarks: list, show, build, augment, check, fetch.")
 
 Name = Annotated[
     str,
@@ -60,7 +60,7 @@ def show(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print the facts as JSON")] = False,
 ) -> None:
-    """All about one benchmark: splits, chance, ties, averages, licence, citation, and how to get it.
+    """All about one benchmark. Splits, chance, ties, averages, licence, citation, and how to get it.
 
     With its files also ceilings: what no model, or none without word order, can win.
     """
@@ -134,7 +134,7 @@ def augment(
     seed: Annotated[int, typer.Option(min=0, help="of every draw")] = 0,
     limit: Annotated[int | None, typer.Option(min=1, help="only the first N items, for a first look")] = None,
 ) -> None:
-    """Give a benchmark that has none checked hard positives of ours, under another name, and audit the result."""
+    """Hard positives for a benchmark that has none. They are checked and audited, under another name."""
     from equipoise import registry
     from equipoise.audit.augment import augment as add_positives
     from equipoise.audit.page import markdown
@@ -189,7 +189,7 @@ def check(
     splits: Splits = "",
     as_json: Annotated[bool, typer.Option("--json", help="what was found as JSON")] = False,
 ) -> None:
-    """Check files and images before a long run: counts, missing and corrupt images, duplicates, forced ties."""
+    """Look at files and images before a long run. Counts, missing and corrupt images, duplicates, forced ties."""
     from dataclasses import asdict
 
     from equipoise import registry
@@ -211,14 +211,16 @@ def check(
 def fetch(
     name: Annotated[str, typer.Argument(help="a benchmark of `bench list`, or py:module:name")],
     out: Annotated[Path, typer.Option(help="folder for the files")],
-    images: Annotated[bool, typer.Option(help="photos too, where they have a stable address")] = True,
+    no_images: Annotated[
+        bool, typer.Option("--no-images", help="without the photos that have a stable address")
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="only say what would be downloaded")] = False,
 ) -> None:
-    """Download a benchmark's files from their official addresses, or say the steps where there are none."""
+    """Download a benchmark's files, or say how. From their official addresses; where there are none, the steps."""
     from equipoise import registry
     from equipoise.benchmarks.fetching import fetch as fetching
 
-    plan = fetching.plan(registry.get(name), out, images)
+    plan = fetching.plan(registry.get(name), out, not no_images)
     if dry_run:
         typer.echo(plan.describe())
     else:

@@ -41,7 +41,7 @@ def compare(
     seed: Annotated[int, typer.Option(min=0, help="of the bootstrap")] = 0,
     as_json: Annotated[bool, typer.Option("--json")] = False,
 ) -> None:
-    """Paired differences on the same items: intervals, tests, groups, what flipped (docs/statistics.md).
+    """Paired differences of runs on the same items. Intervals, tests, groups, what flipped (docs/statistics.md).
 
     Of standard evaluations (retrieval, zero-shot, ratings) the differences with their intervals.
     """

@@ -24,7 +24,10 @@ def export(
         str | None, typer.Option(help="ORGANISATION/NAME of the hub's dataset these items are, for eval-results")
     ] = None,
 ) -> None:
-    """Write a finished run as CLIP_benchmark, mteb, the hub or Every Eval Ever have it (docs/exports.md)."""
+    """A finished run in the format of another tool.
+
+    CLIP_benchmark, mteb, the hub or Every Eval Ever (docs/exports.md).
+    """
     from equipoise.evaluation.results import find_runs
     from equipoise.exports.base import Export, File, checked_model, model_id, write
     from equipoise.exports.clip_benchmark import clip_benchmark

@@ -17,7 +17,7 @@ def mine(
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, mps")] = "auto",
     cache: Annotated[Path | None, typer.Option(help="folder of the embedding cache")] = None,
 ) -> None:
-    """Name for each item the most similar other images (NegCLIP's hard images), in tags["hard_images"]."""
+    """The most similar other images of each item, for NegCLIP. They are written to tags["hard_images"]."""
     from equipoise.evaluation.embedding.cache import EmbeddingCache, default_cache
     from equipoise.models import load_model
     from equipoise.train.run.mining import mine_file

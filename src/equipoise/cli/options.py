@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Annotated, Any, TypeVar, cast
 
 import typer
 import typer.core
 
 from equipoise import progress
-from equipoise.errors import UserError
+from equipoise.errors import Stopped, UserError
 from equipoise.report import FORMATS, Format
 
 OLD_NAMES = {"--data": "--images"}  # what an option was called once -> what it is called; not shown, still understood
@@ -34,8 +35,52 @@ def _today(word: str, known: set[str]) -> str:
     return f"{new}{equals}{value}" if new in known and name not in known else word
 
 
+class StoppedVerb(Exception):
+    """Ctrl-C or SIGTERM. Typer would end with 130 and say nothing, so it must not see it."""
+
+    code = 130
+
+
+@contextlib.contextmanager
+def _unseen_by_typer() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt as stopped:
+        ended = StoppedVerb(str(stopped))
+        ended.code = stopped.code if isinstance(stopped, Stopped) else 130
+        raise ended from None
+
+
+# As a newcomer needs them; typer would show them as they were registered.
+ORDER = (
+    *("demo", "doctor", "eval", "metrics", "compare", "report", "board", "export", "perturb", "mine", "train"),
+    *("bench", "audit", "standard", "analyse", "study", "world"),
+)
+
+
+class Verbs(typer.core.TyperGroup):
+    def list_commands(self, ctx: Any) -> list[str]:
+        names = super().list_commands(ctx)
+        return [name for name in ORDER if name in names] + [name for name in names if name not in ORDER]
+
+    def make_context(self, *arguments: Any, **options: Any) -> Any:
+        with _unseen_by_typer():
+            return super().make_context(*arguments, **options)
+
+    def invoke(self, ctx: Any) -> Any:
+        with _unseen_by_typer():
+            return super().invoke(ctx)
+
+
 class App(typer.Typer):
-    """Commands that all know --quiet and the old names."""
+    """Commands that all know --quiet and the old names.
+
+    Their help is plain text: typer's boxes need rich and its Markdown, a third of the time of `--help`.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        wide = {"max_content_width": 100}
+        super().__init__(rich_markup_mode=None, context_settings=wide, **options)
 
     def command(self, *names: Any, **options: Any) -> Callable[[_Function], _Function]:
         register = super().command(*names, cls=Verb, **options)

@@ -11,7 +11,6 @@ import typer
 
 from equipoise.cli.options import offer_edits
 from equipoise.errors import UserError, printable
-from equipoise.plugins import is_named
 
 if TYPE_CHECKING:
     from equipoise.served.client import LlmSettings
@@ -83,6 +82,7 @@ def perturb(
         raise UserError(f"perturb needs captions and --out: equipoise perturb CAPTIONS --recipe {recipe} --out F.jsonl")
     from equipoise.perturb.llm.recipes import LLM_RECIPES
     from equipoise.perturb.run.engine import perturb_file, report_path
+    from equipoise.plugins import is_named
 
     names = [name.strip() for name in recipe.split(",")]
     asking = [name for name in names if name in LLM_RECIPES]

@@ -9,7 +9,10 @@ import typer
 
 from equipoise.cli.options import form_name
 from equipoise.errors import UserError, printable
-from equipoise.report import FORMATS
+from equipoise.report import FORMATS, Format
+
+PageFormat = Annotated[str, typer.Option("--format", help=f"html, or a table: {', '.join(FORMATS)}")]
+AsJson = Annotated[bool, typer.Option("--json", help="the same as --format json")]
 
 
 def report(
@@ -29,16 +32,17 @@ def report(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="by which items are chosen to be shown")] = 0,
-    form: Annotated[str, typer.Option("--format", help=f"html, or a table: {', '.join(FORMATS)}")] = "html",
+    form: PageFormat = "html",
+    as_json: AsJson = False,
 ) -> None:
-    """One page to look at and to mail: figures, tables, and items with their pictures. Needs no network to read."""
+    """One page to look at and to mail: figures, tables, items. Needs no network to read."""
     from equipoise.images.sources import open_source
     from equipoise.report.chapters import lines, read_chapters, read_points
     from equipoise.report.page import report_page, write_page
     from equipoise.report.retention import with_retention
     from equipoise.report.tables import render
 
-    table = form_name(form, "html") if form != "html" else None
+    table = _table_format(form, as_json)
     if table is None and out is None:
         raise UserError("--out: name the page to write, for instance --out report.html")
     for_page = {"images": images, "points": points, "standard": standard}
@@ -83,15 +87,19 @@ def board(
         str, typer.Option(help="p-values of many tests: holm (no false finding) or fdr (few of the findings false)")
     ] = "holm",
     seed: Annotated[int, typer.Option(min=0, help="of the tests")] = 0,
-    form: Annotated[str, typer.Option("--format", help=f"html, or a table: {', '.join(FORMATS)}")] = "html",
+    form: PageFormat = "html",
+    as_json: AsJson = False,
 ) -> None:
-    """A leaderboard of many runs: groups that cannot be told apart in place of ranks, reported numbers beside ours."""
+    """A leaderboard of many runs.
+
+    Groups that cannot be told apart in place of ranks, reported numbers beside ours.
+    """
     from equipoise.board.page import write_board
     from equipoise.board.reported import read_reported
     from equipoise.board.standings import build_board
     from equipoise.board.tables import render_board
 
-    table = form_name(form, "html") if form != "html" else None
+    table = _table_format(form, as_json)
     if table is None and out is None:
         raise UserError("--out: name the page to write, for instance --out board.html")
     pairs: dict[str, str] = {}
@@ -108,6 +116,13 @@ def board(
         return
     text = render_board(found, table)
     _put(text, out)
+
+
+def _table_format(form: str, as_json: bool) -> Format | None:
+    """None is the page."""
+    if as_json:
+        return "json"
+    return form_name(form, "html") if form != "html" else None
 
 
 def _put(text: str, out: Path | None) -> None:

@@ -55,7 +55,7 @@ def standard(
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Zero-shot classification, retrieval, and correlation with human ratings. Before and after: equipoise compare.
+    """Zero-shot classification, retrieval, human ratings. Before and after: equipoise compare.
 
     With several GPUs: torchrun --nproc-per-node N -m equipoise standard ...
     """
@@ -93,7 +93,7 @@ def analyse(
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Mean scores, gaps between captions, and similarity of the texts; 99% intervals, 50,000 resamples of the photos.
+    """Mean scores, gaps between captions, similarity of the texts. 99% intervals, 50,000 resamples of the photos.
 
     The embeddings of `equipoise eval` are in the cache, so this costs little after it.
     """

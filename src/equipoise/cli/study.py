@@ -25,7 +25,7 @@ def make(
     source: Annotated[Path | None, typer.Option(help="folder of the benchmark's annotation files")] = None,
     images: Annotated[Path | None, typer.Option(help="the images: a folder, tar or Parquet shards")] = None,
 ) -> None:
-    """Draw questions from Items and copy their pictures: a folder that can be served, mailed and scored."""
+    """Draw questions from Items. Their pictures are copied: a folder that can be served, mailed and scored."""
     from equipoise import registry
     from equipoise.study.making import make_study
 
@@ -69,7 +69,7 @@ def page(
     annotator: Annotated[str, typer.Option(help="for whom: each sees an order of their own")],
     out: Annotated[Path, typer.Option(help="the page to write and to mail, .html")],
 ) -> None:
-    """One HTML file that needs no server: its reader answers, downloads the answers and sends them back."""
+    """One HTML file that needs no server. Its reader answers, downloads the answers and sends them back."""
     from equipoise.study.page import write_file_page
     from equipoise.study.questions import annotator_name, read_study
 
@@ -83,7 +83,7 @@ def page(
 def import_(
     study: Folder, answers: Annotated[list[Path], typer.Argument(help="what the page without a server made")]
 ) -> None:
-    """Take in answers that came by mail; the same file twice adds nothing."""
+    """Take in answers that came by mail. The same file twice adds nothing."""
     from equipoise.study.importing import import_answers
     from equipoise.study.questions import read_study
     from equipoise.study.store import Store
@@ -104,7 +104,7 @@ def score(
     as_json: Annotated[bool, typer.Option("--json", help="the whole record")] = False,
     seed: Annotated[int, typer.Option(min=0, help="of the bootstrap")] = 0,
 ) -> None:
-    """The papers' human estimate (a point only if both are right) with intervals, and how far annotators agree."""
+    """The papers' human estimate, and how far annotators agree. A point only if both are right; with intervals."""
     from equipoise.files import write_json
     from equipoise.study.questions import annotator_name, read_study
     from equipoise.study.score import human_point

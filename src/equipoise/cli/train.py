@@ -69,7 +69,7 @@ def _first_word(command: Any, args: list[str]) -> int | None:
 app = App(
     cls=_Recipes,
     no_args_is_help=True,
-    help="Finetune a model: `equipoise train RECIPE --items F --images DIR --model M --out DIR`.\n\n"
+    help="Finetune a model with a recipe.\n\n`equipoise train RECIPE --items F --images DIR --model M --out DIR`. "
     "`train list` shows the recipes, `train RECIPE --help` everything about one. A recipe of your own is "
     "`train py:module:function`, a function that returns equipoise.train.recipe.Recipe.",
 )
@@ -77,7 +77,7 @@ app = App(
 
 @app.command("list")
 def list_recipes(as_json: Annotated[bool, typer.Option("--json", help="print a list of objects")] = False) -> None:
-    """All recipes: citation, what they need of the items, every option with its type and default."""
+    """All recipes. Citation, what they need of the items, every option with its type and default."""
     from equipoise.train.recipes import RECIPES, SETTINGS
     from equipoise.train.recipes.about import about
     from equipoise.train.recipes.options import type_in_words, written
@@ -184,7 +184,7 @@ def _help(recipe: str) -> str:
     explained = inspect.getdoc(named(recipe)) or "Finetune with a recipe of your own."
     facts = about(recipe)
     lines = [*_facts(facts), "settings  (of every recipe; the defaults are this one's)", *_rows(facts, shared=True)]
-    return "\n".join([explained, "", "\b", *lines]).replace("[", r"\[")
+    return "\n".join([explained, "", "\b", *lines])
 
 
 def _facts(one: dict[str, Any]) -> list[str]:

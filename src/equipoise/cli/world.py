@@ -22,7 +22,7 @@ def make(
     seed: Seed = 0,
     split: Split = "finetune",
 ) -> None:
-    """Draw pictures and write Items about them, in the formats of everything else."""
+    """Draw pictures and write Items about them."""
     from equipoise.world.splits import make_world
 
     file = make_world(n, seed, out, split)
@@ -36,7 +36,7 @@ def show(
     seed: Seed = 0,
     split: Split = "validation",
 ) -> None:
-    """A contact sheet: scenes with their captions, hard positives and hard negatives."""
+    """A contact sheet of scenes. With their captions, hard positives and hard negatives."""
     from equipoise.world.sheet import contact_sheet
 
     typer.echo(f"wrote {contact_sheet(n, seed, out, split)}")

@@ -34,21 +34,11 @@ from equipoise.evaluation.record import (
     RunRecord,
     Summary,
 )
-from equipoise.report import Format
+from equipoise.report import Format, columns_shown
 
 HEADER = ("", "n", "Orig.", "Aug. (drop)", "Brittleness", "ties")
 # A table of its own: which image a text prefers, and Winoground's scores.
-IMAGE_HEADER = (
-    "images",
-    "n",
-    "Image-Orig.",
-    "Image-Aug. (drop)",
-    "Image-Brittleness",
-    "text",
-    "image",
-    "group",
-    "ties",
-)
+IMAGE_HEADER = tuple("images,n,Image-Orig.,Image-Aug. (drop),Image-Brittleness,text,image,group,ties".split(","))
 BLIND = ("best blind", "gain")  # Orig. without the image, and how much more the model gets
 SCORES = {"caption": "s(c)", "positive": "s(p)", "negative": "s(n)"}  # mean scores; Kamath et al. 2024, Tables 2 and 9
 
@@ -163,6 +153,10 @@ def render(lines: Sequence[Line], form: Format = "text", caption: str = "") -> s
     header = (*HEADER, *blind, *(SCORES.values() if scored else ()))
     asked = [(line.label, line.numbers.image_side) for line in lines if line.numbers.image_side is not None]
     cells = [_cells(line, bool(blind))[: len(header)] for line in lines]
+    if form == "text":
+        widths = [max(map(len, column)) + 3 for column in zip(header, *cells, strict=True)]
+        header = header[: columns_shown(widths, len(HEADER))]
+        cells = [row[: len(header)] for row in cells]
     tables = [grid(form, header, cells, "" if asked else caption)]
     if asked:
         tables.append(grid(form, IMAGE_HEADER, [_image_cells(*one) for one in asked], caption))

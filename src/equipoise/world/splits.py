@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from random import Random
 from typing import overload
@@ -170,9 +171,14 @@ class DrawnImages:
     digest = "drawn from the path"  # so that nobody draws all of them to know which they are
 
     def read(self, path: str) -> bytes:
-        stream = io.BytesIO()
-        picture(path).save(stream, "BMP")
-        return stream.getvalue()
+        return _bitmap(path)
+
+
+@lru_cache(maxsize=FINETUNING + 4_000)  # 112 MB: the demo finetunes four times on them and judges five models
+def _bitmap(path: str) -> bytes:
+    stream = io.BytesIO()
+    picture(path).save(stream, "BMP")
+    return stream.getvalue()
 
 
 def write_world(items: Sequence[Item], out: Path, name: str, *, wait: bool = True) -> Path:

@@ -18,6 +18,7 @@ import torch
 import transformers
 from PIL import Image
 from tests.models.scorers.conftest import CHAT, MORE, TEXTS, chat_tokenizer, write_chat
+from transformers.models.auto.image_processing_auto import AutoImageProcessor
 
 from equipoise.errors import UserError
 from equipoise.evaluation.embedding.cache import EmbeddingCache
@@ -39,7 +40,7 @@ class Direct:
     def __init__(self, folder: Path) -> None:
         self.network = transformers.AutoModelForImageTextToText.from_pretrained(folder).eval()
         self.tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-        self.image_processor = transformers.AutoImageProcessor.from_pretrained(folder)
+        self.image_processor = AutoImageProcessor.from_pretrained(folder, backend="pil")
         self.by_patches = "qwen" in folder.name
 
     def logits(self, image: Image.Image, prompt: str, more: Sequence[int] = ()) -> torch.Tensor:

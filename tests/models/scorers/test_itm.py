@@ -15,6 +15,7 @@ import transformers
 from PIL import Image
 from safetensors.torch import load_file, save_file
 from tests.models.scorers.conftest import TEXTS
+from transformers.models.auto.image_processing_auto import AutoImageProcessor
 
 from equipoise.errors import UserError
 from equipoise.evaluation.embedding.cache import EmbeddingCache
@@ -67,7 +68,7 @@ def direct(folder: Path, family: str, head: str, images: Sequence[Image.Image], 
     name, options, score = DIRECT[family, head]
     network = getattr(transformers, name).from_pretrained(folder).eval()
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-    image_processor = transformers.AutoImageProcessor.from_pretrained(folder)
+    image_processor = AutoImageProcessor.from_pretrained(folder, backend="pil")
     found = []
     for image, string in zip(images, strings, strict=True):
         tokens = tokenizer(string, return_tensors="pt", return_token_type_ids=False)
@@ -202,11 +203,12 @@ def test_a_captioner_is_no_matcher(folder: Path) -> None:
 
 
 def test_other_heads_in_the_file_do_no_harm(folder: Path, photos: list[Image.Image]) -> None:
-    before: Any = load_model(f"itm:{folder}", device="cpu")
+    model: Any = load_model(f"itm:{folder}", device="cpu")
+    before = model.score_pairs(photos, TEXTS)  # now: older transformers read the weights where the file lies
     weights = load_file(folder / "model.safetensors")
     save_file(weights | {"mlm_score.bias": torch.zeros(1)}, folder / "model.safetensors", metadata={"format": "pt"})
     after: Any = load_model(f"itm:{folder}", device="cpu")
-    assert (before.score_pairs(photos, TEXTS) == after.score_pairs(photos, TEXTS)).all()
+    assert (before == after.score_pairs(photos, TEXTS)).all()
 
 
 def test_only_safetensors(folder: Path) -> None:

@@ -38,7 +38,8 @@ def split_options(rest: str, spec: str, known: dict[str, tuple[str, ...]]) -> tu
 
 def load_image_processor(folder: Path) -> Any:
     """The Pillow one, always: with torchvision installed transformers would take another, with other pixels."""
-    from transformers import AutoImageProcessor
+    # From its own file: before 5.18 the package's front door asks for torchvision, which is not needed.
+    from transformers.models.auto.image_processing_auto import AutoImageProcessor
 
     try:
         with quiet_transformers():
