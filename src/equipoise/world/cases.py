@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from random import Random
+from typing import Any
 
 from equipoise.world.art import CONTAINERS
 from equipoise.world.scenes import OPPOSITES, Object, Scene, apart, flipped, related
@@ -175,9 +176,8 @@ def balanced_attributes(scene: Scene, rng: Random, synonym: str) -> Case | None:
     old, wrong = case.changed[0], common(case.family, case.changed[2].value)
     place = next(i for i, thing in enumerate(case.caption.things) if thing != case.negative.things[i])
     thing = case.caption.things[place]
-    objects = (
-        replace(each, **{case.family: wrong.value}) if each.kind == thing.kind.value else each for each in scene.objects
-    )
+    turned: dict[str, Any] = {case.family: wrong.value}
+    objects = (replace(each, **turned) if each.kind == thing.kind.value else each for each in scene.objects)
     words = _both_words(old, rng, synonym), _both_words(wrong, rng, synonym)
     said = [[case.caption.with_thing(place, thing.with_attribute(word)) for word in each] for each in words]
     scenes = scene, replace(scene, objects=tuple(objects))
