@@ -3,7 +3,7 @@
     python runs/blind.py --data ../shared/data [--lm FOLDER --sample 500 --lm-on NAMES] [--out docs/blind.md]
 
 The length rule and the n-gram model see every item, five-fold over images; the language model a sample of the items,
-drawn with seed 0, as a likelihood takes a third of a second on a core. Its scores are kept in the cache, so a larger
+drawn with seed 0, as a likelihood takes an eighth of a second on a core. Its scores are kept in the cache, so a larger
 sample later costs only what is new. Shares are means over items, whatever a paper's own average is.
 """
 
@@ -35,13 +35,13 @@ FOLDERS = {
     "negclip": "negclip",
     "negbench": "negbench",
 }
-WORLD = ("world-replace-attributes", "world-replace-relations", "world-swap", "world-unseen")
+WORLD = ("world-replace-attributes", "world-replace-relations", "world-swap", "world-unseen", "world-balanced")
 BEGIN, END = "<!-- written by runs/blind.py -->", "<!-- to here -->"
 HEADER = ("benchmark", "n", "chance", "length", "n-grams", "language model", "its n")
 
 
 def numbers(model: Any, items: Sequence[Item], cache: EmbeddingCache | None = None) -> ItemNumbers:
-    return summarise(judge(score_items(model, items, cache=cache, batch_size=16).rows)).overall
+    return summarise(judge(score_items(model, items, cache=cache, batch_size=256).rows)).overall
 
 
 def cell(found: ItemNumbers, metric: Metric) -> str:

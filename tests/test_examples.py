@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from equipoise import load_items
+from equipoise.errors import UserError
+from equipoise.perturb import Caption, perturb_caption
 from equipoise.world.splits import make_world
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
@@ -60,3 +62,23 @@ def test_corpus_to_training_set(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "2 items" in done.stdout and "for instance" in done.stdout
     assert len(load_items(tmp_path / "training.jsonl")) == 2
+
+
+def test_back_translation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The recipe with a translator of ours: style kept, numbers kept, most words kept."""
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    import back_translation
+
+    said = {"Two dogs run on the sand .": "two dogs run across the sand.", "Two cats sleep .": "Three cats sleep."}
+    monkeypatch.setattr(back_translation, "translated", lambda text, variable: said.get(text, text))
+    kept = perturb_caption(back_translation.RECIPE, Caption("Two dogs run on the sand ."))
+    assert [text.text for text in kept.positives] == ["Two dogs run across the sand ."]
+    assert kept.positives[0].edit.source == "on" and kept.positives[0].edit.to == "across"
+    dropped = perturb_caption(back_translation.RECIPE, Caption("Two cats sleep ."))
+    assert [why for _, why in dropped.dropped] == ["the numbers changed"]
+    same = perturb_caption(back_translation.RECIPE, Caption("A bird sings ."))
+    assert [why for _, why in same.dropped] == ["unchanged"]
+    monkeypatch.undo()
+    monkeypatch.delenv("EN_FR", raising=False)
+    with pytest.raises(UserError, match="set EN_FR"):
+        back_translation.translated("a dog", "EN_FR")

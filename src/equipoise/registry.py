@@ -55,6 +55,7 @@ _ROWS = {  # name: module, below equipoise, and its variable; modules are import
     "world-replace-relations": ("world.benchmarks", "REPLACE_RELATIONS"),
     "world-swap": ("world.benchmarks", "SWAP"),
     "world-unseen": ("world.benchmarks", "UNSEEN_TYPE"),
+    "world-balanced": ("world.benchmarks", "BALANCED_WORDS"),
 }
 ALIASES = {"aro": ("aro-vg-r", "aro-vg-a", "aro-coco-order", "aro-flickr-order")}
 

@@ -70,8 +70,8 @@ def test_a_sentence_reads_like_one() -> None:
 
 def made(test: str, count: int, synonym: str = "seen") -> list[Case]:
     samplers = {"count": sample_crowd, "without": sample_crowd, "replace-actions": sample_acting}
-    sample = samplers.get(test, sample_scene)
-    tried = (MAKERS[test](sample(Random(n)), Random(n), synonym) for n in range(2 * count))
+    sample = samplers.get(test.removeprefix("balanced-"), sample_scene)
+    tried = (MAKERS[test](sample(Random(n)), Random(n), synonym) for n in range(6 * count))
     return [case for case in tried if case is not None][:count]
 
 

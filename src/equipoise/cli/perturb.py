@@ -59,7 +59,9 @@ def perturb(
     llm_concurrency: Annotated[int, typer.Option(min=1, help="requests at a time")] = 16,
     masked_lm: Annotated[Path | None, typer.Option(help="folder of a masked language model as a word source")] = None,
     tagger: Annotated[str, typer.Option(help="parts of speech: brill, or spacy:MODEL (the extra: spacy)")] = "brill",
-    checks: Annotated[str, typer.Option(help="checks beside the recipe's own: link-grammar, embedding:FOLDER")] = "",
+    checks: Annotated[
+        str, typer.Option(help="checks beside the recipe's own: link-grammar, embedding:FOLDER, lm:FOLDER")
+    ] = "",
     cache: Annotated[Path | None, typer.Option(help="folder of the language model's answers")] = None,
     dropped: Annotated[
         Path | None, typer.Option(help="list every caption and candidate that gave no text, with the reason, in FILE")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from equipoise.benchmarks.base import TRIPLE_CHANCE, Benchmark
 from equipoise.items import Item
-from equipoise.world.splits import UNSEEN, picture, world_items, write_world
+from equipoise.world.splits import BALANCED, UNSEEN, picture, world_items, write_world
 
 SIZE = 2000  # items of a test set
 SEED = 0
@@ -65,9 +65,16 @@ BENCHMARKS = {
             UNSEEN,
             "One perturbation type that no finetuning set of the world holds.",
         ),
+        _benchmark(
+            "balanced",
+            "The drawn world: attributes, relations, numbers and absence; the texts alone tell nothing",
+            BALANCED,
+            "Of twins, whose captions are each other's negatives, a coin took one: captions have every word, rare ones "
+            f"too, as often as negatives have it. {_SYNONYMS} Tag `caption`: the same of the caption's word.",
+        ),
     )
 }
-REPLACE_ATTRIBUTES, REPLACE_RELATIONS, SWAP, UNSEEN_TYPE = BENCHMARKS.values()
+REPLACE_ATTRIBUTES, REPLACE_RELATIONS, SWAP, UNSEEN_TYPE, BALANCED_WORDS = BENCHMARKS.values()
 
 
 class LargePictures:

@@ -4,16 +4,20 @@
 an attribute between two things in the negative, and in the positive the things trade places in the sentence.
 `count` and `without` are the types that finetuning never sees. `replace-objects` and
 `replace-actions` are for CE-CLIP, which has a threshold for each type of negative; no test set holds them.
+
+`balanced-*` are made as twins: what is the caption of one is the negative of the other, whose scene was changed so that
+it is true there. A coin says which twin is taken, so that nothing about the words tells a caption from a negative.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from random import Random
+from typing import Any
 
 from equipoise.world.art import CONTAINERS
-from equipoise.world.scenes import Object, Scene, related
+from equipoise.world.scenes import OPPOSITES, Object, Scene, apart, flipped, related
 from equipoise.world.sentences import Sentence, Thing, text, thing_of
 from equipoise.world.truth import holds
 from equipoise.world.words import ATTRIBUTES, FAMILIES, RELATIONS, Word, common, seen, unseen
@@ -30,7 +34,7 @@ class Case:
     caption: Sentence
     positive: Sentence
     negative: Sentence
-    test: str  # replace-attributes, replace-relations, replace-objects, replace-actions, swap, count or without
+    test: str  # a name of MAKERS
     family: str  # what was changed
     synonym: str  # seen, unseen, or none where the positive replaces no word
     changed: tuple[Word, Word, Word] | None  # the word of the caption, of the positive, of the negative
@@ -161,6 +165,68 @@ def without(scene: Scene, rng: Random, synonym: str) -> Case | None:
     return _checked(Case(scene, caption, positive, negative, "without", "absence", "unseen", None))
 
 
+# ---------------------------------------------------------------------------- balanced
+
+
+def balanced_attributes(scene: Scene, rng: Random, synonym: str) -> Case | None:
+    """One thing with another colour or texture. No size: what grows may cover something else."""
+    case = replace_attributes(scene, rng, synonym)
+    if case is None or case.changed is None or case.family == "size":
+        return None
+    old, wrong = case.changed[0], common(case.family, case.changed[2].value)
+    place = next(i for i, thing in enumerate(case.caption.things) if thing != case.negative.things[i])
+    thing = case.caption.things[place]
+    turned: dict[str, Any] = {case.family: wrong.value}
+    objects = (replace(each, **turned) if each.kind == thing.kind.value else each for each in scene.objects)
+    words = _both_words(old, rng, synonym), _both_words(wrong, rng, synonym)
+    said = [[case.caption.with_thing(place, thing.with_attribute(word)) for word in each] for each in words]
+    scenes = scene, replace(scene, objects=tuple(objects))
+    return _one_of_twins(rng, scenes, said, words, ("balanced-attributes", case.family, synonym))
+
+
+def balanced_relations(scene: Scene, rng: Random, synonym: str) -> Case | None:
+    """Left and right, above and below: the whole picture is turned round."""
+    case = replace_relations(scene, rng, synonym)
+    if case is None or case.changed is None or case.changed[0].value not in OPPOSITES:
+        return None
+    old = case.changed[0]
+    wrong = common("relation", OPPOSITES[old.value])
+    words = _both_words(old, rng, synonym), _both_words(wrong, rng, synonym)
+    said = [[replace(case.caption, relation=word) for word in each] for each in words]
+    scenes = scene, flipped(scene, upside_down=old.value in ("above", "below"))
+    return _one_of_twins(rng, scenes, said, words, ("balanced-relations", "relation", synonym))
+
+
+def balanced_count(scene: Scene, rng: Random, synonym: str) -> Case | None:
+    """Some of what was counted are taken away."""
+    thing = thing_of(rng.choice(scene.objects), ())
+    counted = [each for each in scene.objects if each.kind == thing.kind.value]
+    if len(counted) < 2:
+        return None
+    left = rng.randrange(1, len(counted))
+    objects = tuple(each for each in scene.objects if each not in counted[left:])
+    words = tuple(_both_words(common("number", str(number)), rng, synonym) for number in (len(counted), left))
+    template = rng.randrange(12)
+    said = [[Sentence("count", (thing,), number=word, template=template) for word in each] for each in words]
+    scenes = scene, replace(scene, objects=objects)
+    return _one_of_twins(rng, scenes, said, words, ("balanced-count", "number", synonym))
+
+
+def balanced_without(scene: Scene, rng: Random, synonym: str) -> Case | None:
+    """What is there becomes what was not."""
+    case = without(scene, rng, synonym)
+    if case is None:
+        return None
+    present, absent = (thing.kind.value for thing in case.caption.things)
+    objects = tuple(replace(each, kind=absent) if each.kind == present else each for each in scene.objects)
+    if not apart(objects):
+        return None
+    words = _both_words(common("absence", "no"), rng, synonym)
+    said = [[replace(each, number=word) for word in words] for each in (case.caption, case.negative)]
+    scenes = scene, replace(scene, objects=objects)
+    return _one_of_twins(rng, scenes, said, None, ("balanced-without", "absence", synonym))
+
+
 MAKERS: dict[str, Maker] = {
     "replace-attributes": replace_attributes,
     "replace-relations": replace_relations,
@@ -169,7 +235,37 @@ MAKERS: dict[str, Maker] = {
     "swap": swap,
     "count": count,
     "without": without,
+    "balanced-attributes": balanced_attributes,
+    "balanced-relations": balanced_relations,
+    "balanced-count": balanced_count,
+    "balanced-without": balanced_without,
 }
+
+
+def _one_of_twins(
+    rng: Random,
+    scenes: tuple[Scene, Scene],
+    said: Sequence[Sequence[Sentence]],
+    words: Sequence[tuple[Word, Word]] | None,
+    case: tuple[str, str, str],
+) -> Case | None:
+    """`said` and `words`: of either scene what is true there, in the words of a caption and of its positive."""
+    twins = []
+    for place, scene in enumerate(scenes):
+        (caption, positive), (negative, _) = said[place], said[1 - place]
+        changed = None if words is None else (*words[place], words[1 - place][0])
+        twins.append(Case(scene, caption, positive, negative, *case, changed))
+    chosen = rng.choice(twins)
+    return chosen if all(twin.right() for twin in twins) else None  # both, or one would be left out more often
+
+
+def _both_words(word: Word, rng: Random, synonym: str) -> tuple[Word, Word]:
+    """The common word and a rare one, as often the one first as the other: captions here have both."""
+    rare = _synonym(word, rng, synonym)
+    return (word, rare) if rng.random() < RARE else (rare, word)
+
+
+# ---------------------------------------------------------------------------- parts
 
 
 def _checked(case: Case) -> Case | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from equipoise.progress import progress
-from equipoise.world.splits import TESTS, UNSEEN, case_at
+from equipoise.world.splits import BALANCED, TESTS, UNSEEN, case_at
 from equipoise.world.truth import holds
 
 COUNT = 10_000
@@ -19,6 +19,7 @@ def check(count: int = COUNT, seed: int = 1) -> tuple[int, int, int]:
     wrong = [0, 0, 0]
     kinds = [(split, test) for split in ("finetune", "validation", "test") for test in (*TESTS, *UNSEEN)]
     kinds = [(split, test) for split, test in kinds if split != "finetune" or test in TESTS]
+    kinds += [("test", test) for test in BALANCED]
     kinds += [("finetune-objects", "replace-objects"), ("finetune-actions", "replace-actions")]
     with progress(count, "checking", "items") as advance:
         for number in range(count):

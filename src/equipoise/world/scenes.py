@@ -5,8 +5,9 @@ Coordinates run from 0 to 1 over the picture, x to the right and y downwards.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from random import Random
 
 from equipoise.world.art import CONTAINERS, EXTENTS
@@ -87,6 +88,24 @@ def related(relation: str, a: Object, b: Object, lenient: bool = False) -> bool:
         return abs(dx) < b.width / 2 and abs(dy) < b.height / 2
     room = b.scale * INTERIOR / 2
     return abs(dx) + a.width / 2 <= room and abs(dy) + a.height / 2 <= room
+
+
+OPPOSITES = {"left": "right", "right": "left", "above": "below", "below": "above"}
+
+
+def flipped(scene: Scene, upside_down: bool) -> Scene:
+    """The things in the places that a mirror would give them; each is drawn as ever."""
+    objects = (replace(each, y=1 - each.y) if upside_down else replace(each, x=1 - each.x) for each in scene.objects)
+    return replace(scene, objects=tuple(objects))
+
+
+def apart(objects: Sequence[Object]) -> bool:
+    """Whether all are on the picture and none covers another."""
+    inside = all(min(at, 1 - at) >= EDGE + side / 2 for o in objects for at, side in ((o.x, o.width), (o.y, o.height)))
+    return inside and all(
+        abs(a.x - b.x) > (a.width + b.width) / 2 or abs(a.y - b.y) > (a.height + b.height) / 2
+        for a, b in combinations(objects, 2)
+    )
 
 
 # ---------------------------------------------------------------------------- sampling

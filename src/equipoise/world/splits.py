@@ -26,11 +26,13 @@ from equipoise.world.draw import PIXELS, draw
 from equipoise.world.noisy import noisy_caption
 from equipoise.world.scenes import Scene, sample_acting, sample_crowd, sample_scene
 from equipoise.world.sentences import text
-from equipoise.world.words import FAMILIES
+from equipoise.world.words import FAMILIES, Word
 
 SPLITS = ("pretrain", "finetune", "finetune-objects", "finetune-actions", "validation", "test")
 TESTS = ("replace-attributes", "replace-relations", "swap")  # what finetuning teaches
 UNSEEN = ("count", "without")  # what it never shows
+# and where the texts alone tell nothing
+BALANCED = ("balanced-attributes", "balanced-relations", "balanced-count", "balanced-without")
 # Half of the finetuning items are swaps: with a third, 200 steps of hard negatives moved SWAP by less than two points.
 TURNS = {
     "finetune": ("replace-attributes", "swap", "replace-relations", "swap"),
@@ -42,7 +44,7 @@ TURNS = {
 CROWDS = 0.1  # share of pretraining scenes with something to count
 FINETUNING = 12_000  # items of the demo's finetuning set
 _NO_CASE = 1000
-_SAMPLERS = {**dict.fromkeys(UNSEEN, sample_crowd), "replace-actions": sample_acting}
+_SAMPLERS = {**dict.fromkeys((*UNSEEN, *BALANCED[2:]), sample_crowd), "replace-actions": sample_acting}
 
 
 def case_at(split: str, test: str, seed: int, index: int) -> Case:
@@ -86,8 +88,9 @@ def item_of(case: Case, name: str) -> Item:
     positive, negative = _edits(case)
     tags = {"split": case.test, "type": case.family, "synonym": case.synonym}
     if case.changed is not None:
-        wrong = case.changed[2]
-        tags["negative"] = "common" if wrong.text == FAMILIES[wrong.family][wrong.value][0] else "rare"
+        tags["negative"] = _rarity(case.changed[2])
+        if case.test in BALANCED:
+            tags["caption"] = _rarity(case.changed[0])
     return Item(
         id=f"world/{name}",
         image=ImageRef(path=f"{name}.png"),
@@ -98,8 +101,13 @@ def item_of(case: Case, name: str) -> Item:
     )
 
 
+def _rarity(word: Word) -> str:
+    return "common" if word.text == FAMILIES[word.family][word.value][0] else "rare"
+
+
 _TARGETS: dict[str, Target] = {
     "replace-relations": "relation",
+    "balanced-relations": "relation",
     "replace-objects": "object",
     "replace-actions": "action",
 }

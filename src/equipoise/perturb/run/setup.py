@@ -26,7 +26,7 @@ class Setup:
     llm: LlmSettings | None = None
     masked_lm: str | None = None  # a model folder; its guesses come before the recipe's own word sources
     tagger: str = "brill"  # or spacy:MODEL
-    checks: tuple[str, ...] = ()  # beside the recipe's own: link-grammar, embedding:FOLDER
+    checks: tuple[str, ...] = ()  # beside the recipe's own: link-grammar, embedding:FOLDER, lm:FOLDER
     # Where py: looks first, in every worker: on another machine the current folder is another.
     folder: str = dataclasses.field(default_factory=os.getcwd, compare=False)
     keep_all: bool = False  # captions without an edit stay in the output, as in the paper's training set
