@@ -30,10 +30,9 @@ from parts import Shape, dual_encoder
 from retrieval import recalls
 from torch import Tensor
 from torch.nn.functional import cross_entropy, normalize
-from views import FIXED, PARTS, photos_of, see
+from views import AT_ONCE, FIXED, PARTS, photos_of, see, seen
 
 from equipoise.files import atomic_write
-from equipoise.images.sources import TarImages
 from equipoise.items import load_items
 from equipoise.models.clip import ClipModel
 from equipoise.models.families import read_texts
@@ -44,7 +43,7 @@ FIVE = 5  # captions of a photo
 @cache
 def grids(out: str, split: str, device: str) -> Tensor:
     """What Lite2 saw; once per process."""
-    return torch.load(f"{out}/views/{split}.pt", mmap=True, weights_only=True).to(device)
+    return seen(Path(out) / "views", split, device)
 
 
 @cache
@@ -229,6 +228,8 @@ def work(task: tuple[Base, dict[str, str]]) -> None:
         return
     started = time.monotonic()
     try:
+        if where["device"] == "cuda":
+            torch.cuda.set_per_process_memory_fraction(float(where["share"]))
         shape = Shape(base.whole, base.head == "block", base.mean, base.embedding)
         text = Path(where["minilm"]) if base.tower == "minilm" else None
         words = folder.with_name(folder.name + "-words")
@@ -238,8 +239,11 @@ def work(task: tuple[Base, dict[str, str]]) -> None:
         model.network = copy.deepcopy(trained.network).cpu()
         model.save(folder / "model")
     except Exception as error:  # one base that fails must not cost the others
-        print(f"{base.name}: {type(error).__name__}: {error}", flush=True)
+        print(f"{base.name}: {type(error).__name__}: {str(error)[:200]}", flush=True)
         return
+    finally:
+        if where["device"] == "cuda":
+            torch.cuda.empty_cache()
     row = {"name": base.name, "base": dataclasses.asdict(base), "epoch": epoch, "found": found}
     with atomic_write(line) as handle:
         handle.write(json.dumps(row | {"seconds": round(time.monotonic() - started, 1)}) + "\n")
@@ -262,16 +266,24 @@ def main() -> None:
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--jobs", type=int, default=1, help="bases at a time")
     parser.add_argument("--only", nargs="*", help="names of bases; then there is no second round")
-    parser.add_argument("--seconds", type=float, default=math.inf, help="no base is begun later; the first round: 60 %")
+    parser.add_argument(
+        "--seconds", type=float, default=math.inf, help="no base is begun later; the first round: 60 in 100"
+    )
     options = parser.parse_args()
     began, out = time.time(), Path(options.out)
-    source = TarImages(sorted(Path(options.photos).glob("*.tar")))
-    for split, views in (("train", FIXED + PARTS), ("dev", FIXED)):
-        names = photos_of(options.data, split)
-        see(Path(options.wheel), source, names, out / "views" / f"{split}.pt", views, options.device)
-        print(f"{split} seen after {time.time() - began:.0f} s", flush=True)
     where = {key: str(value) for key, value in vars(options).items() if key not in {"only", "jobs", "seconds"}}
+    where["share"] = str(0.95 / options.jobs)
     with multiprocessing.get_context("spawn").Pool(options.jobs) as pool:
+        todo: list[tuple[Any, ...]] = []
+        for split, views in (("train", FIXED + PARTS), ("dev", FIXED)):
+            names = photos_of(options.data, split)
+            for start in range(0, len(names), AT_ONCE):
+                path = out / "views" / f"{split}-{start:05d}.pt"
+                todo.append(
+                    (options.wheel, options.photos, names[start : start + AT_ONCE], path, views, options.device)
+                )
+        pool.starmap(see, todo, chunksize=1)
+        print(f"photos seen after {time.time() - began:.0f} s", flush=True)
         bases = first_round()
         if options.only:
             bases = [base for base in bases if base.name in options.only]

@@ -98,14 +98,11 @@ THIRD = [  # beside the base e6, two seeds: what keeps image-to-text recall
 FOURTH = [  # beside the base from scratch of base.py, two seeds: is there one that is worse nowhere? (choose.py)
     *RIVALS[1:2],
     *RIVALS[3:4],
-    Job("hp-hn-slow", "hard_positives_kamath_2024", speed=0.5),
     job("hp-hn-wise.8", "hard_positives_kamath_2024", wise_ft=0.8),
     job("as-is", OURS),
     job("keep2", OURS, keep_weight=2.0),
-    job("keep4", OURS, keep_weight=4.0),
     Job("slow", OURS, speed=0.5),
     job("wise.8", OURS, wise_ft=0.8),
-    job("wise.6", OURS, wise_ft=0.6),
     job("keep2-wise.8", OURS, keep_weight=2.0, wise_ft=0.8),
 ]
 FINAL = [
