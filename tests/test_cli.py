@@ -502,6 +502,10 @@ def test_train_watches_augmented_accuracy_and_takes_ones_own_recipe(run: Run, ph
     assert (tmp_path / "run" / "best").exists() and (tmp_path / "open.safetensors").exists()
     card = (tmp_path / "run" / "model" / "README.md").read_text()
     assert "| augmented |" in card and "| original |" in card
+    # What it gained, and what it cost in retrieval, before and after, paired; and both are runs that `compare` takes.
+    assert "run/before" in out and "run/after" in out and "text to image R@1" in out
+    code, again, err = run("compare", "run/before", "run/after")
+    assert code == 0 and "text to image R@1" in again, err
 
 
 def test_the_best_checkpoint_is_that_of_augmented_accuracy(photos: Path, tmp_path: Path) -> None:

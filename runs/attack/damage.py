@@ -69,7 +69,7 @@ def of_value(value: Any, draw: random.Random) -> Any:
         if what < 0.2:
             return [*value, value[place]]
         return [*value[:place], of_value(value[place], draw), *value[place + 1 :]]
-    if isinstance(value, float) and draw.random() < 0.5:
+    if isinstance(value, float) and value == value and draw.random() < 0.5:  # round() of NaN raises
         return draw.choice((value + draw.choice((1e-9, -1e-9, 0.1, -0.1)), 0.25, 0.5, -0.0, 0.0, round(value), -value))
     if isinstance(value, str) and draw.random() < 0.3:
         return draw.choice(

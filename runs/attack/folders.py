@@ -215,7 +215,7 @@ def runs() -> Kind:
             return verdict(False)
         names = ("n", "original", "augmented", "brittleness", "drop")
         numbers, wanted = (
-            [[one[name] for name in names] for one in json.loads(text)] for text in (answer[1], whole[0])
+            [[one[name] for name in names] for one in json.loads(text)["differences"]] for text in (answer[1], whole[0])
         )
         assert numbers == wanted, f"{hit}: other differences: {numbers} {wanted}"
         said(command("compare", str(folder / "1"), str(folder / "2")))

@@ -36,3 +36,10 @@ def test_a_wrong_id_is_a_problem_with_its_place(tmp_path: Path) -> None:
     (tmp_path / "swap_att.json").write_text(json.dumps([{"id": "9", "filename": "a.jpg"}]))
     with pytest.raises(UserError, match=r"record 0: id: .*found \"9\""):
         sugarcrepe_pp.load(tmp_path, [])
+
+
+def test_a_record_that_stands_there_twice_is_refused(tmp_path: Path) -> None:
+    record = {"id": 7, "filename": "a.jpg", "caption": "a", "caption2": "b", "negative_caption": "c"}
+    (tmp_path / "swap_att.json").write_text(json.dumps([record, record]))
+    with pytest.raises(UserError, match=r"makes the item 'sugarcrepe-pp-swap_att/7', as swap_att.json, record 0 does"):
+        sugarcrepe_pp.load(tmp_path, [])

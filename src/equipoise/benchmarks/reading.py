@@ -163,13 +163,20 @@ def read(
     Problems of all files are raised together, each with its file, the key or line of the record, and the field.
     """
     items: list[Item] = []
+    seen: dict[str, str] = {}
     problems = Problems(_common(files.values()))
     for split, path in files.items():
         for where, key, value in entries(path, kind, problems):
+            place = f"{path.name}, {where}"
             try:
-                items.extend(case.item(benchmark, split) for case in build(split, key, kind.model_validate(value)))
+                made = [case.item(benchmark, split) for case in build(split, key, kind.model_validate(value))]
             except ValidationError as error:
-                explain(error, f"{path.name}, {where}", problems)
+                explain(error, place, problems)
+                continue
+            for item in made:  # a record that stands there twice would count twice
+                if (first := seen.setdefault(item.id, place)) != place:
+                    problems.add(place, f"makes the item {item.id!r}, as {first} does; ids must be unique")
+            items += made
     problems.raise_if_any("Get the file again, or fix these records.")
     if not items:
         raise UserError(f"{_common(files.values())}: no record of it makes an item")

@@ -168,6 +168,8 @@ def train(
         return
     if openclip is not None:
         _write_openclip(finished, openclip)
+    if watch is not None and watch_images is not None:
+        _before_and_after(model, finished, watch, watch_images, out, device)
     typer.echo(f"the model is {finished}; judge it with: equipoise eval hf:{finished} --bench ...")
 
 
@@ -279,6 +281,37 @@ def _evaluation(watch: Path | None, images: Path | None, metric: str | None) -> 
         return {name: value for name in SHARES if (value := numbers[name]) is not None}
 
     return Evaluation(judge, best=best)
+
+
+def _before_and_after(base: str, finished: Path, watch: Path, images: Path, out: Path, device: str) -> None:
+    """What training gained on the watched items, and beside it what retrieval among their photos lost: paired.
+
+    Both models are judged into OUT/before and OUT/after, which `compare` and `report` take.
+    """
+    from equipoise.benchmarks.own import load as load_own
+    from equipoise.comparing.folders import compare_folders
+    from equipoise.evaluation.embedding.cache import EmbeddingCache, default_cache
+    from equipoise.evaluation.run import evaluate
+    from equipoise.images.sources import open_source
+    from equipoise.models import load_model
+    from equipoise.report.standard import render_changes
+    from equipoise.report.tables import render_differences
+    from equipoise.standard.comparison import compare_standard
+    from equipoise.standard.reading.captions import caption_set, from_items
+    from equipoise.standard.run import run_standard
+
+    items, source, cache = load_own(watch, ()), open_source(images), EmbeddingCache(default_cache())
+    photos = {item.image for item in items if item.image is not None}
+    folders = [out / "before", out / "after"]
+    for folder, spec in zip(folders, (base, f"hf:{finished}"), strict=True):
+        model = load_model(spec, device=device)
+        evaluate(model, items, images=source, name="watch", out=folder / "watch", cache=cache)
+        if len(photos) > 1:
+            captions = caption_set("watch", None, source, from_items(items))
+            run_standard(model, captions, out=folder / "watch-retrieval", cache=cache)
+    typer.echo(render_differences(compare_folders(folders).differences))
+    if len(photos) > 1:
+        typer.echo(render_changes(compare_standard(folders[0], folders[1:])))
 
 
 def _check_openclip(path: Path | None, model: ClipModel) -> None:

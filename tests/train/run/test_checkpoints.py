@@ -160,3 +160,27 @@ def test_a_run_of_the_future_is_refused(tmp_path):
     write_json(tmp_path / "run.json", {"schema": 99, "run": {}})
     with pytest.raises(UserError, match="newer version"):
         Checkpoints(tmp_path).claim({})
+
+
+def test_a_kill_while_an_old_checkpoint_is_removed_leaves_no_half_of_it(tmp_path, monkeypatch):
+    checkpoints = Checkpoints(tmp_path, keep=1)
+    _save(checkpoints, 1)
+
+    def killed(folder: Path, **_: object) -> None:
+        if Path(folder).exists() and "step-00000001" in str(folder):
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr("equipoise.train.run.checkpoints.shutil.rmtree", killed)
+        _save(checkpoints, 2)
+    assert [path.name for path in checkpoints._steps()] == ["step-00000002"]
+    _save(checkpoints, 3)
+    assert _names(checkpoints) == ["step-00000003"]
+
+
+def test_half_a_model_of_a_killed_run_is_swept_away(tmp_path):
+    (tmp_path / ".model.abcdefgh").mkdir()
+    (tmp_path / ".model.abcdefgh" / "config.json").touch()
+    with whole_folder(tmp_path / "model") as part:
+        _write(part)
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]

@@ -69,9 +69,9 @@ class Checkpoints:
         """Remove what is neither among the last nor the best, and what a kill left half-written."""
         done = [path for path in self._steps() if path not in self.damaged]
         wanted = {*done[-self.keep :], self.pointed("latest"), self.pointed("best"), *self.damaged}
-        for path in self.folder.iterdir():
+        for path in list(self.folder.iterdir()):
             if path not in wanted:
-                shutil.rmtree(path, ignore_errors=True)
+                _remove(path)
 
     def _steps(self) -> list[Path]:
         return sorted(path for path in self.folder.iterdir() if path.name.startswith("step-"))
@@ -112,6 +112,8 @@ class Checkpoints:
 def whole_folder(target: Path) -> Iterator[Path]:
     """A new folder to write into; it becomes `target`, replacing it, when everything is on the disk."""
     target.parent.mkdir(parents=True, exist_ok=True)
+    for left in target.parent.glob(f".{target.name}.*"):  # by a killed run; this one has the lock of the run's folder
+        shutil.rmtree(left, ignore_errors=True)
     part = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
     try:
         yield part
@@ -119,7 +121,7 @@ def whole_folder(target: Path) -> Iterator[Path]:
         for path in (*part.rglob("*"), part):
             _flush(path)
         if target.exists():
-            shutil.rmtree(target)
+            _remove(target)
         os.replace(part, target)
         _flush(target.parent)
     except (OSError, SafetensorError, RuntimeError) as error:
@@ -130,6 +132,15 @@ def whole_folder(target: Path) -> Iterator[Path]:
         raise
     finally:
         shutil.rmtree(part, ignore_errors=True)
+
+
+def _remove(folder: Path) -> None:
+    """Out of sight at once: a kill while its files are removed must not leave half a checkpoint under its name."""
+    gone = folder if folder.name.startswith(".") else folder.with_name(f".{folder.name}.gone")
+    if gone != folder:
+        shutil.rmtree(gone, ignore_errors=True)
+        os.replace(folder, gone)
+    shutil.rmtree(gone, ignore_errors=True)
 
 
 def _save_state(state: dict[str, Any], path: Path) -> None:
