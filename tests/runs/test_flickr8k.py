@@ -1,4 +1,4 @@
-"""runs/flickr8k: what is new in the bases begins as nothing, the rules choose as they are written, intervals are paired."""
+"""runs/flickr8k: what is new in a base begins as nothing, rules choose as they are written, intervals are paired."""
 
 from __future__ import annotations
 
@@ -100,10 +100,10 @@ def test_the_second_round_adds_up_what_helped(flickr8k: Any) -> None:
 
     found = {"m": recalls(20), "s": recalls(10)}
     found |= {f"m+{name}": recalls(19) for name in bases.CHANGES["minilm"]}
-    found |= {"m+wide": recalls(23), "m+text-2e4": recalls(22), "m+text-3e5": recalls(21)}
+    found |= {"m+wide": recalls(23), "m+text-6e4": recalls(22), "m+text-15e5": recalls(21)}
     more = bases.second_round(found)
-    assert [base.name for base in more] == ["m+wide+text-2e4"]  # the other rate would undo the better one
-    assert (more[0].embedding, more[0].text_rate) == (512, 2e-4)
+    assert [base.name for base in more] == ["m+wide+text-6e4"]  # the other rate would undo the better one
+    assert (more[0].embedding, more[0].text_rate) == (512, 6e-4)
 
 
 # ---------------------------------------------------------------------------- numbers
