@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -119,6 +119,33 @@ def main() -> None:
         recalls = f"{mean['t2i@1']:.1f} / {mean['i2t@1']:.1f}"
         print(line([name, *cells, recalls, f"{mean['experts']:.1f}", str(len(runs))]))
 
+    kept = [(scores / f"{name}-{run['seed']}" / "retrieval.json").exists() for name in rows for run in rows[name]]
+    if all(kept):
+        retention(rows, found, recall)
+    else:
+        print("\nno ranks were kept with these scores: no intervals for retrieval")
+
+    print(f"\n{options.ours} - {options.theirs}, {len(rows[options.ours])} seeds:")
+    head(["items", "n", "Original", "Augmented", "Brittleness", "c and p apart"])
+    for kind, words in KINDS.items():
+        ours, theirs = found(options.ours, kind), found(options.theirs, kind)
+        *three, apart = measured(ours, theirs)
+        cells = [*(signed(one) for one in three), "{:+.3f} [{:+.3f}, {:+.3f}]".format(*apart)]
+        print(line([words, f"{int(ours[0][1][0].sum()):,}", *cells]))
+    if not all(kept):
+        return
+    ours, theirs = recall(options.ours), recall(options.theirs)
+    for (way, top), one in zip(RECALLS, measured(ours, theirs), strict=True):
+        print(f"{way} R@{top}: {signed(one)}")
+    print(f"mean of six recalls: {signed(_mean(ours, theirs))}")
+
+
+def retention(
+    rows: dict[str, list[dict[str, Any]]],
+    found: Callable[[str, str], list[Sums]],
+    recall: Callable[[str], list[Sums]],
+) -> None:
+    """Retrieval of every model and its paired difference from the base; how far a rewording moves the score."""
     print("\nRetention: retrieval after finetuning, and its difference from the base, paired")
     heads = ["model", "t2i R@1", "from the base", "i2t R@1", "from the base", "mean of six recalls, from the base"]
     head([*heads, "c and p apart: seen", "unseen"])
@@ -126,19 +153,9 @@ def main() -> None:
         after = measured(recall(name))
         change = measured(recall(name), recall("base")[:1] * len(rows[name])) if name != "base" else [None] * 6
         apart = [f"{measured(found(name, kind))[3][0]:.2f}" for kind in ("seen", "unseen")]
-        kept = [signed(one) if one else "" for one in change]
+        lost = [signed(one) if one else "" for one in change]
         mean = signed(_mean(recall(name), recall("base")[:1] * len(rows[name]))) if name != "base" else ""
-        print(line([name, plain(after[0]), kept[0], plain(after[3]), kept[3], mean, *apart]))
-
-    print(f"\n{options.ours} - {options.theirs}, {len(rows[options.ours])} seeds:")
-    head(["items", "n", "Original", "Augmented", "Brittleness", "c and p apart"])
-    for kind, words in KINDS.items():
-        ours, theirs = found(options.ours, kind), found(options.theirs, kind)
-        print(line([words, f"{int(ours[0][1][0].sum()):,}", *(signed(one) for one in measured(ours, theirs))]))
-    ours, theirs = recall(options.ours), recall(options.theirs)
-    for (way, top), one in zip(RECALLS, measured(ours, theirs), strict=True):
-        print(f"{way} R@{top}: {signed(one)}")
-    print(f"mean of six recalls: {signed(_mean(ours, theirs))}")
+        print(line([name, plain(after[0]), lost[0], plain(after[3]), lost[3], mean, *apart]))
 
 
 def _mean(after: Sequence[Sums], before: Sequence[Sums]) -> tuple[float, float, float]:
