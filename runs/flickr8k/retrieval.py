@@ -13,18 +13,22 @@ from data import tidy
 from equipoise.standard.ratings import spearman
 
 
-def recalls(images: NDArray[Any], captions: NDArray[Any], order: NDArray[Any]) -> dict[str, float]:
-    """Recall@1, 5, 10 in percent; captions[i] belongs to images[order[i]]. A tie counts against the model."""
+def ranks(images: NDArray[Any], captions: NDArray[Any], order: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """How many photos score as high as each caption's own or higher, and how many others' captions as high as the best
+    of each photo's own: a tie counts against the model. captions[i] belongs to images[order[i]]."""
     scores = captions @ images.T
     own = scores[np.arange(len(order)), order]
-    ranks = (scores >= own[:, None]).sum(1) - 1
-    found = {f"t2i@{k}": 100 * float((ranks < k).mean()) for k in (1, 5, 10)}
     best = np.full(len(images), -np.inf)
     np.maximum.at(best, order, own)
     others = scores.T.copy()
     others[order, np.arange(len(order))] = -np.inf
-    ahead = (others >= best[:, None]).sum(1)
-    return found | {f"i2t@{k}": 100 * float((ahead < k).mean()) for k in (1, 5, 10)}
+    return (scores >= own[:, None]).sum(1) - 1, (others >= best[:, None]).sum(1)
+
+
+def recalls(images: NDArray[Any], captions: NDArray[Any], order: NDArray[Any]) -> dict[str, float]:
+    """Recall@1, 5, 10 both ways, in percent."""
+    found = zip(("t2i", "i2t"), ranks(images, captions, order), strict=True)
+    return {f"{way}@{k}": 100 * float((rank < k).mean()) for way, rank in found for k in (1, 5, 10)}
 
 
 def experts(

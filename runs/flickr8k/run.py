@@ -1,13 +1,16 @@
-"""Train a dual encoder on Flickr8k's 6,000 training photos, then finetune it by every recipe, and judge all of them.
+r"""Train a dual encoder on Flickr8k's 6,000 training photos, then finetune it by every recipe, and judge all of them.
 
     python runs/flickr8k/data.py --out DATA
-    python runs/flickr8k/run.py base DATA --photos ../shared/data/flickr8k --wheel LITE2.whl --out OUT
-    python runs/flickr8k/run.py second DATA --photos ../shared/data/flickr8k --out OUT --base e6     on dev, to choose
-    python runs/flickr8k/run.py final DATA --photos ../shared/data/flickr8k --out OUT --base e6      on test, once
+    python runs/flickr8k/base.py DATA ...                                     the bases; OUT/base/NAME-0/model
+    python runs/flickr8k/run.py fourth DATA --photos ../shared/data/flickr8k --out OUT --base NAME   on dev, to choose
+    equipoise mine DATA/train.jsonl --images ../shared/data/flickr8k --model hf:OUT/base/NAME-0/model \
+        --out OUT/mined.jsonl
+    python runs/flickr8k/run.py final DATA --photos ../shared/data/flickr8k --out OUT --base NAME    on test, once
+    python runs/flickr8k/run.py styles DATA ...         the same, on the negatives of data.py --negatives negclip, crepe
 
 Every model is trained by `equipoise.train` and saved as a folder that `equipoise eval hf:FOLDER` takes. The vision
-tower (EfficientNet-Lite2) is frozen: photos go through it once per run. Every model has its numbers beside it, in
-OUT/STAGE/NAME-SEED.json; a model that has them is not trained again.
+tower is frozen: photos go through it once per base (OUT/pooled-NAME.npz). Every model has its numbers beside it, in
+OUT/STAGE/NAME-SEED.json; a model that has them is not trained again. `base` trains the first, weaker bases.
 """
 
 from __future__ import annotations
@@ -15,30 +18,35 @@ from __future__ import annotations
 import argparse
 import json
 import multiprocessing
+import shutil
 import time
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import cache, partialmethod
 from io import BytesIO
 from pathlib import Path
 
 import numpy as np
 import torch
-from jobs import BASES, FINAL, FIRST, MINI_BASES, SECOND, SEEDS, THIRD, Job
+from jobs import BASES, FINAL, FIRST, FOURTH, MINI_BASES, OURS, SECOND, SEEDS, STYLES, THIRD, Job
 from numpy.typing import NDArray
 from PIL import Image
-from retrieval import experts, recalls
+from retrieval import experts, ranks, recalls
 
 from equipoise.evaluation.metrics import judge as judge_scores
 from equipoise.evaluation.scores import ItemScores
 from equipoise.files import atomic_write
 from equipoise.images.sources import ImageSource, TarImages
-from equipoise.items import load_items
+from equipoise.items import Item, load_items
 from equipoise.models import load_model
-from equipoise.models.clip import ClipModel
+from equipoise.models.clip import ClipModel, precision
+from equipoise.models.preprocess import Preprocess
+from equipoise.train.data.batches import TrainingData
 from equipoise.train.recipes import get_recipe
 from equipoise.train.run.loop import train
 from equipoise.train.run.options import Hardware, Saving
+from equipoise.train.step.towers import Towers
 
+STAGES = {"first": FIRST, "second": SECOND, "third": THIRD, "fourth": FOURTH, "final": FINAL, "styles": STYLES}
 KINDS = ("seen", "unseen", "swap", "type")
 # The same for every recipe: chosen for the base on dev, never for one recipe.
 BASE = {
@@ -48,6 +56,7 @@ BASE = {
     "freeze": "vision_backbone",
     "distinct_images": True,
 }
+TESTED = ("final", "styles")  # stages that read the test photos
 TUNE = BASE | {"epochs": 5, "lr": 2e-4, "warmup_steps": 50}
 
 
@@ -57,17 +66,62 @@ def source(photos: str) -> ImageSource:
 
 
 @cache
-def pixels(photos: str, data: str, split: str) -> tuple[list[str], NDArray[np.uint8]]:
-    """The photos of a split in the model's size, once per process."""
-    from parts import PREPROCESS
+def items_of(path: str) -> list[Item]:
+    return load_items(path)
 
-    names = list(dict.fromkeys(item.image.path for item in load_items(f"{data}/{split}-captions.jsonl") if item.image))
+
+@cache
+def pixels(photos: str, data: str, split: str, preprocess: Preprocess) -> tuple[list[str], NDArray[np.uint8]]:
+    """The photos of a split in the model's size, once per process."""
+    names = list(dict.fromkeys(item.image.path for item in items_of(f"{data}/{split}-captions.jsonl") if item.image))
 
     def read(name: str) -> NDArray[np.uint8]:
-        return np.asarray(PREPROCESS.pixels(Image.open(BytesIO(source(photos).read(name)))))
+        return np.asarray(preprocess.pixels(Image.open(BytesIO(source(photos).read(name)))))
 
-    with ThreadPoolExecutor(8) as threads:
+    with ThreadPoolExecutor(16) as threads:
         return names, np.stack(list(threads.map(read, names)))
+
+
+Vectors = dict[str, NDArray[np.float32]]
+
+
+def pool(model: ClipModel, out: Path, where: dict[str, str]) -> None:
+    """What the base's frozen vision tower says of every photo, once for all models that share it."""
+    if out.exists():
+        return
+    towers, found = Towers(model.network, model.preprocess), {}
+    for split in ("train", "dev", "test"):
+        names, values = pixels.__wrapped__(where["photos"], where["data"], split, model.preprocess)
+        for start in range(0, len(names), 250):
+            with torch.inference_mode(), precision(False):
+                rows = towers.pooled(torch.from_numpy(values[start : start + 250]).to(model.device)).cpu().numpy()
+            found |= dict(zip(names[start : start + 250], rows, strict=True))
+    with atomic_write(out, "wb") as handle:
+        np.savez(handle, names=np.array(list(found)), rows=np.stack(list(found.values())))
+
+
+@cache
+def pooled(path: str) -> Vectors:
+    with np.load(path) as held:
+        return dict(zip(held["names"].tolist(), held["rows"], strict=True))
+
+
+def remember(rows: Vectors) -> None:
+    """Training asks its frozen tower for every photo; here it was asked already. Fifteen runs at a time would
+    otherwise send the same 6,000 photos through the same tower."""
+
+    def known(self: TrainingData, see: object, at_once: int = 0) -> None:
+        self._pooled = {key: rows[key[1]] for key in self._keys if isinstance(key, tuple)}
+
+    TrainingData.pool = partialmethod(known)  # type: ignore[assignment, method-assign]
+
+
+@torch.inference_mode()
+def projected(model: ClipModel, rows: Vectors, names: list[str]) -> Vectors:
+    """The embeddings of photos whose pooled values are known."""
+    seen = torch.from_numpy(np.stack([rows[name] for name in names])).to(model.device)
+    unit = torch.nn.functional.normalize(model.network.visual_projection(seen).float(), dim=-1).cpu().numpy()
+    return dict(zip(names, unit, strict=True))
 
 
 def embed(model: ClipModel, values: NDArray[np.uint8], size: int = 250) -> NDArray[np.float32]:
@@ -84,13 +138,24 @@ def texts(model: ClipModel, strings: list[str], size: int = 1000) -> NDArray[np.
     return out
 
 
-def judge(model: ClipModel, data: str, photos: str, split: str, scores: Path | None = None) -> dict[str, float]:
+def short(values: NDArray[np.float32]) -> list[float]:
+    """The shortest decimals that give the same float32 again: half the bytes of a file of scores."""
+    return [float(str(value)) for value in values]
+
+
+def judge(
+    model: ClipModel, data: str, photos: str, split: str, rows: Vectors | None = None, scores: Path | None = None
+) -> dict[str, float]:
     """Original, Augmented, Brittleness in percent for each kind of item; recall and experts' correlation."""
-    names, values = pixels(photos, data, split)
-    images = dict(zip(names, embed(model, values), strict=True))
+    if rows is None:
+        names, values = pixels(photos, data, split, model.preprocess)
+        images = dict(zip(names, embed(model, values), strict=True))
+    else:
+        names = list(dict.fromkeys(i.image.path for i in items_of(f"{data}/{split}-captions.jsonl") if i.image))
+        images = projected(model, rows, names)
     found: dict[str, float] = {}
     for kind in KINDS:
-        items = load_items(f"{data}/{split}-{kind}.jsonl")
+        items = items_of(f"{data}/{split}-{kind}.jsonl")
         seen = np.stack([images[item.image.path] for item in items if item.image])
         c, p, n = (
             (texts(model, strings) * seen).sum(1)
@@ -100,12 +165,12 @@ def judge(model: ClipModel, data: str, photos: str, split: str, scores: Path | N
                 [item.negatives[0].text for item in items],
             )
         )
-        rows = [
+        lines = [
             ItemScores(id=i.id, image=i.image.path, caption=a, positives=[b], negatives=[d], tags=i.tags)
-            for i, a, b, d in zip(items, c.tolist(), p.tolist(), n.tolist(), strict=True)
+            for i, a, b, d in zip(items, *(short(part) for part in (c, p, n)), strict=True)
             if i.image
         ]
-        outcomes = judge_scores(rows)
+        outcomes = judge_scores(lines)
         found |= {
             f"{kind}/original": 100 * float(outcomes.original.mean()),
             f"{kind}/augmented": 100 * float(outcomes.augmented.mean()),
@@ -114,11 +179,17 @@ def judge(model: ClipModel, data: str, photos: str, split: str, scores: Path | N
         }
         if scores:
             with atomic_write(scores / f"{kind}.jsonl") as handle:
-                handle.writelines(row.model_dump_json(exclude_defaults=True) + "\n" for row in rows)
-    plain = load_items(f"{data}/{split}-captions.jsonl")
+                handle.writelines(row.model_dump_json(exclude_defaults=True) + "\n" for row in lines)
+    plain = items_of(f"{data}/{split}-captions.jsonl")
     captions = texts(model, [item.caption for item in plain])
-    order = np.array([names.index(item.image.path) for item in plain if item.image])
-    found |= recalls(np.stack([images[name] for name in names]), captions, order)
+    place = {name: number for number, name in enumerate(names)}
+    order = np.array([place[item.image.path] for item in plain if item.image])
+    photo_vectors = np.stack([images[name] for name in names])
+    found |= recalls(photo_vectors, captions, order)
+    if scores:
+        to_image, to_text = (rank.tolist() for rank in ranks(photo_vectors, captions, order))
+        with atomic_write(scores / "retrieval.json") as handle:
+            handle.write(json.dumps({"photo": order.tolist(), "t2i": to_image, "i2t": to_text}) + "\n")
     return found | experts(images, lambda strings: texts(model, strings), photos)
 
 
@@ -127,11 +198,11 @@ def work(task: tuple[str, Job, int, dict[str, str]]) -> None:
     stage, job, seed, where = task
     out = Path(where["out"])
     folder = out / stage / f"{job.name}-{seed}"
-    line = folder.with_suffix(".json")
-    if line.exists():
+    line = folder.with_name(folder.name + ".json")  # a name may have a dot: wise.8
+    if line.exists() or time.time() > float(where["until"]):
         return
     started = time.monotonic()
-    device = where["device"]
+    device, rows = where["device"], None
     try:
         if stage == "base":
             from parts import dual_encoder
@@ -141,38 +212,40 @@ def work(task: tuple[str, Job, int, dict[str, str]]) -> None:
             model = dual_encoder(Path(where["wheel"]), captions, words, seed, text, job.dropout)
             settings = BASE
         else:
+            rows = pooled(str(out / f"pooled-{where['base']}.npz"))
+            remember(rows)
             base = load_model(f"hf:{out}/base/{where['base']}-0/model", device="cpu")
             assert isinstance(base, ClipModel)
-            model, settings = base, TUNE | {"lr": float(where["lr"])}
+            model, settings = base, TUNE | {"lr": job.speed * float(where["lr"]), "epochs": int(where["epochs"])}
         saved = folder / "model"
         if job.recipe:
             recipe = get_recipe(job.recipe, **(settings | {"seed": seed} | dict(job.options)))
-            path = f"{where['data']}/{'train-captions' if stage == 'base' else 'train'}.jsonl"
-            hardware = Hardware(device=device, compiled=False)
+            path = f"{where['data']}/{'train-captions' if stage == 'base' else job.train}.jsonl"
             train(
                 recipe,
-                load_items(path),
+                items_of(f"{out}/mined.jsonl" if job.train == "mined" else path),
                 model,
                 folder,
                 images=source(where["photos"]),
-                hardware=hardware,
+                hardware=Hardware(device=device, compiled=False),
                 saving=Saving(every=10**6, keep=1),
                 show=False,
             )
+            shutil.rmtree(folder / "checkpoints", ignore_errors=True)
             model = load_model(f"hf:{saved}", device=device)  # type: ignore[assignment]
         else:
             model = load_model(f"hf:{out}/base/{where['base']}-0/model", device=device)  # type: ignore[assignment]
-        split = "test" if stage == "final" else "dev"
-        scores = out / "scores" / f"{job.name}-{seed}" if stage == "final" else None
-        found = judge(model, where["data"], where["photos"], split, scores)
-        dev = judge(model, where["data"], where["photos"], "dev") if stage == "final" else found
+        split = "test" if stage in TESTED else "dev"
+        scores = out / "scores" / f"{job.name}-{seed}" if stage in TESTED else None
+        found = judge(model, where["data"], where["photos"], split, rows, scores)
+        dev = judge(model, where["data"], where["photos"], "dev", rows) if stage in TESTED else found
     except Exception as error:  # one job that fails must not cost the others
         print(f"{job.name}-{seed}: {type(error).__name__}: {error}", flush=True)
         return
     seconds = round(time.monotonic() - started, 1)
     line.parent.mkdir(parents=True, exist_ok=True)
-    row = {"name": job.name, "recipe": job.recipe, "options": dict(job.options), "seed": seed, "split": split}
-    line.write_text(json.dumps(row | {"seconds": seconds, "found": found, "dev": dev}) + "\n")
+    row = {"name": job.name, "recipe": job.recipe, "options": dict(job.options), "speed": job.speed, "seed": seed}
+    line.write_text(json.dumps(row | {"split": split, "seconds": seconds, "found": found, "dev": dev}) + "\n")
     keys = ("seen/augmented", "seen/brittleness", "unseen/augmented", "unseen/brittleness", "swap/augmented")
     keys += ("swap/brittleness", "type/augmented", "t2i@1", "i2t@1", "experts")
     print(f"{job.name}-{seed} {seconds:.0f}s", *(f"{k}={found[k]:.1f}" for k in keys), flush=True)
@@ -180,33 +253,45 @@ def work(task: tuple[str, Job, int, dict[str, str]]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("stage", choices=("base", "first", "second", "third", "final"))
+    parser.add_argument("stage", choices=("base", *STAGES))
     parser.add_argument("data")
     parser.add_argument("--photos", required=True)
     parser.add_argument("--wheel")
     parser.add_argument("--text", default="", help="folder of all-MiniLM-L6-v2; else the text tower is from scratch")
     parser.add_argument("--lr", default="2e-4", help="of finetuning")
+    parser.add_argument("--epochs", default="5", help="of finetuning")
+    parser.add_argument("--ours", default="", help="JSON file of choose.py: a row `ours-kept` with its options")
     parser.add_argument("--out", required=True)
     parser.add_argument("--base", default="e6")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--jobs", type=int, default=1, help="models at a time")
     parser.add_argument("--only", nargs="*", help="names of jobs")
     parser.add_argument("--seeds", type=int, nargs="*")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="no model is begun later")
     options = parser.parse_args()
     bases = MINI_BASES if options.text else BASES
-    jobs = {"base": bases, "first": FIRST, "second": SECOND, "third": THIRD, "final": FINAL}[options.stage]
+    jobs = (STAGES | {"base": bases})[options.stage]
+    if options.ours:
+        kept = json.loads(Path(options.ours).read_text())
+        if kept["name"] != "as-is":
+            jobs = [*jobs, Job("ours-kept", OURS, tuple(kept["options"].items()), speed=kept["speed"])]
     jobs = [job for job in jobs if not options.only or job.name in options.only]
-    seeds = options.seeds or (SEEDS if options.stage == "final" else [0])
+    seeds = options.seeds or (SEEDS if options.stage in TESTED else [0])
     where = {key: str(value) for key, value in vars(options).items() if key in {"data", "photos", "out", "base"}}
     where |= {"device": options.device, "wheel": options.wheel or "", "text": options.text, "lr": options.lr}
+    where |= {"epochs": options.epochs, "until": str(time.time() + options.seconds)}
+    if options.stage != "base":
+        base = load_model(f"hf:{options.out}/base/{options.base}-0/model", device=options.device)
+        assert isinstance(base, ClipModel)
+        pool(base, Path(options.out) / f"pooled-{options.base}.npz", where)
     tasks = [(options.stage, job, seed, where) for seed in seeds for job in jobs]
     if options.jobs == 1:
         for task in tasks:
             work(task)
         return
     torch.multiprocessing.set_start_method("spawn")
-    with multiprocessing.get_context("spawn").Pool(options.jobs, maxtasksperchild=None) as pool:
-        for _ in pool.imap_unordered(work, tasks, chunksize=1):
+    with multiprocessing.get_context("spawn").Pool(options.jobs) as workers:
+        for _ in workers.imap_unordered(work, tasks, chunksize=1):
             pass
 
 

