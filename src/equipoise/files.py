@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
@@ -94,7 +95,9 @@ def plain_target(path: str | Path) -> Path:
         mode = target.stat().st_mode
     except RuntimeError:
         raise UserError(f"{path}: a link that leads to itself; name another file") from None
-    except OSError:  # nothing there, or nothing that can be looked at: whoever writes will say why
+    except OSError as error:  # nothing there, or nothing that can be looked at: whoever writes will say why
+        if error.errno == errno.ELOOP:  # since Python 3.13 `resolve` leaves a circle as it is
+            raise UserError(f"{path}: a link that leads to itself; name another file") from None
         return target
     if not stat.S_ISREG(mode):
         kind = _KINDS.get(stat.S_IFMT(mode), "a device")
