@@ -71,8 +71,8 @@ class Size:
 
 
 WHOLE = Size()
-STORY = Size(items=1000, settings={"max_steps": 100, "warmup_steps": 10})  # under five minutes on two cores
-QUICK = Size(("base", "HN", "HP+HN"), 400, {"max_steps": 60, "warmup_steps": 6}, 60 * 128)
+STORY = Size(items=1000, settings={"max_steps": 200, "warmup_steps": 20, "batch_size": 32}, finetuning=200 * 32)
+QUICK = Size(("base", "HN", "HP+HN"), 300, {"max_steps": 90, "warmup_steps": 9, "batch_size": 32}, 90 * 32)
 SHORTER = {
     QUICK.items: "A first look (`equipoise demo --quick`): few items, little finetuning, wide intervals. The story is "
     "`equipoise demo`.",

@@ -247,9 +247,9 @@ def test_the_learned_weights_bring_words_in_as_often_as_they_go_out(
     monkeypatch.setattr(giveaway, "_weights", lambda: {"positive": {}, "negative": {}})
     monkeypatch.setattr(giveaway, "_inside", giveaway._inside.__wrapped__)
     plain = net_flow(captions)
-    # Positives leave the weights little to choose since openings and forms are shared out by a hash of the caption.
-    assert learned["positive"] < 0.98 * plain["positive"]
-    assert learned["negative"] < 0.9 * plain["negative"]
+    # Little is left to choose since `balanced` takes only words that are sure or attested: 4 % for negatives.
+    assert learned["positive"] < 0.9 * plain["positive"]
+    assert learned["negative"] < 0.98 * plain["negative"]
 
 
 def net_flow(captions: list[Caption]) -> dict[str, float]:
