@@ -71,12 +71,12 @@ class Size:
 
 
 WHOLE = Size()
-STORY = Size(items=1000, settings={"max_steps": 200, "warmup_steps": 20, "batch_size": 32}, finetuning=200 * 32)
-QUICK = Size(("base", "HN", "HP+HN"), 300, {"max_steps": 90, "warmup_steps": 9, "batch_size": 32}, 90 * 32)
+STORY = Size(items=800, settings={"max_steps": 100, "warmup_steps": 10, "batch_size": 64}, finetuning=100 * 64)
+QUICK = Size(("base", "HN", "HP+HN"), 300, {"max_steps": 55, "warmup_steps": 6, "batch_size": 64}, 55 * 64)
 SHORTER = {
     QUICK.items: "A first look (`equipoise demo --quick`): few items, little finetuning, wide intervals. The story is "
     "`equipoise demo`.",
-    STORY.items: "Half of the items and of the finetuning. All of it is `equipoise demo --full`, which has longer to "
+    STORY.items: "Fewer items and less finetuning than there are. All of it is `equipoise demo --full`, which has longer to "
     "learn and moves further; docs/measured.md has it over three seeds.",
 }
 
