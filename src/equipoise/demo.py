@@ -76,7 +76,7 @@ QUICK = Size(("base", "HN", "HP+HN"), 300, {"max_steps": 55, "warmup_steps": 6, 
 SHORTER = {
     QUICK.items: "A first look (`equipoise demo --quick`): few items, little finetuning, wide intervals. The story is "
     "`equipoise demo`.",
-    STORY.items: "Fewer items and less finetuning than there is. All of it is `equipoise demo --full`, which has longer "
+    STORY.items: "Fewer items, less finetuning. All of it is `equipoise demo --full`, which has longer "
     "to learn and moves further; docs/measured.md has it over three seeds.",
 }
 
