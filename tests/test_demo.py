@@ -36,9 +36,11 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 def test_the_whole_story_and_a_second_call_that_resumes(
-    small: None, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    small: None, tmp_path: Path, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shown = demo.run_demo(tmp_path)
+    said = capsys.readouterr().err
+    assert said.index("base REPLACE: Original accuracy") < said.index("HN SWAP: Original accuracy")  # as they come
     page = tmp_path / "report.html"
     text = page.read_text()
     assert all(f"{column}, base → HP+HN: Original accuracy" in text for column in ("REPLACE", "SWAP"))

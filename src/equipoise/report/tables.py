@@ -17,6 +17,7 @@ from equipoise.errors import printable
 from equipoise.evaluation.record import (
     IMAGE_METRICS,
     METRICS,
+    SHARES,
     BlindNumbers,
     Change,
     Comparison,
@@ -249,6 +250,11 @@ def _mean_scores(numbers: Numbers) -> MeanScores:
 def _score(value: float | None) -> str:
     """Three digits, as the paper prints cosines; other people's scores have other scales."""
     return "-" if value is None else f"{value:.3f}" if abs(value) < 1000 else f"{value:.3g}"
+
+
+def in_a_line(label: str, numbers: Numbers) -> str:
+    """For somebody who waits."""
+    return f"{label}: " + ", ".join(f"{METRICS[name]} {percent(numbers, name)}" for name in SHARES)
 
 
 def percent(numbers: Numbers, name: Metric) -> str:
