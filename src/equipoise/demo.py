@@ -126,9 +126,9 @@ def _run_demo(out: Path, seeds: Sequence[int], size: Size) -> Page:
             for cases, benchmark in tests:
                 place = out / "runs" / _name(label, seed) / benchmark.name
                 results.append(evaluate(model, cases, images=images, benchmark=benchmark, out=place, limit=size.items))
+            here = _runs(out / "runs", label, (seed,))
             for column in () if is_quiet() else ("replace", "swap"):  # the first after seconds, long before the page
-                told = numbers_of(_runs(out / "runs", label, (seed,)), column)
-                print(in_a_line(f"{label} {column.upper()}", told), file=sys.stderr)
+                print(in_a_line(f"{label} {column.upper()}", numbers_of(here, column)), file=sys.stderr)
     if read := sum(result.read_from is not None for result in results):
         log.warning("%d of %d evaluations read from %s, not computed", read, len(results), out / "runs")
     runs = {label: _runs(out / "runs", label, seeds if recipe else (0,)) for label, (recipe, _) in models.items()}

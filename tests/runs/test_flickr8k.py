@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,20 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-
-FOLDER = Path(__file__).resolve().parents[2] / "runs" / "flickr8k"
+from tests.runs.conftest import modules_of
 
 
 @pytest.fixture(scope="module")
 def flickr8k() -> Iterator[Any]:
-    """The modules of the folder by name, as a script sees them."""
-    before = set(sys.modules)
-    sys.path.insert(0, str(FOLDER))
-    yield importlib.import_module
-    sys.path.remove(str(FOLDER))
-    for name in set(sys.modules) - before:
-        if str(getattr(sys.modules[name], "__file__", "")).startswith(str(FOLDER)):
-            del sys.modules[name]
+    yield from modules_of("flickr8k")
 
 
 # ---------------------------------------------------------------------------- parts

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from tests.runs.conftest import modules_of
 
 from equipoise.errors import UserError
 from equipoise.evaluation.record import Change, Interval, Numbers
@@ -19,14 +19,7 @@ FOLDER = Path(__file__).resolve().parents[2] / "runs" / "tables"
 
 @pytest.fixture(scope="module")
 def tables() -> Iterator[Any]:
-    """The modules of the folder by name, as a script sees them."""
-    before = set(sys.modules)
-    sys.path.insert(0, str(FOLDER))
-    yield importlib.import_module
-    sys.path.remove(str(FOLDER))
-    for name in set(sys.modules) - before:
-        if str(getattr(sys.modules[name], "__file__", "")).startswith(str(FOLDER)):
-            del sys.modules[name]
+    yield from modules_of("tables")
 
 
 def made_up(original: float) -> Numbers:

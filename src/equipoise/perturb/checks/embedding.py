@@ -19,14 +19,13 @@ from numpy.typing import NDArray
 
 from equipoise.errors import UserError
 from equipoise.perturb.candidate import Candidate
-from equipoise.perturb.checks.trials import trials
+from equipoise.perturb.checks.trials import CAUGHT, least_kept
 from equipoise.perturb.english.caption import Caption
 from equipoise.perturb.english.lm_folder import load_lm, longest
 
 Encoder = Callable[[str], NDArray[np.float64]]  # text -> vector of length one
 
 _LOST = 0.05  # of the synonyms that lie below the threshold
-_CAUGHT = 0.5  # of the other words that must lie below it; MiniLM catches two thirds
 
 
 class EmbeddingCheck:
@@ -34,19 +33,15 @@ class EmbeddingCheck:
 
     def __init__(self, encode: Encoder, name: str) -> None:
         self._encode = functools.lru_cache(maxsize=1024)(encode)  # the caption comes again with every candidate
-        senses = trials("senses")
-        synonyms, others = (
-            np.array([self._cosine(one.caption, text) for one, text in pairs])
-            for pairs in ([(one, one.good) for one in senses], [(one, one.bad) for one in senses])
-        )
-        self.least = float(np.quantile(synonyms, _LOST))
-        caught = float((others < self.least).mean())
-        if not caught >= _CAUGHT:  # also where the numbers are not numbers
-            raise UserError(
-                f"{name}: does not tell synonyms from other words: of {len(others)} other words in plain captions only "
-                f"{caught:.0%} lie further away than synonyms do, {_CAUGHT:.0%} were expected. "
+
+        def complaint(others: int, caught: str) -> str:
+            return (
+                f"{name}: does not tell synonyms from other words: of {others} other words in plain captions only "
+                f"{caught} lie further away than synonyms do, {CAUGHT:.0%} were expected. "
                 "Is it a sentence encoder (all-MiniLM-L6-v2, for one)?"
             )
+
+        self.least = least_kept("senses", self._cosine, _LOST, complaint)
 
     def __call__(self, caption: Caption, candidate: Candidate) -> str | None:
         if candidate.kind != "positive" or candidate.edit.op != "replace":

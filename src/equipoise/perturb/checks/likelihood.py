@@ -12,17 +12,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 
-import numpy as np
-
-from equipoise.errors import UserError
 from equipoise.perturb.candidate import Candidate
-from equipoise.perturb.checks.trials import trials
+from equipoise.perturb.checks.trials import CAUGHT, least_kept
 from equipoise.perturb.english.caption import Caption
 
 Likelihood = Callable[[str], float]  # text -> sum of the log-probabilities of its tokens
 
 _LOST = 0.1  # of the sensible words that lie below the threshold
-_CAUGHT = 0.5  # of the senseless words that must lie below it
 
 
 class LikelihoodCheck:
@@ -30,16 +26,15 @@ class LikelihoodCheck:
 
     def __init__(self, likelihood: Likelihood, name: str) -> None:
         self._likelihood = functools.lru_cache(maxsize=1024)(likelihood)  # the caption comes again with each candidate
-        kept = np.array([self._gain(one.caption, one.good) for one in trials("plausible")])
-        others = np.array([self._gain(one.caption, one.bad) for one in trials("plausible")])
-        self.least = float(np.quantile(kept, _LOST))
-        caught = float((others < self.least).mean())
-        if not caught >= _CAUGHT:  # also where the numbers are not numbers
-            raise UserError(
-                f"{name}: does not tell sense from nonsense: of {len(others)} senseless words in plain captions only "
-                f"{caught:.0%} are less likely than sensible ones, {_CAUGHT:.0%} were expected. "
+
+        def complaint(others: int, caught: str) -> str:
+            return (
+                f"{name}: does not tell sense from nonsense: of {others} senseless words in plain captions only "
+                f"{caught} are less likely than sensible ones, {CAUGHT:.0%} were expected. "
                 "Is it a causal language model that reads English (Gemma-3-270M, for one)?"
             )
+
+        self.least = least_kept("plausible", self._gain, _LOST, complaint)
 
     def __call__(self, caption: Caption, candidate: Candidate) -> str | None:
         if candidate.kind != "negative" or candidate.edit.op != "replace":

@@ -46,17 +46,24 @@ class Look(NamedTuple):
 
 
 def swap_looks(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate | Refused]:
-    found = list(_looks(caption))
-    pairs = list(itertools.combinations(found, 2))
+    pairs = list(itertools.combinations(_looks(caption), 2))
     if not pairs:
         yield Refused("no two colours or patterns")
+    yield from swap_spans(
+        caption, [((a.start, a.end), (b.start, b.end), _unswappable(a, b, caption)) for a, b in pairs], rng
+    )
+
+
+Span = tuple[int, int]  # units
+
+
+def swap_spans(
+    caption: Caption, pairs: list[tuple[Span, Span, str | None]], rng: random.Random
+) -> Iterator[Candidate | Refused]:
+    """The attributes of each pair exchanged, in any order; where there is a reason against it, that."""
     rng.shuffle(pairs)
-    for first, second in pairs:
-        reason = _unswappable(first, second, caption)
-        if reason is not None:
-            yield Refused(reason)
-        else:
-            yield swapped(caption, (first.start, first.end), (second.start, second.end), "attribute")
+    for first, second, reason in pairs:
+        yield swapped(caption, first, second, "attribute") if reason is None else Refused(reason)
 
 
 def _looks(caption: Caption) -> Iterator[Look]:

@@ -15,8 +15,8 @@ from equipoise.perturb.candidate import Candidate, Refused
 from equipoise.perturb.english.caption import COLLECTIVES, Caption, NounPhrase
 from equipoise.perturb.english.fit import seen_in
 from equipoise.perturb.english.noun_classes import is_animate, is_food, is_garment, is_thing
-from equipoise.perturb.operations.swap_looks import COLOURS, GROWN, TOLD_APART
-from equipoise.perturb.operations.swap_negative import NO_THING, swapped
+from equipoise.perturb.operations.swap_looks import COLOURS, GROWN, TOLD_APART, swap_spans
+from equipoise.perturb.operations.swap_negative import NO_THING
 from equipoise.perturb.sources.base import Source
 
 _SORTS = {
@@ -41,17 +41,15 @@ class Quality(NamedTuple):
 
 
 def swap_qualities(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate | Refused]:
-    found = list(_qualities(caption))
-    pairs = [(a, b) for a, b in itertools.combinations(found, 2) if a.sort != b.sort and a.phrase != b.phrase]
-    if not pairs:
+    pairs = itertools.combinations(_qualities(caption), 2)
+    found = [
+        ((a.place, a.place + 1), (b.place, b.place + 1), _unswappable(caption, a, b))
+        for a, b in pairs
+        if a.sort != b.sort and a.phrase != b.phrase
+    ]
+    if not found:
         yield Refused("no two qualities of different sorts")
-    rng.shuffle(pairs)
-    for first, second in pairs:
-        reason = _unswappable(caption, first, second)
-        if reason is not None:
-            yield Refused(reason)
-        else:
-            yield swapped(caption, (first.place, first.place + 1), (second.place, second.place + 1), "attribute")
+    yield from swap_spans(caption, found, rng)
 
 
 def _qualities(caption: Caption) -> Iterator[Quality]:
