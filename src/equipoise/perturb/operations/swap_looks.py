@@ -109,7 +109,7 @@ def _span(caption: Caption, phrase: NounPhrase) -> tuple[int, int] | None:
         start -= 1
     if start > phrase.core and units[start - 1].word.endswith("ish"):
         return None  # orangish red
-    if any(unit.word in _BOUND for unit in units[phrase.core : phrase.head]):
+    if any(unit.word in _BOUND for unit in units[phrase.core : phrase.end + 1]):
         return None  # pale green is no pale black; orange fall leaves, a green grassy strip
     if start and units[start - 1].word in {"and", ",", "&"} and (start > phrase.core or units[start - 2].word in known):
         return None  # a large, red and white bus is fine, "old and red" is not
