@@ -72,7 +72,7 @@ def can_be_told(caption: Caption, candidate: Candidate) -> str | None:
     if edit.op != "replace" or edit.target != "object" or not edit.source:
         return None
     old = lemma_of(edit.source, "object").split()[-1]
-    if sum(caption.units[phrase.head].lemma.split()[-1] == old for phrase in caption.phrases) > 1:
+    if sum(old in unit.lemma.split() for unit in caption.units if unit.kind == "noun") > 1:
         return f"the caption speaks of {old!r} twice"
     units = [unit for unit in caption.units if unit.end <= start]
     while units and units[-1].kind in {"determiner", "adjective", "number", "noun"}:
@@ -99,6 +99,8 @@ def not_true_elsewhere(caption: Caption, candidate: Candidate) -> str | None:
         return f"another caption of the image says {edit.to!r}" if said else None
     new = lemma_of(edit.to, edit.target)
     names = {new, edit.to, *_synonyms(new)} - _COMMON
+    if edit.target == "action" and " " in edit.to:
+        names |= {edit.to.split()[0], lemma_of(edit.to.split()[0], "action")} - _OFTEN_DONE
     if edit.target == "object":
         names |= set(new.split()[-1:])
     if found := names & caption.other_words:
@@ -106,6 +108,9 @@ def not_true_elsewhere(caption: Caption, candidate: Candidate) -> str | None:
     if edit.target in {"object", "action"} and (found := names & caption.words):
         return f"the caption already says {min(found)!r}"
     return None
+
+
+_OFTEN_DONE = frozenset("look looks looking take takes taking go goes going get gets getting do does doing".split())
 
 
 def really_swapped(caption: Caption, candidate: Candidate) -> str | None:

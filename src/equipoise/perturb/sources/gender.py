@@ -2,7 +2,7 @@
 
 The lexicon leaves a caption with "his" or "she" alone, since a man with "her" dog is no English, or another story.
 Here noun and pronouns change together, where they surely belong together: one such person, all pronouns of one kind.
-And "people" become "children" where several other captions of the photo speak of none.
+And "people" become "children" where other captions of the photo call them men or women, and none speaks of children.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ _TELLS = frozenset(  # what only one of them has, wears or is in most photos
 _AFTER = frozenset(("'s", "-", "scout"))
 
 
+_GROWN = frozenset("man men woman women lady ladies guy guys gentleman gentlemen adult adults".split())
 _PEOPLE = {"people": "children", "person": "child"}
 _OF_CHILDREN = frozenset(
     "child children kid kids boy boys girl girls baby babies toddler toddlers teen teens teenager teenagers student "
@@ -92,8 +93,8 @@ class Gender:
         """People who would be called children if they were: none of the other captions does so."""
         if len(caption.others) < _ENOUGH or not (caption.words | caption.other_words).isdisjoint(_OF_CHILDREN):
             return
-        if not caption.words.isdisjoint(_OF_ADULTS):
-            return
+        if not caption.words.isdisjoint(_OF_ADULTS) or _GROWN.isdisjoint(caption.other_words):
+            return  # people may be children where nobody calls them men or women
         found = [(place, u) for place, u in enumerate(caption.units) if u.kind == "noun" and u.word in _PEOPLE]
         for place, unit in found if len(found) == 1 else ():
             phrase = caption.phrase_at.get(place)
