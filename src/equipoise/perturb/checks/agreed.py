@@ -125,7 +125,7 @@ def _not_plain(caption: Caption, candidate: Candidate) -> str | None:
         return "it is done to somebody"
     if edit.to.split()[0].lower() in _POSTURES and after is not None and after.kind in {"adverb", "adjective"}:
         return f"how it is done: {after.word!r}"
-    if " " not in edit.to or phrase is None or phrase.start != end or phrase.end >= len(units):
+    if phrase is None or phrase.start != end or phrase.end >= len(units):
         return None
     onward = units[phrase.end]
     if onward.kind in {"verb", "and"} or onward.word in {edit.to.split()[-1], "off of"}:

@@ -31,6 +31,7 @@ _AFTER = frozenset(("'s", "-", "scout"))
 
 
 _GROWN = frozenset("man men woman women lady ladies guy guys gentleman gentlemen adult adults".split())
+_GROWN_ALL = frozenset("men women ladies guys gentlemen adults".split())
 _PEOPLE = {"people": "children", "person": "child"}
 _OF_CHILDREN = frozenset(
     "child children kid kids boy boys girl girls baby babies toddler toddlers teen teens teenager teenagers student "
@@ -39,13 +40,11 @@ _OF_CHILDREN = frozenset(
 _OF_ADULTS = frozenset(
     "motorcycle motorcycles moped scooter scooters drive drives driving car truck beer wine alcohol cook cooking "
     "newspaper cigarette smoke smoking suit suits tie ties business old older elderly work working works job office "
-    "luggage suitcase suitcases airport meeting wedding bride groom bar bearded bus train horse horses uniform "
-    "uniforms police protest march marching crowd street crosswalk computer laptop phone phones cell elephant camel "
-    "boat kayak canoe raft mountain climbing climber rock cliff hiking backpack surfing wave waves surfboard parachute "
-    "bikes bike bicycle stage band restaurant cafe coffee sell selling market buying truck plane airplane "
-    "conference camera line military soldier soldiers men women man woman lady guy his her he she hand hands hair "
-    "someone skiing ski skis snowboard snowboarding slope race racing concert dressed large several "
-    "many some various busy".split()
+    "luggage suitcase suitcases airport meeting wedding bride groom bar bearded uniform uniforms police protest march "
+    "marching crowd computer laptop phone phones cell elephant camel parachute stage band coffee sell selling market "
+    "buying plane airplane conference military soldier soldiers men women man woman lady guy his her he she someone "
+    "concert busy bus train race racing rodeo carriage professional cliff climber climbing raft lift "
+    "parasail champagne toast glass tattoo tattoos political rally speech vote knife slicing bartender".split()
 )
 
 
@@ -98,6 +97,9 @@ class Gender:
         found = [(place, u) for place, u in enumerate(caption.units) if u.kind == "noun" and u.word in _PEOPLE]
         for place, unit in found if len(found) == 1 else ():
             phrase = caption.phrase_at.get(place)
+            many = unit.word == "people"
+            if many and _GROWN_ALL.isdisjoint(caption.other_words):
+                continue  # one man among them says nothing of the others
             if phrase is not None and phrase.head == place and not caption.is_name(place):
                 to = _PEOPLE[unit.word]
                 yield Proposal(unit.start, unit.end, to, "object", self.name, float(count(to)))
