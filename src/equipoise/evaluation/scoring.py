@@ -33,7 +33,6 @@ from equipoise.images.sources import ImageSource, absent, open_source
 from equipoise.items import ImageRef, Item
 from equipoise.models.base import kind_of, reads_images
 
-THREADS = 4  # that compute cosines
 PAIRS = 4096  # cosines at a time: their vectors stay in the processor's cache
 
 
@@ -314,15 +313,11 @@ def _cosine_rows(items: Sequence[Item], embedded: Embedded, text_scores: bool) -
 def cosines(left: Vector, right: Vector, lefts: NDArray[np.int64], rights: NDArray[np.int64]) -> NDArray[np.float64]:
     """left[l] . right[r] of each pair (l, r), in float64. Each is summed by itself: its neighbours change no bit."""
     found = np.empty(len(lefts))
-
-    def some(start: int) -> None:
+    for start in range(0, len(lefts), PAIRS):
         part = slice(start, start + PAIRS)
         products = left[lefts[part]].astype(np.float64)
         products *= right[rights[part]]
         products.sum(axis=1, out=found[part])
-
-    with ThreadPoolExecutor(min(THREADS, default_workers())) as pool:  # numpy needs Python's lock for little of it
-        list(pool.map(some, range(0, len(lefts), PAIRS)))
     return found
 
 
