@@ -46,7 +46,6 @@ class Shown(BaseModel):
 
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False)
-_quoted = json.encoder.encode_basestring
 
 
 @without_collection
@@ -63,62 +62,29 @@ def write_run(
     can be read, and its failures looked at, without the benchmark.
     """
     with atomic_write(folder / "items.jsonl") as handle:
-        handle.writelines(_lines(Scores.of(rows), outcomes, items))
+        for fields, outcome in zip(Scores.of(rows).fields(), outcomes.each(), strict=True):
+            line = {name: value for name, value in fields.items() if value is not None}
+            if "text" in line:
+                line["text"] = line["text"].model_dump()
+            if not line.get("paired"):
+                line.pop("paired", None)
+            for kind in IMAGES:  # left out where there are none
+                if others := line.pop(kind, ()):
+                    line[kind] = [other.model_dump() for other in others]
+            line["outcome"] = outcome
+            if item := items.get(line["id"]):
+                line["texts"] = {
+                    "caption": item.caption,
+                    "positives": [text.text for text in item.positives],
+                    "negatives": [text.text for text in item.negatives],
+                }
+                boxes = [ref.box for ref in item.images()]
+                if any(boxes):
+                    line["boxes"] = boxes
+            handle.write(_ENCODER.encode(line) + "\n")
     record = record.model_copy(update={"scores_sha256": sha256_file(folder / "items.jsonl")})
     write_json(folder / "result.json", record.model_dump(mode="json", by_alias=True))
     return record
-
-
-def _lines(scores: Scores, outcomes: Outcomes, items: Mapping[str, Item]) -> Iterator[str]:
-    """Each item as `_ENCODER` writes it; where all are plain, put together by hand in a third of the time."""
-    if not scores.all_finite():  # or some have alternative images
-        for fields, outcome in zip(scores.fields(), outcomes.each(), strict=True):
-            yield _ENCODER.encode(_line(fields, outcome, items.get(fields["id"]))) + "\n"
-        return
-    tags: dict[int, str] = {}  # of the dictionary itself, which many items share
-    ends: dict[tuple[tuple[str, bool], ...], str] = {}
-    columns = zip(scores.ids, scores.images, scores.right, scores.negatives, scores.tags, outcomes.each(), strict=True)
-    for id_, image, (caption, *positives), negatives, own, outcome in columns:
-        if (tag := tags.get(id(own))) is None:
-            tag = tags[id(own)] = _ENCODER.encode(own)
-        if (end := ends.get(key := (*outcome.items(),))) is None:
-            end = ends[key] = _ENCODER.encode(outcome)
-        shown = "" if image is None else f'"image": {_quoted(image)}, '
-        texts = ""
-        if item := items.get(id_):
-            texts = (
-                f', "texts": {{"caption": {_quoted(item.caption)}, '
-                f'"positives": [{", ".join([_quoted(text.text) for text in item.positives])}], '
-                f'"negatives": [{", ".join([_quoted(text.text) for text in item.negatives])}]}}'
-            )
-            if item.image is not None and item.image.box:
-                texts += f', "boxes": {_ENCODER.encode([ref.box for ref in item.images()])}'
-        yield (
-            f'{{"id": {_quoted(id_)}, {shown}"caption": {caption!r}, "positives": {positives!r}, '
-            f'"negatives": {negatives!r}, "tags": {tag}, "outcome": {end}{texts}}}\n'
-        )
-
-
-def _line(fields: Mapping[str, Any], outcome: dict[str, Any], item: Item | None) -> dict[str, Any]:
-    line = {name: value for name, value in fields.items() if value is not None}
-    if "text" in line:
-        line["text"] = line["text"].model_dump()
-    if not line.get("paired"):
-        line.pop("paired", None)
-    for kind in IMAGES:  # left out where there are none
-        if others := line.pop(kind, ()):
-            line[kind] = [other.model_dump() for other in others]
-    line["outcome"] = outcome
-    if item is not None:
-        line["texts"] = {
-            "caption": item.caption,
-            "positives": [text.text for text in item.positives],
-            "negatives": [text.text for text in item.negatives],
-        }
-        boxes = [ref.box for ref in item.images()]
-        if any(boxes):
-            line["boxes"] = boxes
-    return line
 
 
 def read_run(folder: Path) -> tuple[RunRecord, Sequence[ItemScores]]:
