@@ -29,6 +29,9 @@ def reasons(op: Op, text: str) -> set[str]:
         ("A man feeding two horses", "Two men feeding a horse"),
         ("Two dogs next to a cat", "A dog next to two cats"),
         ("A woman is standing by three cows", "Three women are standing by a cow"),
+        ("Two women and a man pose for the camera", "A woman and two men pose for the camera"),
+        ("Three people pose in front of a bus", "A person poses in front of three buses"),
+        ("A playground with two children and an adult", "A playground with a child and two adults"),
     ],
 )
 def test_qualities_and_numbers_change_places(caption: str, swapped: str) -> None:
@@ -67,6 +70,8 @@ def test_a_number_stays_where_more_of_them_cannot_be() -> None:
     "caption",
     [
         "Three dogs pulling a man",  # a dog pulling three men
+        "Four dogs playing with a frisbee",
+        "A man and two women wearing a uniform",
         "Two puppies have a romp",
         "Three animals are standing near a body of water",
         "Several different parking meters beside a brick building",

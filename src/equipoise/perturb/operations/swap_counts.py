@@ -21,6 +21,7 @@ from equipoise.perturb.sources.base import Source
 from equipoise.words.articles import article_for
 
 NUMBERS = frozenset("two three four five six several".split())
+_FEW = frozenset(("two", "three", "several"))
 _ONE = frozenset(("a", "an", "one"))
 _BESIDE = frozenset(
     "near beside with by alongside and behind has have watching watches feeding feeds following follows holding holds "
@@ -35,6 +36,7 @@ _ONCE = frozenset(
     "sidewalk yard court game crowd water hill mountain wave other floor ground road bath snow grass counter air "
     "camera living-room restaurant zoo top view station harbor pool shore meal tie suit beard hair face".split()
 )
+_OF_ONE = frozenset("wear hold carry have dress ride drive push pull use".split())
 _DONE = frozenset("watch feed follow hold carry chase pet photograph eat look have".split())
 _POINTS = frozenset(
     "he she his her him hers it its they their them himself herself itself themselves who whose that which each other "
@@ -70,7 +72,7 @@ def uncountable(caption: Caption, first: NounPhrase, second: NounPhrase) -> str 
         return "not one of the first and several of the second"
     if any(phrase.core - phrase.start != 1 for phrase in (first, second)):
         return "not one of the first and several of the second"
-    heads = units[first.head].lemma, units[second.head].lemma
+    heads = _noun(units[first.head]), _noun(units[second.head])
     between = [unit for unit in units[first.end : second.start] if unit.kind != "adverb"]
     if not between or between[-1].word not in _BESIDE:
         return "more of them cannot be there"
@@ -87,6 +89,8 @@ def uncountable(caption: Caption, first: NounPhrase, second: NounPhrase) -> str 
         and (between[-1].word in _WITH or is_animate(heads[1]) or sets_of(heads[1]) & _SEATS)
     ):
         return "more of them cannot be there"  # two bathrooms with a toilet, six tables and a chair
+    if not _FEW.intersection(starts) and not all(map(is_animate, heads)):
+        return "more of them cannot be there"  # a dog playing with four frisbees
     if sum(unit.word in NUMBERS or unit.pos == "CD" for unit in units) > 1 or "," in caption.words:
         return "another number would have to follow"
     for phrase, noun in zip((first, second), heads, strict=True):
@@ -97,14 +101,17 @@ def uncountable(caption: Caption, first: NounPhrase, second: NounPhrase) -> str 
     inside = {unit.word for phrase in (first, second) for unit in units[phrase.core : phrase.end]}
     if any(" of " in noun for noun in heads) or not _OF_SEVERAL.isdisjoint(inside):
         return "its number cannot be seen"
-    if first.start and governor_of(caption, first) >= 0:
+    joined = [unit.word for unit in between] == ["and"]
+    governor = governor_of(caption, first) if first.start else -1
+    if governor >= 0 and not (joined and units[governor].word in _WITH):
         return "who does it is another"  # a man on a horse and four cows
     if not is_animate(heads[0]) and any(unit.kind == "verb" and unit.lemma in _DONE for unit in between):
         return "who does it is another"  # a woman on a bench holding two donuts
     if told := _told_otherwise(caption, heads):
         return told
     finite = [place for place, unit in enumerate(units) if _is_finite(unit)]
-    if finite and (finite != [first.end] or first.start > 0):
+    of_both = joined and first.start == 0 and _is_of_both(caption, second.end)  # two men and a woman pose
+    if finite and (finite != [first.end] or first.start > 0) and not (of_both and finite == [second.end]):
         return "a verb would have to agree"
     if not caption.words.isdisjoint(_POINTS):
         return "a pronoun would point elsewhere"
@@ -112,9 +119,23 @@ def uncountable(caption: Caption, first: NounPhrase, second: NounPhrase) -> str 
     before = units[first.start - 1] if first.start else None
     if before is not None and before.word in {"of", "and", ","}:
         return "part of a larger phrase"
-    if after is not None and after.kind != "mark" and not _is_place(caption, second.end):
+    if after is not None and after.kind != "mark" and not of_both and not _is_place(caption, second.end):
         return "part of a larger phrase"  # two girls in dresses, a man wearing a blue uniform
     return None
+
+
+def _noun(unit: Unit) -> str:
+    """The singular: of "people" it is another word."""
+    return "person" if unit.lemma == "people" else unit.lemma
+
+
+def _is_of_both(caption: Caption, place: int) -> bool:
+    """The verb after a list speaks of all of them, however many of each there are; what is worn may not."""
+    unit = caption.units[place] if place < len(caption.units) else None
+    if unit is None or not (unit.word in {"are", "were"} or unit.pos in {"VBP", "VBG"}):
+        return False
+    verbs = [other.lemma for other in caption.units[place:] if other.kind == "verb"]
+    return not any(verb in _OF_ONE for verb in verbs)
 
 
 def _is_place(caption: Caption, place: int) -> bool:
@@ -151,7 +172,7 @@ def _with_counts(caption: Caption, first: NounPhrase, second: NounPhrase) -> Can
         head = units[mine.head]
         middle = text[units[mine.core].start : head.start]
         middle = middle if any(caption.is_name(place) for place in range(mine.core, mine.head)) else middle.lower()
-        noun = head.lemma if number in _ONE else inflect(head.lemma, "NNS")
+        noun = _noun(head) if number in _ONE else plural(_noun(head))
         if number in {"a", "an"}:
             number = article_for((middle or noun).split()[0])
         written.append(like(units[mine.start].text, f"{number} {middle}{noun}"))
