@@ -91,3 +91,9 @@ def test_balanced_makes_none_of_what_readers_failed(text: str, others: tuple[str
     recipe, caption = get_recipe("balanced"), Caption(text, others)
     made = {each.text.lower() for seed in range(12) for each in perturb_caption(recipe, caption, seed).negatives}
     assert not any(absurd in each for each in made)
+
+
+def test_what_a_role_has_speaks_for_it() -> None:
+    text = "A snowboarder and her child in the snow"
+    assert reason(text, "snowboarder", "skier", "object", "A woman and a child are skiing", "A slope") is not None
+    assert reason(text, "snowboarder", "skier", "object", "A woman and a child on a slope", "A slope") is None

@@ -40,12 +40,25 @@ def agreed(caption: Caption, candidate: Candidate) -> str | None:
         return _number_told(caption, candidate)
     if edit.target == "object" and len(caption.others) >= _ENOUGH:
         old = lemma_of(edit.source.split()[0] if edit.by == "gender" else edit.source, "object")
+        new = lemma_of(edit.to or "", "object")
+        if not _GEAR.get(new, frozenset()).isdisjoint(caption.other_words):
+            return f"another caption of the image tells of what a {new} has"
         return _not_told_who(caption, old, edit.to or "") or _seen_otherwise(caption, old)
     if edit.target == "relation":
         return _there_too(caption, candidate)
     if edit.target == "action":
         return _not_plain(caption, candidate) or _posture_told(caption, candidate)
     return None
+
+
+_GEAR = {  # who somebody is, by what the others tell: a snowboarder on skis
+    "skier": frozenset("ski skis skiing skied".split()),
+    "snowboarder": frozenset("snowboard snowboards snowboarding board".split()),
+    "surfer": frozenset("surf surfing surfs surfboard".split()),
+    "skateboarder": frozenset("skateboard skateboarding skateboards".split()),
+    "cyclist": frozenset("bike bikes biking bicycle bicycling cycling biker".split()),
+    "kayaker": frozenset("kayak kayaking paddle".split()),
+}
 
 
 def _not_told_who(caption: Caption, old: str, to: str) -> str | None:
@@ -128,7 +141,7 @@ def _not_plain(caption: Caption, candidate: Candidate) -> str | None:
     if phrase is None or phrase.start != end or phrase.end >= len(units):
         return None
     onward = units[phrase.end]
-    if onward.kind in {"verb", "and"} or onward.word in {edit.to.split()[-1], "off of"}:
+    if onward.kind in {"verb", "and", "to"} or onward.word in {edit.to.split()[-1], "off of", "up", "out"}:
         return "more is said of its object"
     return None
 

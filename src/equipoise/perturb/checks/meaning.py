@@ -48,6 +48,7 @@ def not_true_already(caption: Caption, candidate: Candidate) -> str | None:
 _NEGATIONS = frozenset("not n't no without never non cannot neither nor".split())
 _NOBODY = frozenset("nobody nothing none nowhere noone".split())
 _BOUNDS = frozenset("than least most about around almost nearly over under approximately to only exactly".split())
+_AND_OTHERS = re.compile(r"[^.]{0,40}\band (?:some |many |several |the )?other\b")
 _TAG = re.compile(r"#(\w+)")
 _PARTS = frozenset("edge side end corner border".split())
 
@@ -77,6 +78,8 @@ def can_be_told(caption: Caption, candidate: Candidate) -> str | None:
     units = [unit for unit in caption.units if unit.end <= start]
     while units and units[-1].kind in {"determiner", "adjective", "number", "noun"}:
         units.pop()
+    if _AND_OTHERS.match(caption.text[end:].lower()):
+        return "the caption goes on with others of the kind"  # a couch, a chair and other furniture
     if start and _words(caption.text[:start])[-1:] == ["another"]:
         return "another one is of the same kind as the first"
     if len(units) > 1 and units[-1].word == "from" and units[-2].kind == "noun":

@@ -164,6 +164,7 @@ def _numbers_of(text: str, noun: str) -> tuple[str, ...]:
 
 
 _VAGUE = frozenset("group several many some few crowd bunch various".split())
+_NEARLY_GROWN = frozenset("man men woman women lady teen teens teenager teenagers teenage youth older".split())
 _COMPARED = frozenset("bigger larger smaller taller biggest largest smallest".split())
 _PART = frozenset("group one another other some several many seven eight nine ten a couple few".split()) - {"a"}
 
@@ -213,6 +214,8 @@ def _quality(
     forbidden = (guard.words for guard in line.guards if guard.name == "without")
     if not true and any(not words.isdisjoint(caption.words | caption.other_words) for words in forbidden):
         return  # nobody snowboards down a grassy mountain
+    if not true and line is _AGES and not _NEARLY_GROWN.isdisjoint(caption.other_words):
+        return  # a boy whom another caption calls a young man
     groups = [[member.entry.text for member in group] for group in line.groups]
     said = [word for word in said if any(m.entry.text == word and m.chosen for group in line.groups for m in group)]
     mine = [group for group in groups if any(word in group for word in near)]

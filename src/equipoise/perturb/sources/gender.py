@@ -32,6 +32,7 @@ _AFTER = frozenset(("'s", "-", "scout"))
 
 _GROWN = frozenset("man men woman women lady ladies guy guys gentleman gentlemen adult adults".split())
 _GROWN_ALL = frozenset("men women ladies guys gentlemen adults".split())
+_SEVERAL = frozenset("people persons men women guys ladies group couple crowd two three four several many".split())
 _PEOPLE = {"people": "children", "person": "child"}
 _OF_CHILDREN = frozenset(
     "child children kid kids boy boys girl girls baby babies toddler toddlers teen teens teenager teenagers student "
@@ -100,6 +101,8 @@ class Gender:
             many = unit.word == "people"
             if many and _GROWN_ALL.isdisjoint(caption.other_words):
                 continue  # one man among them says nothing of the others
+            if not many and not _SEVERAL.isdisjoint(caption.other_words):
+                continue  # nor do others of one
             if phrase is not None and phrase.head == place and not caption.is_name(place):
                 to = _PEOPLE[unit.word]
                 yield Proposal(unit.start, unit.end, to, "object", self.name, float(count(to)))
