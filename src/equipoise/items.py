@@ -6,10 +6,11 @@ Reading checks the whole file and reports every problem at once, each with its l
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import operator
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, overload
@@ -20,8 +21,9 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 from equipoise.collector import without_collection
 from equipoise.errors import Problems, UserError, reading
 from equipoise.files import atomic_write, stays_inside
-from equipoise.formats import parquet
-from equipoise.records import checked, jsonl_lines
+from equipoise.formats import columns as arrow
+from equipoise.formats import json_columns, parquet
+from equipoise.records import ByLine, by_block, checked, jsonl_lines
 
 Operation = Literal["swap", "replace", "negate", "add", "shuffle"]
 Target = Literal["object", "attribute", "relation", "action", "order"]
@@ -149,7 +151,7 @@ HELD = 50_000  # items that are kept as objects, which take ten times the memory
 class ItemLines(Sequence[Item]):
     """The items of a large file as their lines, checked before; an item is made when it is asked for."""
 
-    def __init__(self, lines: list[bytes]) -> None:
+    def __init__(self, lines: Sequence[bytes]) -> None:
         self._lines = lines
 
     def __len__(self) -> int:
@@ -186,6 +188,9 @@ def load_items(path: str | Path, limit: int | None = None) -> Sequence[Item]:
     path = Path(path)
     if path.suffix in {".csv", ".tsv"}:
         raise UserError(f"{path}: a table; make items of it: equipoise bench build {path} --out {path.stem}.jsonl")
+    if limit is None and path.suffix != ".parquet" and json_columns.many_lines(path):
+        with reading(path), contextlib.suppress(ByLine):
+            return _of_lines(_by_block(path))
     problems = Problems(str(path))
     lines = jsonl_lines(path, problems)
     found: Iterable[tuple[str, Item | None]] = checked(lines, Item, problems, keys=keys_of)
@@ -200,10 +205,37 @@ def load_items(path: str | Path, limit: int | None = None) -> Sequence[Item]:
                 items.append(item or Item.model_validate_json(line))
             else:
                 items.clear()
-    problems.raise_if_any("Fix the file, or write it again with `equipoise bench build` or `equipoise perturb`.")
+    problems.raise_if_any(_FIX)
     if not checked_lines:
         raise UserError(f"{path}: holds no items; expected one JSON object per line (see docs/design.md)")
     return items or ItemLines(checked_lines)
+
+
+_FIX = "Fix the file, or write it again with `equipoise bench build` or `equipoise perturb`."
+
+
+def _of_lines(lines: Sequence[bytes]) -> Sequence[Item]:
+    return ItemLines(lines) if len(lines) > HELD else list(ItemLines(lines))
+
+
+def _by_block(path: Path) -> Sequence[bytes]:
+    """The lines of a large JSONL file, checked by column where that can be done. Raises ByLine where an id is used
+    twice, as whoever reads line by line knows where."""
+    import pyarrow
+
+    problems, lines, ids = Problems(str(path)), arrow.Lines(), []
+    for block, good, rows in by_block(path, _good_block, Item, problems, keys=keys_of):
+        if good is not None:
+            lines.extend(block)
+            ids.append(good)
+            continue
+        for line, _ in rows:
+            lines.append(line.encode())
+        ids.append(pyarrow.array([item.id for _, item in rows], pyarrow.string()))
+    if not lines or not arrow.distinct(ids):
+        raise ByLine
+    problems.raise_if_any(_FIX)
+    return lines
 
 
 def holds_items(path: str | Path, items: Sequence[Item]) -> bool:
@@ -253,45 +285,48 @@ def parquet_items(path: Path, problems: Problems) -> Iterator[tuple[str, Item | 
 
 
 def _good_columns(batch: Any) -> list[str] | None:
-    """The ids of a batch, where every row of it is an item as `write_items` writes most of them: no boxes, no spans, no
-    alternative images. None: it cannot be told so quickly, and every row is looked at."""
-    import pyarrow.compute as compute
-
+    """The ids of a batch of Parquet, where its columns already say that every row of it is an item as `write_items`
+    writes most of them. None: it cannot be told so quickly, and every row is looked at."""
     expected = {field.name: field.type for field in _schema([])}
     if not all(expected.get(field.name) == field.type for field in batch.schema):
         return None
     columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+    tags = columns.get("tags")
+    good = tags is None or not (tags.keys.null_count or tags.items.null_count)
+    return list(columns["id"].to_pylist()) if good and _good(columns) else None
 
-    def written(array: Any) -> bool:
-        """Each has a letter or a sign of ASCII; other texts are for `Item` to judge."""
-        return not array.null_count and bool(
-            compute.all(compute.match_substring_regex(array, "[!-~]")).as_py() in (True, None)
-        )
 
-    good = written(columns["id"]) and written(columns["caption"])
-    if "image" in columns:
+def _good_block(block: bytes) -> Any:
+    """The ids of a block of lines of JSON, where its columns say that each is an item; else None."""
+    schema = [(field.name, field.type) for field in _schema([]) if field.name != "tags"]
+    columns = json_columns.columns(block, schema)
+    if columns is None:
+        return None
+    plain = all(json_columns.whole(block, name, columns) for name in ("positives", "negatives", "tags"))
+    return columns["id"] if plain and _good(columns) else None
+
+
+def _good(columns: Mapping[str, Any]) -> bool:
+    """Whether each row is an item without alternative images, its tags aside: what `Item` asks, asked of columns."""
+    import pyarrow.compute as compute
+
+    ids = columns["id"]
+    good = not ids.null_count and arrow.every(compute.greater(compute.binary_length(ids), 0))
+    good = good and arrow.written(columns["caption"])
+    if good and "image" in columns:
         path, box = columns["image"].flatten()
-        outside = compute.match_substring_regex(path, r"^[/\\]|^.:|\.\.|\\|\x00|^$")
-        good &= path.null_count == columns["image"].null_count and box.null_count == len(box)
-        good &= not compute.any(outside).as_py()
-    if "tags" in columns:
-        good &= not columns["tags"].keys.null_count and not columns["tags"].items.null_count
+        outside = compute.match_substring_regex(path, r"(?s)^[/\\]|^.:|\.\.|\\|\x00|^$")
+        good = path.null_count == columns["image"].null_count and not compute.any(outside).as_py()
+        good = good and box.null_count == len(box)  # `Item` looks at boxes
     for kind in ("positives", "negatives"):
-        if kind in columns:
+        if good and kind in columns:
             texts_ = columns[kind].flatten()
             text, edit = texts_.flatten()
             op, target, *_, span = edit.flatten()
-            good &= not texts_.null_count and written(text) and op.null_count == edit.null_count
-            good &= _among(op, Operation) and _among(target, Target) and span.null_count == len(span)
-    return list(columns["id"].to_pylist()) if good else None
-
-
-def _among(array: Any, words: Any) -> bool:
-    import pyarrow
-    import pyarrow.compute as compute
-
-    known = pyarrow.array(get_args(words), array.type)
-    return bool(compute.all(compute.or_(compute.is_in(array, known), array.is_null())).as_py() in (True, None))
+            good = not texts_.null_count and arrow.written(text) and op.null_count == edit.null_count
+            good = good and arrow.of_length(span, 2)
+            good = good and arrow.among(op, get_args(Operation)) and arrow.among(target, get_args(Target))
+    return good
 
 
 def item_row(row: dict[str, Any]) -> str:

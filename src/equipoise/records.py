@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from io import BytesIO
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from equipoise.errors import Problems, UserError
-from equipoise.formats import json_text
+from equipoise.formats import json_columns, json_text
 
 Record = TypeVar("Record", bound=BaseModel)
+Found = TypeVar("Found")
 MOST_BYTES = 64 * 2**20  # of a line; a file without line ends must not fill the memory
 
 
@@ -26,17 +28,45 @@ def jsonl_lines(path: Path, problems: Problems) -> Iterator[tuple[str, str]]:
     if not path.is_file():
         raise UserError(f"{path}: not a plain file; write the lines to a file first")
     with path.open("rb") as handle:
-        for number, line in enumerate(iter(partial(handle.readline, MOST_BYTES), b""), 1):
-            if len(line) >= MOST_BYTES:
-                problems.add(f"line {number}", f"longer than {MOST_BYTES:,} bytes; the rest was not looked at")
-                return
-            line = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
-            if line.isspace() or not line:
-                continue
-            try:
-                yield f"line {number}", line.decode("utf-8")
-            except UnicodeDecodeError as error:
-                problems.add(f"line {number}", f"not UTF-8 text (byte {error.start} of the line)")
+        yield from _numbered(iter(partial(handle.readline, MOST_BYTES), b""), 1, problems)
+
+
+def _numbered(lines: Iterable[bytes], first: int, problems: Problems) -> Iterator[tuple[str, str]]:
+    for number, line in enumerate(lines, first):
+        if len(line) >= MOST_BYTES:
+            problems.add(f"line {number}", f"longer than {MOST_BYTES:,} bytes; the rest was not looked at")
+            return
+        line = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
+        if line.isspace() or not line:
+            continue
+        try:
+            yield f"line {number}", line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            problems.add(f"line {number}", f"not UTF-8 text (byte {error.start} of the line)")
+
+
+def by_block(
+    path: Path,
+    work: Callable[[bytes], Found | None],
+    kind: type[Record],
+    problems: Problems,
+    doubled: bool = True,
+    keys: Callable[[Record], int] = lambda record: 0,
+) -> Iterator[tuple[bytes, Found | None, list[tuple[str, Record]]]]:
+    """(block, what `work` makes of its lines by column, nothing) or, where it makes nothing, what `checked` gives.
+
+    All problems are told in order, but for ids that are used in two blocks: those are for the caller to see. Raises
+    ByLine where a file must be read without blocks.
+    """
+    for number, block, found in json_columns.each(json_columns.blocks(path, MOST_BYTES), work):
+        if len(block) >= MOST_BYTES:
+            raise ByLine
+        lines = [] if found is not None else _numbered(BytesIO(block), number, problems)
+        yield block, found, list(checked(lines, kind, problems, doubled, keys))
+
+
+class ByLine(Exception):
+    """A file is to be read from its beginning, line by line."""
 
 
 def checked(
