@@ -188,21 +188,20 @@ def load_items(path: str | Path, limit: int | None = None) -> Sequence[Item]:
     path = Path(path)
     if path.suffix in {".csv", ".tsv"}:
         raise UserError(f"{path}: a table; make items of it: equipoise bench build {path} --out {path.stem}.jsonl")
-    if limit is None and path.suffix != ".parquet" and json_columns.many_lines(path):
+    in_parquet = path.suffix == ".parquet"
+    if limit is None and (in_parquet or json_columns.many_lines(path)):
         with reading(path), contextlib.suppress(ByLine):
-            return _of_lines(_by_block(path))
+            lines = _lines(path)
+            return ItemLines(lines) if len(lines) > HELD else list(ItemLines(lines))
     problems = Problems(str(path))
-    lines = jsonl_lines(path, problems)
-    found: Iterable[tuple[str, Item | None]] = checked(lines, Item, problems, keys=keys_of)
-    if path.suffix == ".parquet":
-        found = parquet_items(path, problems)
-    checked_lines: list[bytes] = []
     items: list[Item] = []
+    checked_lines: list[bytes] = []
+    found = checked(jsonl_lines(path, problems), Item, problems, keys=keys_of)
     with reading(path):
-        for line, item in islice(found, limit):
+        for line, item in islice(_parquet_items(path, problems) if in_parquet else found, limit):
             checked_lines.append(line.encode())
             if len(checked_lines) <= HELD:
-                items.append(item or Item.model_validate_json(line))
+                items.append(item)
             else:
                 items.clear()
     problems.raise_if_any(_FIX)
@@ -214,28 +213,27 @@ def load_items(path: str | Path, limit: int | None = None) -> Sequence[Item]:
 _FIX = "Fix the file, or write it again with `equipoise bench build` or `equipoise perturb`."
 
 
-def _of_lines(lines: Sequence[bytes]) -> Sequence[Item]:
-    return ItemLines(lines) if len(lines) > HELD else list(ItemLines(lines))
+def _lines(path: Path) -> Sequence[bytes]:
+    """The lines of a large JSONL file, or the rows of a Parquet file as such, checked by column where that can be done.
 
-
-def _by_block(path: Path) -> Sequence[bytes]:
-    """The lines of a large JSONL file, checked by column where that can be done. Raises ByLine where an id is used
-    twice, as whoever reads line by line knows where."""
+    Raises ByLine where an id is used twice, as whoever reads line by line knows where.
+    """
     import pyarrow
 
-    problems, lines, ids = Problems(str(path)), arrow.Lines(), []
-    for block, good, rows in by_block(path, _good_block, Item, problems, keys=keys_of):
-        if good is not None:
-            lines.extend(block)
-            ids.append(good)
-            continue
-        for line, _ in rows:
-            lines.append(line.encode())
-        ids.append(pyarrow.array([item.id for _, item in rows], pyarrow.string()))
-    if not lines or not arrow.distinct(ids):
+    problems, found, ids = Problems(str(path)), arrow.Lines(), []
+    parts = _parquet_parts(path, problems) if path.suffix == ".parquet" else None
+    for lines, names, rows in parts or by_block(path, _good_block, Item, problems, keys=keys_of):
+        if names is not None:
+            found.extend(lines)
+        else:
+            for line, _ in rows:
+                found.append(line.encode())
+            names = pyarrow.array([item.id for _, item in rows], pyarrow.string())
+        ids.append(names)
+    if not found or not arrow.distinct(ids):
         raise ByLine
     problems.raise_if_any(_FIX)
-    return lines
+    return found
 
 
 def holds_items(path: str | Path, items: Sequence[Item]) -> bool:
@@ -265,26 +263,37 @@ def write_items(path: str | Path, items: Iterable[Item]) -> int:
 _CHUNK = 10_000
 
 
-def parquet_items(path: Path, problems: Problems) -> Iterator[tuple[str, Item | None]]:
-    """Each row as JSON with its item, which is not made where its columns already say that it is good."""
-
+def _parquet_batches(path: Path) -> Iterator[tuple[int, Any, Any]]:
     def every_column(schema: Any) -> None:
         if missing := {"id", "caption"} - set(schema.names):
             raise UserError(f"{path}: expected the columns of an items file, {', '.join(sorted(missing))} missing")
 
+    return parquet.json_batches(path, every_column, item_row, ("edit",), _good_columns)
+
+
+def _parquet_parts(path: Path, problems: Problems) -> Iterator[tuple[Any, Any, list[tuple[str, Item]]]]:
+    """As `by_block`: the lines of a batch and their ids, or its rows where its columns do not say that all are good."""
+    for first, lines, names in _parquet_batches(path):
+        yield lines, names, [] if names is not None else list(_parquet_rows(first, lines, problems, {}))
+
+
+def _parquet_items(path: Path, problems: Problems) -> Iterator[tuple[str, Item]]:
+    """Each row as JSON, with its item."""
     seen: dict[str, str] = {}
-    for number, line, problem, name in parquet.json_rows(path, every_column, item_row, ("edit",), _good_columns):
-        where = f"row {number}"
+    for first, lines, _ in _parquet_batches(path):
+        yield from _parquet_rows(first, lines, problems, seen)
+
+
+def _parquet_rows(first: int, lines: Any, problems: Problems, seen: dict[str, str]) -> Iterator[tuple[str, Item]]:
+    rows = lines if isinstance(lines, list) else [(line, "") for line in arrow.texts_of(lines)]
+    for number, (line, problem) in enumerate(rows, first):
         if problem:
-            problems.add(where, problem)
-        elif name is None or name in seen:
-            yield from checked([(where, line)], Item, problems, doubled=False, seen=seen)
+            problems.add(f"row {number}", problem)
         else:
-            seen[name] = where
-            yield line, None
+            yield from checked([(f"row {number}", line)], Item, problems, doubled=False, seen=seen)
 
 
-def _good_columns(batch: Any) -> list[str] | None:
+def _good_columns(batch: Any) -> Any:
     """The ids of a batch of Parquet, where its columns already say that every row of it is an item as `write_items`
     writes most of them. None: it cannot be told so quickly, and every row is looked at."""
     expected = {field.name: field.type for field in _schema([])}
@@ -293,7 +302,7 @@ def _good_columns(batch: Any) -> list[str] | None:
     columns = dict(zip(batch.schema.names, batch.columns, strict=True))
     tags = columns.get("tags")
     good = tags is None or not (tags.keys.null_count or tags.items.null_count)
-    return list(columns["id"].to_pylist()) if good and _good(columns) else None
+    return columns["id"] if good and _good(columns) else None
 
 
 def _good_block(block: bytes) -> Any:

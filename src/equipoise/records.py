@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from equipoise.collector import in_threads
 from equipoise.errors import Problems, UserError
 from equipoise.formats import json_columns, json_text
 
@@ -58,7 +59,7 @@ def by_block(
     All problems are told in order, but for ids that are used in two blocks: those are for the caller to see. Raises
     ByLine where a file must be read without blocks.
     """
-    for number, block, found in json_columns.each(json_columns.blocks(path, MOST_BYTES), work):
+    for (number, block), found in in_threads(lambda one: work(one[1]), json_columns.blocks(path, MOST_BYTES)):
         if len(block) >= MOST_BYTES:
             raise ByLine
         lines = [] if found is not None else _numbered(BytesIO(block), number, problems)

@@ -266,7 +266,9 @@ def test_bytes_that_are_changed_at_random_are_told_alike(tmp_path: Path, monkeyp
         text = bytearray("\n".join(line(record, number) for number in range(3)).encode())
         for _ in range(rng.choice((1, 1, 2))):
             at = rng.randrange(len(text))
-            new = rng.choice((b"", b'"', b"{", b"}", b"[", b"]", b",", b":", b"\\", b" ", b"\n", b"0", b"-", b"e", b"u"))
+            new = rng.choice(
+                (b"", b'"', b"{", b"}", b"[", b"]", b",", b":", b"\\", b" ", b"\n", b"0", b"-", b"e", b"u")
+            )
             text[at : at + rng.choice((0, 1, 2))] = new
         path.write_bytes(bytes(text))
         monkeypatch.setattr(json_columns, "LARGE", 2**60)

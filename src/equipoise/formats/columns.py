@@ -83,16 +83,19 @@ class Lines(Sequence[bytes]):
         self._text += line
         self._ends.append(len(self._text))
 
-    def extend(self, block: bytes) -> None:
-        """All lines of a block, with their ends."""
-        ends = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n")) + 1
-        ends = ends if block.endswith(b"\n") else np.append(ends, len(block))
-        self.extend_cut(block, ends)
-
-    def extend_cut(self, text: bytes | memoryview, ends: Any) -> None:
-        """Lines that stand one after another; `ends`: where each does."""
+    def extend(self, lines: Any) -> None:
+        """All lines of some bytes, with their ends; or the texts of a column that has no null."""
+        text: bytes | memoryview
+        if isinstance(lines, bytes):
+            text, ends = lines, np.flatnonzero(np.frombuffer(lines, np.uint8) == ord("\n")) + 1
+            ends = ends if text.endswith(b"\n") else np.append(ends, len(text))
+        else:
+            _, places, texts = lines.buffers()
+            ends = np.frombuffer(places, np.int32)[lines.offset : lines.offset + len(lines) + 1]
+            text, ends = memoryview(texts)[ends[0] : ends[-1]], ends[1:] - ends[0]
         ends = ends.astype(np.int64) + len(self._text)
-        self._starts.frombytes(np.concatenate([[len(self._text)], ends[:-1]]).astype(np.int64).tobytes())
+        self._starts.append(len(self._text))
+        self._starts.frombytes(ends[:-1].tobytes())
         self._ends.frombytes(ends.tobytes())
         self._text += text
 

@@ -9,23 +9,17 @@ goes to whoever reads line by line, who knows better and says what is wrong.
 from __future__ import annotations
 
 import json
-import os
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import islice
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from equipoise.formats import json_text
 
-R = TypeVar("R")
 Block = tuple[int, bytes]  # the number of its first line, its lines
 
 LARGE = 20 * 2**20  # bytes of a file; below, one record at a time takes a second
 BLOCK = 4 * 2**20
 _TAGS_FROM, _MOST_TAGS = 20, 50  # lines that tags are learned from, and how many of them
-_THREADS = 4
 
 
 def many_lines(path: Path) -> bool:
@@ -47,24 +41,6 @@ def blocks(path: Path, most: int) -> Iterator[Block]:
                     return
             yield number, block.removeprefix(b"\xef\xbb\xbf") if number == 1 else block
             number += block.count(b"\n")
-
-
-def each(found: Iterator[Block], work: Callable[[bytes], R | None]) -> Iterator[tuple[int, bytes, R | None]]:
-    """(number of its first line, block, what `work` makes of it) in order, several at a time: Arrow knows no lock."""
-    threads = min(_THREADS, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1)
-    waiting: deque[tuple[int, bytes, Future[R | None]]] = deque()
-    with ThreadPoolExecutor(threads) as pool:
-        try:
-            while True:
-                for number, block in islice(found, threads + 1 - len(waiting)):
-                    waiting.append((number, block, pool.submit(work, block)))
-                if not waiting:
-                    return
-                number, block, future = waiting.popleft()
-                yield number, block, future.result()
-        finally:
-            for _, _, future in waiting:
-                future.cancel()
 
 
 def columns(block: bytes, schema: Sequence[tuple[str, Any]]) -> dict[str, Any] | None:
