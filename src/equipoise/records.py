@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import partial
 from io import BytesIO
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -20,8 +21,9 @@ Found = TypeVar("Found")
 MOST_BYTES = 64 * 2**20  # of a line; a file without line ends must not fill the memory
 
 
-def jsonl_lines(path: Path, problems: Problems) -> Iterator[tuple[str, str]]:
-    """("line N", text) of each line that is not blank."""
+def jsonl_lines(path: Path, problems: Problems, places: Collection[int] | None = None) -> Iterator[tuple[str, str]]:
+    """("line N", text) of each line that is not blank; or of those in some places, counted from 0, of a file that was
+    read before."""
     if path.is_dir():
         raise UserError(f"{path}: a folder, where a JSONL file was expected")
     if not path.exists():
@@ -29,11 +31,16 @@ def jsonl_lines(path: Path, problems: Problems) -> Iterator[tuple[str, str]]:
     if not path.is_file():
         raise UserError(f"{path}: not a plain file; write the lines to a file first")
     with path.open("rb") as handle:
-        yield from _numbered(iter(partial(handle.readline, MOST_BYTES), b""), 1, problems)
+        lines: Iterator[tuple[int, bytes]] = enumerate(iter(partial(handle.readline, MOST_BYTES), b""), 1)
+        if places is not None:
+            wanted, written = frozenset(places), (line for line in lines if not line[1].isspace())
+            ahead = enumerate(islice(written, 1 + max(wanted, default=-1)))
+            lines = (line for place, line in ahead if place in wanted)
+        yield from _numbered(lines, problems)
 
 
-def _numbered(lines: Iterable[bytes], first: int, problems: Problems) -> Iterator[tuple[str, str]]:
-    for number, line in enumerate(lines, first):
+def _numbered(lines: Iterable[tuple[int, bytes]], problems: Problems) -> Iterator[tuple[str, str]]:
+    for number, line in lines:
         if len(line) >= MOST_BYTES:
             problems.add(f"line {number}", f"longer than {MOST_BYTES:,} bytes; the rest was not looked at")
             return
@@ -62,7 +69,7 @@ def by_block(
     for (number, block), found in in_threads(lambda one: work(one[1]), json_columns.blocks(path, MOST_BYTES)):
         if len(block) >= MOST_BYTES:
             raise ByLine
-        lines = [] if found is not None else _numbered(BytesIO(block), number, problems)
+        lines = [] if found is not None else _numbered(enumerate(BytesIO(block), number), problems)
         yield block, found, list(checked(lines, kind, problems, doubled, keys))
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from equipoise.collector import ahead
 from equipoise.stats import LEVEL, Floats
 
 FLIPS = 9_999  # sign flips; the smallest p-value is 1 / 10,000
@@ -15,6 +16,7 @@ POWER = 0.8
 LEAST_IMAGES = 6  # that all change one way: 2 * 0.5**6 = 3%; five would be 6%
 _CHUNK = 256  # flips at once
 _AT_ONCE = 2**19  # and signs, so that they stay in the processor's cache
+_WORTH_A_THREAD = 20_000  # clusters; for fewer, signs are drawn before a thread has begun
 _NODES = np.polynomial.legendre.leggauss(100)
 
 
@@ -36,9 +38,12 @@ def sign_flip_sums(changes: Floats, seed: int = 0, flips: int = FLIPS) -> Floats
     rng = np.random.default_rng(seed)
     sums = np.empty((flips, changes.shape[1]))
     chunk = max(8, min(_CHUNK, _AT_ONCE // max(1, len(held)) // 8 * 8))  # whole words are drawn: all chunks, one stream
-    for start in range(0, flips, chunk):
-        rows = min(chunk, flips - start)
-        sums[start : start + rows] = _bits(rng, rows * len(held)).astype(parts.dtype).reshape(rows, len(held)) @ parts
+    sizes = [min(chunk, flips - start) for start in range(0, flips, chunk)]
+    bits = (_bits(rng, rows * len(held)) for rows in sizes)
+    done = 0
+    for rows, some in zip(sizes, ahead(bits) if len(held) > _WORTH_A_THREAD else bits, strict=True):
+        sums[done : done + rows] = some.astype(parts.dtype).reshape(rows, len(held)) @ parts
+        done += rows
     found: Floats = (2 * sums - parts.sum(axis=0, dtype=np.float64)) * scale  # what is not added is taken away
     return found
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, overload
@@ -236,6 +236,17 @@ class Scores(Sequence[ItemScores]):
         return not self._rest and bool(
             np.isfinite(self.right.values).all() and np.isfinite(self.negatives.values).all()
         )
+
+
+def kinds_of(tags: Sequence[Mapping[str, str]]) -> tuple[list[Mapping[str, str]], NDArray[np.int64]]:
+    """The distinct objects among the tags of many rows, as they come, and which of them each row has: rows that share
+    their tags share one object."""
+    keys = np.fromiter(map(id, tags), np.int64, len(tags))
+    _, first, place = np.unique(keys, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    return [tags[index] for index in first[order].tolist()], rank[place]
 
 
 _RARE = set(ItemScores.model_fields) - {"id", "image", "caption", "positives", "negatives", "tags"}
