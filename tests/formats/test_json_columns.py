@@ -279,6 +279,19 @@ def test_bytes_that_are_changed_at_random_are_told_alike(tmp_path: Path, monkeyp
     assert 10 < taken < 290
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_as_many_objects_as_lines_is_not_enough(end: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One object over two lines and two on one: Arrow counts three rows, in three lines."""
+    over_two = line(ITEM, 1, positives=[{"text": "a"}, {"text": "b"}])
+    for cut in ("}, {", ", ", '": '):
+        first, rest = over_two.split(cut, 1)
+        between = cut.replace(" ", "\n")
+        two = line(ITEM, 2) + line(ITEM, 3)
+        assert "not JSON" in both_ways(
+            load_items, tmp_path / "a.jsonl", [line(ITEM), first + between + rest, two], monkeypatch, end
+        )
+
+
 def test_a_line_without_end_is_refused_as_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(json_columns, "BLOCK", 1500)
     monkeypatch.setattr("equipoise.records.MOST_BYTES", 4000)

@@ -13,6 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from equipoise.formats import json_text
 
 Block = tuple[int, bytes]  # the number of its first line, its lines
@@ -51,10 +53,8 @@ def columns(block: bytes, schema: Sequence[tuple[str, Any]]) -> dict[str, Any] |
     import pyarrow
     import pyarrow.json
 
-    count = block.count(b"\n") + (not block.endswith(b"\n"))
-    between = b"}\r\n{" if b"\r\n" in block[-4:] else b"}\n{"
-    # A line that begins an object and ends one holds whole objects, as many as there are rows: one each.
-    if block[:1] != b"{" or block[-4:].rstrip()[-1:] != b"}" or block.count(between) != count - 1 or b"\0" in block:
+    count = _whole_lines(block)
+    if not count or b"\0" in block:
         return None
     try:
         if not block.isascii():
@@ -75,13 +75,31 @@ def columns(block: bytes, schema: Sequence[tuple[str, Any]]) -> dict[str, Any] |
     return {name: table.column(name).combine_chunks() for name in table.column_names}
 
 
+def _whole_lines(block: bytes) -> int:
+    """How many lines a block has, where each begins an object and ends one; else 0.
+
+    Such a line holds whole objects: one that goes on in the next line would need a comma between } and {. Where a block
+    has as many objects as lines, each line is one.
+    """
+    signs = np.frombuffer(block, np.uint8)
+    ends = np.flatnonzero(signs == ord("\n"))
+    starts = ends[:-1] + 1 if block.endswith(b"\n") else ends + 1
+    if b"\r\n" in block[-4:]:
+        ends = ends - 1
+        if not (signs[ends] == ord("\r")).all():
+            return 0
+    last = ends - 1 if len(starts) < len(ends) else np.append(ends - 1, len(block) - 1)
+    whole = block[:1] == b"{" and (signs[starts] == ord("{")).all() and (signs[last] == ord("}")).all()
+    return len(last) if whole else 0
+
+
 def _tags(block: bytes) -> list[str]:
     """The names of the tags of the first lines, in the order they come."""
     names: dict[str, None] = {}
     for line in block[: 2**16].split(b"\n")[:_TAGS_FROM]:
         try:
             value = json_text.parse(line.decode())
-        except json.JSONDecodeError:
+        except (json.JSONDecodeError, UnicodeDecodeError):
             break  # the last one, cut
         if isinstance(value, dict) and isinstance(tags := value.get("tags"), dict):
             names.update(dict.fromkeys(tags))
