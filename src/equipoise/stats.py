@@ -82,12 +82,25 @@ _Block = tuple[NDArray[np.int64], Floats, Floats]
 
 
 def _block(values: Floats, counts: Floats, cluster: NDArray[np.int64]) -> _Block:
-    held, place = np.unique(cluster, return_inverse=True)
+    held, place = renumbered(cluster)
 
     def within(part: Floats) -> Floats:
         return np.stack([np.bincount(place, column, len(held)) for column in part.T], axis=1).astype(np.float64)
 
     return held, within(values), within(counts)
+
+
+def renumbered(numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """np.unique(numbers, return_inverse=True) of numbers that count something from 0, without sorting them."""
+    held = np.flatnonzero(np.bincount(numbers)) if len(numbers) else np.zeros(0, np.int64)
+    place = np.zeros(int(held[-1]) + 1 if len(held) else 0, np.int64)
+    place[held] = np.arange(len(held))
+    return held, place[numbers]
+
+
+def distinct(numbers: NDArray[np.int64]) -> int:
+    """How many different ones there are, of such numbers."""
+    return int(np.count_nonzero(np.bincount(numbers))) if len(numbers) else 0
 
 
 def _resample(blocks: Sequence[_Block], clusters: int, seed: int, resamples: int) -> Floats:

@@ -245,7 +245,7 @@ def test_large_runs_are_read_by_another_process_as_here(monkeypatch: pytest.Monk
     golden = Path(__file__).parents[1] / "golden" / "run_schema_1"
     here = compare_folders([golden, golden])
     monkeypatch.setattr("equipoise.evaluation.comparison.LARGE", 1)
-    monkeypatch.setattr("equipoise.evaluation.comparison.os.cpu_count", lambda: 2)
+    monkeypatch.setattr("equipoise.evaluation.comparison.cores", lambda: 2)
     assert compare_folders([golden, golden]) == here
     first, second = load_runs([golden, golden])
     assert first.records == second.records and first.rows == second.rows

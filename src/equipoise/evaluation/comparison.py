@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from equipoise import stats
-from equipoise.collector import elsewhere
+from equipoise.collector import cores, elsewhere
 from equipoise.errors import UserError
 from equipoise.evaluation.image_side import named
 from equipoise.evaluation.metrics import Leaves, Outcomes, judge, leaves, weighted_mean
@@ -82,7 +81,7 @@ def load_runs(folders: Sequence[str | Path]) -> list[Run]:
     """Several runs; large ones at the same time, each in a process of its own but for the first."""
     with contextlib.ExitStack() as stack:
         loads: list[Callable[[], Run]] = [functools.partial(load_run, folder) for folder in folders]
-        for place in range(1, min(len(folders), os.cpu_count() or 1)):
+        for place in range(1, min(len(folders), cores())):
             if sum(file.stat().st_size for file in Path(folders[place]).glob("items.jsonl")) > LARGE:
                 loads[place] = stack.enter_context(elsewhere(load_run, folders[place]))
         return [load() for load in loads]
@@ -140,7 +139,7 @@ def measured_difference(
 
     def measured(of_run: Callable[[Outcomes], stats.Floats]) -> Measured:
         before, after = ([of_run(run.outcomes) for run in runs] for runs in (first, second))
-        change = np.mean(after, axis=0) - np.mean(before, axis=0)
+        change = changed(before, after)
         return Measured(groups, before, after, change, *grouped(change, outcomes, groups, seed, resamples))
 
     def changes(one: Measured) -> list[Change | None]:
@@ -159,6 +158,12 @@ def measured_difference(
     on_images = _known(IMAGE_METRICS, changes(measured(per_item_images))) if outcomes.images is not None else {}
     whole = Difference(n=int(groups.kept.sum()), runs=(len(first), len(second)), **found, image_side=on_images)
     return whole, on_texts
+
+
+def changed(before: Sequence[stats.Floats], after: Sequence[stats.Floats]) -> stats.Floats:
+    """By item: how far the mean over the runs of a model is from that of another."""
+    found: stats.Floats = np.mean(after, axis=0) - np.mean(before, axis=0)
+    return found
 
 
 _Name = TypeVar("_Name", bound=str)

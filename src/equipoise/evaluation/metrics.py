@@ -204,7 +204,7 @@ def _numbers(outcomes: Outcomes, groups: Sequence[Bools], seed: int, resamples: 
         n, n_positive = int(mask.sum()), int((mask & outcomes.has_positive).sum())
         compared = mask & outcomes.has_negative
         wins = int((mask & outcomes.original).sum())
-        clusters = len(np.unique(outcomes.cluster[mask]))
+        clusters = stats.distinct(outcomes.cluster[mask])
         values, intervals = _named(measured[index], ratios[:, index], clusters)
         found.append(
             ItemNumbers(
@@ -274,7 +274,7 @@ def macro(
     if found is None:
         return None
     measured, ratios = stats.grouped_ratios(*_columns(outcomes), outcomes.cluster, found.masks, seed, resamples)
-    clusters = len(np.unique(outcomes.cluster[found.kept]))
+    clusters = stats.distinct(outcomes.cluster[found.kept])
     measured_mean, ratios_mean = (weighted_mean(part, found.weights) for part in (measured[None], ratios))
     values, intervals = _named(measured_mean[0], ratios_mean, clusters)
     return MacroNumbers(
