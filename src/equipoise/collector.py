@@ -83,22 +83,6 @@ def ahead(things: Iterable[T]) -> Iterator[T]:
             yield thing  # type: ignore[misc]
 
 
-def beside(work: Callable[[], R]) -> Callable[[], R]:
-    """Begin `work` in a thread, where there is a core for it; what is returned waits for the result."""
-    if cores() < 2:
-        return work
-    future: Future[R] = Future()
-
-    def run() -> None:
-        try:
-            future.set_result(work())
-        except BaseException as error:
-            future.set_exception(error)
-
-    threading.Thread(target=run, daemon=True).start()  # whoever is stopped does not wait for it
-    return future.result
-
-
 def cores() -> int:
     """That this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -20,12 +20,10 @@ from typing import Any
 import numpy as np
 
 from equipoise import stats
-from equipoise.collector import beside
 from equipoise.comparing import inference
 from equipoise.errors import UserError
 from equipoise.evaluation.comparison import (
     Run,
-    changed,
     leaves_of,
     measured_difference,
     per_item,
@@ -36,7 +34,6 @@ from equipoise.evaluation.metrics import Leaves
 from equipoise.evaluation.record import IMAGE_METRICS, METRICS, Change, Difference, ImageMetric, Interval, Metric
 from equipoise.stats import Floats
 
-_MANY = 100_000  # items; the tests of fewer are over before a thread has begun
 LOWER: tuple[Metric, ...] = ("brittleness", "drop")  # better when lower
 
 
@@ -74,18 +71,11 @@ def compare_models(
     resamples: int = stats.RESAMPLES,
 ) -> Difference:
     """second - first, tested: p-value, smallest detectable difference, standard errors of images and of seeds."""
-    same_items([*first, *second])
-    outcomes = first[0].outcomes
-
-    def flips() -> Floats:
-        change = changed([per_item(run.outcomes) for run in first], [per_item(run.outcomes) for run in second])
-        return inference.sign_flip_sums(contributions(change, outcomes.cluster, leaves_of(first[0], path, least)), seed)
-
-    coming = beside(flips) if len(outcomes) > _MANY else flips
-    found, (groups, before, after, _, measured, spread) = measured_difference(
+    found, (groups, before, after, change, measured, spread) = measured_difference(
         first, second, seed, resamples, path, least
     )
-    flipped = coming()
+    outcomes = first[0].outcomes
+    flipped = inference.sign_flip_sums(contributions(change, outcomes.cluster, groups), seed)
     clusters = stats.distinct(outcomes.cluster[groups.kept])
     sides = [_seeds(values, outcomes.cluster, groups) for values in (before, after) if len(values) > 1]
     drawn = _draw_seeds(sides, seed, resamples)

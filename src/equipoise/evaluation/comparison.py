@@ -139,7 +139,7 @@ def measured_difference(
 
     def measured(of_run: Callable[[Outcomes], stats.Floats]) -> Measured:
         before, after = ([of_run(run.outcomes) for run in runs] for runs in (first, second))
-        change = changed(before, after)
+        change = np.mean(after, axis=0) - np.mean(before, axis=0)
         return Measured(groups, before, after, change, *grouped(change, outcomes, groups, seed, resamples))
 
     def changes(one: Measured) -> list[Change | None]:
@@ -158,12 +158,6 @@ def measured_difference(
     on_images = _known(IMAGE_METRICS, changes(measured(per_item_images))) if outcomes.images is not None else {}
     whole = Difference(n=int(groups.kept.sum()), runs=(len(first), len(second)), **found, image_side=on_images)
     return whole, on_texts
-
-
-def changed(before: Sequence[stats.Floats], after: Sequence[stats.Floats]) -> stats.Floats:
-    """By item: how far the mean over the runs of a model is from that of another."""
-    found: stats.Floats = np.mean(after, axis=0) - np.mean(before, axis=0)
-    return found
 
 
 _Name = TypeVar("_Name", bound=str)
