@@ -3,7 +3,7 @@
     python bench/million.py [--items 1000000] [--images 200000] [--keep FOLDER]
 
 Makes the files, then runs each verb in a process of its own, so that its peak is its own; of a verb that starts other
-processes the peaks are added up, as if all had been at once. On a busy machine read the CPU seconds, which other work
+processes the peaks of all that live at a time are added up, as if they had come at once. On a busy machine read the CPU seconds, which other work
 disturbs less than the wall clock. Exits with 1 where a verb needs more than the limits.
 """
 
@@ -67,30 +67,25 @@ def measured(name: str, folder: Path, arguments: list[str], files: list[str]) ->
     started = time.monotonic()
     with (folder / f"{name}.out").open("w") as out:
         child = subprocess.Popen([sys.executable, *arguments], cwd=folder, stdout=out)
-        peaks: dict[int, int] = {}
-        watching = threading.Thread(target=watch, args=(child.pid, peaks), daemon=True)
-        watching.start()
+        together = [0]
+        threading.Thread(target=watch, args=(child.pid, together), daemon=True).start()
         _, status, usage = os.wait4(child.pid, 0)
     wall, cpu = time.monotonic() - started, usage.ru_utime + usage.ru_stime
-    others = sum(peak for process, peak in peaks.items() if process != child.pid)
-    peak = (max(peaks.get(child.pid, 0), usage.ru_maxrss if not others else 0) + others) / 1024
+    peak = max(usage.ru_maxrss, *together) / 1024
     size = sum((folder / file).stat().st_size for file in files) / 2**20
     print(f"{name:<24}{size:>9,.0f}{wall:>9.1f}{cpu:>9.1f}{peak:>9,.0f}", flush=True)
     return status == 0 and wall < MOST_SECONDS and peak < MOST_MB
 
 
-def watch(process: int, peaks: dict[int, int]) -> None:
-    """Note the peak of a process and of all below it, in kB, until it ends: what wait4 tells is the largest of them."""
-    while True:
-        below = [process]
-        for one in below:
-            with contextlib.suppress(OSError):
-                below += map(int, Path(f"/proc/{one}/task/{one}/children").read_text().split())
+def watch(process: int, together: list[int]) -> None:
+    """Note what a process and all below it need, in kB, until it ends; what wait4 tells is the largest of them alone."""
+    while Path(f"/proc/{process}/task").exists():
+        below, peaks = [process], 0
         for one in below:
             with contextlib.suppress(OSError, IndexError):  # it has just ended
-                peaks[one] = int(Path(f"/proc/{one}/status").read_text().split("VmHWM:")[1].split()[0])
-        if not Path(f"/proc/{process}/task").exists():
-            return
+                below += map(int, Path(f"/proc/{one}/task/{one}/children").read_text().split())
+                peaks += int(Path(f"/proc/{one}/status").read_text().split("VmHWM:")[1].split()[0])
+        together.append(peaks)
         time.sleep(0.02)
 
 

@@ -279,6 +279,20 @@ def test_bytes_that_are_changed_at_random_are_told_alike(tmp_path: Path, monkeyp
     assert 10 < taken < 290
 
 
+def test_of_a_run_of_ours_the_texts_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json_columns, "BLOCK", 1500)
+    found = judged(monkeypatch, scores_module, "_columns")
+    lines = [line(SCORE, number) for number in range(20)]
+    lines[3] = line(SCORE, 3, texts={"caption": 'a, "texts": {"caption": "', "positives": ["}"], "negatives": []})
+    lines[8] = line(without(SCORE, "texts"), 8)
+    lines[9] = line(SCORE, 9, boxes=[None, [1.0, 2.0, 3.0, 4.0]])
+    rows = both_ways(lambda path: read_scores(path, doubled=False), tmp_path / "a.jsonl", lines, monkeypatch)
+    assert len(rows) == 20 and all(found)
+    lines[12] = line(SCORE, 12, caption="")
+    told = both_ways(lambda path: read_scores(path, doubled=False), tmp_path / "a.jsonl", lines, monkeypatch)
+    assert "line 13: caption" in told
+
+
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_as_many_objects_as_lines_is_not_enough(end: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One object over two lines and two on one: Arrow counts three rows, in three lines."""
