@@ -3,8 +3,8 @@
     python bench/million.py [--items 1000000] [--images 200000] [--keep FOLDER]
 
 Makes the files, then runs each verb in a process of its own, so that its peak is its own; of a verb that starts other
-processes the peaks of all that live at a time are added up, as if they had come at once. On a busy machine read the CPU seconds, which other work
-disturbs less than the wall clock. Exits with 1 where a verb needs more than the limits.
+processes the peaks of all that live at a time are added up, as if they had come at once. On a busy machine read the CPU
+seconds, which other work disturbs less than the wall clock. Exits with 1 where a verb needs more than the limits.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def measured(name: str, folder: Path, arguments: list[str], files: list[str]) ->
 
 
 def watch(process: int, together: list[int]) -> None:
-    """Note what a process and all below it need, in kB, until it ends; what wait4 tells is the largest of them alone."""
+    """Note what a process and all below it need, in kB, until it ends: wait4 tells the largest of them alone."""
     while Path(f"/proc/{process}/task").exists():
         below, peaks = [process], 0
         for one in below:
