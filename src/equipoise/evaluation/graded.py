@@ -21,15 +21,16 @@ import functools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from equipoise import stats
+from equipoise.collector import without_collection
 from equipoise.evaluation.record import Graded, Interval
 from equipoise.evaluation.scores import ItemScores, Lists, Scores
-from equipoise.items import Item
+from equipoise.items import Item, Text
 
 
 @dataclass(frozen=True)
@@ -40,14 +41,6 @@ class Pairs:
     negatives: NDArray[np.int64]
     change: stats.Floats  # the mean of |s(c) - s(p)|; 0 without a positive
     above: stats.Floats  # the share of negatives that the caption is above; 0 without a negative
-
-
-class Texts(NamedTuple):
-    """Some of an item's scores."""
-
-    caption: float
-    positives: Sequence[float]
-    negatives: Sequence[float]
 
 
 def pairs(right: Lists, negatives: Lists) -> Pairs:
@@ -152,26 +145,56 @@ def by_edit(rows: Sequence[ItemScores], items: Iterable[Item]) -> dict[str, Grad
     LGIP's numbers by type of flip. An item may have texts of several kinds, so this is no breakdown by tags. The spread
     is that of all items.
     """
-    edited = {item.id: item for item in items if any(text.edit for text in (*item.positives, *item.negatives))}
-    found: dict[str, list[tuple[int, Texts]]] = {}
-    clusters: dict[str, int] = {}
     scores = Scores.of(rows)
-    for id_, image, right, negatives in zip(scores.ids, scores.images, scores.right, scores.negatives, strict=True):
-        cluster = clusters.setdefault(id_ if image is None else image, len(clusters))
-        if (item := edited.get(id_)) is None:
-            continue
-        caption, *positives = right
-        for kind, texts, values in (
-            ("positive", item.positives, positives),
-            ("negative", item.negatives, negatives),
-        ):
-            names = [None if text.edit is None else _edit_name(kind, text.edit.op, text.edit.target) for text in texts]
-            for name in dict.fromkeys(filter(None, names)):
-                chosen = [value for one, value in zip(names, values, strict=True) if one == name]
-                part = Texts(caption, *((chosen, ()) if kind == "positive" else ((), chosen)))
-                found.setdefault(name, []).append((cluster, part))
-    unit = spread(scores.right.values[scores.right.starts])
-    return {name: _of_edit(parts, unit) for name, parts in sorted(found.items())}
+    right, negatives = scores.right, scores.negatives
+    clusters: dict[str, int] = {}
+    own = zip(scores.ids, scores.images, strict=True)
+    cluster = np.array([clusters.setdefault(id_ if image is None else image, len(clusters)) for id_, image in own])
+    caption = right.values[right.starts]
+    is_caption = np.zeros(len(right.values), dtype=bool)
+    is_caption[right.starts] = True
+    unit = spread(caption)
+    numbers: dict[str, int] = {}  # of each name
+    of_positives, of_negatives = _edits(scores, items, numbers)
+    found = {}
+    for name, number in sorted(numbers.items()):
+        positive = name.startswith("positive")
+        of_texts, values = (of_positives, right.values[~is_caption]) if positive else (of_negatives, negatives.values)
+        counts = right.counts - 1 if positive else negatives.counts
+        chosen = of_texts == number
+        having, chosen_counts = np.unique(np.repeat(np.arange(len(counts)), counts)[chosen], return_counts=True)
+        found[name] = _of_edit(caption[having], values[chosen], chosen_counts, positive, cluster[having], unit)
+    return found
+
+
+@without_collection
+def _edits(
+    scores: Scores, items: Iterable[Item], numbers: dict[str, int]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The number of the edit that made each positive and each negative of the scores, new ones entered into `numbers`;
+    -1 without one."""
+
+    def number(kind: str, text: Text) -> int:
+        edit = text.edit
+        return -1 if edit is None else numbers.setdefault(_edit_name(kind, edit.op, edit.target), len(numbers))
+
+    edited = {
+        item.id: (
+            [number("positive", text) for text in item.positives],
+            [number("negative", t) for t in item.negatives],
+        )
+        for item in items
+    }
+    found: list[list[int]] = [[], []]
+    for id_, *counts in zip(
+        scores.ids, (scores.right.counts - 1).tolist(), scores.negatives.counts.tolist(), strict=True
+    ):
+        known = edited.get(id_)
+        for kind, count in enumerate(counts):
+            found[kind] += [-1] * count if known is None else known[kind]
+    if (len(found[0]), len(found[1])) != (len(scores.right.values) - len(scores), len(scores.negatives.values)):
+        raise ValueError("the scores are not of these items: they have other numbers of texts")
+    return np.array(found[0], np.int64), np.array(found[1], np.int64)
 
 
 @functools.cache
@@ -179,22 +202,30 @@ def _edit_name(kind: str, op: str, target: str | None) -> str:
     return " ".join(filter(None, (kind, op, target)))
 
 
-def _of_edit(parts: Sequence[tuple[int, Texts]], unit: float | None) -> Graded:
-    texts = [part for _, part in parts]
-    means = [[_share(one.positives) if one.positives else math.nan for one in texts]]
-    means.append([_share(one.negatives) if one.negatives else math.nan for one in texts])
-    right, negatives = Lists(), Lists()
-    for one in texts:
-        right.append((one.caption, *one.positives))
-        negatives.append(one.negatives)
+def _of_edit(
+    caption: stats.Floats,
+    values: stats.Floats,
+    counts: NDArray[np.int64],
+    positive: bool,
+    cluster: NDArray[np.int64],
+    unit: float | None,
+) -> Graded:
+    """The numbers of items with so many positives, or negatives, of one edit each, whose scores are `values`."""
+    starts, absent = counts.cumsum() - counts, np.full(len(caption), math.nan)
+    means = _shares(values, starts, counts)
+    right = Lists.of(caption, np.ones(len(caption), np.int64))
+    negatives = Lists.of(values, counts)
+    if positive:
+        right = Lists.of(np.insert(values, starts, caption), counts + 1)
+        negatives = Lists.of(values[:0], np.zeros_like(counts))
     part = _Part(
-        caption=np.array([one.caption for one in texts]),
-        positive=np.array(means[0]),
-        negative=np.array(means[1]),
+        caption=caption,
+        positive=means if positive else absent,
+        negative=absent if positive else means,
         pairs=pairs(right, negatives),
-        cluster=np.array([cluster for cluster, _ in parts]),
+        cluster=cluster,
     )
-    return graded(part, np.ones(len(texts), dtype=bool), unit)
+    return graded(part, np.ones(len(caption), dtype=bool), unit)
 
 
 def _mean(

@@ -16,10 +16,10 @@ from pydantic import JsonValue
 
 from equipoise import registry, run_folder
 from equipoise.benchmarks.base import Benchmark
-from equipoise.benchmarks.ceilings import ceilings
+from equipoise.benchmarks.ceilings import Ceilings, ceilings
 from equipoise.collector import elsewhere, set_aside
 from equipoise.errors import UserError
-from equipoise.evaluation.blind.numbers import beside, from_texts, known_runs
+from equipoise.evaluation.blind.numbers import Known, beside, from_texts, known_runs
 from equipoise.evaluation.embedding.cache import EmbeddingCache, default_cache
 from equipoise.evaluation.embedding.ranks import ALONE, Ranks
 from equipoise.evaluation.graded import by_edit
@@ -113,15 +113,23 @@ def evaluate(
     batch_size, workers = batch_size or default_batch(model), workers or default_workers()
     folder = None if out is None else Path(out)
     require_tags(benchmark.metrics if benchmark else (), items)
-    identity = Identity(
-        benchmark_id(items, benchmark, name, limit),
-        model_card(model, probe=folder is not None),
-        settings_of(model, seed, allow_missing, batch_size),
-    )
-    known = known_runs(blind, identity.benchmark.items_sha256) if blind else None
-    if folder is not None:
-        _claim(folder, identity)  # what costs nothing to know, before every photo is read
-    if folder is not None and _is_finished(folder):  # only then are the photos read for their hashes alone
+
+    def claim() -> tuple[Identity, Known | None]:
+        """Who this run is, and that the folder is its own: known before the model is asked for anything."""
+        identity = Identity(
+            benchmark_id(items, benchmark, name, limit),
+            model_card(model, probe=folder is not None),
+            settings_of(model, seed, allow_missing, batch_size),
+        )
+        known = known_runs(blind, identity.benchmark.items_sha256) if blind else None
+        if folder is not None:
+            _claim(folder, identity)
+        return identity, known
+
+    # What costs nothing to know is known before every photo is read; of an empty folder there is nothing to know.
+    claimed = None if ranks.count == 1 and (folder is None or _is_empty(folder)) else claim()
+    if claimed and folder is not None and _is_finished(folder):  # only then are the photos read for their hashes alone
+        identity, known = claimed
         ranks.lead(scores=False)
         photos = photo_digests(items, images, workers, allow_missing) if reads_images(model) else {}
         read = _finished(folder, replace(identity, images=images_id(photos)), benchmark)
@@ -130,11 +138,16 @@ def evaluate(
         shown = beside([row.id for row in read.rows], read.outcomes, items, benchmark, seed, known)
         return replace(read, record=read.record.model_copy(update={"blind": shown}))
     ranks.lead(scores=True)
+    ahead: Callable[[], tuple[dict[str, Scores], Ceilings]] | None = None
     with contextlib.ExitStack() as stack:
-        ahead = None
-        if len(items) >= MANY and workers > 2:  # while photos are decoded there is a core for it
-            lines = [item.__pydantic_serializer__.to_json(item) for item in items]
-            ahead = stack.enter_context(elsewhere(from_texts, lines))
+
+        def meanwhile() -> None:
+            nonlocal claimed, ahead
+            claimed = claimed or claim()
+            if len(items) >= MANY and workers > 2:  # while photos are decoded there is a core for it
+                lines = [item.__pydantic_serializer__.to_json(item) for item in items]
+                ahead = stack.enter_context(elsewhere(from_texts, lines))
+
         scoring = score_items(
             model,
             items,
@@ -145,8 +158,10 @@ def evaluate(
             allow_missing=allow_missing,
             text_scores=benchmark is not None and "tot" in benchmark.metrics,
             ranks=ranks,
+            meanwhile=meanwhile,
         )
-        identity = replace(identity, images=images_id(scoring.digests))
+        assert claimed is not None
+        identity, known = replace(claimed[0], images=images_id(scoring.digests)), claimed[1]
         scored = time.monotonic()
         outcomes = judge(scoring.rows)
         metrics = measure(scoring.rows, outcomes, benchmark, seed)
@@ -246,6 +261,10 @@ def _claim(folder: Path, identity: Identity) -> None:
 def _refuse_other_run(folder: Path, identity: Identity) -> None:
     if (folder / "result.json").exists():
         identity.refuse_other(folder, read_result(folder))
+
+
+def _is_empty(folder: Path) -> bool:
+    return not any(folder.iterdir())  # it is there: it is locked
 
 
 def _is_finished(folder: Path) -> bool:

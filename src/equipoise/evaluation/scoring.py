@@ -10,7 +10,7 @@ import hashlib
 import os
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import chain, islice, repeat
@@ -58,13 +58,15 @@ def score_items(
     allow_missing: bool = False,
     text_scores: bool = False,
     ranks: Ranks = ALONE,
+    meanwhile: Callable[[], None] | None = None,
 ) -> Scoring:
     """Score every caption, positive and negative of `items` with `model`, for every image of its item.
 
     `model` is anything from `load_model`, or any object with `embed_images(list of PIL images)` and
     `embed_texts(list of str)`, or with `score_pairs(images, texts)`. `images` is where the items' images lie: a
     folder, tar shards or Parquet files (see `images.sources`). As many `workers` decode as there are processors.
-    `ranks` are processes that all call this with the same arguments and share the work.
+    `ranks` are processes that all call this with the same arguments and share the work. `meanwhile` is called before
+    the model is asked for anything; where photos are decoded by others, while they begin.
     """
     if not items:
         raise UserError("no items to score")
@@ -73,6 +75,8 @@ def score_items(
     if batch_size < 1 or workers < 1:
         raise UserError(f"expected a batch size and workers above 0, found {batch_size} and {workers}")
     _refuse_repeated([item.id for item in items])
+    if meanwhile is not None and kind_of(model) in ("taught", "chooses", "pairs"):
+        meanwhile()
     if kind_of(model) == "taught":
         return _taught(model, items)
     if cache is not None and cache.path is not None and hasattr(model, "keep_in"):
@@ -92,7 +96,7 @@ def score_items(
         if by_pairs:
             paired = score_all(model, usable, source, store, batch_size, workers, ranks, keeper)
         else:
-            embedded = embed(model, usable, source, store, batch_size, workers, ranks, keeper)
+            embedded = embed(model, usable, source, store, batch_size, workers, ranks, keeper, meanwhile)
         found = paired if by_pairs else embedded
         bad, seconds = found.bad, found.seconds
         if bad:

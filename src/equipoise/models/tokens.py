@@ -26,7 +26,9 @@ CLIP_VOCABULARY = 49408
 # Text that neither ftfy nor unescape changes: ASCII without control characters and without what may be an entity.
 PLAIN = re.compile(r"(?:[\t\n\r\x20-\x25\x27-\x7e]|&(?![#0-9A-Za-z]))*")
 
-WORDS = re.compile(r"[a-z]+(?: [a-z]+)*")  # of these CLIP's rules make no token that reaches over a blank
+ODD = re.compile(r"[^\n\x20-\x7e]|&|^ | $|  ", re.MULTILINE)  # what may be no clean text
+
+WORD = re.compile(r"[a-z]+")  # between blanks; of these CLIP's rules make no token that reaches over a blank
 
 
 @functools.cache
@@ -53,6 +55,14 @@ def clean_clip(text: str) -> str:
     if not PLAIN.fullmatch(text):
         text = html.unescape(html.unescape(_fix_text(text)))
     return " ".join(text.split()).lower()
+
+
+def clean_clips(texts: Sequence[str]) -> list[str]:
+    """`clean_clip` of each; all at once where none has anything to repair or to squeeze, as most have not."""
+    joined = "\n".join(texts)
+    if joined.count("\n") == len(texts) - 1 and not ODD.search(joined):
+        return joined.lower().split("\n")
+    return [clean_clip(text) if "\n" in text or ODD.search(text) else text.lower() for text in texts]
 
 
 def clean_siglip(text: str) -> str:
@@ -98,17 +108,26 @@ def token_ids(tokenizer: Any, texts: Sequence[str]) -> list[list[int]]:
         return [list(ids) for ids in tokenizer(list(texts), verbose=False)["input_ids"]]
     backend.no_truncation()
     backend.no_padding()
-    wordy = [WORDS.fullmatch(text) is not None for text in texts] if _cuts_at_blanks(backend) else [False] * len(texts)
-    others = iter(backend.encode_batch_fast([text for text, plain in zip(texts, wordy, strict=True) if not plain]))
-    split = [text.split(" ") if plain else None for text, plain in zip(texts, wordy, strict=True)]
-    words = list(dict.fromkeys(word for one in split if one for word in one))
-    found = {word: one.ids for word, one in zip(words, backend.encode_batch_fast(words), strict=True)}
-    start, end = (found[words[0]][0], found[words[0]][-1]) if words else (0, 0)
-    inner = {word: ids[1:-1] for word, ids in found.items()}
-    return [
-        next(others).ids if one is None else [start, *chain.from_iterable([inner[word] for word in one]), end]
-        for one in split
-    ]
+    split: list[list[str]] = [text.split(" ") for text in texts] if _cuts_at_blanks(backend) else [[]] * len(texts)
+    words = [word for word in dict.fromkeys(chain.from_iterable(split)) if WORD.fullmatch(word)]
+    found = [one.ids for one in backend.encode_batch_fast(words)]
+    start, end = (found[0][:1], found[0][-1:]) if words else ([], [])
+    inner = {word: ids[1:-1] for word, ids in zip(words, found, strict=True)}
+    rows: list[list[int]] = []
+    others: list[int] = []  # texts with something else than words
+    for one in split:
+        try:
+            ids = start.copy()
+            for word in one:
+                ids += inner[word]
+            rows.append(ids + end)
+        except KeyError:
+            others.append(len(rows))
+            rows.append([])
+    others += [row for row, one in enumerate(split) if not one]  # nothing that could be cut
+    for row, found_ids in zip(others, backend.encode_batch_fast([texts[row] for row in others]), strict=True):
+        rows[row] = found_ids.ids
+    return rows
 
 
 def _cuts_at_blanks(backend: Any) -> bool:

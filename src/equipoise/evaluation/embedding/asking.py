@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
@@ -22,18 +24,23 @@ class Part(Protocol):
     encoded: set[bytes]
 
 
+AHEAD = 4  # batches that a GPU has at hand while the texts of the next are tokenized
+SOON = 0.25  # seconds; an older batch is finished first, so that a slow model's work is kept at once
+
+
 class Behind:
-    """Finishes a batch when the next one is begun, so that a GPU always has one to work on; the last one at the end,
-    also where that is an error or Ctrl-C: what was computed is kept."""
+    """Finishes a batch when others are begun, so that a GPU always has some to work on; the last ones at the end, also
+    where that is an error or Ctrl-C: what was computed is kept."""
 
     def __init__(self, keeper: Keeper) -> None:
         self._keeper = keeper
-        self._begun: tuple[Part, list[bytes], Begun] | None = None
+        self._begun: deque[tuple[float, Part, list[bytes], Begun]] = deque()
 
     def add(self, part: Part, names: list[bytes], begun: Begun) -> None:
-        before, self._begun = self._begun, (part, names, begun)
-        if before is not None:
-            self._finish(*before)
+        now = time.monotonic()
+        while self._begun and (len(self._begun) >= AHEAD or now - self._begun[0][0] > SOON):
+            self._finish(*self._begun.popleft()[1:])
+        self._begun.append((now, part, names, begun))
 
     def _finish(self, part: Part, names: list[bytes], begun: Begun) -> None:
         fresh = dict(zip(names, begun(), strict=False))  # a batch may have been filled up
@@ -45,8 +52,8 @@ class Behind:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._begun is not None:
-            self._finish(*self._begun)
+        while self._begun:
+            self._finish(*self._begun.popleft()[1:])
 
 
 def by_tokens(model: Any) -> bool:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -82,12 +82,16 @@ def embed(
     workers: int,
     ranks: Ranks = ALONE,
     keeper: Keeper | None = None,
+    meanwhile: Callable[[], None] | None = None,
 ) -> Embedded:
-    """`keeper` may be the caller's, who then goes on while the last vectors are written to the cache."""
+    """`keeper` may be the caller's, who then goes on while the last vectors are written to the cache. `meanwhile` is
+    called while the first photos are decoded, before the model is asked for anything."""
     identity = embedding_identity(model, batch_size) or "this run"
     images = Images(model, items, source, cache, identity, batch_size, workers, ranks)  # whose processes take a moment
-    texts = Texts(model, items, cache, identity, batch_size, ranks)
     with quick_turns(), contextlib.nullcontext(keeper) if keeper else Keeper(cache) as kept, images:
+        if meanwhile is not None:
+            meanwhile()
+        texts = Texts(model, items, cache, identity, batch_size, ranks)
         seconds = _work(images, texts, kept)
         kept.flush()
     for part in (texts, images):

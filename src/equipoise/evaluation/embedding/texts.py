@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 from equipoise.collector import without_collection
 from equipoise.evaluation.embedding.asking import Begun, batched, by_tokens, checked
@@ -36,15 +36,15 @@ class Texts:
         self.tokenizing = 0.0  # seconds
 
     @without_collection
-    def _new(self, strings: list[str], names: dict[Any, bytes]) -> list[tuple[bytes, Any]]:
-        """(key, content) of what is neither among `names` yet nor in the cache."""
+    def _new(self, strings: list[str], names: dict[str | bytes, bytes]) -> list[tuple[bytes, Any]]:
+        """(key, content) of what is neither among `names` (content as bytes -> key) yet nor in the cache."""
         started = time.monotonic()
         new: dict[bytes, Any] = {}
         for string, content in zip(strings, self._contents(strings), strict=True):
-            name = names.get(content)
+            raw = array("q", content).tobytes() if self._by_tokens else content
+            name = names.get(raw)
             if name is None:
-                raw = content if isinstance(content, str) else array("q", content).tobytes()
-                name = names[content] = self._key(raw)
+                name = names[raw] = self._key(raw)
                 new[name] = content
             self.keys[string] = name
         there = self.cache.get(list(new))
@@ -61,7 +61,7 @@ class Texts:
         self.cut += len(long)
         for row in long:
             found[row] = self.model.truncate(found[row])
-        return map(tuple, found)
+        return cast(list[Any], found)
 
     def rows(self, length: int | None) -> int:
         """How many texts of this padded length make a batch."""
@@ -72,7 +72,7 @@ class Texts:
     def batches(self) -> Iterator[tuple[list[bytes], list[Any], int | None]]:
         """(keys, contents, padded length) of each batch that is to be embedded; the first while most texts are not yet
         tokenized, because nobody should wait for all of them."""
-        names: dict[Any, bytes] = {}
+        names: dict[str | bytes, bytes] = {}
         waiting: dict[int | None, list[tuple[bytes, Any]]] = {}
         for part in batched(self.strings, AT_ONCE):
             for name, content in self._new(part, names):
@@ -121,4 +121,11 @@ class Texts:
 
 @without_collection
 def _distinct(items: Sequence[Item]) -> list[str]:
-    return list(dict.fromkeys(text for item in items for text in item.texts()))
+    found: dict[str, None] = {}
+    for item in items:
+        found[item.caption] = None
+        for text in item.positives:
+            found[text.text] = None
+        for text in item.negatives:
+            found[text.text] = None
+    return list(found)
