@@ -323,7 +323,7 @@ def _columns(block: bytes) -> Scores | None:
     if not all(json_columns.whole(block, name, columns) for name in ("positives", "tags")):
         return None
     caption = columns["caption"].to_numpy()
-    lists = [(one.value_lengths().fill_null(0).to_numpy(), one.flatten()) for one in map(columns.get, _LISTS)]
+    lists = [(one.value_lengths().fill_null(0).to_numpy(), one.flatten()) for one in map(columns.__getitem__, _LISTS)]
     if any(values.null_count for _, values in lists) or not lists[1][0].all():
         return None
     (positives, reworded), (negatives, wrong) = ((counts, values.to_numpy()) for counts, values in lists)

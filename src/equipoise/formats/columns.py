@@ -59,7 +59,7 @@ def of_length(lists: Any, count: int) -> bool:
     """Whether each is null or has so many values."""
     import pyarrow.compute as compute
 
-    return every(compute.equal(compute.list_value_length(lists), count)) and not lists.flatten().null_count
+    return every(compute.equal(compute.list_value_length(lists), count)) and not int(lists.flatten().null_count)
 
 
 def among(texts: Any, known: Collection[str]) -> bool:
@@ -68,7 +68,7 @@ def among(texts: Any, known: Collection[str]) -> bool:
     import pyarrow.compute as compute
 
     there = compute.is_in(texts, pyarrow.array(known, texts.type), skip_nulls=True)
-    return int(compute.sum(there).as_py() or 0) == len(texts) - texts.null_count
+    return bool((compute.sum(there).as_py() or 0) == len(texts) - texts.null_count)
 
 
 class Lines(Sequence[bytes]):
@@ -86,6 +86,7 @@ class Lines(Sequence[bytes]):
     def extend(self, lines: Any) -> None:
         """All lines of some bytes, with their ends; or the texts of a column that has no null."""
         text: bytes | memoryview
+        ends: Any
         if isinstance(lines, bytes):
             text, ends = lines, np.flatnonzero(np.frombuffer(lines, np.uint8) == ord("\n")) + 1
             ends = ends if text.endswith(b"\n") else np.append(ends, len(text))
