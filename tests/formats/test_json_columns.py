@@ -296,6 +296,9 @@ def test_of_a_run_of_ours_the_texts_are_left_out(tmp_path: Path, monkeypatch: py
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_as_many_objects_as_lines_is_not_enough(end: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One object over two lines and two on one: Arrow counts three rows, in three lines."""
+    assert "not JSON" in both_ways(
+        load_items, tmp_path / "a.jsonl", [line(ITEM), line(ITEM, 2) + line(ITEM, 3), line(ITEM, 4)], monkeypatch, end
+    )
     over_two = line(ITEM, 1, positives=[{"text": "a"}, {"text": "b"}])
     for cut in ("}, {", ", ", '": '):
         first, rest = over_two.split(cut, 1)
