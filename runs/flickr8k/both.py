@@ -167,10 +167,10 @@ def _mine(options: argparse.Namespace, tower: str, where: dict[str, str]) -> sub
     """NegCLIP's hard images, found beside the others."""
     out = options.out / tower
     command = [sys.executable, "-m", "equipoise", "mine", f"{options.data}/train.jsonl", "--images", options.photos]
-    command += ["--model", f"hf:{out}/base/{where['base']}-0/model", "--out", str(out / "mined.jsonl")]
+    command += ["--model", f"hf:{out}/base/{where['base']}-0/model", "--out", str(out / "mined.jsonl"), "--quiet"]
     if (out / "mined.jsonl").exists():
         command = [sys.executable, "-c", ""]
-    return subprocess.Popen([*command], stdout=subprocess.DEVNULL)
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL)
 
 
 if __name__ == "__main__":
