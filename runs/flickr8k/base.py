@@ -19,13 +19,13 @@ import json
 import math
 import multiprocessing
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import torch
-from bases import Base, first_round, score, second_round
+from bases import KEPT, Base, first_round, score, second_round, seeds_round, tails_round
 from parts import Shape, dual_encoder
 from retrieval import recalls
 from torch import Tensor
@@ -34,6 +34,7 @@ from views import AT_ONCE, FIXED, PARTS, photos_of, see, seen
 
 from equipoise.files import atomic_write
 from equipoise.items import load_items
+from equipoise.models import load_model
 from equipoise.models.clip import ClipModel
 from equipoise.models.families import read_texts
 
@@ -69,8 +70,9 @@ class Trained:
         for module in (*self.head, *([self.block] if self.block is not None else [])):
             module.requires_grad_(True)
         self.top = encoder
-        with torch.no_grad():
-            self.network.logit_scale.fill_(math.log(base.scale))
+        if not base.begin:
+            with torch.no_grad():
+                self.network.logit_scale.fill_(math.log(base.scale))
         self.tables: dict[str, Tensor] = {}
 
     def table(self, data: str, split: str) -> Tensor:
@@ -115,7 +117,12 @@ def contrast(images: Tensor, captions: Tensor, owner: Tensor, scale: Tensor, smo
     return (cross_entropy(logits, owner, label_smoothing=smoothing) + to_text) / 2
 
 
-def fit(trained: Trained, data: str, out: str) -> tuple[dict[str, float], int]:
+def softly(logits: Tensor, wanted: Tensor) -> Tensor:
+    """Each caption prefers photos, and each photo captions, as the teachers do; captions are rows."""
+    return (cross_entropy(logits, wanted.softmax(1)) + cross_entropy(logits.T, wanted.T.softmax(1))) / 2
+
+
+def fit(trained: Trained, data: str, out: str, teachers: Sequence[Teacher] = ()) -> tuple[dict[str, float], int]:
     """Train, and leave the averaged weights of the best epoch on dev in the network; its recalls, and its number."""
     base, device, network = trained.base, trained.device, trained.network
     grid = grids(out, "train", device)
@@ -134,8 +141,8 @@ def fit(trained: Trained, data: str, out: str) -> tuple[dict[str, float], int]:
     optimizer = torch.optim.AdamW(_joined(groups), betas=(0.9, 0.98), eps=1e-6, fused=device == "cuda")
     average = [value.detach().clone() for _, value in parameters]
     best: tuple[float, list[Tensor], dict[str, float], int] | None = None
-    rng = torch.Generator(device).manual_seed(0)
-    torch.manual_seed(0)
+    rng = torch.Generator(device).manual_seed(base.seed)
+    torch.manual_seed(base.seed)
     order = torch.empty(0, dtype=torch.int64, device=device)
     network.text_model.train()
     for step in range(steps):
@@ -149,10 +156,19 @@ def fit(trained: Trained, data: str, out: str) -> tuple[dict[str, float], int]:
         shown = views[torch.randint(len(views), (photos,), generator=rng, device=device)]
         for group in optimizer.param_groups:
             group["lr"] = group["top"] * _rate(step, steps)
+        shows = grid[shown, chosen].float()
+        if base.mixed:
+            shows = shows.lerp(
+                shows.roll(1, 0), base.mixed * torch.rand((photos, 1, 1, 1), generator=rng, device=device)
+            )
         with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
-            seen, read = trained.images(grid[shown, chosen].float()), trained.texts(ids)
+            seen, read = trained.images(shows), trained.texts(ids)
         owner = torch.arange(photos, device=device).repeat_interleave(base.captions)
         loss = contrast(seen, read, owner, network.logit_scale.exp(), base.smoothing)
+        if teachers:
+            wanted = [t.logits(shown, chosen, which) for t in teachers]
+            soft = softly(network.logit_scale.exp() * read @ seen.T, torch.stack(wanted).mean(0))
+            loss = (1 - base.taught) * loss + base.taught * soft
         optimizer.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
@@ -201,6 +217,24 @@ def _weights(parameters: list[tuple[str, Tensor]], others: list[Tensor]) -> Iter
             value.copy_(other)
 
 
+class Teacher:
+    """What a finished base says of all training captions and views: kept, so that a step only looks it up."""
+
+    @torch.no_grad()
+    def __init__(self, trained: Trained, data: str, out: str) -> None:
+        grid, table = grids(out, "train", trained.device), trained.table(data, "train")
+        trained.network.eval()
+        with torch.autocast(trained.device, torch.bfloat16, enabled=trained.device == "cuda"):
+            photos = [trained.images(part.float()) for view in grid for part in view.split(500)]
+            read = [trained.texts(trimmed(part, trained.model.pad_id)) for part in table.split(1000)]
+        self.images = torch.cat(photos).view(*grid.shape[:2], -1)
+        self.texts = torch.cat(read).view(grid.shape[1], FIVE, -1)
+        self.scale = trained.network.logit_scale.detach().exp()
+
+    def logits(self, views: Tensor, photos: Tensor, captions: Tensor) -> Tensor:
+        return self.scale * self.texts[photos[:, None], captions].flatten(0, 1) @ self.images[views, photos].T
+
+
 @torch.inference_mode()
 def judged(trained: Trained, data: str, out: str, split: str) -> dict[str, float]:
     network, device = trained.network, trained.device
@@ -230,25 +264,48 @@ def work(task: tuple[Base, dict[str, str]]) -> None:
     try:
         if where["device"] == "cuda":
             torch.cuda.set_per_process_memory_fraction(float(where["share"]))
-        shape = Shape(base.whole, base.head == "block", base.mean, base.embedding)
-        text = Path(where["minilm"]) if base.tower == "minilm" else None
-        words = folder.with_name(folder.name + "-words")
-        model = dual_encoder(Path(where["wheel"]), texts(where["data"], "train"), words, 0, text, base.dropout, shape)
-        trained = Trained(base, model, where["device"])
-        found, epoch = fit(trained, where["data"], where["out"])
-        model.network = copy.deepcopy(trained.network).cpu()
-        model.save(folder / "model")
+        if base.begin:
+            trained = finished(out, base.begin, where["device"], base)
+        else:
+            shape = Shape(base.whole, base.head == "block", base.mean, base.embedding)
+            text = Path(where["minilm"]) if base.tower == "minilm" else None
+            words, own = folder.with_name(folder.name + "-words"), texts(where["data"], "train")
+            new = dual_encoder(Path(where["wheel"]), own, words, base.seed, text, base.dropout, shape)
+            trained = Trained(base, new, where["device"])
+        data, device = where["data"], where["device"]
+        teachers = [Teacher(finished(out, name, device), data, where["out"]) for name in base.teachers]
+        found, epoch = fit(trained, data, where["out"], teachers)
+        keep(trained, folder)
     except Exception as error:  # one base that fails must not cost the others
         print(f"{base.name}: {type(error).__name__}: {str(error)[:200]}", flush=True)
         return
     finally:
         if where["device"] == "cuda":
             torch.cuda.empty_cache()
-    row = {"name": base.name, "base": dataclasses.asdict(base), "epoch": epoch, "found": found}
+    tell(base, found, line, epoch=epoch, seconds=round(time.monotonic() - started, 1))
+
+
+def tell(base: Base, found: dict[str, float], line: Path, **more: Any) -> None:
+    """The line of a base whose model is saved, in its file and on the screen."""
     with atomic_write(line) as handle:
-        handle.write(json.dumps(row | {"seconds": round(time.monotonic() - started, 1)}) + "\n")
+        handle.write(json.dumps({"name": base.name, "base": dataclasses.asdict(base), "found": found} | more) + "\n")
     recall = " ".join(f"{name}={value:.1f}" for name, value in found.items())
-    print(f"{base.name} {time.monotonic() - started:.0f}s epoch {epoch} mean={score(found):.2f} {recall}", flush=True)
+    print(f"{base.name} {more} mean={score(found):.2f} {recall}", flush=True)
+
+
+def keep(trained: Trained, folder: Path) -> None:
+    model = copy.copy(trained.model)
+    model.network = copy.deepcopy(trained.network).cpu()
+    model.save(folder / "model")
+
+
+def finished(out: Path, name: str, device: str, base: Base | None = None) -> Trained:
+    """A base that was saved; `base` says how it is to go on."""
+    model = load_model(f"hf:{out}/base/{name}-0/model", device=device)
+    assert isinstance(model, ClipModel)
+    row = json.loads((out / "base" / f"{name}-0.json").read_text())["base"]
+    row["teachers"] = tuple(row.get("teachers", ()))
+    return Trained(base or dataclasses.replace(Base(**row), begin=name), model, device)
 
 
 def results(out: Path) -> dict[str, dict[str, Any]]:
@@ -266,12 +323,13 @@ def main() -> None:
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--jobs", type=int, default=1, help="bases at a time")
     parser.add_argument("--only", nargs="*", help="names of bases; then there is no second round")
+    parser.add_argument("--tails", action="store_true", help="seeds of what was kept, their tails, and soups")
     parser.add_argument(
         "--seconds", type=float, default=math.inf, help="no base is begun later; the first round: 60 in 100"
     )
     options = parser.parse_args()
     began, out = time.time(), Path(options.out)
-    where = {key: str(value) for key, value in vars(options).items() if key not in {"only", "jobs", "seconds"}}
+    where = {key: str(value) for key, value in vars(options).items() if key not in {"only", "jobs", "seconds", "tails"}}
     where["share"] = str(0.95 / options.jobs)
     with multiprocessing.get_context("spawn").Pool(options.jobs) as pool:
         todo: list[tuple[Any, ...]] = []
@@ -284,15 +342,20 @@ def main() -> None:
                 )
         pool.starmap(see, todo, chunksize=1)
         print(f"photos seen after {time.time() - began:.0f} s", flush=True)
-        bases = first_round()
+        bases, following = (seeds_round(), tails_round) if options.tails else (first_round(), second_round)
         if options.only:
             bases = [base for base in bases if base.name in options.only]
         for part, chunk in [(1.0, bases)] if options.only else [(0.6, bases), (1.0, None)]:
-            chunk = chunk or second_round({name: row["found"] for name, row in results(out).items()})
+            chunk = chunk or following({name: row["found"] for name, row in results(out).items()})
             where["until"] = str(began + part * options.seconds)
             for _ in pool.imap_unordered(work, [(base, dict(where)) for base in chunk], chunksize=1):
                 pass
             print(f"a round ended after {time.time() - began:.0f} s", flush=True)
+        if options.tails:
+            from soup import soups  # which asks this file how a base is judged
+
+            pool.starmap(soups, [(tower, dict(where)) for tower in KEPT], chunksize=1)
+            print(f"soups after {time.time() - began:.0f} s", flush=True)
     chosen: dict[str, str] = {}
     found = results(out)
     for name in sorted(found, key=lambda name: score(found[name]["found"])):

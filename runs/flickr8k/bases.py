@@ -1,7 +1,9 @@
 """The bases that were tried, and the rule by which one of each kind was chosen, both written before the runs.
 
 A base differs from the plain one of its text tower in one thing; the second round adds up what helped. Kept is the
-base with the highest mean of the six recalls on the 1,000 dev photos.
+base with the highest mean of the six recalls on the 1,000 dev photos. `base.py --tails` begins with what was kept then:
+several seeds of it, tails of the best of them (a few epochs more), and soups of the tails (soup.py); the rule is the
+same.
 """
 
 from __future__ import annotations
@@ -34,6 +36,11 @@ class Base:
     dropout: float = 0.1  # of a text tower from scratch
     scale: float = 20.0  # on the cosine, at first; learnt at ten times the heads' rate
     average: float = 0.98  # of the weights, from step to step; the average is what is judged and kept
+    seed: int = 0  # of what is new in the base, and of the order of its training
+    mixed: float = 0.0  # at most this share of another photo is mixed into what Lite2 saw of a photo
+    begin: str = ""  # the base whose weights it begins with
+    teachers: tuple[str, ...] = ()  # bases whose mean preferences it learns beside the labels
+    taught: float = 0.0  # their share of the loss
 
 
 MINILM = Base("m", "minilm")
@@ -98,6 +105,59 @@ def second_round(found: Mapping[str, Mapping[str, float]]) -> list[Base]:
             if 2 <= count <= len(kept):
                 more[base.name] = base
     return list(more.values())
+
+
+KEPT = {  # by the rule, of the two rounds above
+    "minilm": ("text-6e4",),
+    "scratch": ("text-1e3", "hidden-0"),
+}
+COUNT = {"minilm": 4, "scratch": 3}  # seeds
+# `low`: on as before at a tenth of the rate. `control`: as the recipe of that name finetunes. `taught`: the mean of all
+# seeds as a teacher, which knows what a photo has in common with other photos' captions; `again`: so from the start.
+TAILS: dict[str, dict[str, Any]] = {
+    "low": {"epochs": 3, "rate": 0.1},
+    "control": {
+        "epochs": 3, "text_rate": 5e-5, "head_rate": 5e-5, "layer_decay": 1.0, "parts": 0, "hidden": 0.0,
+        "smoothing": 0.0, "photos": 256, "captions": 1,
+    },
+    "taught": {"epochs": 4, "rate": 0.3, "taught": 0.5},
+    "taught-1": {"epochs": 4, "rate": 0.3, "taught": 1.0},
+    "again": {"taught": 0.5, "seed": 7},
+}  # fmt: skip
+SMALL = {"scratch": ("taught-1",)}  # left out: nine at a time
+
+
+def seeds_round() -> list[Base]:
+    """The kept base of each tower with several seeds, and once with photos mixed."""
+    found = []
+    for plain in (MINILM, SCRATCH):
+        base = plain
+        for name in KEPT[plain.tower]:
+            base = changed(base, name, CHANGES[plain.tower][name])
+        found += [replace(base, name=f"{base.name}.{n}" if n else base.name, seed=n) for n in range(COUNT[plain.tower])]
+        found.append(changed(base, "mixed", {"mixed": 0.3}))
+    return found
+
+
+def tails_round(found: Mapping[str, Mapping[str, float]]) -> list[Base]:
+    """Of each tower: tails of the best on dev of `seeds_round`; all of them are the teachers."""
+    more = []
+    for tower in KEPT:
+        own = [base for base in seeds_round() if base.tower == tower and base.name in found]
+        if not own:
+            continue
+        best = max(own, key=lambda base: score(found[base.name]))
+        for name, change in TAILS.items():
+            if name in SMALL.get(tower, ()):
+                continue
+            change = dict(change)
+            rate = change.pop("rate", 1.0)
+            change = {"text_rate": rate * best.text_rate, "head_rate": rate * best.head_rate, "seed": 5} | change
+            change |= {"begin": "" if name == "again" else best.name, "mixed": 0.0}
+            if "taught" in change:
+                change["teachers"] = tuple(base.name for base in own)
+            more.append(changed(best, name, change))
+    return more
 
 
 def score(recalls: Mapping[str, float]) -> float:

@@ -105,6 +105,20 @@ FOURTH = [  # beside the base from scratch of base.py, two seeds: is there one t
     job("wise.8", OURS, wise_ft=0.8),
     job("keep2-wise.8", OURS, keep_weight=2.0, wise_ft=0.8),
 ]
+TYPES: dict[str, Any] = {"by_type": True}  # CE-CLIP's four negatives a step
+FIFTH = [  # beside both bases of `base.py --tails`: CE-CLIP's Augmented accuracy without its loss of recall (choose.py)
+    *RIVALS[1:2],
+    *RIVALS[4:5],
+    job("as-is", OURS),
+    job("m5", OURS, margin=5.0),
+    job("type", OURS, **TYPES),
+    job("type-m5", OURS, **TYPES, margin=5.0),
+    job("type-m8", OURS, **TYPES, margin=8.0),
+    job("type-rank1", OURS, **TYPES, rank_weight=1.0),
+    job("type-rank1-m5", OURS, **TYPES, rank_weight=1.0, margin=5.0),
+    job("type-m5-keep2", OURS, **TYPES, margin=5.0, keep_weight=2.0),
+    job("type-rank1-m5-keep2", OURS, **TYPES, rank_weight=1.0, margin=5.0, keep_weight=2.0),
+]
 FINAL = [
     *RIVALS,
     Job("negclip", "negclip_yuksekgonul_2023", train="mined"),

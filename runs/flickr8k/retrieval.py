@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scores import numbers
 
 from data import tidy
 from equipoise.standard.ratings import spearman
@@ -31,18 +32,28 @@ def recalls(images: NDArray[Any], captions: NDArray[Any], order: NDArray[Any]) -
     return {f"{way}@{k}": 100 * float((rank < k).mean()) for way, rank in found for k in (1, 5, 10)}
 
 
+def outcomes(
+    c: NDArray[Any], p: NDArray[Any], n: NDArray[Any]
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
+    """Original, Augmented, Brittle of scores of captions, positives and negatives, as `evaluation.metrics.judge` has
+    them of one positive and one negative; a tie is never a win."""
+    return c > n, (c > n) & (p > n), ((c > n) & (p < n)) | ((c < n) & (p > n))
+
+
 def experts(
     images: Mapping[str, NDArray[Any]], embed: Callable[[list[str]], NDArray[Any]], photos: str
-) -> dict[str, float]:
-    """Spearman's correlation (in percent) of the score with the mean of three ratings; pairs whose photo is here."""
+) -> tuple[dict[str, float], dict[str, NDArray[Any]]]:
+    """Spearman's correlation (in percent) of the score with the mean of three ratings, over the pairs whose photo is
+    here; and the pairs themselves."""
     path = Path(photos) / "ExpertAnnotations.txt"
     captions = dict(line.split("\t") for line in (Path(photos) / "captions.tsv").read_text().splitlines())
     rows = [line.split("\t") for line in path.read_text().splitlines()]
     rows = [row for row in rows if row[0] in images and row[1] in captions]
     if not rows:  # the experts judged test photos only
-        return {"experts": float("nan"), "experts/n": 0}
+        return {"experts": float("nan"), "experts/n": 0}, {}
     vectors = embed([tidy(captions[row[1]]) for row in rows])
     scores = (vectors * np.stack([images[row[0]] for row in rows])).sum(1)
     ratings = np.array([[float(value) for value in row[2:5]] for row in rows]).mean(1)
     rho = spearman(scores.astype(np.float64), ratings, np.ones((1, len(rows))))
-    return {"experts": 100 * float(rho[0]), "experts/n": len(rows)}
+    kept = {"experts/photo": numbers([row[0] for row in rows], list(images)), "experts/scores": scores}
+    return {"experts": 100 * float(rho[0]), "experts/n": len(rows)}, kept | {"experts/ratings": ratings}

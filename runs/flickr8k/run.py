@@ -7,6 +7,7 @@ r"""Train a dual encoder on Flickr8k's 6,000 training photos, then finetune it b
         --out OUT/mined.jsonl
     python runs/flickr8k/run.py final DATA --photos ../shared/data/flickr8k --out OUT --base NAME    on test, once
     python runs/flickr8k/run.py styles DATA ...         the same, on the negatives of data.py --negatives negclip, crepe
+    python runs/flickr8k/both.py DATA ...               fifth, final and styles of both text towers, in one queue
 
 Every model is trained by `equipoise.train` and saved as a folder that `equipoise eval hf:FOLDER` takes. The vision
 tower is frozen: photos go through it once per base (OUT/pooled-NAME.npz). Every model has its numbers beside it, in
@@ -24,29 +25,30 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partialmethod
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
-from jobs import BASES, FINAL, FIRST, FOURTH, MINI_BASES, OURS, SECOND, SEEDS, STYLES, THIRD, Job
+from jobs import BASES, FIFTH, FINAL, FIRST, FOURTH, MINI_BASES, SECOND, SEEDS, STYLES, THIRD, Job
 from numpy.typing import NDArray
 from PIL import Image
-from retrieval import experts, ranks, recalls
+from retrieval import experts, outcomes, ranks, recalls
+from scores import numbers, write_scores
 
-from equipoise.evaluation.metrics import judge as judge_scores
-from equipoise.evaluation.scores import ItemScores
 from equipoise.files import atomic_write
 from equipoise.images.sources import ImageSource, TarImages
 from equipoise.items import Item, load_items
 from equipoise.models import load_model
 from equipoise.models.clip import ClipModel, precision
 from equipoise.models.preprocess import Preprocess
-from equipoise.train.data.batches import TrainingData
+from equipoise.train.data.batches import TextChunks, TrainingData
 from equipoise.train.recipes import get_recipe
 from equipoise.train.run.loop import train
 from equipoise.train.run.options import Hardware, Saving
 from equipoise.train.step.towers import Towers
 
-STAGES = {"first": FIRST, "second": SECOND, "third": THIRD, "fourth": FOURTH, "final": FINAL, "styles": STYLES}
+STAGES = {"first": FIRST, "second": SECOND, "third": THIRD, "fourth": FOURTH, "fifth": FIFTH}
+STAGES |= {"final": FINAL, "styles": STYLES}
 KINDS = ("seen", "unseen", "swap", "type")
 # The same for every recipe: chosen for the base on dev, never for one recipe.
 BASE = {
@@ -116,6 +118,25 @@ def remember(rows: Vectors) -> None:
     TrainingData.pool = partialmethod(known)  # type: ignore[assignment, method-assign]
 
 
+Tokens = dict[str, list[int]]
+
+
+@cache
+def tokens(base: str) -> Tokens:
+    """What is known of a base's tokens: it grows, and every model that a process trains finds it."""
+    return {}
+
+
+def know(words: Tokens) -> None:
+    """Training asks its tokenizer for every text, which is half of the time in which a batch is made; most were asked
+    by the models before it in this process."""
+
+    def known(self: TextChunks, model: ClipModel) -> None:
+        self.model, self._known = model, words
+
+    TextChunks.__init__ = known  # type: ignore[method-assign]
+
+
 @torch.inference_mode()
 def projected(model: ClipModel, rows: Vectors, names: list[str]) -> Vectors:
     """The embeddings of photos whose pooled values are known."""
@@ -128,8 +149,10 @@ def embed(model: ClipModel, values: NDArray[np.uint8], size: int = 250) -> NDArr
     return np.concatenate([model.begin_images(values[n : n + size])() for n in range(0, len(values), size)])
 
 
-def texts(model: ClipModel, strings: list[str], size: int = 1000) -> NDArray[np.float32]:
-    ids = [model.truncate(row) for row in model.tokenize(strings)]
+def texts(model: ClipModel, strings: list[str], words: Tokens, size: int = 1000) -> NDArray[np.float32]:
+    unknown = [text for text in dict.fromkeys(strings) if text not in words]
+    words |= zip(unknown, (model.truncate(row) for row in model.tokenize(unknown)), strict=True)
+    ids = [words[text] for text in strings]
     order = sorted(range(len(ids)), key=lambda n: len(ids[n]))
     out = np.zeros((len(ids), model.card["embed_dim"]), np.float32)
     for start in range(0, len(ids), size):
@@ -138,15 +161,17 @@ def texts(model: ClipModel, strings: list[str], size: int = 1000) -> NDArray[np.
     return out
 
 
-def short(values: NDArray[np.float32]) -> list[float]:
-    """The shortest decimals that give the same float32 again: half the bytes of a file of scores."""
-    return [float(str(value)) for value in values]
-
-
 def judge(
-    model: ClipModel, data: str, photos: str, split: str, rows: Vectors | None = None, scores: Path | None = None
+    model: ClipModel,
+    data: str,
+    photos: str,
+    split: str,
+    rows: Vectors | None = None,
+    words: Tokens | None = None,
+    scores: Path | None = None,
 ) -> dict[str, float]:
     """Original, Augmented, Brittleness in percent for each kind of item; recall and experts' correlation."""
+    words = {} if words is None else words
     if rows is None:
         names, values = pixels(photos, data, split, model.preprocess)
         images = dict(zip(names, embed(model, values), strict=True))
@@ -154,43 +179,45 @@ def judge(
         names = list(dict.fromkeys(i.image.path for i in items_of(f"{data}/{split}-captions.jsonl") if i.image))
         images = projected(model, rows, names)
     found: dict[str, float] = {}
+    kept: dict[str, NDArray[Any]] = {}
     for kind in KINDS:
         items = items_of(f"{data}/{split}-{kind}.jsonl")
-        seen = np.stack([images[item.image.path] for item in items if item.image])
+        shown = [item.image.path for item in items if item.image]
+        seen = np.stack([images[name] for name in shown])
         c, p, n = (
-            (texts(model, strings) * seen).sum(1)
+            (texts(model, strings, words) * seen).sum(1)
             for strings in (
                 [item.caption for item in items],
                 [item.positives[0].text for item in items],
                 [item.negatives[0].text for item in items],
             )
         )
-        lines = [
-            ItemScores(id=i.id, image=i.image.path, caption=a, positives=[b], negatives=[d], tags=i.tags)
-            for i, a, b, d in zip(items, *(short(part) for part in (c, p, n)), strict=True)
-            if i.image
-        ]
-        outcomes = judge_scores(lines)
+        original, augmented, brittle = outcomes(c, p, n)
         found |= {
-            f"{kind}/original": 100 * float(outcomes.original.mean()),
-            f"{kind}/augmented": 100 * float(outcomes.augmented.mean()),
-            f"{kind}/brittleness": 100 * float(outcomes.brittle.mean()),
+            f"{kind}/original": 100 * float(original.mean()),
+            f"{kind}/augmented": 100 * float(augmented.mean()),
+            f"{kind}/brittleness": 100 * float(brittle.mean()),
             f"{kind}/apart": float(np.abs(c - p).mean() / np.concatenate([c, p, n]).std()),
         }
-        if scores:
-            with atomic_write(scores / f"{kind}.jsonl") as handle:
-                handle.writelines(row.model_dump_json(exclude_defaults=True) + "\n" for row in lines)
+        kept |= {f"{kind}/photo": numbers(shown, names), f"{kind}/scores": np.stack([c, p, n])}
     plain = items_of(f"{data}/{split}-captions.jsonl")
-    captions = texts(model, [item.caption for item in plain])
-    place = {name: number for number, name in enumerate(names)}
-    order = np.array([place[item.image.path] for item in plain if item.image])
+    captions = texts(model, [item.caption for item in plain], words)
+    order = numbers([item.image.path for item in plain if item.image], names)
     photo_vectors = np.stack([images[name] for name in names])
     found |= recalls(photo_vectors, captions, order)
+    to_image, to_text = (rank.astype(np.int16) for rank in ranks(photo_vectors, captions, order))
+    kept |= {"captions/photo": order, "t2i": to_image, "i2t": to_text}
+    told, pairs = experts(images, lambda strings: texts(model, strings, words), photos)
     if scores:
-        to_image, to_text = (rank.tolist() for rank in ranks(photo_vectors, captions, order))
-        with atomic_write(scores / "retrieval.json") as handle:
-            handle.write(json.dumps({"photo": order.tolist(), "t2i": to_image, "i2t": to_text}) + "\n")
-    return found | experts(images, lambda strings: texts(model, strings), photos)
+        write_scores(scores, kept | pairs)
+    return found | told
+
+
+def prepare(where: dict[str, str]) -> None:
+    """What all models of a base share is made once."""
+    base = load_model(f"hf:{where['out']}/base/{where['base']}-0/model", device=where["device"])
+    assert isinstance(base, ClipModel)
+    pool(base, Path(where["out"]) / f"pooled-{where['base']}.npz", where)
 
 
 def work(task: tuple[str, Job, int, dict[str, str]]) -> None:
@@ -202,21 +229,24 @@ def work(task: tuple[str, Job, int, dict[str, str]]) -> None:
     if line.exists() or time.time() > float(where["until"]):
         return
     started = time.monotonic()
-    device, rows = where["device"], None
+    device, rows, words = where["device"], None, None
     try:
         if stage == "base":
             from parts import dual_encoder
 
             captions = [item.caption for item in load_items(f"{where['data']}/train-captions.jsonl")]
-            words, text = folder.with_name(folder.name + "-words"), Path(where["text"]) if where["text"] else None
-            model = dual_encoder(Path(where["wheel"]), captions, words, seed, text, job.dropout)
+            learnt, text = folder.with_name(folder.name + "-words"), Path(where["text"]) if where["text"] else None
+            model = dual_encoder(Path(where["wheel"]), captions, learnt, seed, text, job.dropout)
             settings = BASE
         else:
             rows = pooled(str(out / f"pooled-{where['base']}.npz"))
             remember(rows)
+            words = tokens(where["base"])
+            know(words)
             base = load_model(f"hf:{out}/base/{where['base']}-0/model", device="cpu")
             assert isinstance(base, ClipModel)
             model, settings = base, TUNE | {"lr": job.speed * float(where["lr"]), "epochs": int(where["epochs"])}
+            settings |= {"batch_size": int(where["batch"])}
         saved = folder / "model"
         if job.recipe:
             recipe = get_recipe(job.recipe, **(settings | {"seed": seed} | dict(job.options)))
@@ -236,16 +266,18 @@ def work(task: tuple[str, Job, int, dict[str, str]]) -> None:
         else:
             model = load_model(f"hf:{out}/base/{where['base']}-0/model", device=device)  # type: ignore[assignment]
         split = "test" if stage in TESTED else "dev"
-        scores = out / "scores" / f"{job.name}-{seed}" if stage in TESTED else None
-        found = judge(model, where["data"], where["photos"], split, rows, scores)
-        dev = judge(model, where["data"], where["photos"], "dev", rows) if stage in TESTED else found
+        scores = out / "scores" / f"{job.name}-{seed}.npz" if stage in TESTED else None
+        found = judge(model, where["data"], where["photos"], split, rows, words, scores)
+        if where.get("weights") == "drop":
+            shutil.rmtree(folder, ignore_errors=True)
     except Exception as error:  # one job that fails must not cost the others
         print(f"{job.name}-{seed}: {type(error).__name__}: {error}", flush=True)
         return
     seconds = round(time.monotonic() - started, 1)
     line.parent.mkdir(parents=True, exist_ok=True)
     row = {"name": job.name, "recipe": job.recipe, "options": dict(job.options), "speed": job.speed, "seed": seed}
-    line.write_text(json.dumps(row | {"split": split, "seconds": seconds, "found": found, "dev": dev}) + "\n")
+    with atomic_write(line) as handle:
+        handle.write(json.dumps(row | {"split": split, "seconds": seconds, "found": found}) + "\n")
     keys = ("seen/augmented", "seen/brittleness", "unseen/augmented", "unseen/brittleness", "swap/augmented")
     keys += ("swap/brittleness", "type/augmented", "t2i@1", "i2t@1", "experts")
     print(f"{job.name}-{seed} {seconds:.0f}s", *(f"{k}={found[k]:.1f}" for k in keys), flush=True)
@@ -260,7 +292,7 @@ def main() -> None:
     parser.add_argument("--text", default="", help="folder of all-MiniLM-L6-v2; else the text tower is from scratch")
     parser.add_argument("--lr", default="2e-4", help="of finetuning")
     parser.add_argument("--epochs", default="5", help="of finetuning")
-    parser.add_argument("--ours", default="", help="JSON file of choose.py: a row `ours-kept` with its options")
+    parser.add_argument("--batch", default="256", help="of finetuning")
     parser.add_argument("--out", required=True)
     parser.add_argument("--base", default="e6")
     parser.add_argument("--device", default="auto")
@@ -271,19 +303,13 @@ def main() -> None:
     options = parser.parse_args()
     bases = MINI_BASES if options.text else BASES
     jobs = (STAGES | {"base": bases})[options.stage]
-    if options.ours:
-        kept = json.loads(Path(options.ours).read_text())
-        if kept["name"] != "as-is":
-            jobs = [*jobs, Job("ours-kept", OURS, tuple(kept["options"].items()), speed=kept["speed"])]
     jobs = [job for job in jobs if not options.only or job.name in options.only]
     seeds = options.seeds or (SEEDS if options.stage in TESTED else [0])
     where = {key: str(value) for key, value in vars(options).items() if key in {"data", "photos", "out", "base"}}
     where |= {"device": options.device, "wheel": options.wheel or "", "text": options.text, "lr": options.lr}
-    where |= {"epochs": options.epochs, "until": str(time.time() + options.seconds)}
+    where |= {"epochs": options.epochs, "batch": options.batch, "until": str(time.time() + options.seconds)}
     if options.stage != "base":
-        base = load_model(f"hf:{options.out}/base/{options.base}-0/model", device=options.device)
-        assert isinstance(base, ClipModel)
-        pool(base, Path(options.out) / f"pooled-{options.base}.npz", where)
+        prepare(where)
     tasks = [(options.stage, job, seed, where) for seed in seeds for job in jobs]
     if options.jobs == 1:
         for task in tasks:

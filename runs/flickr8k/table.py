@@ -1,6 +1,6 @@
 """docs/flickr8k.md's tables: every recipe on the test photos, what it kept of retrieval, and ours against the paper's.
 
-    python runs/flickr8k/table.py OUT [--ours NAME] [--theirs NAME]        OUT is what run.py final wrote
+    python runs/flickr8k/table.py OUT [--ours NAME] [--theirs NAME ...]        OUT is what run.py final wrote
 
 A difference is taken per photo and seed; both are drawn again 2,000 times (seeds first, then photos), and the middle
 95% is shown. The three seeds share one base, as a paper's models share one CLIP.
@@ -10,57 +10,84 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from retrieval import outcomes
+from scores import read_scores
 
-from equipoise.evaluation.metrics import judge
-from equipoise.evaluation.scores import read_scores
+from equipoise.standard.ratings import spearman
 
 KINDS = {"seen": "seen synonyms", "unseen": "unseen synonyms", "swap": "swap", "type": "unseen type (relations)"}
 RECALLS = tuple((way, top) for way in ("t2i", "i2t") for top in (1, 5, 10))
+APART = ("seen", "unseen")  # whose score preservation the table of retention shows
 RESAMPLES = 2000
 Sums = tuple[NDArray[Any], NDArray[Any]]  # (columns, photos): what is counted of each photo, and out of how many
+Interval = tuple[float, float, float]
+read = cache(read_scores)
 
 
-def sums(photo: Sequence[int] | NDArray[Any], columns: NDArray[Any], photos: int) -> Sums:
+def sums(photo: NDArray[Any], columns: NDArray[Any], photos: int) -> Sums:
     """Rows x columns as sums and counts of each photo."""
     total = np.stack([np.bincount(photo, column, photos) for column in columns.T])
     return total, np.broadcast_to(np.bincount(photo, minlength=photos).astype(float), total.shape)
 
 
 @cache
-def composition(path: Path) -> Sums:
-    """Original, Augmented, Brittleness and |s(c) - s(p)| in units of the scores' spread."""
-    rows = read_scores(path)
-    found = judge(rows)
-    c, p, n = (
-        np.array(part) for part in zip(*((r.caption, r.positives[0], r.negatives[0]) for r in rows), strict=True)
-    )
-    apart = np.abs(c - p) / np.concatenate([c, p, n]).std() / 100
-    names = {name: number for number, name in enumerate(dict.fromkeys(row.image for row in rows))}
-    columns = np.stack([found.original, found.augmented, found.brittle, apart], 1) * 1.0
-    return sums([names[row.image] for row in rows], columns, len(names))
+def composition(path: Path, kind: str) -> Sums:
+    """Original, Augmented, Brittleness and |s(c) - s(p)| in units of the scores' spread, of the photos with items."""
+    held = read(path)
+    c, p, n = held[f"{kind}/scores"]
+    apart = np.abs(c - p) / held[f"{kind}/scores"].std() / 100
+    photos, photo = np.unique(held[f"{kind}/photo"], return_inverse=True)
+    return sums(photo, np.stack([*outcomes(c, p, n), apart], 1) * 1.0, len(photos))
 
 
 @cache
 def retrieval(path: Path) -> Sums:
-    """The six recalls, then their mean: of a photo its share of both kinds of searches."""
-    held = json.loads(path.read_text())
-    photo, searches = np.array(held["photo"]), {way: np.array(held[way]) for way in ("t2i", "i2t")}
-    photos = len(searches["i2t"])
+    """The six recalls: of a photo its share of both kinds of searches."""
+    held = read(path)
+    photos = len(held["i2t"])
     found = []
     for way, top in RECALLS:
-        where = photo if way == "t2i" else np.arange(photos)
-        found.append(sums(where, (searches[way] < top)[:, None] * 1.0, photos))
+        where = held["captions/photo"] if way == "t2i" else np.arange(photos)
+        found.append(sums(where, (held[way] < top)[:, None] * 1.0, photos))
     return np.concatenate([one for one, _ in found]), np.concatenate([two for _, two in found])
 
 
-def measured(runs: Sequence[Sums], before: Sequence[Sums] | None = None) -> list[tuple[float, float, float]]:
+def drawn_photos(photos: int, rng: np.random.Generator) -> NDArray[Any]:
+    """How often each photo is drawn in each of the resamples."""
+    return np.stack([np.bincount(rng.integers(photos, size=photos), minlength=photos) for _ in range(RESAMPLES)])
+
+
+@cache
+def agreement(path: Path) -> NDArray[Any]:
+    """Spearman's correlation with the experts: of all pairs, then of each resample of their photos (the same ones for
+    every model)."""
+    held = read(path)
+    photos, photo = np.unique(held["experts/photo"], return_inverse=True)
+    weights = drawn_photos(len(photos), np.random.default_rng(0))[:, photo]
+    weights = np.concatenate([np.ones((1, len(photo))), weights])
+    scores, ratings = held["experts/scores"].astype(np.float64), held["experts/ratings"]
+    return np.concatenate([spearman(scores, ratings, some) for some in np.array_split(weights, 20)])
+
+
+def agreed(runs: Sequence[Path], before: Sequence[Path] | None = None) -> Interval:
+    """Points and 95% interval of the correlation, over seeds and photos; of after - before, where there is a before."""
+    found = np.stack([agreement(path) for path in runs])
+    if before is not None:
+        found = found - np.stack([agreement(path) for path in before])
+    seeds = np.random.default_rng(1).integers(len(runs), size=(RESAMPLES, len(runs)))
+    drawn = found[seeds, np.arange(1, RESAMPLES + 1)[:, None]].mean(1)
+    low, high = np.percentile(drawn, [2.5, 97.5])
+    return 100 * float(found[:, 0].mean()), 100 * float(low), 100 * float(high)
+
+
+def measured(runs: Sequence[Sums], before: Sequence[Sums] | None = None) -> list[Interval]:
     """Points and 95% interval of each column, over seeds and photos; of after - before, where there is a before."""
     counts = runs[0][1]
     top = np.stack([total for total, _ in runs])  # seeds, columns, photos
@@ -78,11 +105,11 @@ def measured(runs: Sequence[Sums], before: Sequence[Sums] | None = None) -> list
     return [(100 * m, 100 * a, 100 * b) for m, a, b in zip(top.mean(0).sum(1), low, high, strict=True)]
 
 
-def plain(one: tuple[float, float, float]) -> str:
+def plain(one: Interval) -> str:
     return f"{one[0]:.1f} [{one[1]:.1f}, {one[2]:.1f}]"
 
 
-def signed(one: tuple[float, float, float]) -> str:
+def signed(one: Interval) -> str:
     return f"{one[0]:+.1f} [{one[1]:+.1f}, {one[2]:+.1f}]"
 
 
@@ -94,71 +121,81 @@ def head(cells: Sequence[str]) -> None:
     print(line(cells), line(["---"] * len(cells)), sep="\n")
 
 
+class Results:
+    """The rows that run.py wrote for one base, and the scores beside them."""
+
+    def __init__(self, out: Path) -> None:
+        self.rows: dict[str, list[dict[str, Any]]] = {}
+        self.scores = out / "scores"
+        for path in sorted((out / "final").glob("*.json")) + sorted((out / "styles").glob("*.json")):
+            row = json.loads(path.read_text())
+            if (self.scores / f"{row['name']}-{row['seed']}.npz").exists():
+                self.rows.setdefault(row["name"], []).append(row)
+
+    def paths(self, name: str) -> list[Path]:
+        return [self.scores / f"{name}-{run['seed']}.npz" for run in self.rows[name]]
+
+    def pair(self, name: str, other: str) -> tuple[list[Path], list[Path]]:
+        """Models of two recipes, seed by seed; the base has one for all seeds."""
+        if other == "base":
+            return self.paths(name), self.paths("base")[:1] * len(self.rows[name])
+        seeds = {run["seed"] for run in self.rows[name]} & {run["seed"] for run in self.rows[other]}
+        both = [[self.scores / f"{one}-{seed}.npz" for seed in sorted(seeds)] for one in (name, other)]
+        return both[0], both[1]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("out", type=Path)
     parser.add_argument("--ours", default="ours")
-    parser.add_argument("--theirs", default="hp-hn")
+    parser.add_argument("--theirs", nargs="*", default=["hp-hn", "ce-clip", "control"])
     options = parser.parse_args()
-    rows: dict[str, list[dict[str, Any]]] = {}
-    for path in sorted((options.out / "final").glob("*.json")) + sorted((options.out / "styles").glob("*.json")):
-        row = json.loads(path.read_text())
-        rows.setdefault(row["name"], []).append(row)
-    scores = options.out / "scores"
-
-    def found(name: str, kind: str) -> list[Sums]:
-        return [composition(scores / f"{name}-{run['seed']}" / f"{kind}.jsonl") for run in rows[name]]
-
-    def recall(name: str) -> list[Sums]:
-        return [retrieval(scores / f"{name}-{run['seed']}" / "retrieval.json") for run in rows[name]]
-
+    held = Results(options.out)
     head(["model", *(f"{kind}: Aug. / Brit." for kind in KINDS.values()), "R@1 t2i / i2t", "experts", "seeds"])
-    for name, runs in rows.items():
+    for name, runs in held.rows.items():
         mean = {key: np.mean([run["found"][key] for run in runs]) for key in runs[0]["found"]}
         cells = [f"{mean[f'{kind}/augmented']:.1f} / {mean[f'{kind}/brittleness']:.1f}" for kind in KINDS]
         recalls = f"{mean['t2i@1']:.1f} / {mean['i2t@1']:.1f}"
         print(line([name, *cells, recalls, f"{mean['experts']:.1f}", str(len(runs))]))
-
-    kept = [(scores / f"{name}-{run['seed']}" / "retrieval.json").exists() for name in rows for run in rows[name]]
-    if all(kept):
-        retention(rows, found, recall)
-    else:
-        print("\nno ranks were kept with these scores: no intervals for retrieval")
-
-    print(f"\n{options.ours} - {options.theirs}, {len(rows[options.ours])} seeds:")
-    head(["items", "n", "Original", "Augmented", "Brittleness", "c and p apart"])
-    for kind, words in KINDS.items():
-        ours, theirs = found(options.ours, kind), found(options.theirs, kind)
-        *three, apart = measured(ours, theirs)
-        cells = [*(signed(one) for one in three), "{:+.3f} [{:+.3f}, {:+.3f}]".format(*apart)]
-        print(line([words, f"{int(ours[0][1][0].sum()):,}", *cells]))
-    if not all(kept):
-        return
-    ours, theirs = recall(options.ours), recall(options.theirs)
-    for (way, top), one in zip(RECALLS, measured(ours, theirs), strict=True):
-        print(f"{way} R@{top}: {signed(one)}")
-    print(f"mean of six recalls: {signed(_mean(ours, theirs))}")
+    if "base" in held.rows:
+        retention(held)
+    for other in options.theirs:
+        if options.ours in held.rows and other in held.rows:
+            against(held, options.ours, other)
 
 
-def retention(
-    rows: dict[str, list[dict[str, Any]]],
-    found: Callable[[str, str], list[Sums]],
-    recall: Callable[[str], list[Sums]],
-) -> None:
+def retention(held: Results) -> None:
     """Retrieval of every model and its paired difference from the base; how far a rewording moves the score."""
     print("\nRetention: retrieval after finetuning, and its difference from the base, paired")
     heads = ["model", "t2i R@1", "from the base", "i2t R@1", "from the base", "mean of six recalls, from the base"]
-    head([*heads, "c and p apart: seen", "unseen"])
-    for name in rows:
-        after = measured(recall(name))
-        change = measured(recall(name), recall("base")[:1] * len(rows[name])) if name != "base" else [None] * 6
-        apart = [f"{measured(found(name, kind))[3][0]:.2f}" for kind in ("seen", "unseen")]
-        lost = [signed(one) if one else "" for one in change]
-        mean = signed(_mean(recall(name), recall("base")[:1] * len(rows[name]))) if name != "base" else ""
-        print(line([name, plain(after[0]), lost[0], plain(after[3]), lost[3], mean, *apart]))
+    head([*heads, "experts", "from the base", "c and p apart: seen", "unseen"])
+    for name in held.rows:
+        after, before = ([retrieval(path) for path in paths] for paths in held.pair(name, "base"))
+        own, changed = measured(after), name != "base"
+        lost = [signed(one) if changed else "" for one in measured(after, before)]
+        apart = [f"{measured([composition(path, kind) for path in held.paths(name)])[3][0]:.2f}" for kind in APART]
+        rho = [plain(agreed(held.paths(name))), signed(agreed(*held.pair(name, "base"))) if changed else ""]
+        mean = signed(_mean(after, before)) if changed else ""
+        print(line([name, plain(own[0]), lost[0], plain(own[3]), lost[3], mean, *rho, *apart]))
 
 
-def _mean(after: Sequence[Sums], before: Sequence[Sums]) -> tuple[float, float, float]:
+def against(held: Results, ours: str, theirs: str) -> None:
+    """Ours minus theirs, paired."""
+    one, two = held.pair(ours, theirs)
+    print(f"\n{ours} - {theirs}, {len(one)} seeds:")
+    head(["items", "n", "Original", "Augmented", "Brittleness", "c and p apart"])
+    for kind, words in KINDS.items():
+        after, before = ([composition(path, kind) for path in paths] for paths in (one, two))
+        *three, apart = measured(after, before)
+        cells = [*(signed(value) for value in three), "{:+.3f} [{:+.3f}, {:+.3f}]".format(*apart)]
+        print(line([words, f"{int(after[0][1][0].sum()):,}", *cells]))
+    after, before = ([retrieval(path) for path in paths] for paths in (one, two))
+    found = {f"{way} R@{top}": value for (way, top), value in zip(RECALLS, measured(after, before), strict=True)}
+    found |= {"mean of six recalls": _mean(after, before), "experts": agreed(one, two)}
+    print("; ".join(f"{name} {signed(value)}" for name, value in found.items()))
+
+
+def _mean(after: Sequence[Sums], before: Sequence[Sums]) -> Interval:
     """The mean of the columns as one column."""
 
     def one(part: Sums) -> Sums:

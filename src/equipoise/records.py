@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import partial
+from io import BytesIO
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from equipoise.collector import in_threads
 from equipoise.errors import Problems, UserError
-from equipoise.formats import json_text
+from equipoise.formats import json_columns, json_text
 
 Record = TypeVar("Record", bound=BaseModel)
+Found = TypeVar("Found")
 MOST_BYTES = 64 * 2**20  # of a line; a file without line ends must not fill the memory
 
 
-def jsonl_lines(path: Path, problems: Problems) -> Iterator[tuple[str, str]]:
-    """("line N", text) of each line that is not blank."""
+def jsonl_lines(path: Path, problems: Problems, places: Collection[int] | None = None) -> Iterator[tuple[str, str]]:
+    """("line N", text) of each line that is not blank; or of those in some places, counted from 0, of a file that was
+    read before."""
     if path.is_dir():
         raise UserError(f"{path}: a folder, where a JSONL file was expected")
     if not path.exists():
@@ -26,17 +31,50 @@ def jsonl_lines(path: Path, problems: Problems) -> Iterator[tuple[str, str]]:
     if not path.is_file():
         raise UserError(f"{path}: not a plain file; write the lines to a file first")
     with path.open("rb") as handle:
-        for number, line in enumerate(iter(partial(handle.readline, MOST_BYTES), b""), 1):
-            if len(line) >= MOST_BYTES:
-                problems.add(f"line {number}", f"longer than {MOST_BYTES:,} bytes; the rest was not looked at")
-                return
-            line = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
-            if line.isspace() or not line:
-                continue
-            try:
-                yield f"line {number}", line.decode("utf-8")
-            except UnicodeDecodeError as error:
-                problems.add(f"line {number}", f"not UTF-8 text (byte {error.start} of the line)")
+        lines: Iterator[tuple[int, bytes]] = enumerate(iter(partial(handle.readline, MOST_BYTES), b""), 1)
+        if places is not None:
+            wanted, written = frozenset(places), (line for line in lines if not line[1].isspace())
+            ahead = enumerate(islice(written, 1 + max(wanted, default=-1)))
+            lines = (line for place, line in ahead if place in wanted)
+        yield from _numbered(lines, problems)
+
+
+def _numbered(lines: Iterable[tuple[int, bytes]], problems: Problems) -> Iterator[tuple[str, str]]:
+    for number, line in lines:
+        if len(line) >= MOST_BYTES:
+            problems.add(f"line {number}", f"longer than {MOST_BYTES:,} bytes; the rest was not looked at")
+            return
+        line = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
+        if line.isspace() or not line:
+            continue
+        try:
+            yield f"line {number}", line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            problems.add(f"line {number}", f"not UTF-8 text (byte {error.start} of the line)")
+
+
+def by_block(
+    path: Path,
+    work: Callable[[bytes], Found | None],
+    kind: type[Record],
+    problems: Problems,
+    doubled: bool = True,
+    keys: Callable[[Record], int] = lambda record: 0,
+) -> Iterator[tuple[bytes, Found | None, list[tuple[str, Record]]]]:
+    """(block, what `work` makes of its lines by column, nothing) or, where it makes nothing, what `checked` gives.
+
+    All problems are told in order, but for ids that are used in two blocks: those are for the caller to see. Raises
+    ByLine where a file must be read without blocks.
+    """
+    for (number, block), found in in_threads(lambda one: work(one[1]), json_columns.blocks(path, MOST_BYTES)):
+        if len(block) >= MOST_BYTES:
+            raise ByLine
+        lines = [] if found is not None else _numbered(enumerate(BytesIO(block), number), problems)
+        yield block, found, list(checked(lines, kind, problems, doubled, keys))
+
+
+class ByLine(Exception):
+    """A file is to be read from its beginning, line by line."""
 
 
 def checked(

@@ -10,10 +10,13 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from equipoise.collector import ahead
 
 Floats = NDArray[np.float64]
 
@@ -22,6 +25,7 @@ LEVEL = 0.95
 _CHUNK = 64  # resamples multiplied at once, so that memory stays flat
 _AT_ONCE = 16_000_000  # and at most so many counts of clusters
 _KEPT = 64_000_000  # resamples x clusters that are kept for the next who asks
+_WORTH_A_THREAD = 20_000  # clusters; fewer are drawn before a thread has begun
 _SPARSE = 8  # a group that holds less than this part of all clusters is multiplied by itself
 
 
@@ -78,12 +82,25 @@ _Block = tuple[NDArray[np.int64], Floats, Floats]
 
 
 def _block(values: Floats, counts: Floats, cluster: NDArray[np.int64]) -> _Block:
-    held, place = np.unique(cluster, return_inverse=True)
+    held, place = renumbered(cluster)
 
     def within(part: Floats) -> Floats:
         return np.stack([np.bincount(place, column, len(held)) for column in part.T], axis=1).astype(np.float64)
 
     return held, within(values), within(counts)
+
+
+def renumbered(numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """np.unique(numbers, return_inverse=True) of numbers that count something from 0, without sorting them."""
+    held = np.flatnonzero(np.bincount(numbers)) if len(numbers) else np.zeros(0, np.int64)
+    place = np.zeros(int(held[-1]) + 1 if len(held) else 0, np.int64)
+    place[held] = np.arange(len(held))
+    return held, place[numbers]
+
+
+def distinct(numbers: NDArray[np.int64]) -> int:
+    """How many different ones there are, of such numbers."""
+    return int(np.count_nonzero(np.bincount(numbers))) if len(numbers) else 0
 
 
 def _resample(blocks: Sequence[_Block], clusters: int, seed: int, resamples: int) -> Floats:
@@ -168,14 +185,12 @@ def _counts(clusters: int, seed: int, resamples: int, alike: NDArray[Any] | None
     rng = np.random.default_rng(seed)
     kind = np.int32 if clusters < 2**31 else np.int64  # the same numbers are drawn
 
-    def counted() -> NDArray[np.int64]:
-        drawn = rng.integers(clusters, size=clusters, dtype=kind)
-        if alike is None:
-            return np.bincount(drawn, minlength=clusters)
-        return np.bincount(alike.take(drawn), minlength=int(alike.max()) + 1)
-
+    width = clusters if alike is None else int(alike.max()) + 1
+    drawn: Iterator[NDArray[Any]] = (rng.integers(clusters, size=clusters, dtype=kind) for _ in range(resamples))
+    drawn = ahead(drawn) if clusters > _WORTH_A_THREAD else drawn
     for start in range(0, resamples, _chunk(clusters)):
-        yield np.stack([counted() for _ in range(min(_chunk(clusters), resamples - start))])
+        some = islice(drawn, min(_chunk(clusters), resamples - start))
+        yield np.stack([np.bincount(one if alike is None else alike.take(one), minlength=width) for one in some])
 
 
 def percentile_interval(values: Floats, level: float = LEVEL) -> tuple[float, float]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from equipoise import stats
+from equipoise.collector import elsewhere
 from equipoise.comparing import inference
 from equipoise.comparing.flips import _holding, flips
 from equipoise.comparing.folders import compare_folders
@@ -245,7 +248,7 @@ def test_large_runs_are_read_by_another_process_as_here(monkeypatch: pytest.Monk
     golden = Path(__file__).parents[1] / "golden" / "run_schema_1"
     here = compare_folders([golden, golden])
     monkeypatch.setattr("equipoise.evaluation.comparison.LARGE", 1)
-    monkeypatch.setattr("equipoise.evaluation.comparison.os.cpu_count", lambda: 2)
+    monkeypatch.setattr("equipoise.evaluation.comparison.cores", lambda: 2)
     assert compare_folders([golden, golden]) == here
     first, second = load_runs([golden, golden])
     assert first.records == second.records and first.rows == second.rows
@@ -295,3 +298,37 @@ def test_what_a_gate_refuses() -> None:
             read_gate(text)
     with pytest.raises(UserError, match="so nothing could fail"):
         judge_gates([Gate("augmented", 1)], [_compared(0, 0, 0)])
+
+
+def test_signs_are_flipped_by_another_process_as_here(run: MakeRun, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(5)
+    first, second = ([run(rng.integers(0, 2, 60).tolist())] for _ in range(2))
+    here = compare_models(first, second)
+    monkeypatch.setattr("equipoise.comparing.models._MANY", 0)
+    monkeypatch.setattr("equipoise.comparing.models.cores", lambda: 2)
+    answers: list[np.ndarray] = []
+
+    @contextlib.contextmanager
+    def noted(work: Any, *arguments: Any) -> Iterator[Callable[[], np.ndarray]]:
+        with elsewhere(work, *arguments) as wait:
+            yield lambda: answers.append(wait()) or answers[0]  # type: ignore[func-returns-value]
+
+    monkeypatch.setattr("equipoise.comparing.models.elsewhere", noted)
+    assert compare_models(first, second) == here
+    assert answers[0].shape == (inference.FLIPS, len(METRICS)) and answers[0].any()
+
+
+def test_signs_of_many_images_are_added_by_counting_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    changes = rng.integers(-5, 6, (333, 4)) / 1e5
+    changes[:, 2] = 0
+    changes[:, 3] = np.abs(changes[:, 3])
+    by_matrix = inference.sign_flip_sums(changes, 1, 500)
+    monkeypatch.setattr("equipoise.comparing.inference._MANY", 10)
+    assert (inference.sign_flip_sums(changes, 1, 500) == by_matrix).all()
+    monkeypatch.delattr("numpy.bitwise_count", raising=False)  # numpy 1.26
+    assert (inference.sign_flip_sums(changes, 1, 500) == by_matrix).all()
+    uneven = changes * rng.random((333, 1))
+    expected = inference.sign_flip_sums(uneven, 1, 500)
+    monkeypatch.setattr("equipoise.comparing.inference._MANY", 1000)
+    assert (inference.sign_flip_sums(uneven, 1, 500) == expected).all()

@@ -122,18 +122,147 @@ def test_ours_must_lose_nothing_to_be_chosen(flickr8k: Any) -> None:
     assert choose.chosen(found, ["as-is", "weak"]) == "as-is"
 
 
+def test_one_form_is_chosen_for_both_towers(flickr8k: Any) -> None:
+    choose = flickr8k("choose")
+
+    def one(recall: float, composition: float) -> dict[str, float]:
+        return {"recall": recall, "composition": composition}
+
+    towers = [
+        {"control": one(30, 10), "as-is": one(30, 50), "more": one(29.8, 60), "most": one(29.9, 80)},
+        {"control": one(40, 10), "as-is": one(40, 55), "more": one(39.8, 60), "most": one(39.6, 80)},
+    ]
+    assert choose.chosen_for_both(towers, ["as-is", "more", "most"]) == "more"  # the last loses 0.4 with one tower
+    del towers[1]["more"]
+    assert choose.chosen_for_both(towers, ["as-is", "more", "most"]) == "as-is"
+    del towers[0]["control"]
+    assert choose.chosen_for_both(towers, ["most"]) == "as-is"
+
+
+def test_outcomes_are_those_of_the_package(flickr8k: Any) -> None:
+    from equipoise.evaluation.metrics import judge
+    from equipoise.evaluation.scores import ItemScores
+
+    c, p, n = np.random.default_rng(0).integers(0, 3, (3, 200)).astype(float)  # many ties
+    rows = [
+        ItemScores(id=str(i), image="a", caption=x, positives=[y], negatives=[z], tags={})
+        for i, (x, y, z) in enumerate(zip(c.tolist(), p.tolist(), n.tolist(), strict=True))
+    ]
+    theirs = judge(rows)
+    for mine, other in zip(
+        flickr8k("retrieval").outcomes(c, p, n), (theirs.original, theirs.augmented, theirs.brittle), strict=True
+    ):
+        assert np.array_equal(mine, other)
+
+
+# ---------------------------------------------------------------------------- tails
+
+
+def test_tails_begin_with_the_best_seed_and_learn_from_all(flickr8k: Any) -> None:
+    bases = flickr8k("bases")
+    own = [base for base in bases.seeds_round() if base.tower == "minilm"]
+    assert [base.seed for base in own] == [0, 1, 2, 3, 0] and own[-1].mixed > 0
+    assert len({base.name for base in own}) == len(own)
+    found = {base.name: dict.fromkeys(bases.RECALLS, float(n == 2)) for n, base in enumerate(own)}
+    tails = {base.name.split("+")[-1]: base for base in bases.tails_round(found)}
+    assert {base.begin for name, base in tails.items() if name != "again"} == {own[2].name}
+    assert tails["low"].text_rate == pytest.approx(0.1 * own[2].text_rate) and tails["control"].text_rate == 5e-5
+    assert tails["taught"].teachers == tuple(base.name for base in own)
+    assert tails["again"].begin == "" and tails["again"].epochs == own[2].epochs and not tails["low"].teachers
+
+
+def test_a_teacher_that_agrees_asks_for_nothing(flickr8k: Any) -> None:
+    softly = flickr8k("base").softly
+    logits = torch.randn(6, 4, requires_grad=True)
+    softly(logits, logits.detach()).backward()
+    assert logits.grad is not None and torch.allclose(logits.grad, torch.zeros(6, 4), atol=1e-6)
+    logits.grad = None
+    softly(logits, -logits.detach()).backward()
+    assert logits.grad.abs().max() > 0.01
+
+
+# ---------------------------------------------------------------------------- the queue
+
+
+def test_ours_waits_for_the_choice_and_negclip_for_its_images(flickr8k: Any, tmp_path: Path) -> None:
+    from concurrent.futures import Future
+
+    both = flickr8k("both")
+    order: list[Any] = []
+
+    def submit(task: Any) -> Any:
+        order.append(task)
+        future: Any = Future()
+        future.set_result(None)
+        return future
+
+    kept = {"options": {"margin": 5.0}, "speed": 1.0}
+    chosen_after: list[int] = []
+    tasks = both.planned()
+    queue = both.Queue(tasks, tmp_path, lambda: chosen_after.append(len(order)) or kept)
+    assert len(list(both.run_all(queue, submit, jobs=4))) == len(order) == len(tasks) - 6  # no images were mined
+    ours = [(number, task) for number, task in enumerate(order) if task[1] != "fifth" and task[2].recipe == both.OURS]
+    assert len(chosen_after) == 1 and all(number >= chosen_after[0] for number, _ in ours)
+    assert {task[2].options for _, task in ours} == {(("margin", 5.0),)}
+    assert [t[1] for t in order[:4]] == ["fifth"] * 4
+    seeds = {(t[0], t[2].name): 0 for t in tasks if t[1] == "final"}
+    for task in tasks:
+        if task[1] == "final":
+            seeds[task[0], task[2].name] += 1
+    assert set(seeds.values()) == {1, 3} and seeds["m", "base"] == 1 and len(seeds) == 24
+    for tower in "sm":
+        (tmp_path / tower).mkdir()
+        (tmp_path / tower / "mined.jsonl").touch()
+    assert len(list(both.run_all(queue, submit, jobs=4))) == 6
+
+
+def test_what_dies_with_its_process_is_tried_once_more(flickr8k: Any, tmp_path: Path) -> None:
+    from concurrent.futures import Future
+    from concurrent.futures.process import BrokenProcessPool
+
+    both = flickr8k("both")
+    tried: list[Any] = []
+
+    def submit(task: Any) -> Any:
+        tried.append(task)
+        future: Any = Future()
+        future.set_exception(BrokenProcessPool("killed"))
+        return future
+
+    task = next(task for task in both.planned() if task[2].name == "hn")
+    assert list(both.run_all(both.Queue([task], tmp_path, dict), submit, jobs=2)) == [task]
+    assert tried == [task, task]
+
+
+# ---------------------------------------------------------------------------- intervals
+
+
+def kept_scores(rng: Any, photos: int = 100) -> dict[str, Any]:
+    """What run.py keeps of a model, drawn."""
+    held: dict[str, Any] = {}
+    for kind in ("seen", "unseen", "swap", "type"):
+        held[f"{kind}/photo"] = np.repeat(np.arange(photos), 2).astype(np.int16)
+        held[f"{kind}/scores"] = rng.normal(size=(3, 2 * photos)).astype(np.float32)
+    held["captions/photo"] = np.repeat(np.arange(photos), 5).astype(np.int16)
+    held |= {"t2i": rng.integers(0, 30, 5 * photos), "i2t": rng.integers(0, 30, photos)}
+    ratings = rng.integers(1, 5, 3 * photos).astype(float)
+    held |= {"experts/photo": np.repeat(np.arange(photos), 3).astype(np.int16), "experts/ratings": ratings}
+    held["experts/scores"] = (ratings + rng.normal(size=len(ratings))).astype(np.float32)
+    return held
+
+
 def test_a_difference_is_paired_by_photo(flickr8k: Any, tmp_path: Path) -> None:
-    table = flickr8k("table")
+    table, write = flickr8k("table"), flickr8k("scores").write_scores
     rng = np.random.default_rng(0)
-    photo = np.repeat(np.arange(200), 5)
-    before, after = ({"photo": photo.tolist()} for _ in range(2))
-    for way, count in (("t2i", 1000), ("i2t", 200)):
-        ranks = rng.integers(0, 30, count)
-        before[way] = ranks.tolist()
-        after[way] = np.where(rng.random(count) < 0.1, 0, ranks).tolist()
-    for name, held in (("before", before), ("after", after)):
-        (tmp_path / f"{name}.json").write_text(json.dumps(held))
-    one, two = (table.retrieval(tmp_path / f"{name}.json") for name in ("before", "after"))
+    before = kept_scores(rng, 200)
+    after = dict(before)
+    for way in ("t2i", "i2t"):
+        after[way] = np.where(rng.random(len(before[way])) < 0.1, 0, before[way])
+    after["experts/scores"] = before["experts/scores"] + (0.5 * before["experts/ratings"]).astype(np.float32)
+    paths = {name: tmp_path / f"{name}.npz" for name in ("before", "after")}
+    write(paths["before"], before)
+    write(paths["after"], after)
+    one, two = (table.retrieval(paths[name]) for name in ("before", "after"))
     value, low, high = table.measured([two], [one])[0]
     hits = [100 * np.mean(np.array(held["t2i"]) < 1) for held in (before, after)]
     assert value == pytest.approx(hits[1] - hits[0])
@@ -141,3 +270,24 @@ def test_a_difference_is_paired_by_photo(flickr8k: Any, tmp_path: Path) -> None:
     assert alone[0] == pytest.approx(hits[1])
     assert 0 < low < value < high and high - low < alone[2] - alone[1]
     assert table.measured([one], [one])[0] == (0, 0, 0)
+    gain, plain = table.agreed([paths["after"]], [paths["before"]]), table.agreed([paths["after"]])
+    assert 0 < gain[1] < gain[0] < gain[2] and gain[2] - gain[1] < plain[2] - plain[1]
+    assert table.agreed([paths["after"]], [paths["after"]]) == (0, 0, 0)
+
+
+def test_the_table_is_of_the_seeds_that_both_have(flickr8k: Any, tmp_path: Path, capsys: Any, monkeypatch: Any) -> None:
+    table, write = flickr8k("table"), flickr8k("scores").write_scores
+    monkeypatch.setattr(table, "RESAMPLES", 50)
+    rng = np.random.default_rng(0)
+    (tmp_path / "final").mkdir()
+    found = {f"{kind}/{what}": 1.0 for kind in table.KINDS for what in ("augmented", "brittleness")}
+    found |= {"t2i@1": 1.0, "i2t@1": 1.0, "experts": 1.0}
+    for name, seeds in (("base", [0]), ("hp-hn", [0, 1]), ("ours", [1, 2])):
+        for seed in seeds:
+            row = {"name": name, "seed": seed, "found": found}
+            (tmp_path / "final" / f"{name}-{seed}.json").write_text(json.dumps(row))
+            write(tmp_path / "scores" / f"{name}-{seed}.npz", kept_scores(rng))
+    monkeypatch.setattr("sys.argv", ["table.py", str(tmp_path)])
+    table.main()
+    said = capsys.readouterr().out
+    assert "ours - hp-hn, 1 seeds:" in said and "Retention" in said and "experts" in said.splitlines()[-1]

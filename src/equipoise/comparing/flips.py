@@ -9,7 +9,7 @@ import numpy as np
 
 from equipoise.comparing.models import Model
 from equipoise.evaluation.results import Texts, read_texts
-from equipoise.evaluation.scores import Scores
+from equipoise.evaluation.scores import Scores, kinds_of
 
 _LEAST = 2  # items that carry a tag's value; an id is no phrase
 
@@ -104,11 +104,10 @@ def _tags(rows: Sequence[dict[str, str]], moved: np.ndarray, most: int) -> list[
 
 def _holding(rows: Sequence[dict[str, str]]) -> dict[tuple[str, str], np.ndarray]:
     """The places of the items that carry each value of each tag. Items that share one set of tags are found at once."""
-    number: dict[int, int] = {}
-    sets = np.fromiter((number.setdefault(id(tags), len(number)) for tags in rows), np.int64, len(rows))
-    together = np.split(np.argsort(sets, kind="stable"), np.bincount(sets, minlength=len(number)).cumsum()[:-1])
+    kinds, kind = kinds_of(rows)
+    together = np.split(np.argsort(kind, kind="stable"), np.bincount(kind, minlength=len(kinds)).cumsum()[:-1])
     held: dict[tuple[str, str], list[np.ndarray]] = {}
-    for places in together if number else ():
-        for pair in rows[places[0]].items():
+    for tags, places in zip(kinds, together, strict=False):  # no kinds: one empty part
+        for pair in tags.items():
             held.setdefault(pair, []).append(places)
     return {pair: np.sort(np.concatenate(several)) for pair, several in held.items()}

@@ -11,6 +11,7 @@ three things are put right that a plain bootstrap over both gets wrong (docs/sta
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -20,13 +21,22 @@ from typing import Any
 import numpy as np
 
 from equipoise import stats
+from equipoise.collector import cores, elsewhere
 from equipoise.comparing import inference
 from equipoise.errors import UserError
-from equipoise.evaluation.comparison import Run, leaves_of, measured_difference, per_item, per_item_images, same_items
+from equipoise.evaluation.comparison import (
+    Run,
+    leaves_of,
+    measured_difference,
+    per_item,
+    per_item_images,
+    same_items,
+)
 from equipoise.evaluation.metrics import Leaves
 from equipoise.evaluation.record import IMAGE_METRICS, METRICS, Change, Difference, ImageMetric, Interval, Metric
 from equipoise.stats import Floats
 
+_MANY = 100_000  # items; the tests of fewer are over before another process has begun
 LOWER: tuple[Metric, ...] = ("brittleness", "drop")  # better when lower
 
 
@@ -64,12 +74,19 @@ def compare_models(
     resamples: int = stats.RESAMPLES,
 ) -> Difference:
     """second - first, tested: p-value, smallest detectable difference, standard errors of images and of seeds."""
-    found, (groups, before, after, change, measured, spread) = measured_difference(
-        first, second, seed, resamples, path, least
-    )
+    same_items([*first, *second])
     outcomes = first[0].outcomes
-    clusters = len(np.unique(outcomes.cluster[groups.kept]))
-    flipped = inference.sign_flip_sums(contributions(change, outcomes.cluster, groups), seed)
+    with contextlib.ExitStack() as stack:
+        flips: Callable[[], Floats] | None = None
+        if len(outcomes) > _MANY and cores() > 1:  # signs are flipped while images are resampled
+            sides = [np.mean([per_item(run.outcomes) for run in runs], axis=0) for runs in (first, second)]
+            parts = contributions(sides[1] - sides[0], outcomes.cluster, leaves_of(first[0], path, least))
+            flips = stack.enter_context(elsewhere(inference.sign_flip_sums, parts, seed))
+        found, (groups, before, after, change, measured, spread) = measured_difference(
+            first, second, seed, resamples, path, least
+        )
+        flipped = flips() if flips else inference.sign_flip_sums(contributions(change, outcomes.cluster, groups), seed)
+    clusters = stats.distinct(outcomes.cluster[groups.kept])
     sides = [_seeds(values, outcomes.cluster, groups) for values in (before, after) if len(values) > 1]
     drawn = _draw_seeds(sides, seed, resamples)
     changes: dict[str, Change] = {}

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from equipoise import stats
-from equipoise.collector import elsewhere
+from equipoise.collector import cores, elsewhere
 from equipoise.errors import UserError
 from equipoise.evaluation.image_side import named
 from equipoise.evaluation.metrics import Leaves, Outcomes, judge, leaves, weighted_mean
@@ -82,7 +81,7 @@ def load_runs(folders: Sequence[str | Path]) -> list[Run]:
     """Several runs; large ones at the same time, each in a process of its own but for the first."""
     with contextlib.ExitStack() as stack:
         loads: list[Callable[[], Run]] = [functools.partial(load_run, folder) for folder in folders]
-        for place in range(1, min(len(folders), os.cpu_count() or 1)):
+        for place in range(1, min(len(folders), cores())):
             if sum(file.stat().st_size for file in Path(folders[place]).glob("items.jsonl")) > LARGE:
                 loads[place] = stack.enter_context(elsewhere(load_run, folders[place]))
         return [load() for load in loads]

@@ -116,7 +116,7 @@ def graded(scored: Scored, mask: NDArray[np.bool_], unit: float | None) -> Grade
     intervals = {name: one[1] for name, one in found.items() if one is not None and one[1] is not None}
     rate = values["positive_rate"]
     if rate in (0.0, 1.0):
-        images = len(np.unique(cluster))
+        images = stats.distinct(cluster)
         intervals["positive_rate"] = Interval(*stats.wilson(round(rate * images), images))
     elif interval := intervals.get("positive_rate"):
         intervals["positive_rate"] = Interval(max(0.0, interval.low), min(1.0, interval.high))
@@ -241,7 +241,7 @@ def _mean(
     mean = float(np.average(values, weights=weights))
     if not math.isfinite(mean / unit):
         return None
-    _, place = np.unique(cluster, return_inverse=True)
+    _, place = stats.renumbered(cluster)
     residuals = np.bincount(place, weights * (values - mean))
     images = len(residuals)
     if images < 2:

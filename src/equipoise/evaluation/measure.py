@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from equipoise import stats
 from equipoise.benchmarks.base import Average, Benchmark
@@ -15,7 +15,7 @@ from equipoise.errors import Problems, UserError
 from equipoise.evaluation.metrics import Outcomes, judge, macro, summarise
 from equipoise.evaluation.paper_metrics import PAPER_METRICS, require_tags
 from equipoise.evaluation.record import MacroNumbers, Metrics
-from equipoise.evaluation.scores import ItemScores, Scores
+from equipoise.evaluation.scores import ItemScores, Scores, kinds_of
 from equipoise.items import ImageRef, Item
 
 log = logging.getLogger(__name__)
@@ -58,8 +58,8 @@ def _averages(outcomes: Outcomes, benchmark: Benchmark, seed: int, resamples: in
     return found
 
 
-def _lacking(tags: Iterable[Mapping[str, str]], average: Average) -> bool:
-    return any(tag not in one for one in tags for tag in average.path)
+def _lacking(tags: Sequence[Mapping[str, str]], average: Average) -> bool:
+    return any(tag not in one for one in kinds_of(tags)[0] for tag in average.path)
 
 
 # ---------------------------------------------------------------------------- scores made elsewhere

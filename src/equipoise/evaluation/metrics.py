@@ -38,7 +38,7 @@ from equipoise.evaluation.record import (
     Metric,
     Summary,
 )
-from equipoise.evaluation.scores import ItemScores, Lists, Scores
+from equipoise.evaluation.scores import ItemScores, Lists, Scores, kinds_of
 
 MOST_GROUPS = 100  # a tag with more values (an image id) is no breakdown
 _SCALE = 2.0**40  # scores are summed this much smaller, which is exact: some people's are near 1e308
@@ -165,10 +165,11 @@ def _mean(values: Sequence[float]) -> float:
 def summarise(outcomes: Outcomes, seed: int = 0, resamples: int = stats.RESAMPLES) -> Summary:
     """The numbers of all items and of each value of each tag: fractions between 0 and 1, with intervals."""
     groups: dict[tuple[str, str], Bools] = {("", ""): np.ones(len(outcomes), dtype=bool)}
-    for tag in _breakdowns(outcomes.tags):
+    kinds, kind = kinds_of(outcomes.tags)
+    for tag in _breakdowns(kinds):
         # Numbers in place of the words: an array of strings gives every row the width of the longest.
-        number = {value: index for index, value in enumerate(sorted({tags.get(tag, "") for tags in outcomes.tags}))}
-        values = np.array([number[tags.get(tag, "")] for tags in outcomes.tags])
+        number = {value: index for index, value in enumerate(sorted({tags.get(tag, "") for tags in kinds}))}
+        values = np.array([number[tags.get(tag, "")] for tags in kinds])[kind]
         groups |= {(tag, value): values == index for value, index in number.items() if value != ""}
     numbers = _numbers(outcomes, list(groups.values()), seed, resamples)
     by: dict[str, dict[str, ItemNumbers]] = {}
@@ -203,7 +204,7 @@ def _numbers(outcomes: Outcomes, groups: Sequence[Bools], seed: int, resamples: 
         n, n_positive = int(mask.sum()), int((mask & outcomes.has_positive).sum())
         compared = mask & outcomes.has_negative
         wins = int((mask & outcomes.original).sum())
-        clusters = len(np.unique(outcomes.cluster[mask]))
+        clusters = stats.distinct(outcomes.cluster[mask])
         values, intervals = _named(measured[index], ratios[:, index], clusters)
         found.append(
             ItemNumbers(
@@ -273,7 +274,7 @@ def macro(
     if found is None:
         return None
     measured, ratios = stats.grouped_ratios(*_columns(outcomes), outcomes.cluster, found.masks, seed, resamples)
-    clusters = len(np.unique(outcomes.cluster[found.kept]))
+    clusters = stats.distinct(outcomes.cluster[found.kept])
     measured_mean, ratios_mean = (weighted_mean(part, found.weights) for part in (measured[None], ratios))
     values, intervals = _named(measured_mean[0], ratios_mean, clusters)
     return MacroNumbers(
@@ -329,13 +330,16 @@ class Leaves:
 
 def leaves(tags: Sequence[Mapping[str, str]], path: Sequence[str], least: int = 1) -> Leaves | None:
     """The groups of `macro`, None where none has `least` items; without a path all items are one group."""
-    keys = [tuple(item.get(tag, "") for tag in path) for item in tags]
-    sizes = Counter(keys)
+    kinds, kind = kinds_of(tags)
+    keys = [tuple(item.get(tag, "") for tag in path) for item in kinds]
+    sizes: Counter[tuple[str, ...]] = Counter()
+    for key, size in zip(keys, np.bincount(kind, minlength=len(keys)).tolist(), strict=True):
+        sizes[key] += size
     chosen = sorted(key for key, size in sizes.items() if size >= least)
     if not chosen:
         return None
     number = {leaf: index for index, leaf in enumerate(chosen)}
-    leaf_of = np.array([number.get(key, -1) for key in keys])
+    leaf_of = np.array([number.get(key, -1) for key in keys])[kind]
     return Leaves(
         masks=[leaf_of == index for index in range(len(chosen))],
         weights=np.array([_leaf_weight(leaf, chosen) for leaf in chosen]),

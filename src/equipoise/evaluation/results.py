@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -149,11 +148,7 @@ def read_shown(folder: Path, places: Collection[int] | None = None) -> Iterator[
     what is wrong with the file is raised at its end."""
     path = (folder if folder.is_dir() else folder.parent) / "items.jsonl"
     problems = Problems(str(path))
-    lines = jsonl_lines(path, problems)
-    if places is not None:
-        wanted, ahead = frozenset(places), islice(lines, 1 + max(places, default=-1))
-        lines = (line for place, line in enumerate(ahead) if place in wanted)
-    for _, line in checked(lines, Shown, problems, doubled=False):
+    for _, line in checked(jsonl_lines(path, problems, places), Shown, problems, doubled=False):
         yield line
     problems.raise_if_any()
 

@@ -114,11 +114,13 @@ def evaluate(
     folder = None if out is None else Path(out)
     require_tags(benchmark.metrics if benchmark else (), items)
 
+    card = model_card(model, probe=folder is not None)
+
     def claim() -> tuple[Identity, Known | None]:
         """Who this run is, and that the folder is its own: known before the model is asked for anything."""
         identity = Identity(
             benchmark_id(items, benchmark, name, limit),
-            model_card(model, probe=folder is not None),
+            card,
             settings_of(model, seed, allow_missing, batch_size),
         )
         known = known_runs(blind, identity.benchmark.items_sha256) if blind else None

@@ -13,6 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any
 
+from equipoise.collector import in_threads
 from equipoise.errors import UserError
 from equipoise.formats.parquet_headers import Group, groups, unpacked_page
 from equipoise.formats.parquet_json import json_lines
@@ -40,35 +41,38 @@ def rows(path: Path, choose: Choose = lambda schema: None) -> Iterator[tuple[int
         yield from _rows_of_batch(first, batch, convert, unfolded)
 
 
-def json_rows(
+def json_batches(
     path: Path,
     choose: Choose,
     write: Callable[[Row], str],
     sparse: Collection[str],
-    good: Callable[[Any], list[str] | None],
-) -> Iterator[tuple[int, str, str, str | None]]:
-    """(number, row as a line of JSON, "", its id where it is known to be good) of each row, or what is wrong with it.
+    good: Callable[[Any], Any],
+) -> Iterator[tuple[int, Any, Any]]:
+    """(number of the first row, rows as an array of lines of JSON, their ids where all are known to be good), or
+    (number, list of (line, what is wrong with it), None) of each batch.
 
     Lines are as `write` gives them, which writes as `json_lines` with `sparse` does. `good` gives the ids of a batch
     whose rows need not be looked at one by one.
     """
     import pyarrow.compute
 
-    for first, batch, convert, unfolded in _batches(path, choose):
-        lines: list[str] | None = None
-        names: Sequence[str | None] | None = None
+    def by_column(found: tuple[int, Any, Callable[[Any], Any], Any]) -> tuple[Any, Any]:
+        _, batch, convert, _ = found
+        lines = ids = None
         with contextlib.suppress(Exception):  # some type or some row of the batch; find out which
             lines = json_lines(batch, sparse) if convert is _as_it_is else None
-            names = good(batch)
+            ids = good(batch)
+        return lines, ids
+
+    for (first, batch, convert, unfolded), (lines, ids) in in_threads(by_column, _batches(path, choose)):
         if lines is None:
-            for number, row, problem in _rows_of_batch(first, batch, convert, unfolded):
-                yield number, "" if problem else write(row), problem, None
+            rows = _rows_of_batch(first, batch, convert, unfolded)
+            yield first, [("" if problem else write(row), problem) for _, row, problem in rows], None
             continue
         for column in batch.columns:
             if pyarrow.types.is_string(column.type) or pyarrow.types.is_large_string(column.type):
                 unfolded(pyarrow.compute.sum(pyarrow.compute.utf8_length(column)).as_py() or 0, first + len(lines) - 1)
-        for number, (line, name) in enumerate(zip(lines, names or [None] * len(lines), strict=True), first):
-            yield number, line, "", name
+        yield first, lines, ids
 
 
 def _rows_of_batch(

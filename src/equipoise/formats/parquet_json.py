@@ -14,8 +14,8 @@ class Unlike(Exception):
     """A column of a type, or with a value, that is read row by row."""
 
 
-def json_lines(batch: Any, sparse: Collection[str] = ()) -> list[str]:
-    """Each row as `pydantic_core.to_json` writes it, without the columns that are null in it.
+def json_lines(batch: Any, sparse: Collection[str] = ()) -> Any:
+    """An array of strings: each row as `pydantic_core.to_json` writes it, without the columns that are null in it.
 
     Structs called as in `sparse` are written without their nulls too. Raises Unlike, or whatever pyarrow does, where
     rows must be looked at one by one.
@@ -24,35 +24,44 @@ def json_lines(batch: Any, sparse: Collection[str] = ()) -> list[str]:
     if not batch.num_columns:
         raise Unlike("no columns")
     columns = [_json(column, name, sparse) for name, column in zip(batch.schema.names, batch.columns, strict=True)]
-    return list(_object(batch.schema.names, columns, True).to_numpy(zero_copy_only=False).tolist())
+    return _joined("{", _object(batch.schema.names, columns, True, batch.num_rows, 0), "}")
 
 
-def _json(array: Any, name: str, sparse: Collection[str]) -> Any:
-    """An array of strings: the JSON of each value; null stays null."""
+# The JSON of each value of a column: a text, the value's own, and another text; null stays null. The texts around it
+# are added with those of the column above, as joining them all takes a while each time.
+_Column = tuple[str, Any, str]
+
+
+def _json(array: Any, name: str, sparse: Collection[str]) -> _Column:
     import pyarrow
     import pyarrow.types as types
 
     kind = array.type
     if types.is_string(kind) or types.is_large_string(kind):
         if _special(array):
-            return _each(array, lambda value: pydantic_core.to_json(value).decode())
-        return _joined('"', array, '"')
+            return "", _each(array, lambda value: pydantic_core.to_json(value).decode()), ""
+        return '"', array, '"'
     if types.is_integer(kind) or types.is_boolean(kind):
-        return array.cast(pyarrow.string())
+        return "", array.cast(pyarrow.string()), ""
     if types.is_float64(kind):
-        return _each(array, lambda value: pydantic_core.to_json(value, inf_nan_mode="constants").decode())
+        return "", _each(array, lambda value: pydantic_core.to_json(value, inf_nan_mode="constants").decode()), ""
     if types.is_struct(kind):
         names = [kind.field(place).name for place in range(kind.num_fields)]
         if not names:
             raise Unlike("a struct without fields")
         fields = [_json(*one, sparse) for one in zip(array.flatten(), names, strict=True)]
-        return _where(array, _object(names, fields, name in sparse))
+        return "{", _where(array, _object(names, fields, name in sparse, len(array), array.null_count)), "}"
     if types.is_map(kind) and types.is_string(kind.key_type):
-        return _where(array, _joined("{", _map(array, sparse), "}"))
+        return "{", _where(array, _map(array, sparse)), "}"
     if types.is_list(kind) or types.is_large_list(kind):
         offsets, values = _below(array, array.values)
-        return _where(array, _joined("[", _concatenated(offsets, _json(values, name, sparse)), "]"))
+        return "[", _where(array, _concatenated(offsets, _whole(_json(values, name, sparse)))), "]"
     raise Unlike(str(kind))
+
+
+def _whole(column: _Column) -> Any:
+    before, values, after = column
+    return _joined(before, values, after) if before or after else values
 
 
 def _special(array: Any) -> bool:
@@ -65,15 +74,42 @@ def _special(array: Any) -> bool:
     return bool(((letters < 0x20) | (letters == ord('"')) | (letters == ord("\\"))).any())
 
 
-def _object(names: Sequence[str], fields: Sequence[Any], drop_nulls: bool) -> Any:
+def _object(names: Sequence[str], fields: Sequence[_Column], drop_nulls: bool, rows: int, nulls: int) -> Any:
+    """The fields of each row with commas between; in so many rows the object itself is null, and anything may stand."""
+    import pyarrow
     import pyarrow.compute as compute
 
     keys = [json.dumps(name, ensure_ascii=False) + ":" for name in names]
-    parts = [
-        compute.fill_null(_joined(key, field, ","), "" if drop_nulls else f"{key}null,")
-        for key, field in zip(keys, fields, strict=True)
-    ]
-    return _joined("{", compute.utf8_rtrim(_joined(*parts), ","), "}")
+    first_is_there = fields[0][1].null_count == nulls or not drop_nulls
+    parts: list[Any] = []
+    for place, (key, (before, values, after)) in enumerate(zip(keys, fields, strict=True)):
+        # A comma goes before each but the first; where that may be missing, after each, and the last is taken off.
+        key, after = ("," + key if place else key, after) if first_is_there else (key, after + ",")
+        missing = "" if drop_nulls else key + "null"
+        if values.null_count == rows:
+            parts.append(missing)
+        elif values.null_count:
+            parts.append(compute.fill_null(_joined(key + before, values, after), missing))
+        else:
+            parts += [key + before, values, after]
+    parts = _merged(parts)
+    whole = (
+        pyarrow.array(parts * rows, pyarrow.string())
+        if isinstance(parts[-1], str) and len(parts) == 1
+        else _joined(*parts)
+    )
+    return whole if first_is_there else compute.utf8_rtrim(whole, ",")
+
+
+def _merged(parts: Sequence[Any]) -> list[Any]:
+    """Plain texts that follow one another as one."""
+    found: list[Any] = []
+    for part in parts:
+        if isinstance(part, str) and found and isinstance(found[-1], str):
+            found[-1] += part
+        else:
+            found.append(part)
+    return found
 
 
 def _map(array: Any, sparse: Collection[str]) -> Any:
@@ -87,8 +123,9 @@ def _map(array: Any, sparse: Collection[str]) -> Any:
         row = np.repeat(np.arange(len(array)), np.diff(offsets))
         if len(np.unique(row * len(keys) + codes)) < len(keys):
             raise Unlike("a map with a key twice")
-    pairs = _joined(_json(keys, "", sparse), ":", compute.fill_null(_json(values, "", sparse), "null"))
-    return _concatenated(offsets, pairs)
+    values = _whole(_json(values, "", sparse))
+    before, keys, after = _json(keys, "", sparse)
+    return _concatenated(offsets, _joined(before, keys, after + ":", compute.fill_null(values, "null")))
 
 
 def _below(array: Any, *below: Any) -> tuple[Any, ...]:
@@ -103,7 +140,8 @@ def _concatenated(offsets: Any, values: Any) -> Any:
     import pyarrow
     import pyarrow.compute as compute
 
-    whole = compute.fill_null(values, "null").cast(pyarrow.string())
+    whole = compute.fill_null(values, "null") if values.null_count else values
+    whole = whole if whole.type == pyarrow.string() else whole.cast(pyarrow.string())
     lists = pyarrow.ListArray.from_arrays(pyarrow.array(offsets, pyarrow.int32()), whole)
     return compute.binary_join(lists, ",")
 

@@ -9,6 +9,7 @@ from equipoise.train.losses.rank_each import RankEach
 from equipoise.train.losses.text_contrast import text_contrast
 from equipoise.train.losses.two_captions import two_captions
 from equipoise.train.recipe import Needs, Recipe
+from equipoise.train.recipes.ce_clip import SLOTS
 from equipoise.train.recipes.shared import ANY, REPLACE, SWAP, Weight
 
 
@@ -22,6 +23,7 @@ def equipoise_2026(
     agreement_weight: Weight = 0.2,
     keep_weight: Weight = 1.0,
     by_operation: bool = True,
+    by_type: bool = False,
 ) -> Recipe:
     """Every right caption above every wrong one; a reworded caption is a caption.
 
@@ -32,8 +34,10 @@ def equipoise_2026(
     of 3 logits above a replace and a swap negative (`by_operation`), the text tower keeps both together and the
     negatives apart, both score alike, and photos and captions go on preferring each other as in the base. Chosen on
     Flickr8k's validation photos; docs/flickr8k.md has what each part gives and costs, and what failed (`gamma`,
-    FSC-CLIP's focal factor).
+    FSC-CLIP's focal factor). `by_type` takes CE-CLIP's four negatives a step instead: one by swap and one of each
+    type of replaced word.
     """
+    own = (REPLACE, SWAP) if by_operation else (ANY,)
     return Recipe(
         citation="Equipoise, docs/flickr8k.md",
         terms={
@@ -45,7 +49,7 @@ def equipoise_2026(
         },
         needs=Needs(
             positive=ANY,
-            negatives=(REPLACE, SWAP) if by_operation else (ANY,),
+            negatives=tuple(SLOTS.values()) if by_type else own,
             teacher=1.0 if keep_weight > 0 else None,
         ),
     )
