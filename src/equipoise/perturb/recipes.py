@@ -101,7 +101,10 @@ RECIPES: dict[str, Recipe] = {
             ),
             (_OTHERS, _PEOPLE),
             # Its negatives are asked about their neighbours before (`attested`), and with the marks of their lines.
-            (*(check for check in CHECKS if check is not checks.plausible), checks.agreed),
+            (
+                *(check for check in CHECKS if check is not checks.plausible),
+                *(checks.agreed, checks.looks_agreed, checks.scene_fits, checks.deed_fits),
+            ),
         ),
         Recipe(
             "swap_pairs",
