@@ -25,6 +25,14 @@ _BUSY = frozenset(
     "prepare ride play cut chop cook hold swing throw catch climb carry pull push eat drink ski snowboard surf "
     "skateboard drive paddle row swim dig paint wash clean fix pour serve bat pitch slice bake type write".split()
 )
+_AT_TABLE = frozenset("table desk booth bar fork knife plate laptop computer meal bed couch sofa chair".split())
+_ON_FOOT = frozenset("sidewalk path trail hallway stairs staircase crosswalk boardwalk".split())
+_BESIDE = frozenset(("beside", "next to", "near", "behind", "under", "in front of", "by"))
+_RIDING = frozenset("ride drive sail row paddle surf ski skate race".split())
+_RIDDEN = frozenset(
+    "motorcycle bike bicycle scooter moped horse boat kayak canoe raft surfboard skateboard snowboard car truck bus "
+    "sled elephant camel board wave ski motorbike".split()
+)
 _POSED = frozenset("pose posing poses posed smile smiling smiles".split())
 _LIFTED = frozenset("lifted thrown tossed carried held pushed pulled hoisted".split())
 _BASEBALL = frozenset("baseball base bases bat batter softball pitcher umpire hitter batting diamond".split())
@@ -38,10 +46,14 @@ _SLOWER = frozenset("trot trotting trots jog jogging walk walking walks stroll s
 def deed_fits(caption: Caption, candidate: Candidate) -> str | None:
     """A negative's action excludes the old one and goes with the rest of the caption."""
     edit = candidate.edit
-    if candidate.kind != "negative" or edit.op != "replace" or edit.target != "action" or edit.span is None:
+    if candidate.kind != "negative" or edit.op != "replace" or edit.span is None:
         return None
     place = caption.units_of(edit.span)
     if place is None or not edit.source or not edit.to:
+        return None
+    if edit.target == "relation":
+        return _ridden(caption, place, edit.to.lower())
+    if edit.target != "action":
         return None
     old, new = verb_lemma(edit.source.lower().split()[0]), verb_lemma(edit.to.lower().split()[0])
     left = [unit for at, unit in enumerate(caption.units) if not place[0] <= at < place[1]]
@@ -51,7 +63,8 @@ def deed_fits(caption: Caption, candidate: Candidate) -> str | None:
     return (
         _stays_true(caption, place, old, new, noun)
         or _jumped(caption, place, old, new, words)
-        or _hands(old, new, words)
+        or _seated(old, new, words)
+        or _hands(old, new, words, caption.other_words)
         or _pace(caption, old, new, words)
         or _on_a_part(caption, place, new)
     )
@@ -78,10 +91,27 @@ def _jumped(caption: Caption, place: tuple[int, int], old: str, new: str, words:
     return None
 
 
-def _hands(old: str, new: str, words: set[str]) -> str | None:
+def _seated(old: str, new: str, words: set[str]) -> str | None:
+    """Nobody jumps at a table with a fork in his hand, or drives down a sidewalk."""
+    if old == "sit" and new in _JUMPS | {"run", "walk", "dance"} and (found := words & _AT_TABLE):
+        return f"nobody does {new!r} with {min(found)!r}"
+    if old in {"walk", "run", "stroll"} and new in {"drive", "ride"} and (found := words & _ON_FOOT):
+        return f"nobody does {new!r} on {min(found)!r}"
+    return None
+
+
+def _ridden(caption: Caption, place: tuple[int, int], new: str) -> str | None:
+    """Who drives or rides on something does not do so beside it."""
+    verbs = {unit.lemma for unit in caption.units[: place[0]] if unit.kind == "verb"}
+    if new in _BESIDE and (found := verbs & _RIDING) and (caption.object_of(place[1] - 1) or "") in _RIDDEN:
+        return f"nobody does {min(found)!r} {new} what is ridden"
+    return None
+
+
+def _hands(old: str, new: str, words: set[str], others: frozenset[str]) -> str | None:
     if old == "wear" and new in {"hold", "carry"} and (busy := words & _BUSY):
         return f"the hands are busy: {min(busy)!r}"
-    if old in {"hold", "carry"} and new == "reach" and words & _POSED:
+    if old in {"hold", "carry"} and new == "reach" and (words | others) & _POSED:
         return "who poses does not reach for things"
     if old == "play" and new in _LOOKING and (found := words & _LIFTED):
         return f"who is {min(found)!r} does not watch"

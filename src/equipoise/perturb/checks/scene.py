@@ -121,6 +121,7 @@ _TIED: tuple[tuple[frozenset[str], frozenset[str]], ...] = (  # what ties a capt
 )  # fmt: skip
 _PLACES = frozenset("open-place town-place park-like yard-like room walkway covering".split())
 _OUTDOORS = frozenset("beach ocean sea sky mountain mountains trees field sidewalk sand river lake grass".split())
+_INTO = frozenset("into cliff dock pier diving below".split())
 _NOT_INTO = frozenset("sand grass field snow street road beach dirt".split())
 
 
@@ -135,7 +136,7 @@ def _where(to: str, new: str, left: frozenset[str]) -> str | None:
             return f"{min(found)!r} is of another place than {head!r}"
     if head in _INDOORS and (found := left & _OUTDOORS):
         return f"{min(found)!r} is outdoors"
-    if head in _NOT_INTO and "into" in left | set(to.split()) and left & {"jump", "dive", "leap"}:
+    if head in _NOT_INTO and _INTO & (left | set(to.split())) and left & {"jump", "dive", "leap"}:
         return f"nobody jumps into {head!r}"
     if head in _WATER and "across" in left | set(to.split()) and left & {"run", "walk"}:
         return "nobody walks on water"
