@@ -4,7 +4,7 @@
     python runs/flickr8k/keep.py OUT --stages base --out runs/flickr8k/results/bases.jsonl
 
 A line for each model: its recipe, options, seed, seconds and numbers (no captions, no scores).
-`table.py` and `choose.py` read it in place of OUT/s; intervals need the scores, 0.1 MB for each model, which stay in OUT.
+`table.py` and `choose.py` read it in place of OUT/s; intervals need the scores, 0.1 MB a model, which stay in OUT.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ def lines(out: Path, stages: Sequence[str] = STAGES) -> list[str]:
     found = []
     for stage in stages:
         for row in read_rows(out, stage):
-            numbers = {key: value for key, value in row["found"].items() if value == value}  # no NaN: dev has no experts
+            numbers = {
+                key: value for key, value in row["found"].items() if value == value
+            }  # no NaN: dev has no experts
             found.append(json.dumps({"stage": stage} | row | {"found": numbers}))
     return found
 

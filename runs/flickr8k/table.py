@@ -1,7 +1,7 @@
 """docs/flickr8k.md's tables: every recipe on the test photos, what it kept of retrieval, and one against another.
 
     python runs/flickr8k/table.py OUT [--pairs ours:hp-hn ...]             OUT is what run.py final and styles wrote
-    python runs/flickr8k/table.py runs/flickr8k/results/s.jsonl            means alone, of what is kept in the repository
+    python runs/flickr8k/table.py runs/flickr8k/results/s.jsonl            means alone, of what the repository has
 
 A difference is taken per photo and seed; both are drawn again 2,000 times (seeds first, then photos), and the middle
 95% is shown. The three seeds share one base, as a paper's models share one CLIP.
