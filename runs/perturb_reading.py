@@ -1,10 +1,12 @@
 """A sheet of edits for blind reading, and the count of the verdicts.
 
-    python runs/perturb_reading.py sheet flickr8k --shared DATA --seed 1 --out DIR
+    python runs/perturb_reading.py sheet flickr8k --shared DATA --seed 1 --out DIR [--sorts "swap negative"]
     python runs/perturb_reading.py count DIR/key.tsv DIR/reader1.tsv DIR/reader2.tsv
 
 Captions that nothing was learned from (caption_halves.py), without the photos of docs/perturb_reading.tsv, where all
-that was read before is listed. A photo gives at most one edit of a sort. Among `balanced`'s edits stand, unmarked, as
+that was read before is listed. A photo gives one edit of a sort, and more (of its other captions) only where there are
+not enough photos. With --sorts only these, without anchors; with --again, where no unread photo is left that has an
+edit of a sort, unread edits of photos that were read before. Among `balanced`'s edits stand, unmarked, as
 anchors, 60 negatives of NegCLIP's file and 30 positives and 30 negatives of REPLACE. A reader gets sheet.txt and writes
 a line for each number: number, tab, pass or fail, tab, why. The key names no caption: those are not ours to publish.
 """
@@ -54,23 +56,31 @@ class Edited(NamedTuple):
         return QUESTIONS[self.sort.split()[-1]]
 
 
-def groups(corpus: str, shared: Path) -> list[tuple[str, list[str]]]:
-    """(image, captions) of the part that nothing was learned from, less what was read before."""
+def read_before() -> list[dict[str, str]]:
+    with READ_BEFORE.open(encoding="utf-8", newline="") as handle:
+        return list(csv.DictReader(handle, delimiter="\t"))
+
+
+def groups(corpus: str, shared: Path, again: bool = False) -> list[tuple[str, list[str]]]:
+    """(image, captions) of the part that nothing was learned from, less what was read before.
+
+    `again`: with photos that were read, but for those of which an edit failed (rules may have been mended by it).
+    """
     if corpus == "flickr8k":
         found = list(flickr(shared, learned=False).items())
     else:
         records = coco(shared / "coco" / "karpathy_test_first_half.json", learned=False)
         found = [(str(r["image"]), [str(text) for text in r["caption"]]) for r in records]  # type: ignore[attr-defined]
-    with READ_BEFORE.open(encoding="utf-8", newline="") as handle:
-        read = {row["image"] for row in csv.DictReader(handle, delimiter="\t")}
+    read = {row["image"] for row in read_before() if not again or "fail" in (row["reader1"], row["reader2"])}
     return [(image, texts) for image, texts in found if image not in read]
 
 
-def ours(corpus: str, shared: Path, seed: int) -> Iterator[Edited]:
-    """Edits of `balanced`, drawn."""
+def ours(corpus: str, shared: Path, seed: int, sorts: list[str], again: bool) -> Iterator[Edited]:
+    """Edits of `balanced`, drawn; none that was read before."""
+    read = {(row["image"], row["from"], row["to"]) for row in read_before()}
     recipe, rng = get_recipe("balanced"), random.Random(seed)
-    by_sort: dict[str, dict[str, list[Edited]]] = {sort: {} for sort in WANTED}
-    for image, texts in groups(corpus, shared):
+    by_sort: dict[str, dict[str, list[Edited]]] = {sort: {} for sort in sorts}
+    for image, texts in groups(corpus, shared, again):
         for place, text in enumerate(texts):
             others = tuple(other.strip() for k, other in enumerate(texts) if k != place)
             caption = Caption(text.strip(), others)
@@ -79,11 +89,15 @@ def ours(corpus: str, shared: Path, seed: int) -> Iterator[Edited]:
                 op = "swap" if made.edit.op == "swap" else "replace"
                 row = (image, caption.text, made.text, others, made.edit.source or "", made.edit.to or "")
                 edited = Edited(corpus, f"{op} {made.kind}", *row)
-                by_sort[edited.sort].setdefault(image, []).append(edited)
+                if edited.sort in by_sort and (image, edited.before, edited.after) not in read:
+                    by_sort[edited.sort].setdefault(image, []).append(edited)
     for sort, by_image in by_sort.items():
-        print(f"{sort}: {len(by_image):,} photos have one")
-        for image in rng.sample(sorted(by_image), min(WANTED[sort], len(by_image))):
-            yield rng.choice(by_image[image])
+        images = rng.sample(sorted(by_image), len(by_image))
+        shuffled = {image: rng.sample(listed, len(listed)) for image, listed in by_image.items()}
+        ranked = [shuffled[image][k] for k in range(5) for image in images if k < len(shuffled[image])]
+        found = ranked[: WANTED[sort]]
+        print(f"{sort}: {len(by_image):,} photos have one; {len(found)} of {WANTED[sort]} taken")
+        yield from found
 
 
 def anchors(shared: Path, seed: int) -> Iterator[Edited]:
@@ -100,8 +114,8 @@ def anchors(shared: Path, seed: int) -> Iterator[Edited]:
                 yield Edited(name, f"published {kind}", image, item.caption, made.text, (), "", "")
 
 
-def sheet(corpus: str, shared: Path, seed: int, out: Path) -> None:
-    rows = [*ours(corpus, shared, seed), *anchors(shared, seed)]
+def sheet(corpus: str, shared: Path, seed: int, out: Path, sorts: list[str] | None = None, again: bool = False) -> None:
+    rows = [*ours(corpus, shared, seed, sorts or list(WANTED), again), *(() if sorts else anchors(shared, seed))]
     random.Random(seed).shuffle(rows)
     out.mkdir(parents=True, exist_ok=True)
     with (out / "sheet.txt").open("w", encoding="utf-8") as handle:
@@ -155,12 +169,14 @@ def main() -> None:
     make.add_argument("--shared", required=True, type=Path)
     make.add_argument("--seed", required=True, type=int)
     make.add_argument("--out", required=True, type=Path)
+    make.add_argument("--sorts", type=lambda text: text.split(","), help=f"of {', '.join(WANTED)}; all if not given")
+    make.add_argument("--again", action="store_true", help="unread edits of photos read before too, if none failed")
     judge = verbs.add_parser("count")
     judge.add_argument("key", type=Path)
     judge.add_argument("readers", type=Path, nargs="+")
     options = parser.parse_args()
     if options.verb == "sheet":
-        sheet(options.corpus, options.shared, options.seed, options.out)
+        sheet(options.corpus, options.shared, options.seed, options.out, options.sorts, options.again)
     else:
         count(options.key, options.readers)
 

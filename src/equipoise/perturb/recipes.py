@@ -101,7 +101,7 @@ RECIPES: dict[str, Recipe] = {
             ),
             (_OTHERS, _PEOPLE),
             # Its negatives are asked about their neighbours before (`attested`), and with the marks of their lines.
-            tuple(check for check in CHECKS if check is not checks.plausible),
+            (*(check for check in CHECKS if check is not checks.plausible), checks.agreed),
         ),
         Recipe(
             "swap_pairs",

@@ -47,8 +47,9 @@ def test_a_caption_of_the_photo_that_names_the_other_is_believed() -> None:
 
 
 def test_people_are_children_only_where_nobody_says_so() -> None:
-    others = ("Two people by the sea", "They sit on a wall", "A view of the sea")
+    others = ("Two people by the sea", "They sit on a wall", "Two women by the sea")
     assert made("Two people sitting on a wall", *others) == ["Two children sitting on a wall"]
+    assert made("Two people sitting on a wall", *others[:2], "A view of the sea") == []  # they may be children
     assert made("Two people sitting on a wall", *others[:2]) == []
     assert made("Two people sitting on a wall", *others, "Two kids by the sea") == []
     assert made("Two people drinking wine", *others) == []

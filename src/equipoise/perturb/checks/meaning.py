@@ -48,6 +48,7 @@ def not_true_already(caption: Caption, candidate: Candidate) -> str | None:
 _NEGATIONS = frozenset("not n't no without never non cannot neither nor".split())
 _NOBODY = frozenset("nobody nothing none nowhere noone".split())
 _BOUNDS = frozenset("than least most about around almost nearly over under approximately to only exactly".split())
+_AND_OTHERS = re.compile(r"[^.]{0,40}\band (?:some |many |several |the )?other\b")
 _TAG = re.compile(r"#(\w+)")
 _PARTS = frozenset("edge side end corner border".split())
 
@@ -72,11 +73,13 @@ def can_be_told(caption: Caption, candidate: Candidate) -> str | None:
     if edit.op != "replace" or edit.target != "object" or not edit.source:
         return None
     old = lemma_of(edit.source, "object").split()[-1]
-    if sum(caption.units[phrase.head].lemma.split()[-1] == old for phrase in caption.phrases) > 1:
+    if sum(old in unit.lemma.split() for unit in caption.units if unit.kind == "noun") > 1:
         return f"the caption speaks of {old!r} twice"
     units = [unit for unit in caption.units if unit.end <= start]
     while units and units[-1].kind in {"determiner", "adjective", "number", "noun"}:
         units.pop()
+    if _AND_OTHERS.match(caption.text[end:].lower()):
+        return "the caption goes on with others of the kind"  # a couch, a chair and other furniture
     if start and _words(caption.text[:start])[-1:] == ["another"]:
         return "another one is of the same kind as the first"
     if len(units) > 1 and units[-1].word == "from" and units[-2].kind == "noun":
@@ -99,6 +102,8 @@ def not_true_elsewhere(caption: Caption, candidate: Candidate) -> str | None:
         return f"another caption of the image says {edit.to!r}" if said else None
     new = lemma_of(edit.to, edit.target)
     names = {new, edit.to, *_synonyms(new)} - _COMMON
+    if edit.target == "action" and " " in edit.to:
+        names |= {edit.to.split()[0], lemma_of(edit.to.split()[0], "action")} - _OFTEN_DONE
     if edit.target == "object":
         names |= set(new.split()[-1:])
     if found := names & caption.other_words:
@@ -106,6 +111,9 @@ def not_true_elsewhere(caption: Caption, candidate: Candidate) -> str | None:
     if edit.target in {"object", "action"} and (found := names & caption.words):
         return f"the caption already says {min(found)!r}"
     return None
+
+
+_OFTEN_DONE = frozenset("look looks looking take takes taking go goes going get gets getting do does doing".split())
 
 
 def really_swapped(caption: Caption, candidate: Candidate) -> str | None:

@@ -10,7 +10,7 @@ from equipoise.perturb.english.collocations import governor_of
 from equipoise.perturb.english.evidence import IMPOSSIBLE, doubts
 from equipoise.perturb.english.fit import is_seen_with
 from equipoise.perturb.english.forms import lemma_of
-from equipoise.perturb.english.noun_classes import is_animate, sets_of
+from equipoise.perturb.english.noun_classes import is_animate, is_garment, sets_of
 from equipoise.perturb.english.word_lists import exclusive
 
 
@@ -54,6 +54,9 @@ def not_there_too(caption: Caption, candidate: Candidate) -> str | None:
         return f"{new!r} may be there beside {old!r}"
     if is_animate(new) or "food-piece" in sets_of(new):
         return None
+    beside = _is_listed(caption, phrase) or (unit is not None and unit.lemma in _BESIDE - _HAVING)
+    if beside and not is_garment(new) and sets_of(new) & _SMALL:
+        return f"{new!r} may be there beside the others"  # a pile of luggage and a box, a knife and a cutting board
     names = _names(new)
     for other in caption.phrases:
         noun = caption.units[other.head].lemma
@@ -78,6 +81,7 @@ def _is_listed(caption: Caption, phrase: NounPhrase) -> bool:
     return before in {"and", ","} or (after in {"and", ","} and phrase.end + 1 in caption.phrase_at)
 
 
+_SMALL = frozenset("cutlery dish carried computer phone remote reading bedding rug held-tool street-thing".split())
 _INGREDIENTS = frozenset(("vegetable", "mass-food", "fruit", "covering"))
 _HAVING = frozenset("with have contain include feature show hold display".split())
 _BESIDE = _HAVING | frozenset(("near", "by", "beside", "next to", "close to", "alongside", "behind", "around", "over"))

@@ -55,6 +55,7 @@ _WORD = re.compile(r"[\w'’-]+")
 _BE = frozenset("is are was were be been being 's 're am".split())
 _CLAUSE = frozenset("that which who whom whose where while when as because if though although but so than".split())
 _ARTICLES = (["a"], ["an"], ["the"], ["some"])
+_NO_NAMES = frozenset(("frisbee", "frisbees"))  # brands that everybody writes for the thing itself
 _QUANTITY = frozenset("several many few various multiple numerous".split())
 _VERBS_ALSO = frozenset("parked seated dressed topped covered filled surrounded".split())
 _HAVING = frozenset("wear hold carry have eat".split())  # a boy wearing a hat sitting: the boy sits
@@ -210,6 +211,8 @@ class Caption:
             return False  # Visual Genome shouts its relations: "man ON horse"
         if self.is_title:  # Two Bedroom House in Navy Blue: what of it is a name cannot be told
             return True
+        if unit.word in _NO_NAMES:
+            return False
         return place > 0 and self.units[place - 1].word not in {".", "!", "?", '"', "'"}
 
     @functools.cached_property

@@ -12,8 +12,18 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from equipoise.perturb.english.caption import Caption
-from equipoise.perturb.english.collocations import Pair, pairs_at
-from equipoise.perturb.english.fit import FITTING, OF_ANYTHING, counted, in_images, is_known, misfit, second_of, seen_in
+from equipoise.perturb.english.collocations import Pair, pairs_at, qualities
+from equipoise.perturb.english.fit import (
+    FITTING,
+    OF_ANYTHING,
+    counted,
+    in_images,
+    is_known,
+    misfit,
+    second_of,
+    seen_in,
+    variety,
+)
 from equipoise.perturb.english.noun_classes import is_animate, is_food, is_garment, is_person, is_thing, sets_of
 
 CONTENT = frozenset(("noun", "verb", "adjective", "adverb"))
@@ -34,7 +44,7 @@ _SAME_PLACE = {  # seldom words for what captions say otherwise
     **dict.fromkeys(("outside of", "outside"), ("outside", "in front of")),
 }
 FUR = frozenset("white black brown tan gray grey".split())  # the colours of most animals
-_COLOURS = frozenset("white black red blue green yellow brown orange pink purple gray grey".split())
+COLOURS = frozenset("white black red blue green yellow brown orange pink purple gray grey".split())
 _PERSONS = ("man", "woman", "person", "people", "boy", "girl", "child")
 _SPORTS = {
     "tennis": "tennis racket racquet serve",
@@ -49,6 +59,10 @@ _SPORTS = {
     "basketball": "basketball hoop",
     "football": "football quarterback touchdown",
     "swimming": "swimmer kayak kayaker canoe paddle",
+    "rowing": "rower rowing scull",
+    "rugby": "rugby scrum tackler",
+    "hockey": "hockey puck",
+    "volleyball": "volleyball",
 }
 _SPORT_OF: dict[str, frozenset[str]] = {}
 for _sport, _listed in _SPORTS.items():
@@ -59,9 +73,15 @@ NATURAL = frozenset(  # what has the colours it has
     "rock forest lake river pond desert cliff wave stream woods meadow shore coast yard hillside lawn mountainside "
     "landscape day night background bush jungle garden pasture".split()
 )
+_BROAD = 25  # nouns that an adjective goes with
+_FURRY = frozenset("dog puppy cat kitten horse cow sheep goat bear bull pony calf lamb".split())
+BODY = frozenset(  # parts of animals and people
+    "tail fur paw ear nose beard mane feather wing face leg beak muzzle snout tongue skin head foot belly chest "
+    "marking spot patch".split()
+)
 _EVERYWHERE = frozenset(  # done and said of all things: says little about where one is
     "sit stand be have look walk lie lay show wear hold get go do make take see come lot use hang place rest set top "
-    "fill large small big little white black".split()
+    "fill large small big little white black person other object run go".split()
 )
 Where = tuple[str, str]  # a thing, and where it is: (dog, on couch)
 
@@ -180,12 +200,18 @@ def doubts(caption: Caption, start: int, end: int, word: str, target: str, mark:
 
 
 def _all_doubts(caption: Caption, start: int, end: int, word: str, target: str, is_sure: bool) -> Iterator[Doubt]:
-    if target == "attribute" and word in _COLOURS:
+    if target == "attribute" and word in COLOURS:
         if _has_no_noun(caption, start):
             yield Doubt("a colour whose thing is not named beside it", IMPOSSIBLE)
+        before = caption.units[start - 1].word if start else ""
+        if before.endswith("ish") or before in COLOURS:
+            yield Doubt("part of a mixed colour", IMPOSSIBLE)  # blueish green, an orange gray bird
         phrase = caption.phrase_at.get(start)
         if phrase is not None and any(unit.word == word for unit in caption.units[phrase.start : phrase.end]):
             yield Doubt(f"it is {word!r} already", IMPOSSIBLE)
+        noun = caption.units[phrase.head].lemma if phrase is not None else ""
+        if noun in _FURRY and word not in FUR | {"yellow" if noun in {"dog", "puppy"} else "white"}:
+            yield Doubt(f"no {noun} is {word!r}", IMPOSSIBLE)
     alive = target == "attribute" and (phrase := caption.phrase_at.get(start)) and _is_grown(caption, phrase.head)
     for pair in _pairs(caption, start, end):
         if is_sure and pair.relation not in _SURE_ASKS:
@@ -199,7 +225,7 @@ def _all_doubts(caption: Caption, start: int, end: int, word: str, target: str, 
             rare = alive and found.seen < max(2, 0.1 * found.expected)
             if relation == "modifier" and (rare or painted):
                 yield Doubt(f"no caption has {first!r} {second!r}", IMPOSSIBLE)
-            elif not found.seen and not (relation == "modifier" and target == "object" and not pair.narrow):
+            elif not found.seen and not (target == "object" and _says_little(pair)):
                 known = found.first if pair.second is None else second_of(relation, second)
                 if known < _ENOUGH:
                     yield Doubt(f"captions say too little about {first!r} with {second!r}", NOT_KNOWN, relation)
@@ -220,6 +246,13 @@ def _all_doubts(caption: Caption, start: int, end: int, word: str, target: str, 
         yield from _doubts_of_place(caption, caption.units[start].word, word)
 
 
+def _says_little(pair: Pair) -> bool:
+    """A quality that goes with most things: red, large, old; not "unmade", "hybrid" or "main"."""
+    if pair.relation != "modifier" or pair.narrow or pair.first is None:
+        return False
+    return pair.first in qualities() or variety("modifier", pair.first) >= _BROAD
+
+
 @functools.lru_cache(maxsize=1 << 12)
 def _sports_of(word: str) -> frozenset[str]:
     return frozenset(sport for name in {word, *word.split()} for sport in _SPORT_OF.get(name, ()))
@@ -238,7 +271,7 @@ def _other_sport(caption: Caption, start: int, end: int, word: str) -> str | Non
 
 def _has_own_colours(quality: str, noun: str) -> bool:
     """A green kitten, green sand: animals, food and places have the colours they have."""
-    return quality in _COLOURS and (is_animate(noun) or is_food(noun) or noun in NATURAL)
+    return quality in COLOURS and (is_animate(noun) or is_food(noun) or noun in NATURAL)
 
 
 def _has_no_noun(caption: Caption, place: int) -> bool:
@@ -255,7 +288,7 @@ def _has_no_noun(caption: Caption, place: int) -> bool:
 def _is_grown(caption: Caption, head: int) -> bool:
     """An animal, a person, food, a plant, the sky: these have the colours they have."""
     noun = caption.units[head].lemma
-    return is_animate(noun) or is_food(noun) or noun in NATURAL
+    return is_animate(noun) or is_food(noun) or noun in NATURAL or noun in BODY
 
 
 def _seen_by_kin(pair: Pair, word: str, target: str) -> bool:

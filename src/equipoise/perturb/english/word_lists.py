@@ -90,7 +90,7 @@ def _entry(text: str) -> Entry:
 
 _GUARDS = frozenset(
     "next notnext prev notprev obj notobj subj notsubj with without plural afternoun first nobody clause mod "
-    "never context subject once said sure kin wide".split()
+    "never context subject once said agreed sure kin wide".split()
 )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from equipoise.perturb.bias.giveaway import gaps
 from equipoise.perturb.candidate import Candidate, Kind, Refused, replaced
 from equipoise.perturb.english.caption import Caption
-from equipoise.perturb.english.evidence import IMPOSSIBLE, NOT_KNOWN, doubts
+from equipoise.perturb.english.evidence import COLOURS, IMPOSSIBLE, NOT_KNOWN, doubts
 from equipoise.perturb.english.forms import lemma_of
 from equipoise.perturb.english.word_lists import SECTIONS, Section, count
 from equipoise.perturb.sources.base import Proposal, Source
@@ -58,7 +58,7 @@ def replace_negative(
             if each is None or (attested and each.mark == "wide"):
                 continue
             found, doubt = True, doubt_of(caption, each)
-            if attested and doubt > _MOST[target]:
+            if attested and doubt > most_doubt(each):
                 yield Refused(_against(caption, each))
             elif doubt or each.mark == "wide":
                 later[doubt].append(each)
@@ -69,6 +69,13 @@ def replace_negative(
             yield replaced(caption.text, "negative", each)
     if not found:
         yield Refused(f"no {target} of which our lists know what excludes it here")
+
+
+def most_doubt(proposal: Proposal) -> int:
+    """What may speak against an attested negative: of qualities a colour alone goes with what captions do not have."""
+    if proposal.target == "attribute" and lemma_of(proposal.to, "attribute") not in COLOURS:
+        return 0
+    return _MOST[proposal.target]
 
 
 def doubt_of(caption: Caption, proposal: Proposal) -> int:
@@ -95,8 +102,8 @@ def by_evidence(caption: Caption, proposals: Sequence[Proposal], target: Section
     """The attested proposals by what speaks against them, the best first: what `balanced` draws from."""
     found: list[list[Proposal]] = [[] for _ in range(IMPOSSIBLE + 1)]
     for each in proposals:
-        if each.mark != "wide":
-            found[doubt_of(caption, each)].append(each)
+        if each.mark != "wide" and (doubt := doubt_of(caption, each)) <= most_doubt(each):
+            found[doubt].append(each)
     return found[: _MOST[target] + 1]
 
 

@@ -13,14 +13,14 @@ from collections.abc import Iterator, Sequence
 
 from equipoise.perturb.candidate import Candidate, Refused, edited
 from equipoise.perturb.english.caption import COLLECTIVES, Caption, NounPhrase
-from equipoise.perturb.english.collocations import governor_of, qualities
+from equipoise.perturb.english.collocations import governor_of
 from equipoise.perturb.english.evidence import is_seen_at, pairs_of, places_in, seen_pair
 from equipoise.perturb.english.forms import inflect
 from equipoise.perturb.english.noun_classes import is_animate, is_garment, is_person, is_thing, sets_of
 from equipoise.perturb.english.word_lists import members
 from equipoise.perturb.operations.swap_counts import AGREE, NUMBERS, swap_counts
 from equipoise.perturb.operations.swap_looks import COLOURS, GROWN, swap_looks
-from equipoise.perturb.operations.swap_negative import NO_THING, swap_attributes, swapped
+from equipoise.perturb.operations.swap_negative import MUTUAL, NO_THING, swap_attributes, swapped
 from equipoise.perturb.operations.swap_qualities import swap_qualities
 from equipoise.perturb.sources.base import Source
 
@@ -39,10 +39,12 @@ _POINTS = frozenset(
 )
 _GENDERED = frozenset(
     "beard bearded mustache moustache pregnant dress skirt bikini bra tie suit tuxedo shirtless purse heels blouse "
-    "veil bride groom bald gown".split()
+    "veil bride groom bald gown topless without".split()
 )
 _OWN = frozenset("in with wearing holding carrying riding".split())  # what follows describes the noun before it
-_CHILDREN = frozenset("baby infant toddler child kid puppy kitten calf lamb foal boy girl newborn".split())
+_CHILDREN = frozenset(
+    "baby infant toddler child kid youngster son daughter puppy kitten calf lamb foal boy girl newborn cub".split()
+)
 _BY_ANYBODY = frozenset(  # a child and a grown-up alike
     "chase follow watch look stare point wave splash photograph stand sit walk run smile laugh wear read sing play eat "
     "drink lean kneel jump dance".split()
@@ -52,6 +54,8 @@ _LOOKS = frozenset("look stare run walk".split())
 _EITHER = frozenset("chase follow watch".split())  # a person and a dog alike
 _TOUCHING = frozenset("on in under inside atop behind".split()) | {"on top of", "in front of", "inside of"}
 _ONE_WAY = frozenset(("behind", "in front of", "following", "chasing", "passing", "ahead of", "above", "below"))
+_AGES = frozenset("young younger old older elderly teenage".split())
+_SIZES = frozenset("large big huge giant small little tiny tall short".split())
 _PARTS = frozenset("side top front back edge end corner part middle center background foreground inside".split())
 
 
@@ -74,9 +78,48 @@ def _told_elsewhere(caption: Caption, candidate: Candidate) -> str | None:
     words = (candidate.edit.source or "").lower().split()
     if words and not COLOURS.isdisjoint((words[0], words[-1])):
         return "colours are judged as a whole"
+    if words and words[0] in _SIZES and not _of_a_kind(caption, candidate):
+        return "sizes of things of other sorts"  # a large clock in a small room: large of its kind
+    if "as" in words:
+        return "a comparison"
+    if words and words[0] in _AGES and not _are_grown(caption, candidate):
+        return "old for a child is young for a man"
     if words and words[0] in NUMBERS and not caption.words.isdisjoint(("one", ",", "each", "both", "other")):
         return "a number of the same things"
+    if words and words[0] in NUMBERS and not _joined(caption, candidate):
+        return "more of them cannot be there"  # six children at two tables
     return None
+
+
+def _are_grown(caption: Caption, candidate: Candidate) -> bool:
+    """An older girl beside a young woman may be just what the photo shows; an older man beside a young woman not."""
+    return all(noun not in _CHILDREN for noun in _nouns(caption, candidate))
+
+
+def _nouns(caption: Caption, candidate: Candidate) -> tuple[str, ...]:
+    """The two things whose qualities change places."""
+    place = caption.units_of(candidate.edit.span) if candidate.edit.span else None
+    phrases = [caption.phrase_at.get(at) for at in (place[0], place[1] - 1)] if place else []
+    return tuple(caption.units[phrase.head].lemma for phrase in phrases if phrase is not None)
+
+
+def _joined(caption: Caption, candidate: Candidate) -> bool:
+    """Two numbers of what stands beside each other."""
+    place = caption.units_of(candidate.edit.span) if candidate.edit.span else None
+    first = caption.phrase_at.get(place[0]) if place else None
+    second = caption.phrase_at.get(place[1] - 1) if place else None
+    if first is None or second is None:
+        return False
+    between = caption.units[first.end : second.start]
+    return all(unit.word in _NEAR | {"and"} or unit.lemma in {"stand", "sit", "be"} for unit in between)
+
+
+def _of_a_kind(caption: Caption, candidate: Candidate) -> bool:
+    """Held against each other: two animals, two vehicles."""
+    found = _nouns(caption, candidate)
+    if len(found) < 2:
+        return False
+    return all(map(is_animate, found)) or bool(sets_of(found[0]) & sets_of(found[1]))
 
 
 def swap_things(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate | Refused]:
@@ -207,12 +250,13 @@ def _same_both_ways(caption: Caption, first: NounPhrase, second: NounPhrase) -> 
     links = [u for u in between if u.kind in {"verb", "preposition"} and u.word not in _NO_LINK]
     if not links:
         return "members of one list"
-    if any(u.lemma in {"connect", "attach", "face", "resemble"} for u in links):
+    alive = all(map(is_animate, heads))
+    if any(u.lemma in {"connect", "attach", "face", "resemble"} or (alive and u.lemma in MUTUAL) for u in links):
         return "a relation that holds both ways"
     one, other = governor_of(caption, first), governor_of(caption, second)
     described = links[0] is between[0] and links[0].word in _OWN and len(links) > 1
     after = units[second.end] if second.end < len(units) else None
-    described |= all(map(is_animate, heads)) and after is not None and after.word in _OWN - {"in", "with"}
+    described |= alive and after is not None and after.word in _OWN - {"in", "with"}
     if all(u.word in _NEAR or u.lemma in _BOTH_WAYS for u in links) and not described:
         return "a relation that holds both ways"
     if one < 0 <= other and units[other].word in _NEAR and not described:
@@ -240,7 +284,7 @@ def refusal(caption: Caption, candidate: Candidate) -> str | None:
     if len(new.phrases) != len(caption.phrases):
         return "the swapped words are read as other phrases"
     for relation, first, second in sorted(pairs_of(new) - pairs_of(caption)):
-        if not seen_pair(relation, first, second, free=first in qualities()):
+        if not seen_pair(relation, first, second, free=first in COLOURS):
             return f"no caption has {first!r} with {second!r}"
     for noun, where in sorted(set(places_in(new)) - set(places_in(caption))):
         if not is_seen_at(noun, where, by_sort=is_person(noun)):

@@ -12,18 +12,20 @@ from collections.abc import Iterator, Sequence
 
 from equipoise.perturb.candidate import Candidate, Refused, edited
 from equipoise.perturb.english.caption import COLLECTIVES, Caption, NounPhrase, Unit
+from equipoise.perturb.english.collocations import governor_of
 from equipoise.perturb.english.forms import inflect, like, plural
-from equipoise.perturb.english.noun_classes import is_animate, is_garment, sets_of
+from equipoise.perturb.english.noun_classes import is_animate, is_food, is_garment, sets_of
 from equipoise.perturb.english.word_lists import members
 from equipoise.perturb.operations.swap_negative import NO_THING
 from equipoise.perturb.sources.base import Source
 from equipoise.words.articles import article_for
 
 NUMBERS = frozenset("two three four five six several".split())
+_FEW = frozenset(("two", "three", "several"))
 _ONE = frozenset(("a", "an", "one"))
 _BESIDE = frozenset(
     "near beside with by alongside and behind has have watching watches feeding feeds following follows holding holds "
-    "carrying carries chasing chases petting pets passing passes photographing eating eats pulling pulls".split()
+    "carrying carries chasing chases petting pets photographing eating eats".split()
 ) | frozenset(
     ("next to", "close to", "along with", "together with", "adjacent to", "in front of", "looking at", "across from")
 )
@@ -32,8 +34,10 @@ _ROOMS = frozenset("plate bowl vase basket box table desk".split())
 _ONCE = frozenset(
     "field beach ocean sea lake river sky sun moon park city town forest background foreground day night fence wall "
     "sidewalk yard court game crowd water hill mountain wave other floor ground road bath snow grass counter air "
-    "camera living-room restaurant zoo top view station harbor pool shore tie suit beard hair face".split()
+    "camera living-room restaurant zoo top view station harbor pool shore meal tie suit beard hair face".split()
 )
+_OF_ONE = frozenset("wear hold carry have dress ride drive push pull use".split())
+_DONE = frozenset("watch feed follow hold carry chase pet photograph eat look have".split())
 _POINTS = frozenset(
     "he she his her him hers it its they their them himself herself itself themselves who whose that which each other "
     "another both one ones together couple pair".split()
@@ -42,7 +46,13 @@ _PARTS = frozenset(
     "leg arm hand foot eye ear head horn tusk wing tail finger paw wheel wheeler tire story light medal pillow chair "
     "window door side word letter".split()
 )
+_SERVED = frozenset("plate bowl tray basket box bag".split())  # two plates with a sandwich
 _SEATS = frozenset(("seat", "surface"))
+_OF_SEVERAL = frozenset(  # what only several, or only one, can be called
+    "different various same similar identical matching twin lone single solitary separate individual multiple more "
+    "assorted other opposing random".split()
+)
+_WHERE = frozenset("in on at near by under inside outside through across along".split())
 AGREE = {"is": "are", "are": "is", "was": "were", "were": "was", "has": "have", "have": "has"}
 
 
@@ -62,7 +72,7 @@ def uncountable(caption: Caption, first: NounPhrase, second: NounPhrase) -> str 
         return "not one of the first and several of the second"
     if any(phrase.core - phrase.start != 1 for phrase in (first, second)):
         return "not one of the first and several of the second"
-    heads = units[first.head].lemma, units[second.head].lemma
+    heads = _noun(units[first.head]), _noun(units[second.head])
     between = [unit for unit in units[first.end : second.start] if unit.kind != "adverb"]
     if not between or between[-1].word not in _BESIDE:
         return "more of them cannot be there"
@@ -72,26 +82,80 @@ def uncountable(caption: Caption, first: NounPhrase, second: NounPhrase) -> str 
         return "more of them cannot be there"
     if any(map(is_garment, heads)) or any(noun in members("@mass") or noun in _PARTS for noun in heads):
         return "more of them cannot be there"
-    if not is_animate(heads[0]) and (between[-1].word in _WITH or is_animate(heads[1]) or sets_of(heads[1]) & _SEATS):
+    served = heads[0] in _SERVED and is_food(heads[1]) and between[-1].word in _WITH
+    if (
+        not served
+        and not is_animate(heads[0])
+        and (between[-1].word in _WITH or is_animate(heads[1]) or sets_of(heads[1]) & _SEATS)
+    ):
         return "more of them cannot be there"  # two bathrooms with a toilet, six tables and a chair
+    if not _FEW.intersection(starts) and not all(map(is_animate, heads)):
+        return "more of them cannot be there"  # a dog playing with four frisbees
     if sum(unit.word in NUMBERS or unit.pos == "CD" for unit in units) > 1 or "," in caption.words:
         return "another number would have to follow"
     for phrase, noun in zip((first, second), heads, strict=True):
-        if not (sets_of(noun) or is_animate(noun) or noun in _ROOMS) or caption.is_name(phrase.head):
+        if not (sets_of(noun) or noun in members("@animate") or noun in _ROOMS) or caption.is_name(phrase.head):
             return "not two different things"
         if plural(noun) == noun or (units[phrase.head].word == noun) != (units[phrase.start].word in _ONE):
             return "its number cannot be seen"
+    inside = {unit.word for phrase in (first, second) for unit in units[phrase.core : phrase.end]}
+    if any(" of " in noun for noun in heads) or not _OF_SEVERAL.isdisjoint(inside):
+        return "its number cannot be seen"
+    joined = [unit.word for unit in between] == ["and"]
+    governor = governor_of(caption, first) if first.start else -1
+    if governor >= 0 and not (joined and units[governor].word in _WITH):
+        return "who does it is another"  # a man on a horse and four cows
+    if not is_animate(heads[0]) and any(unit.kind == "verb" and unit.lemma in _DONE for unit in between):
+        return "who does it is another"  # a woman on a bench holding two donuts
+    if told := _told_otherwise(caption, heads):
+        return told
     finite = [place for place, unit in enumerate(units) if _is_finite(unit)]
-    if finite and (finite != [first.end] or first.start > 0):
+    of_both = joined and first.start == 0 and _is_of_both(caption, second.end)  # two men and a woman pose
+    if finite and (finite != [first.end] or first.start > 0) and not (of_both and finite == [second.end]):
         return "a verb would have to agree"
     if not caption.words.isdisjoint(_POINTS):
         return "a pronoun would point elsewhere"
     after = units[second.end] if second.end < len(units) else None
     before = units[first.start - 1] if first.start else None
-    if (after is not None and (after.pos == "POS" or after.word in {"of", "and", ","})) or (
-        before is not None and before.word in {"of", "and", ","}
-    ):
+    if before is not None and before.word in {"of", "and", ","}:
         return "part of a larger phrase"
+    if after is not None and after.kind != "mark" and not of_both and not _is_place(caption, second.end):
+        return "part of a larger phrase"  # two girls in dresses, a man wearing a blue uniform
+    return None
+
+
+def _noun(unit: Unit) -> str:
+    """The singular: of "people" it is another word."""
+    return "person" if unit.lemma == "people" else unit.lemma
+
+
+def _is_of_both(caption: Caption, place: int) -> bool:
+    """The verb after a list speaks of all of them, however many of each there are; what is worn may not."""
+    unit = caption.units[place] if place < len(caption.units) else None
+    if unit is None or not (unit.word in {"are", "were"} or unit.pos in {"VBP", "VBG"}):
+        return False
+    verbs = [other.lemma for other in caption.units[place:] if other.kind == "verb"]
+    return not any(verb in _OF_ONE for verb in verbs)
+
+
+def _is_place(caption: Caption, place: int) -> bool:
+    """What stands there tells where it all is, whoever and however many are there."""
+    phrase = caption.phrase_at.get(place + 1)
+    if caption.units[place].word not in _WHERE or phrase is None or phrase.start != place + 1:
+        return False
+    head = caption.units[phrase.head].lemma
+    return not caption.is_plural(phrase) and not is_garment(head) and not is_animate(head)
+
+
+def _told_otherwise(caption: Caption, nouns: tuple[str, str]) -> str | None:
+    """Another caption sees one of the two things in the other number."""
+    for text in caption.others:
+        words = [word.strip(".,") for word in text.lower().split()]
+        for noun in nouns:
+            here = noun in words or plural(noun) in words
+            mine = noun in caption.words and any(unit.word == noun for unit in caption.units)
+            if here and (plural(noun) not in words) != mine:
+                return "another caption tells of another number"
     return None
 
 
@@ -108,7 +172,7 @@ def _with_counts(caption: Caption, first: NounPhrase, second: NounPhrase) -> Can
         head = units[mine.head]
         middle = text[units[mine.core].start : head.start]
         middle = middle if any(caption.is_name(place) for place in range(mine.core, mine.head)) else middle.lower()
-        noun = head.lemma if number in _ONE else inflect(head.lemma, "NNS")
+        noun = _noun(head) if number in _ONE else plural(_noun(head))
         if number in {"a", "an"}:
             number = article_for((middle or noun).split()[0])
         written.append(like(units[mine.start].text, f"{number} {middle}{noun}"))

@@ -15,6 +15,7 @@ from equipoise.perturb.candidate import Candidate, Refused
 from equipoise.perturb.english.caption import COLLECTIVES, Caption, NounPhrase
 from equipoise.perturb.english.evidence import NATURAL
 from equipoise.perturb.english.fit import seen_in
+from equipoise.perturb.english.forms import plural
 from equipoise.perturb.english.noun_classes import is_animate, is_food, is_garment, is_person, is_thing
 from equipoise.perturb.operations.swap_negative import NO_THING, are_alike, swapped
 from equipoise.perturb.sources.base import Source
@@ -22,6 +23,9 @@ from equipoise.perturb.sources.base import Source
 COLOURS = frozenset("white black red blue green yellow brown orange pink purple gray grey tan beige".split())
 _PATTERNS = frozenset("striped plaid floral checkered".split())
 _SHADES = frozenset(("dark", "light", "bright", "neon"))
+_BOUND = frozenset(
+    "pale deep navy pastel hot royal sky lime olive dull rusty faded fall autumn grassy leafy water".split()
+)
 _DRESSED = frozenset("in wearing wears wear".split())
 _CLOTHES = "clothes"  # what a bare colour is the colour of
 GROWN = NATURAL | frozenset(
@@ -30,7 +34,10 @@ GROWN = NATURAL | frozenset(
 TOLD_APART = frozenset("light wine pepper tape team background one board meat house card side stripe".split()) | {
     "stop sign", "street sign", "traffic light",
 }  # fmt: skip
-_ALIKE = ({"gray", "grey"}, {"tan", "beige", "brown"}, {"white", "beige"})
+_ALIKE = (  # what one calls one and the next the other
+    {"gray", "grey"}, {"tan", "beige", "brown", "yellow", "orange"}, {"white", "beige"}, {"red", "pink"},
+    {"red", "orange"}, {"pink", "purple"}, {"blue", "purple"},
+)  # fmt: skip
 _FUR = frozenset("white black brown tan gray grey beige".split())
 _OF_ANIMALS = frozenset("marking spot patch fur mane ear paw tail nose face foot leg head muzzle".split())
 _HAIR = frozenset("black brown red".split())
@@ -102,6 +109,8 @@ def _span(caption: Caption, phrase: NounPhrase) -> tuple[int, int] | None:
         start -= 1
     if start > phrase.core and units[start - 1].word.endswith("ish"):
         return None  # orangish red
+    if any(unit.word in _BOUND for unit in units[phrase.core : phrase.end + 1]):
+        return None  # pale green is no pale black; orange fall leaves, a green grassy strip
     if start and units[start - 1].word in {"and", ",", "&"} and (start > phrase.core or units[start - 2].word in known):
         return None  # a large, red and white bus is fine, "old and red" is not
     return start, end
@@ -117,16 +126,33 @@ def _unswappable(first: Look, second: Look, caption: Caption) -> str | None:
     apart = first.words - second.words - _SHADES, second.words - first.words - _SHADES
     if not all(apart) or any(apart[0] & group and apart[1] & group for group in _ALIKE):
         return "the same colour, or nearly"
-    if first.noun == second.noun:
-        owners = [look.owner or caption.phrase_at.get(look.start) for look in (first, second)]
-        lemmas = [caption.units[owner.head].lemma if owner else "" for owner in owners]
-        one, two = owners
-        if one == two or (lemmas[0] == lemmas[1] and (not one or not two or are_alike(caption, one, two))):
+    one, two = (look.owner or caption.phrase_at.get(look.start) for look in (first, second))
+    lemmas = [caption.units[owner.head].lemma if owner else "" for owner in (one, two)]
+    of_one = one == two and first.noun == second.noun
+    if of_one or (one != two and lemmas[0] == lemmas[1] and (not one or not two or are_alike(caption, one, two))):
+        return "two of the same thing: which has which colour cannot be told"
+    before = [_owner(caption, NounPhrase(look.start, look.start, look.start)) for look in (first, second)]
+    if before[0] and before[1] and before[0] != before[1]:  # a man in an orange kayak and a man in a blue one
+        same = caption.units[before[0].head].lemma == caption.units[before[1].head].lemma
+        if same and are_alike(caption, before[0], before[1]):
             return "two of the same thing: which has which colour cannot be told"
     for mine, other in ((first, second), (second, first)):
         if not _may_have(mine.noun, other.words):
             return f"no caption has {' '.join(sorted(other.words))!r} {mine.noun!r}"
+        if _is_told(caption, mine.noun, other.words):
+            return "another caption of the image says so"
     return None
+
+
+def _is_told(caption: Caption, noun: str, colours: frozenset[str]) -> bool:
+    """Another caption has one of the colours, or what is called so too, shortly before the noun."""
+    asked = (colours & COLOURS).union(*(group for group in _ALIKE if group & colours))
+    for text in caption.others:
+        words = text.lower().replace(",", " ").split()
+        for place, word in enumerate(words):
+            if word.strip(".") in {noun, plural(noun)} and not asked.isdisjoint(words[max(0, place - 3) : place]):
+                return True
+    return False
 
 
 def _may_have(noun: str, words: frozenset[str]) -> bool:

@@ -195,6 +195,12 @@ _PLACES = frozenset(
     "wave city town village area country neighborhood wood hill tarmac airport platform freeway ramp".split()
 )
 _BOTH_WAYS = frozenset("connect attach join meet diagonal opposite resemble adjoin like shape race compete".split())
+# Who of two does it cannot be told from a photo, or both do: to be asked of swaps of two persons or animals.
+MUTUAL = frozenset(
+    "pass challenge fight battle struggle wrestle box spar collide greet hug embrace kiss touch bump dance play talk "
+    "speak chat argue cover smear approach oppose compete race tussle nuzzle meet encounter "
+    "face shake share join look stare gaze smile".split()
+)
 _ONE_WAY = frozenset(
     ("after", "behind", "in front of", "at", "toward", "towards", "over", "on top of", "under", "past")
 )
@@ -236,6 +242,8 @@ def are_alike(caption: Caption, first: NounPhrase, second: NounPhrase) -> bool:
     if any(unit.kind == "and" or unit.word in {",", ";", "."} for unit in between):
         return True
     links = [unit for unit in between if unit.kind in {"verb", "preposition"}]
+    if any(unit.kind == "verb" and unit.lemma in MUTUAL for unit in links):
+        return True
     if any(unit.word in _ONE_WAY for unit in links) and not any(unit.lemma in _BOTH_WAYS for unit in links):
         return False  # running after, standing behind
     return not links or any(unit.word in _SYMMETRIC or unit.lemma in _STATES | _BOTH_WAYS for unit in links)

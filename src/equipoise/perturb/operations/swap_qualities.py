@@ -29,7 +29,7 @@ _SORTS = {
 }
 _SORT_OF = {word: sort for sort, listed in _SORTS.items() for word in listed.split()}
 _LEAST = 2  # captions that have a quality with a thing
-_FIRM = frozenset(("colour", "material", "pattern"))  # at least one of the two must be easy to tell
+_FIRM = frozenset(("colour", "material", "pattern"))  # easy to tell: a white bed in a large room may be large too
 
 
 class Quality(NamedTuple):
@@ -66,7 +66,7 @@ def _qualities(caption: Caption) -> Iterator[Quality]:
 
 
 def _unswappable(caption: Caption, first: Quality, second: Quality) -> str | None:
-    if not {first.sort, second.sort} & _FIRM:
+    if not {first.sort, second.sort} <= _FIRM:
         return "qualities that cannot be told for sure"
     if first.noun == second.noun:
         return "two of the same thing"

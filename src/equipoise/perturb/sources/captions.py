@@ -131,11 +131,15 @@ def _kinds(caption: Caption, phrase: NounPhrase, known: Kinds, true: bool) -> It
         return  # of many people some are women
     if not many and not _MANY.isdisjoint(caption.other_words):
         return  # which of them is meant is not known
+    if not true and not _is_sure(caption, head.lemma, said[0], many):
+        return
     bare = not many and phrase.start == phrase.core and head.lemma in members("@mass")
     for group in known:
         if (group is said[0]) != true or (not true and not set(group).isdisjoint(said[0])):
             continue
         for name in group:
+            if not true and is_person(head.lemma) and (not _may_be_instead(name) or _has_other_gear(caption, name)):
+                continue
             if not true or _is_named(caption, name, many):
                 to = inflect(name, "NNS") if many and noun_lemma(name) == name else name
                 if bare and to not in members("@mass"):
@@ -144,6 +148,30 @@ def _kinds(caption: Caption, phrase: NounPhrase, known: Kinds, true: bool) -> It
                 yield Proposal(head.start, head.end, to, "object", OtherCaptions.name, float(count(to)))
 
 
+def _has_other_gear(caption: Caption, role: str) -> bool:
+    """A skier on a snowboard: what the caption goes on to say belongs to somebody else."""
+    mine = _GEAR.get(noun_lemma(role), frozenset())
+    return noun_lemma(role) in _OWN and any(not (gear - mine).isdisjoint(caption.words) for gear in _OWN.values())
+
+
+def _may_be_instead(name: str) -> bool:
+    """A skier is no surfer; but a climber may be a runner at other times, and a hiker a biker."""
+    lemma = noun_lemma(name)
+    return lemma in _OWN or lemma in _SEXES | {"lady", "guy", "gentleman"} or lemma.endswith(" player")
+
+
+def _is_sure(caption: Caption, general: str, group: tuple[str, ...], many: bool) -> bool:
+    """What another caption calls somebody excludes the rest: two must say man or woman, and who hikes may bike."""
+    if not is_person(general):
+        return True
+    if not set(map(noun_lemma, group)).isdisjoint(_SEXES):
+        forms = {inflect(noun_lemma(name), "NNS") if many else noun_lemma(name) for name in group}
+        said = sum(not forms.isdisjoint(re.findall(r"[a-z'-]+", text.lower())) for text in caption.others)
+        return said >= min(2, len(caption.others))
+    return any(noun_lemma(name) in _OWN for name in group)
+
+
+_SEXES = frozenset(("man", "woman", "boy", "girl"))
 _CAPITAL = {"german shepherd": "German shepherd", "labrador": "Labrador"}
 
 

@@ -107,8 +107,8 @@ def _worn(caption: Caption, true: bool) -> Iterator[Proposal]:
         colours = (colour,) if true else (group[0] for group in _colour_groups())
         for new in colours:
             number = GROUP_OF[new]
-            if not true and (number == mine or frozenset((number, mine)) in ALIKE):
-                continue
+            if not true and (number == mine or frozenset((number, mine)) in ALIKE or new in caption.other_words):
+                continue  # a red jacket over a black sweatshirt
             if seen_pair("modifier", new, garment, free=True):
                 article = "" if garment in _PLURAL else f"{article_for(new)} "
                 verb = "wearing" if garment in _ON_HEAD else "in"
@@ -144,6 +144,8 @@ def _counted(caption: Caption, true: bool) -> Iterator[Proposal]:
         said = [number for text in caption.others for number in _numbers_of(text, head.lemma)]
         if len(set(said)) != 1 or said[0] not in _NUMBERS or (grouped and said[0] == "two"):
             continue
+        if not true and not _VAGUE.isdisjoint(caption.other_words):
+            continue  # a group of kids may be four
         for number in _NUMBERS:
             if (number == said[0]) == true and not (grouped and number == "two"):
                 to = f"{number} {caption.text[first.start : head.end].lower()}"
@@ -161,6 +163,8 @@ def _numbers_of(text: str, noun: str) -> tuple[str, ...]:
     return tuple(found)
 
 
+_VAGUE = frozenset("group several many some few crowd bunch various".split())
+_NEARLY_GROWN = frozenset("man men woman women lady teen teens teenager teenagers teenage youth older".split())
 _COMPARED = frozenset("bigger larger smaller taller biggest largest smallest".split())
 _PART = frozenset("group one another other some several many seven eight nine ten a couple few".split()) - {"a"}
 
@@ -207,6 +211,11 @@ def _quality(
     head = caption.units[phrase.head]
     if line.name.startswith("size") and not _COMPARED.isdisjoint(caption.other_words):
         return  # a small dog beside a smaller one
+    forbidden = (guard.words for guard in line.guards if guard.name == "without")
+    if not true and any(not words.isdisjoint(caption.words | caption.other_words) for words in forbidden):
+        return  # nobody snowboards down a grassy mountain
+    if not true and line is _AGES and not _NEARLY_GROWN.isdisjoint(caption.other_words):
+        return  # a boy whom another caption calls a young man
     groups = [[member.entry.text for member in group] for group in line.groups]
     said = [word for word in said if any(m.entry.text == word and m.chosen for group in line.groups for m in group)]
     mine = [group for group in groups if any(word in group for word in near)]

@@ -2,7 +2,7 @@
 
 The lexicon leaves a caption with "his" or "she" alone, since a man with "her" dog is no English, or another story.
 Here noun and pronouns change together, where they surely belong together: one such person, all pronouns of one kind.
-And "people" become "children" where several other captions of the photo speak of none.
+And "people" become "children" where other captions of the photo call them men or women, and none speaks of children.
 """
 
 from __future__ import annotations
@@ -30,6 +30,9 @@ _TELLS = frozenset(  # what only one of them has, wears or is in most photos
 _AFTER = frozenset(("'s", "-", "scout"))
 
 
+_GROWN = frozenset("man men woman women lady ladies guy guys gentleman gentlemen adult adults".split())
+_GROWN_ALL = frozenset("men women ladies guys gentlemen adults".split())
+_SEVERAL = frozenset("people persons men women guys ladies group couple crowd two three four several many".split())
 _PEOPLE = {"people": "children", "person": "child"}
 _OF_CHILDREN = frozenset(
     "child children kid kids boy boys girl girls baby babies toddler toddlers teen teens teenager teenagers student "
@@ -38,13 +41,11 @@ _OF_CHILDREN = frozenset(
 _OF_ADULTS = frozenset(
     "motorcycle motorcycles moped scooter scooters drive drives driving car truck beer wine alcohol cook cooking "
     "newspaper cigarette smoke smoking suit suits tie ties business old older elderly work working works job office "
-    "luggage suitcase suitcases airport meeting wedding bride groom bar bearded bus train horse horses uniform "
-    "uniforms police protest march marching crowd street crosswalk computer laptop phone phones cell elephant camel "
-    "boat kayak canoe raft mountain climbing climber rock cliff hiking backpack surfing wave waves surfboard parachute "
-    "bikes bike bicycle stage band restaurant cafe coffee sell selling market buying truck plane airplane "
-    "conference camera line military soldier soldiers men women man woman lady guy his her he she hand hands hair "
-    "someone skiing ski skis snowboard snowboarding slope race racing concert dressed large several "
-    "many some various busy".split()
+    "luggage suitcase suitcases airport meeting wedding bride groom bar bearded uniform uniforms police protest march "
+    "marching crowd computer laptop phone phones cell elephant camel parachute stage band coffee sell selling market "
+    "buying plane airplane conference military soldier soldiers men women man woman lady guy his her he she someone "
+    "concert busy bus train race racing rodeo carriage professional cliff climber climbing raft lift "
+    "parasail champagne toast glass tattoo tattoos political rally speech vote knife slicing bartender".split()
 )
 
 
@@ -92,11 +93,16 @@ class Gender:
         """People who would be called children if they were: none of the other captions does so."""
         if len(caption.others) < _ENOUGH or not (caption.words | caption.other_words).isdisjoint(_OF_CHILDREN):
             return
-        if not caption.words.isdisjoint(_OF_ADULTS):
-            return
+        if not caption.words.isdisjoint(_OF_ADULTS) or _GROWN.isdisjoint(caption.other_words):
+            return  # people may be children where nobody calls them men or women
         found = [(place, u) for place, u in enumerate(caption.units) if u.kind == "noun" and u.word in _PEOPLE]
         for place, unit in found if len(found) == 1 else ():
             phrase = caption.phrase_at.get(place)
+            many = unit.word == "people"
+            if many and _GROWN_ALL.isdisjoint(caption.other_words):
+                continue  # one man among them says nothing of the others
+            if not many and not _SEVERAL.isdisjoint(caption.other_words):
+                continue  # nor do others of one
             if phrase is not None and phrase.head == place and not caption.is_name(place):
                 to = _PEOPLE[unit.word]
                 yield Proposal(unit.start, unit.end, to, "object", self.name, float(count(to)))

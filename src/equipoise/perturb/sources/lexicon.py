@@ -35,6 +35,8 @@ _POSTURES = frozenset("seat perch crouch squat kneel recline relax rest lean".sp
 
 
 _MARKS = ("sure", "kin", "wide")
+_WORD = re.compile(r"[a-z'-]+")
+_AGREED = 2  # other captions that say the same word, where guards ask for it
 
 
 class _Rule(NamedTuple):
@@ -203,6 +205,9 @@ def holds(guard: Guard, caption: Caption, match: Match) -> bool:
         return verb is not None and (verb.kind == "be" or verb.pos in {"VBZ", "VBP"})
     if name == "subject":
         return match.start > 0 and _is_meant(caption, match.start - 1)
+    if name == "agreed":
+        lemma = units[match.start].lemma
+        return sum(lemma in _WORD.findall(text.lower()) for text in caption.others) >= _AGREED
     if name == "once":
         return sum(unit.word == units[match.start].word for unit in units) == 1
     return name in {"context", "said"}  # else never; whether it is said depends on the new word
@@ -233,6 +238,8 @@ def _may_stand(caption: Caption, match: Match, section: Section, rule: _Rule) ->
     mod = rule.mod
     after = caption.units[match.end] if match.end < len(caption.units) else None
     whole = section == "object" or match.end - match.start > 1  # in a zoo, but not of "in a zoo enclosure"
+    if section == "object" and match.end - match.start > 1 and after is not None and after.word == "of":
+        return False  # in a field of tall grass
     if whole and after is not None and caption.units[match.end - 1].kind == "noun":
         if after.pos == "POS" and "NNS" in (match.pos, caption.units[match.end - 1].pos):  # the children's rides
             return False
