@@ -2,6 +2,7 @@
 
     python runs/flickr8k/choose.py OUT             after `run.py fourth`
     python runs/flickr8k/choose.py OUT_S OUT_M     after `run.py fifth` of both text towers: one form for both
+    python runs/flickr8k/choose.py runs/flickr8k/results/s.jsonl runs/flickr8k/results/m.jsonl    the same, as it was
 
 Prints the tables and writes OUT/ours.json (options of the chosen form), of the fifth round beside both.
 
@@ -25,6 +26,7 @@ from typing import Any
 
 from bases import RECALLS
 from jobs import OURS
+from scores import read_rows
 
 from equipoise.files import atomic_write
 
@@ -68,8 +70,7 @@ def chosen_for_both(towers: Sequence[Found], ours: Sequence[str]) -> str:
 
 def rows_of(out: Path, stage: str) -> Rows:
     runs: Rows = {}
-    for path in sorted((out / stage).glob("*.json")):
-        row = json.loads(path.read_text())
+    for row in read_rows(out, stage):
         runs.setdefault(row["name"], []).append(row)
     return runs
 
@@ -92,6 +93,8 @@ def choose(outs: Sequence[Path]) -> dict[str, Any]:
     name = chosen(found[0], ours) if len(outs) == 1 else chosen_for_both(found, ours)
     kept = UNCHANGED if name == AS_IS else {key: towers[0][name][0][key] for key in UNCHANGED}
     for out in outs:
+        if out.is_file():  # read again, from what is kept in the repository: nothing is to be trained
+            continue
         with atomic_write(out / "ours.json") as handle:
             handle.write(json.dumps(kept) + "\n")
     print("chosen:", name)

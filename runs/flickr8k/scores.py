@@ -6,7 +6,8 @@ the experts judged the score; beside each the number of its photo, over which in
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,3 +34,15 @@ def write_scores(path: Path, arrays: Arrays) -> None:
 def read_scores(path: Path) -> dict[str, NDArray[Any]]:
     with np.load(path, allow_pickle=False) as held:
         return {name: held[name] for name in held.files}
+
+
+def read_rows(out: Path, *stages: str) -> Iterator[dict[str, Any]]:
+    """The lines of what run.py wrote: a folder with one file for each model, or a file of them all (keep.py)."""
+    if out.is_file():
+        rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+        for stage in stages:
+            yield from (row for row in rows if row["stage"] == stage)
+        return
+    for stage in stages:
+        for path in sorted((out / stage).glob("*.json")):
+            yield json.loads(path.read_text(encoding="utf-8"))

@@ -1,6 +1,7 @@
-"""docs/flickr8k.md's tables: every recipe on the test photos, what it kept of retrieval, and ours against the paper's.
+"""docs/flickr8k.md's tables: every recipe on the test photos, what it kept of retrieval, and one against another.
 
-    python runs/flickr8k/table.py OUT [--ours NAME] [--theirs NAME ...]        OUT is what run.py final wrote
+    python runs/flickr8k/table.py OUT [--pairs ours:hp-hn ...]             OUT is what run.py final and styles wrote
+    python runs/flickr8k/table.py runs/flickr8k/results/s.jsonl            means alone, of what the repository has
 
 A difference is taken per photo and seed; both are drawn again 2,000 times (seeds first, then photos), and the middle
 95% is shown. The three seeds share one base, as a paper's models share one CLIP.
@@ -9,7 +10,6 @@ A difference is taken per photo and seed; both are drawn again 2,000 times (seed
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -18,13 +18,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from retrieval import outcomes
-from scores import read_scores
+from scores import read_rows, read_scores
 
 from equipoise.standard.ratings import spearman
 
 KINDS = {"seen": "seen synonyms", "unseen": "unseen synonyms", "swap": "swap", "type": "unseen type (relations)"}
 RECALLS = tuple((way, top) for way in ("t2i", "i2t") for top in (1, 5, 10))
 APART = ("seen", "unseen")  # whose score preservation the table of retention shows
+STYLES = [f"{recipe}-{style}:{recipe}" for recipe in ("hn", "hp-hn", "ours") for style in ("negclip", "crepe")]
+PAIRS = ["ours:hp-hn", "ours:ce-clip", "ours:control", "hn:base", *STYLES]
 RESAMPLES = 2000
 Sums = tuple[NDArray[Any], NDArray[Any]]  # (columns, photos): what is counted of each photo, and out of how many
 Interval = tuple[float, float, float]
@@ -127,9 +129,8 @@ class Results:
     def __init__(self, out: Path) -> None:
         self.rows: dict[str, list[dict[str, Any]]] = {}
         self.scores = out / "scores"
-        for path in sorted((out / "final").glob("*.json")) + sorted((out / "styles").glob("*.json")):
-            row = json.loads(path.read_text())
-            if (self.scores / f"{row['name']}-{row['seed']}.npz").exists():
+        for row in read_rows(out, "final", "styles"):
+            if out.is_file() or (self.scores / f"{row['name']}-{row['seed']}.npz").exists():
                 self.rows.setdefault(row["name"], []).append(row)
 
     def paths(self, name: str) -> list[Path]:
@@ -147,21 +148,28 @@ class Results:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("out", type=Path)
-    parser.add_argument("--ours", default="ours")
-    parser.add_argument("--theirs", nargs="*", default=["hp-hn", "ce-clip", "control"])
+    parser.add_argument("--pairs", nargs="*", help="differences, ONE:OTHER; instead of all tables")
     options = parser.parse_args()
     held = Results(options.out)
+    if options.pairs is None:
+        means(held)
+    if options.out.is_file():
+        return
+    if options.pairs is None and "base" in held.rows:
+        retention(held)
+    for ours, theirs in (pair.split(":") for pair in options.pairs or PAIRS):
+        if ours in held.rows and theirs in held.rows:
+            against(held, ours, theirs)
+
+
+def means(held: Results) -> None:
+    """Every model, over its seeds."""
     head(["model", *(f"{kind}: Aug. / Brit." for kind in KINDS.values()), "R@1 t2i / i2t", "experts", "seeds"])
     for name, runs in held.rows.items():
         mean = {key: np.mean([run["found"][key] for run in runs]) for key in runs[0]["found"]}
         cells = [f"{mean[f'{kind}/augmented']:.1f} / {mean[f'{kind}/brittleness']:.1f}" for kind in KINDS]
         recalls = f"{mean['t2i@1']:.1f} / {mean['i2t@1']:.1f}"
         print(line([name, *cells, recalls, f"{mean['experts']:.1f}", str(len(runs))]))
-    if "base" in held.rows:
-        retention(held)
-    for other in options.theirs:
-        if options.ours in held.rows and other in held.rows:
-            against(held, options.ours, other)
 
 
 def retention(held: Results) -> None:

@@ -291,3 +291,18 @@ def test_the_table_is_of_the_seeds_that_both_have(flickr8k: Any, tmp_path: Path,
     table.main()
     said = capsys.readouterr().out
     assert "ours - hp-hn, 1 seeds:" in said and "Retention" in said and "experts" in said.splitlines()[-1]
+
+
+def test_the_kept_numbers_print_the_tables_again(flickr8k: Any, capsys: Any, monkeypatch: Any) -> None:
+    results = Path(__file__).parents[2] / "runs" / "flickr8k" / "results"
+    choose, table = flickr8k("choose"), flickr8k("table")
+    before = sorted(results.iterdir())
+    assert choose.choose([results / "s.jsonl", results / "m.jsonl"])["name"] == "as-is"
+    assert sorted(results.iterdir()) == before  # nothing is written beside them
+    monkeypatch.setattr("sys.argv", ["table.py", str(results / "s.jsonl")])
+    table.main()
+    ours = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("| ours |"))
+    page = (results.parents[2] / "docs" / "flickr8k.md").read_text(encoding="utf-8")
+    cells = ours.split(" | ")[1:5]
+    row = next(line for line in page.splitlines() if line.startswith("| `equipoise_2026` |"))
+    assert cells == row.replace("*", "").split(" | ")[1:5]

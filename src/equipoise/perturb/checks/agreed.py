@@ -201,7 +201,7 @@ def names_of(noun: str) -> frozenset[str]:
                 listed = {member.entry.text for member in group}
                 if noun in listed:
                     found |= listed
-    for line in synonyms():
-        if line.section == "object" and line.source.text == noun:
-            found |= {entry.text for entry in line.targets}
+    for pair in synonyms():
+        if pair.section == "object" and pair.source.text == noun:
+            found |= {entry.text for entry in pair.targets}
     return frozenset(found)
