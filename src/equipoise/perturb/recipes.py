@@ -101,10 +101,7 @@ RECIPES: dict[str, Recipe] = {
             ),
             (_OTHERS, _PEOPLE),
             # Its negatives are asked about their neighbours before (`attested`), and with the marks of their lines.
-            (
-                *(check for check in CHECKS if check is not checks.plausible),
-                *(checks.agreed, checks.looks_agreed, checks.scene_fits, checks.deed_fits),
-            ),
+            (*(check for check in CHECKS if check is not checks.plausible), checks.agreed),
         ),
         Recipe(
             "swap_pairs",

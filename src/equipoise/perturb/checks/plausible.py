@@ -44,7 +44,7 @@ def not_there_too(caption: Caption, candidate: Candidate) -> str | None:
         return None
     governor = governor_of(caption, phrase)
     unit = caption.units[governor] if governor >= 0 else None
-    if not (unit is not None and unit.lemma in _BESIDE) and not is_listed(caption, phrase):
+    if not (unit is not None and unit.lemma in _BESIDE) and not _is_listed(caption, phrase):
         return None
     if unit is not None and unit.lemma in _HAVING and any(map(is_animate, caption.subjects_of(governor))):
         return None
@@ -54,7 +54,7 @@ def not_there_too(caption: Caption, candidate: Candidate) -> str | None:
         return f"{new!r} may be there beside {old!r}"
     if is_animate(new) or "food-piece" in sets_of(new):
         return None
-    beside = is_listed(caption, phrase) or (unit is not None and unit.lemma in _BESIDE - _HAVING)
+    beside = _is_listed(caption, phrase) or (unit is not None and unit.lemma in _BESIDE - _HAVING)
     if beside and not is_garment(new) and sets_of(new) & _SMALL:
         return f"{new!r} may be there beside the others"  # a pile of luggage and a box, a knife and a cutting board
     names = _names(new)
@@ -73,7 +73,7 @@ def _names(noun: str) -> frozenset[str]:
     return frozenset((noun, noun.split()[-1])).union(*(group for group in mine if noun in group))
 
 
-def is_listed(caption: Caption, phrase: NounPhrase) -> bool:
+def _is_listed(caption: Caption, phrase: NounPhrase) -> bool:
     """One of several things: "a plate with meat, carrots and a roll"."""
     units = caption.units
     before = units[phrase.start - 1].word if phrase.start else ""
