@@ -1,6 +1,6 @@
 """The pictures of docs/tour.md, from the demo's page in a real browser.
 
-    equipoise demo --full && python runs/docs_pictures.py demo-full/report.html [--out docs/pictures]
+    equipoise demo && python runs/docs_pictures.py demo-out/report.html [--out docs/pictures]
 
 Needs playwright and Debian's Chromium, as tests/report does. Colours are counted down: a PNG is small.
 """
