@@ -7,6 +7,7 @@ import io
 import json
 import os
 import pickle
+import re
 import struct
 import sys
 import zlib
@@ -495,6 +496,7 @@ def test_train_watches_augmented_accuracy_and_takes_ones_own_recipe(run: Run, ph
     code, out, err = run("train", *TRAIN_ON, "py:my_recipes:few", "--set", "steps=2", *sizes, *watch)
     sys.modules.pop("my_recipes", None)
     assert code == 0 and "the model is run/model" in out, err
+    assert re.search(r"best on items.jsonl: run/checkpoints/step-0+[12]; run/model is the last step", out)
     assert "the warm-up is cut from 20 to 1 steps" in err
     described = json.loads((tmp_path / "run" / "run.json").read_text())["run"]
     assert described["recipe"] == "py:my_recipes:few" and described["options"] == {"steps": 2}

@@ -163,7 +163,7 @@ def findings(runs: Mapping[str, Sequence[dict[str, Run]]]) -> list[str]:
     """What the paired differences say, clear or not; the words follow the numbers, never the other way round."""
     lines = [plain_words(runs)]
     for column in ("swap", "replace"):
-        for before, after in STEPS:
+        for before, after in (*STEPS, *[("base", label) for label in ("Equipoise",) if label in runs]):
             found = _difference(runs, column, before, after)
             parts = ", ".join(_change(name, change) for name in SHARES if (change := found[name]))
             lines.append(f"{column.upper()}, {before} → {after}: {parts}.")

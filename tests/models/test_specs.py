@@ -27,7 +27,8 @@ def refused(spec: str, *parts: str) -> None:
         assert part in str(caught.value), str(caught.value)
 
 
-def test_specs_that_are_none() -> None:
+def test_specs_that_are_none(tmp_path: Path) -> None:
+    refused(str(tmp_path), f"Did you mean hf:{tmp_path}?")
     refused("chekpoint:x", "not a model spec", "Did you mean checkpoint")
     refused("hf:", "hf:NAME-or-folder")
     refused("ViT-B-32", "openclip:ARCH/PRETRAINED")

@@ -11,9 +11,11 @@ from typing import Any
 
 import pytest
 
+from equipoise.evaluation.record import Interval
 from equipoise.items import ImageRef, texts
 from equipoise.report.chapters import Chapter, Point, read_chapters
 from equipoise.report.page import Page, Table, finding, report_page, write_page
+from equipoise.report.plane import HEIGHT, Mark, scatter
 
 Runs = Callable[..., list[Path]]
 HOSTILE = '</script><script>document.title="owned"</script><img src=x onerror=alert(1)>'
@@ -68,8 +70,9 @@ def test_a_page_keeps_to_its_size(make_runs: Runs, tmp_path: Path) -> None:
 def test_the_sentence_follows_the_numbers(make_runs: Runs) -> None:
     (chapter,) = read_chapters(make_runs())
     assert finding(chapter) == (
-        "made: first, the most accurate of 2 models, puts the caption above the wrong one on 50.0% of items, and on "
-        "37.5% the reworded caption as well; on 25.0% it accepts one right caption and rejects the other (brittle)."
+        "made: first, the first of 2 models by the numbers, puts the caption above the wrong one on 50.0% of items, "
+        "and on 37.5% the reworded caption as well; on 25.0% it accepts one right caption and rejects the other "
+        "(brittle). Whether one is clearly better, `equipoise compare` says."
     )
 
 
@@ -102,3 +105,12 @@ def test_what_items_may_lack(make_runs: Runs, tmp_path: Path, fields: dict[str, 
     assert ("Does the accuracy survive" in text) == ("positives" not in fields)
     assert ('src="data:image/jpeg' in text) == ("image" not in fields and "positives" not in fields)
     assert ("By type" in text) == ("image" in fields)
+
+
+def test_the_plane_holds_the_intervals() -> None:
+    wide = Interval(low=0.15, high=0.55)
+    drawn = scatter([Mark("one", 0.31, 0.38, "cross", "plain", (wide, wide))], ("Original", "Brittleness"))
+    lines = re.findall(r'x1="([-0-9.]+)%" x2="([-0-9.]+)%" y1="([-0-9.]+)" y2="([-0-9.]+)" class="spread', drawn)
+    assert len(lines) == 2
+    for left, right, low, high in lines:
+        assert 0 <= float(left) <= float(right) <= 100 and 0 <= float(high) <= float(low) <= HEIGHT

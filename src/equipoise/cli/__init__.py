@@ -240,7 +240,10 @@ def _caveats(record: RunRecord) -> list[str]:
     """What a reader of the numbers must know, whatever the format."""
     lines = []
     if record.n.skipped:
-        lines.append(f"{record.n.skipped:,} of {record.n.items:,} items were NOT scored (see result.json)")
+        why = next(iter(record.skipped.values()), "see result.json")
+        lines.append(
+            f"{record.n.skipped:,} of {record.n.items:,} items were NOT scored, the first: {why} (result.json)"
+        )
     if cut := record.counts.get("texts_cut"):
         lines.append(f"{cut:,} texts are longer than the model reads and were cut")
     if duels := record.counts.get("duels"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import cast
 
 from equipoise.errors import UserError, did_you_mean
@@ -29,7 +30,8 @@ def load_model(spec: str, *, device: str = "auto", dtype: str = "float32") -> Mo
     kind, _, rest = spec.partition(":")
     if kind not in FORMS or (kind == "world") == bool(rest):
         forms = ", ".join(FORMS.values())
-        raise UserError(f"model {spec!r}: not a model spec ({forms}).{did_you_mean(kind, FORMS)}")
+        meant = f" Did you mean hf:{spec}?" if Path(spec).is_dir() else did_you_mean(kind, FORMS)
+        raise UserError(f"model {spec!r}: not a model spec ({forms}).{meant}")
     if kind == "py":
         from equipoise.models.own import load_own
 

@@ -85,7 +85,7 @@ def finding(chapter: Chapter) -> str:
     if not known:
         return f"{chapter.title}: no wrong captions, so none of the three shares; what else was measured is below."
     best = max(known, key=lambda entry: entry.numbers.original or 0)
-    which = f"{best.label}, the most accurate of {len(known)} models," if len(known) > 1 else best.label
+    which = f"{best.label}, the first of {len(known)} models by the numbers," if len(known) > 1 else best.label
     text = (
         f"{chapter.title}: {which} puts the caption above the wrong one on {_share(best.numbers, 'original')}% of items"
     )
@@ -98,6 +98,8 @@ def finding(chapter: Chapter) -> str:
     steady = min(known, key=lambda entry: 1.0 if entry.numbers.brittleness is None else entry.numbers.brittleness)
     if steady is not best:
         text += f". Least brittle is {steady.label} with {_share(steady.numbers, 'brittleness')}%"
+    if len(known) > 1:  # unpaired: two intervals cannot tell
+        text += ". Whether one is clearly better, `equipoise compare` says"
     return f"{text}."
 
 

@@ -47,19 +47,26 @@ def plane(chapter: Chapter) -> Markup:
 
 def scatter(marks: Sequence[Mark], names: tuple[str, str], least: float = 0.0) -> Markup:
     """The marks with both axes, what they are called, and a legend; y begins at `least` percent."""
-    low = max(0.0, 10.0 * int(min(10 * mark.x for mark in marks) - 0.3))
-    high = min(100.0, 10.0 * (int(max(10 * mark.x for mark in marks) + 0.3) + 1))
+    flat = [end for mark in marks for end in (mark.x, *_ends(mark.spread[0]))]
+    steep = [end for mark in marks for end in (mark.y, *_ends(mark.spread[1]))]
+    low = max(0.0, 10.0 * int(10 * min(flat) - 0.3))
+    high = min(100.0, 10.0 * (int(10 * max(flat) + 0.3) + 1))
     step = 10 if high - low <= 60 else 20
     ticks = [*range(int(low), int(high), step), high]
     legend = [key(mark.shape, mark.colour, mark.label) for mark in marks]
     plot = [
         el("p", f"↑ {names[1]}, percent", class_="axis-name"),
-        _plot(marks, ticks, (least, top(mark.y for mark in marks)), names),
+        _plot(marks, ticks, (least, top(steep)), names),
         axis(ticks, low, high),
         el("p", f"{names[0]}, percent →", class_="axis-name end"),
         el("p", *legend, class_="legend"),
     ]
     return Markup("").join(plot)
+
+
+def _ends(interval: Interval | None) -> tuple[float, ...]:
+    """What a mark's line needs of the frame."""
+    return () if interval is None else (interval.low, interval.high)
 
 
 def _marks(chapter: Chapter) -> list[Mark]:
