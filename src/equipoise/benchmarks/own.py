@@ -36,7 +36,7 @@ def _from_table(path: Path) -> list[Item]:
     if "caption" not in header or not any(name.startswith("negative") for name in header):
         raise UserError(
             f"{path}, line 1: expected the columns image, caption, negative (also negative_2, positive, split, ...), "
-            f"found {', '.join(header)}"
+            f"found {', '.join(header)}. Negatives and positives for captions: equipoise perturb {path}"
         )
     items: list[Item] = []
     lines: dict[str, int] = {}
