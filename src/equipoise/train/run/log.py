@@ -12,7 +12,6 @@ from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Column
 
 from equipoise.files import atomic_write
 from equipoise.progress import is_quiet
@@ -41,10 +40,10 @@ class RunLog:
                 handle.writelines(json.dumps(record) + "\n" for record in kept)
         self._handle = (out / LOG if write else Path(os.devnull)).open("a", encoding="utf-8")
         self._progress = Progress(
-            TextColumn("step", table_column=Column(min_width=4)),
-            MofNCompleteColumn(table_column=Column(min_width=2 * len(str(steps)) + 1)),  # the last to be cut
+            TextColumn("step"),
+            MofNCompleteColumn(),
             BarColumn(bar_width=20),
-            TextColumn("{task.description}", table_column=Column(no_wrap=True, overflow="ellipsis")),
+            TextColumn("{task.description}"),
             TimeRemainingColumn(),
             console=Console(stderr=True),
             disable=not show or is_quiet(),
@@ -71,9 +70,8 @@ class RunLog:
             self._handle.write(json.dumps(record | {"images_per_s": round(rate, 1)}) + "\n")
         self._handle.flush()
         last = records[-1]
-        shown = {"loss": last["loss"], **last["parts"]}
-        text = "  ".join(f"{name} {value:.3f}" for name, value in shown.items())
-        self._progress.update(self._task, completed=last["step"], description=f"{rate:,.0f} images/s  {text}")
+        text = f"loss {last['loss']:.3f}  {rate:,.0f} images/s"  # its parts are in the log: they do not fit a screen
+        self._progress.update(self._task, completed=last["step"], description=text)
 
     def evaluation(self, step: int, metrics: dict[str, float]) -> None:
         self._handle.write(json.dumps({"step": step, "metrics": metrics}) + "\n")
