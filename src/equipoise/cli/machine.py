@@ -15,6 +15,7 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
+from equipoise.collector import cores
 from equipoise.evaluation.embedding.cache import default_cache
 from equipoise.perturb.checks import link_grammar
 
@@ -77,8 +78,7 @@ def _packages() -> Row:
 
 
 def _processor() -> Row:
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    text = f"{cores} core{'s' if cores > 1 else ''}"
+    text = f"{cores()} core{'s' if cores() > 1 else ''}"
     if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
         text += f", {_gigabytes(os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE'))} of memory"
     return "cpu", text, True

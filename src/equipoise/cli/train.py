@@ -138,6 +138,7 @@ def train(
 ) -> None:
     """Finetune with a recipe. The same command goes on with a run that was stopped."""
     from equipoise.train.recipes import get_recipe
+    from equipoise.train.run.checkpoints import Checkpoints
     from equipoise.train.run.loop import train as run
     from equipoise.train.run.options import Hardware, Saving
 
@@ -170,15 +171,9 @@ def train(
         _write_openclip(finished, openclip)
     if watch is not None and watch_images is not None:
         _before_and_after(model, finished, watch, watch_images, out, device)
-    if watch is not None and (best := _best(out)) is not None:
+    if watch is not None and (best := Checkpoints(out).pointed("best")) is not None:
         typer.echo(f"best on {watch}: {best}; {finished} is the last step")
     typer.echo(f"the model is {finished}; judge it with: equipoise eval hf:{finished} --bench ...")
-
-
-def _best(out: Path) -> Path | None:
-    """The checkpoint that did best on the watched items."""
-    pointer = out / "best"
-    return out / "checkpoints" / pointer.read_text(encoding="utf-8").strip() if pointer.is_file() else None
 
 
 # ---------------------------------------------------------------------------- what recipes say of themselves

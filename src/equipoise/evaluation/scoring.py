@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.collector import without_collection
+from equipoise.collector import cores, without_collection
 from equipoise.errors import UserError
 from equipoise.evaluation.embedding.cache import EmbeddingCache, Keeper, Vector
 from equipoise.evaluation.embedding.choices import choose_all, scores_of
@@ -166,8 +166,7 @@ def default_batch(model: Any) -> int:
 
 def default_workers() -> int:
     """The processors that we may use, which on a shared machine are not all it has; each of a torchrun its part."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, cores // int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
+    return max(1, cores() // int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
 
 
 # ---------------------------------------------------------------------------- what can be scored

@@ -20,15 +20,7 @@ from equipoise.files import write_json
 from equipoise.models.base import Floats
 from equipoise.models.families import family_of, read_texts
 from equipoise.models.preprocess import Preprocess
-from equipoise.models.tokens import (
-    CLEANERS,
-    check_tokenizer,
-    clean_clips,
-    cleaning_for,
-    end_token,
-    token_ids,
-    tokenizer_sha256,
-)
+from equipoise.models.tokens import check_tokenizer, cleaned, cleaning_for, end_token, token_ids, tokenizer_sha256
 
 DTYPES = {
     "float32": torch.float32,
@@ -101,10 +93,7 @@ class ClipModel:
         """Start to end token of each text; neither padded nor truncated."""
         if not texts:
             return []
-        if self.cleaning == "clip":
-            return token_ids(self.tokenizer, clean_clips(texts))
-        clean = CLEANERS[self.cleaning]
-        return token_ids(self.tokenizer, [clean(text) for text in texts])
+        return token_ids(self.tokenizer, cleaned(self.cleaning, texts))
 
     def truncate(self, ids: Sequence[int]) -> list[int]:
         """Cut to the context length, keeping the end token."""

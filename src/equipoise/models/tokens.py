@@ -80,6 +80,11 @@ def _fix_text(text: str) -> str:
     return str(ftfy.fix_text(text))
 
 
+def cleaned(cleaning: str, texts: Sequence[str]) -> list[str]:
+    """The texts as a tokenizer with this cleaning (`CLEANERS`) wants them."""
+    return clean_clips(texts) if cleaning == "clip" else [CLEANERS[cleaning](text) for text in texts]
+
+
 CLEANERS: dict[str, Callable[[str], str]] = {
     "clip": clean_clip,
     "siglip": clean_siglip,
