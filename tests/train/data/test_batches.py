@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -161,8 +162,18 @@ def test_bytes_become_the_floats_of_the_models_preprocessing(tiny_model, tiny_it
 
 
 def test_too_few_items_name_a_batch_that_would_do(tiny_model, tiny_items, tmp_path):
-    with pytest.raises(UserError, match=r"10 items make no batch of 16.*--set batch_size=5"):
-        _data(tiny_items(10), tiny_model(), tmp_path / "images", batch=16)
+    """The largest that fills: half of it would give every caption half as many others to be told from."""
+    items = tiny_items(10)
+    with pytest.raises(UserError, match=r"10 items make no batch of 16; choose at most 10 \(--set batch_size=10\)"):
+        _data(items, tiny_model(), tmp_path / "images", batch=16)
+    assert len(_data(items, tiny_model(), tmp_path / "images", batch=10)) == 2  # one an epoch
+    doubled = [item.model_copy(update={"image": items[index // 2].image}) for index, item in enumerate(items)]
+    apart = replace(NEEDS, distinct_images=True)
+    with pytest.raises(UserError, match=r"without two captions of one image; .*--set batch_size=5\)"):
+        _data(doubled, tiny_model(), tmp_path / "images", batch=6, needs=apart)
+    assert len(_data(doubled, tiny_model(), tmp_path / "images", batch=5, needs=apart)) == 4
+    with pytest.raises(UserError, match="1 items make no batch of 2; it needs two or more: add items"):
+        _data(items[:1], tiny_model(), tmp_path / "images", batch=2)
 
 
 def test_place_counts_steps_through_epochs(tiny_model, tiny_items, tmp_path):

@@ -149,10 +149,9 @@ class TrainingData(torch.utils.data.Dataset[Batch]):
         """The first step of each epoch, and the number of all steps at the end."""
         if not self._batches(0):
             distinct = " without two captions of one image" if self._distinct else ""
-            raise UserError(
-                f"{len(self.items)} items make no batch of {self.batch}{distinct}; "
-                f"choose a smaller batch (--set batch_size={max(1, len(set(self._keys)) // 2)})"
-            )
+            most = len(set(self._distinct)) if self._distinct else len(self.items)  # the largest that every epoch fills
+            fix = f"choose at most {most} (--set batch_size={most})" if most > 1 else "it needs two or more: add items"
+            raise UserError(f"{len(self.items)} items make no batch of {self.batch}{distinct}; {fix}")
         first = [0]
         while len(first) <= epochs and (steps is None or first[-1] < steps):
             first.append(first[-1] + len(self._batches(len(first) - 1)))
