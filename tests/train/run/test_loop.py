@@ -53,7 +53,7 @@ def run(tiny_model, tiny_items, tmp_path):
 def test_it_learns_and_leaves_a_folder_that_loads(run, tiny_model, tmp_path):
     model = tiny_model()
     before = {name: value.clone() for name, value in model.network.state_dict().items()}
-    scores = iter([0.1, 0.9, 0.5, 0.2])
+    scores = iter([0.95, 0.1, 0.9, 0.5, 0.2])  # the first is the base's, which is no checkpoint
     seen = []
 
     def evaluate(tuned) -> dict[str, float]:
@@ -70,7 +70,11 @@ def test_it_learns_and_leaves_a_folder_that_loads(run, tiny_model, tmp_path):
     for name, value in model.network.state_dict().items():
         assert torch.equal(value, before[name])  # the caller's model stays
     records = [record for record in read_log(tmp_path / "out") if "loss" in record]
-    assert len(records) == 16 and len(seen) == 4
+    assert len(records) == 16 and len(seen) == 5
+    judged = {
+        record["step"]: record["metrics"]["score"] for record in read_log(tmp_path / "out") if "metrics" in record
+    }
+    assert judged == {0: 0.95, 4: 0.1, 8: 0.9, 12: 0.5, 16: 0.2}
     losses = [record["loss"] for record in records]
     assert sum(losses[-4:]) < sum(losses[:4])
     assert {"step", "epoch", "loss", "parts", "lr", "scale", "gradient_norm", "images_per_s"} <= records[0].keys()
@@ -87,6 +91,23 @@ def test_it_learns_and_leaves_a_folder_that_loads(run, tiny_model, tmp_path):
     assert (tmp_path / "out" / "loss.csv").read_text().count("\n") == 17
     plot = (tmp_path / "out" / "loss.svg").read_text()
     assert plot.startswith("<svg") and plot.count("<polyline") == 2 and ">clip</text>" in plot
+
+
+def test_what_is_watched_is_shown_in_percent_with_the_base_first(run, capsys, tmp_path):
+    """And the base's numbers never stand on the card of a later step; a run that begins anew judges it anew."""
+    judged = Evaluation(lambda model: {"augmented": 0.612, "loss": 0.5}, every=3)
+    for out in ("out", "again"):
+        (tmp_path / out).mkdir()
+        if out == "again":  # killed before the first checkpoint
+            (tmp_path / out / "run.json").write_text((tmp_path / "out" / "run.json").read_text())
+            (tmp_path / out / "log.jsonl").write_text('{"step": 0, "metrics": {"augmented": 0.1}}\n')
+        run(steps=4, out=out, show=True, evaluation=judged, saving=Saving(every=1, keep=4))
+        shown = capsys.readouterr().err
+        rows = [line.strip() for line in shown.splitlines() if "augmented" in line]
+        assert rows == [f"step {step}: augmented 61.2 %  loss 0.5000" for step in ("0 (base)", "3", "4")]
+        assert [record["step"] for record in read_log(tmp_path / out) if "metrics" in record] == [0, 3, 4]
+    cards = [(tmp_path / "out" / "checkpoints" / f"step-0000000{n}" / "README.md").read_text() for n in (1, 4)]
+    assert "Not evaluated during training" in cards[0] and "| augmented | 61.2 % |" in cards[1]
 
 
 def test_a_finished_run_returns_at_once(run, monkeypatch):

@@ -9,6 +9,7 @@ from typing import Any
 
 import equipoise
 from equipoise.provenance import code_revision
+from equipoise.train.run.log import in_words
 
 _revision = functools.cache(code_revision)  # a run is of one revision; asking git takes a moment each time
 
@@ -26,7 +27,7 @@ def model_card(
     code = _revision()
     revision = "" if code is None else f" at {code.revision}{' (with local changes)' if code.dirty else ''}"
     scores = ["| measured during training | |", "| --- | --- |"]
-    scores += [f"| {name} | {value:.4f} |" for name, value in metrics.items()]
+    scores += [f"| {name} | {in_words(name, value)} |" for name, value in metrics.items()]
     measured = "\n".join(scores) if metrics else "Not evaluated during training."
     left_out = f"{skipped:,} of them were skipped: their image could not be read" if skipped else "none was skipped"
     return f"""---

@@ -13,6 +13,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from equipoise.evaluation.record import SHARES
 from equipoise.files import atomic_write
 from equipoise.progress import is_quiet
 from equipoise.train.run.chart import line_chart
@@ -29,13 +30,18 @@ def read_log(out: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines[:-1] if line]
 
 
+def in_words(name: str, value: float) -> str:
+    """One of our shares in percent, as everywhere; a number of somebody's own as it is."""
+    return f"{100 * value:.1f} %" if name in SHARES else f"{value:.4f}"
+
+
 class RunLog:
     """The log of one run, open for more. Records of steps after `step` (a kill lost them) are dropped."""
 
     def __init__(self, out: Path, step: int, steps: int, show: bool = True, write: bool = True) -> None:
         self.out = out
         if write:
-            kept = [record for record in read_log(out) if record["step"] <= step]
+            kept = [record for record in read_log(out) if record["step"] <= step] if step else []
             with atomic_write(out / LOG) as handle:
                 handle.writelines(json.dumps(record) + "\n" for record in kept)
         self._handle = (out / LOG if write else Path(os.devnull)).open("a", encoding="utf-8")
@@ -77,8 +83,8 @@ class RunLog:
         self._handle.write(json.dumps({"step": step, "metrics": metrics}) + "\n")
         self._handle.flush()
         if not self._progress.disable:
-            shown = "  ".join(f"{name} {value:.4f}" for name, value in metrics.items())
-            self._progress.console.print(f"step {step}: {shown}")
+            shown = "  ".join(f"{name} {in_words(name, value)}" for name, value in metrics.items())
+            self._progress.console.print(f"step {step}{'' if step else ' (base)'}: {shown}")
 
     def stop(self) -> None:
         """Give the terminal back."""

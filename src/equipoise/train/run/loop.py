@@ -216,6 +216,10 @@ class _Run:
     def _loop(self, evaluation: Evaluation | None, watch: Watch, interrupt: Interrupt, save_every: int) -> None:
         epoch_steps = self.data.first_steps[1]
         with interrupt.steps(lambda: self._hurried(watch)):
+            if evaluation is not None and self.step == 0:  # what the rows of later steps are to be read against
+                self._evaluate(evaluation, watch.log)
+                self.metrics = {}  # the base's, not those of what is saved next
+                watch.log.pause()
             for batch in self._batches():
                 try:
                     self._update(batch, watch, interrupt)
