@@ -493,9 +493,15 @@ def test_train_watches_augmented_accuracy_and_takes_ones_own_recipe(run: Run, ph
     )
     watch = ("--watch", "items.jsonl", "--watch-images", "photos", "--openclip", "open.safetensors")
     sizes = ("--crop", "0.5,1", "--device", "cpu")
-    code, out, err = run("train", *TRAIN_ON, "py:my_recipes:few", "--set", "steps=2", *sizes, *watch)
+    asked = ("train", *TRAIN_ON, "py:my_recipes:few", "--set", "steps=2", *sizes)
+    code, out, err = run(*asked, *watch)
     sys.modules.pop("my_recipes", None)
     assert code == 0 and "the model is run/model" in out, err
+    assert "nothing was trained" not in err
+    known = run(*asked)
+    sys.modules.pop("my_recipes", None)
+    assert known[0] == 0 and "run holds this very run, finished before: nothing was trained" in known[2]
+    assert "another --out (from this model on: --model hf:run/model)" in known[2]
     assert re.search(r"best on items.jsonl: run/checkpoints/step-0+[12]; run/model is the last step", out)
     assert "the warm-up is cut from 20 to 1 steps" in err
     described = json.loads((tmp_path / "run" / "run.json").read_text())["run"]

@@ -128,7 +128,8 @@ def train(
     workers: Annotated[int | None, typer.Option(min=0, help="processes that decode images")] = None,
     checkpoint_every: Annotated[int | None, typer.Option(min=1, help="steps between checkpoints")] = None,
     watch: Annotated[
-        Path | None, typer.Option(help="items file to evaluate on at every epoch; the best checkpoint is kept")
+        Path | None,
+        typer.Option(help="items file to evaluate on at the start and at every epoch; the best checkpoint is kept"),
     ] = None,
     watch_images: Annotated[Path | None, typer.Option(help="folder of its images")] = None,
     watch_metric: Annotated[
@@ -155,6 +156,7 @@ def train(
     evaluation = _evaluation(watch, watch_images, watch_metric)
     loaded = _model(model, device)
     _check_openclip(openclip, loaded)
+    known = Checkpoints(out).model.is_dir()
     finished = run(
         chosen,
         parts,
@@ -167,6 +169,9 @@ def train(
     )
     if os.environ.get("RANK", "0") != "0":  # of the processes of a torchrun one speaks
         return
+    if known:
+        again = f"for more steps or other settings name another --out (from this model on: --model hf:{finished})"
+        typer.echo(f"{out} holds this very run, finished before: nothing was trained; {again}", err=True)
     if openclip is not None:
         _write_openclip(finished, openclip)
     if watch is not None and watch_images is not None:
