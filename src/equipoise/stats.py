@@ -26,6 +26,7 @@ _CHUNK = 64  # resamples multiplied at once, so that memory stays flat
 _AT_ONCE = 16_000_000  # and at most so many counts of clusters
 _KEPT = 64_000_000  # resamples x clusters that are kept for the next who asks
 _WORTH_A_THREAD = 20_000  # clusters; fewer are drawn before a thread has begun
+_SAME = 1e-12  # resamples that differ by less differ by rounding
 _SPARSE = 8  # a group that holds less than this part of all clusters is multiplied by itself
 
 
@@ -202,11 +203,25 @@ def percentile_interval(values: Floats, level: float = LEVEL) -> tuple[float, fl
     return (float(low), float(high))
 
 
-def share_interval(value: float, spread: Floats, clusters: int) -> tuple[float, float]:
-    """Bootstrap percentiles. Where every item agrees they would claim certainty, so Wilson's over images stands in."""
-    if value in (0.0, 1.0) and np.all(spread[~np.isnan(spread)] == value):
-        return wilson(round(value * clusters), clusters)
-    return percentile_interval(spread)
+def share_interval(
+    value: float, spread: Floats, clusters: int, level: float = LEVEL, lowest: float = 0.0
+) -> tuple[float, float]:
+    """Bootstrap percentiles of a share, or with `lowest` -1 of a difference of shares.
+
+    Where no resample differs they would claim certainty (three of three: 100 [100, 100]). The images are then all
+    alike, and as many as Wilson's interval allows of a kind that was not seen (of three: 56%) may be otherwise: so
+    much to either side. Of a share of 0 or 1 that is Wilson's interval.
+    """
+    known = spread[~np.isnan(spread)]
+    if not len(known) or np.ptp(known) < _SAME:  # none: a group so small that no resample holds it
+        unseen = wilson(0, clusters, level)[1]
+        return (max(lowest, value - unseen), min(1.0, value + unseen))
+    return percentile_interval(spread, level)
+
+
+def difference_interval(value: float, spread: Floats, clusters: int) -> tuple[float, float]:
+    """The same of one share minus another."""
+    return share_interval(value, spread, clusters, lowest=-1.0)
 
 
 def mcnemar(only_first: int, only_second: int) -> float:

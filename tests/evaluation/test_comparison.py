@@ -15,6 +15,7 @@ from equipoise.evaluation.metrics import judge, macro, summarise
 from equipoise.evaluation.record import METRICS, Metrics, RunRecord
 from equipoise.evaluation.results import write_run
 from equipoise.evaluation.scores import ItemScores
+from equipoise.stats import wilson
 
 _make: Callable[..., RunRecord]
 
@@ -47,6 +48,14 @@ def test_worked_case() -> None:
     assert found["brittleness"].difference == 0.0  # item 1 becomes brittle, item 3 stops being so
     assert found["drop"].difference == 0.0
     assert found["original"].mcnemar == 1.0 and not found["original"].clear
+
+
+def test_models_that_agree_everywhere_are_not_equal_beyond_doubt() -> None:
+    right, unseen = run([1, 1, 1], [1, 1, 1]), wilson(0, 3)[1]
+    assert average([right]).intervals["original"] == pytest.approx((1 - unseen, 1))
+    assert average([right]).intervals["drop"] == pytest.approx((-unseen, unseen))
+    same = difference([right], [right])["original"]
+    assert same.difference == 0 and same.interval == pytest.approx((-unseen, unseen)) and not same.clear
 
 
 def test_groups_weigh_the_same() -> None:

@@ -186,6 +186,28 @@ def test_wilson_against_a_published_example() -> None:
     assert stats.wilson(0, 10)[0] == 0 and stats.wilson(10, 10)[1] == 1
 
 
+def test_no_interval_claims_certainty() -> None:
+    """Three of three is 100 [43.9, 100]; a width have a constant half and a difference of nothing."""
+    same, none = np.full(50, 1.0), np.full(50, np.nan)
+    assert stats.share_interval(1.0, same, 3) == pytest.approx(stats.wilson(3, 3))
+    assert stats.share_interval(0.0, 0 * same, 3) == pytest.approx(stats.wilson(0, 3))
+    assert stats.share_interval(1.0, none, 3) == pytest.approx(stats.wilson(3, 3))
+    unseen = stats.wilson(0, 100)[1]
+    assert stats.share_interval(0.5, same / 2, 100) == pytest.approx((0.5 - unseen, 0.5 + unseen))
+    assert stats.difference_interval(0.0, 0 * same, 100) == pytest.approx((-unseen, unseen))
+    assert stats.difference_interval(-1.0, -same, 100) == pytest.approx((-1, -1 + unseen))
+    varied = np.linspace(0, 1, 101)
+    assert stats.share_interval(0.5, varied, 3) == pytest.approx((0.025, 0.975))  # else the bootstrap's
+
+
+def test_three_items_that_agree_have_honest_intervals() -> None:
+    whole = summarise(judge([row(str(i), 1, [1], [0.5]) for i in range(3)])).overall
+    unseen = stats.wilson(0, 3)[1]
+    assert whole.intervals["original"] == pytest.approx((1 - unseen, 1))
+    assert whole.intervals["brittleness"] == pytest.approx((0, unseen))
+    assert whole.intervals["drop"] == pytest.approx((-unseen, unseen))  # it may be below zero: a difference
+
+
 def test_mcnemar_against_the_binomial_sum() -> None:
     exact = 2 * sum(math.comb(10, k) for k in range(3)) / 2**10
     assert stats.mcnemar(2, 8) == pytest.approx(exact)

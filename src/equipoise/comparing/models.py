@@ -106,8 +106,8 @@ def compare_models(
             df = _freedom(image_error**2, clusters, [(side.raw[index], side.own[index], side.count) for side in sides])
             half = inference.t_quantile(stats.LEVEL, df) * error
             more = {
-                "interval": Interval(value - half, value + half),
-                "clear": abs(value) > half,
+                "interval": Interval(value - half, value + half) if error else known.interval,
+                "clear": abs(value) > half if error else known.clear,
                 "p": 1 - inference.within(abs(value) / error, df) if error else p_value,
                 "detectable": inference.smallest_detectable(error, clusters, df),
                 "image_error": image_error,

@@ -19,7 +19,7 @@ import numpy as np
 from equipoise import stats
 from equipoise.collector import cores, elsewhere
 from equipoise.errors import UserError
-from equipoise.evaluation.image_side import named
+from equipoise.evaluation.image_side import interval_of, named
 from equipoise.evaluation.metrics import Leaves, Outcomes, judge, leaves, weighted_mean
 from equipoise.evaluation.record import (
     IMAGE_METRICS,
@@ -136,6 +136,7 @@ def measured_difference(
     same_items([*first, *second])
     outcomes = first[0].outcomes
     groups = leaves_of(first[0], path, least)
+    images = stats.distinct(outcomes.cluster[groups.kept])
 
     def measured(of_run: Callable[[Outcomes], stats.Floats]) -> Measured:
         before, after = ([of_run(run.outcomes) for run in runs] for runs in (first, second))
@@ -146,7 +147,7 @@ def measured_difference(
         pairs = zip(one.before, one.after, strict=False)
         seeds = [grouped(there - here, outcomes, groups, seed, 0)[0] for here, there in pairs]
         return [
-            _change(value, one.spread[:, index], [float(by_seed[index]) for by_seed in seeds])
+            _change(value, one.spread[:, index], images, [float(by_seed[index]) for by_seed in seeds])
             for index, value in enumerate(one.values.tolist())
         ]
 
@@ -167,10 +168,10 @@ def _known(names: Iterable[_Name], changes: Iterable[Change | None]) -> dict[_Na
     return {name: change for name, change in zip(names, changes, strict=True) if change is not None}
 
 
-def _change(value: float, spread: stats.Floats, by_run: list[float]) -> Change | None:
+def _change(value: float, spread: stats.Floats, images: int, by_run: list[float]) -> Change | None:
     if np.isnan(value):
         return None
-    low, high = stats.percentile_interval(spread)
+    low, high = stats.difference_interval(value, spread, images)
     return Change(
         difference=value, interval=Interval(low, high), clear=bool(low > 0 or high < 0), by_run=by_run, mcnemar=None
     )
@@ -191,6 +192,7 @@ def average(
     measured, spread = grouped(np.mean(values, axis=0), outcomes, groups, seed, resamples)
     known = {name: index for index, name in enumerate(METRICS) if not np.isnan(measured[index])}
     found = {name: float(measured[index]) for name, index in known.items()}
+    images = stats.distinct(outcomes.cluster[groups.kept])
     return Numbers(
         n=int(groups.kept.sum()),
         ties=round(float(np.mean([(run.outcomes.tie & groups.kept).sum() for run in runs])), 1),
@@ -198,7 +200,7 @@ def average(
         augmented=found.get("augmented"),
         brittleness=found.get("brittleness"),
         drop=found.get("drop"),
-        intervals={name: Interval(*stats.percentile_interval(spread[:, index])) for name, index in known.items()},
+        intervals={name: interval_of(name, found[name], spread[:, index], images) for name, index in known.items()},
     )
 
 

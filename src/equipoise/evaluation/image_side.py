@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise import stats
-from equipoise.evaluation.record import IMAGE_METRICS, ImageNumbers, Interval
+from equipoise.evaluation.record import IMAGE_METRICS, ImageMetric, ImageNumbers, Interval, Metric
 from equipoise.evaluation.scores import ImageScores, ItemScores
 
 Bools = NDArray[np.bool_]
@@ -174,7 +174,13 @@ def image_numbers(
         ties=int((mask & outcomes.tie).sum()),
         **{name: float(values[known[name]]) if name in known else None for name in IMAGE_METRICS},
         intervals={
-            name: Interval(*stats.share_interval(float(values[column]), spread[:, column], clusters))
+            name: interval_of(name, float(values[column]), spread[:, column], clusters)
             for name, column in known.items()
         },
     )
+
+
+def interval_of(name: Metric | ImageMetric, value: float, spread: stats.Floats, images: int) -> Interval:
+    """The metrics are shares, of texts as of images; the drop is a difference of two."""
+    rule = stats.difference_interval if name == "drop" else stats.share_interval
+    return Interval(*rule(value, spread, images))

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from equipoise import stats
 from equipoise.collector import without_collection
 from equipoise.evaluation import graded
-from equipoise.evaluation.image_side import ImageOutcomes, image_numbers, judge_images
+from equipoise.evaluation.image_side import ImageOutcomes, image_numbers, interval_of, judge_images
 from equipoise.evaluation.record import (
     METRICS,
     ImageNumbers,
@@ -243,7 +243,7 @@ def _named(
     spread = dict(zip(METRICS, [*ratios[:, :3].T, ratios[:, 3] - ratios[:, 1]], strict=True))
     finite = {name: _finite(value) for name, value in values.items()}
     known = [name for name in METRICS if finite[name] is not None]
-    return finite, {name: Interval(*stats.share_interval(values[name], spread[name], clusters)) for name in known}
+    return finite, {name: interval_of(name, values[name], spread[name], clusters) for name in known}
 
 
 def _mean_score(values: stats.Floats) -> float | None:

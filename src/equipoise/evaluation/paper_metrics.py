@@ -137,7 +137,8 @@ def _wordings(scores: Sequence[ItemScores]) -> PaperNumbers:
     found: PaperNumbers = {"rows": len(asked)}
     for column, name in enumerate(("both_wordings", "one_wording")):
         found[name] = float(measured[0, column])
-        found[f"{name}_interval"] = Interval(*stats.percentile_interval(ratios[:, 0, column]))
+        low, high = stats.share_interval(float(measured[0, column]), ratios[:, 0, column], len(clusters))
+        found[f"{name}_interval"] = Interval(low, high)
     return found
 
 
@@ -163,7 +164,8 @@ def truth(scores: Sequence[ItemScores]) -> PaperNumbers:
     found |= {"n_same_statement": len(shares), "same_statement": sum(shares) / len(shares) if shares else None}
     if shares:
         drawn = stats.cluster_bootstrap(np.array(shares)[:, None], np.ones((len(shares), 1)))
-        found["same_statement_interval"] = Interval(*stats.percentile_interval(drawn[:, 0]))
+        mean = sum(shares) / len(shares)
+        found["same_statement_interval"] = Interval(*stats.share_interval(mean, drawn[:, 0], len(shares)))
     found["majority"] = max(int(true.sum()), int((~true).sum())) / len(true)
     right = sum(max(int(true[at].sum()), int((~true[at]).sum())) for at in _members(relation))
     return found | {"majority_by_relation": right / len(true)}
@@ -204,7 +206,7 @@ def _with_interval(
     rng, count = np.random.default_rng(0), int(clusters.max()) + 1
     draws = (np.bincount(rng.integers(count, size=count), minlength=count)[clusters] for _ in range(_AUC_RESAMPLES))
     drawn = np.array([measure(value, true, weight.astype(np.float64)) for weight in draws])
-    return {name: measured, f"{name}_interval": Interval(*stats.percentile_interval(drawn))}
+    return {name: measured, f"{name}_interval": Interval(*stats.share_interval(measured, drawn, count))}
 
 
 def _pair_share(value: stats.Floats, true: NDArray[np.bool_]) -> float:

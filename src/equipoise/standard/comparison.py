@@ -49,7 +49,7 @@ def difference(before: Path, after: Path, seed: int = 0, resamples: int = stats.
             "the paths are the same, the files are not."
         )
     measure = KINDS[here.standard].measure
-    first, second = (measure(part, here.data.counts, seed, resamples)[0] for part in (rows, others))
+    (first, cluster, _), (second, _, _) = (measure(part, here.data.counts, seed, resamples) for part in (rows, others))
     changes = {}
     for name, one in first.items():
         value, spread = second[name].value - one.value, second[name].spread - one.spread
@@ -57,6 +57,8 @@ def difference(before: Path, after: Path, seed: int = 0, resamples: int = stats.
         if not np.isfinite(value) or not len(known):
             continue
         low, high = stats.percentile_interval(known)
+        if one.share:
+            low, high = stats.difference_interval(float(value), known, len(np.unique(cluster)))
         changes[name] = Change(
             difference=float(value),
             interval=Interval(low, high),

@@ -27,12 +27,12 @@ class Measured:
     share: bool = True  # of something: between 0 and 1
 
     def interval(self, images: int, level: float = stats.LEVEL) -> Interval | None:
-        """Percentiles; where every photo agrees they would claim certainty, so Wilson's over photos stands in."""
+        """Percentiles, and the rule of shares where every photo agrees; None where nothing was resampled."""
         known = self.spread[~np.isnan(self.spread)]
         if not len(known):
             return None
-        if self.share and self.value in (0.0, 1.0) and np.all(known == self.value):
-            return Interval(*stats.wilson(round(self.value * images), images, level))
+        if self.share:
+            return Interval(*stats.share_interval(self.value, known, images, level))
         return Interval(*stats.percentile_interval(known, level))
 
 

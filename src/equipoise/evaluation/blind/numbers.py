@@ -146,7 +146,7 @@ class _Table:
             if (best := numbers.best(metric)) is None:
                 continue
             other = self._names.index(best[0]) * width + at
-            low, high = stats.percentile_interval(spread[:, at] - spread[:, other])
             difference = float(measured[at] - measured[other])
+            low, high = stats.difference_interval(difference, spread[:, at] - spread[:, other], clusters)
             gain[metric] = Gain(over=best[0], difference=difference, interval=Interval(low, high))
         return BlindNumbers(judges=judges, gain=gain)

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.items import Item, Text
-from equipoise.stats import cluster_bootstrap, percentile_interval
+from equipoise.stats import cluster_bootstrap, share_interval
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -101,7 +101,8 @@ def _half(values: Floats) -> Floats:
 def _with_interval(right: Floats, clusters: Ints, seed: int) -> dict[str, Any]:
     sums = _sums(clusters, right, int(clusters.max()) + 1)[:, None]
     counts = np.bincount(clusters).astype(np.float64)[:, None]
-    low, high = percentile_interval(cluster_bootstrap(sums, counts, seed, resamples=500)[:, 0])
+    drawn = cluster_bootstrap(sums, counts, seed, resamples=500)[:, 0]
+    low, high = share_interval(float(right.mean()), drawn, len(counts))
     return {"accuracy": round(float(right.mean()), 4), "interval": [round(low, 4), round(high, 4)]}
 
 
