@@ -25,7 +25,8 @@ from equipoise.evaluation.run import evaluate
 from equipoise.evaluation.scores import ImageScores, ItemScores, read_scores
 from equipoise.evaluation.scoring import photo_digests, score_items
 from equipoise.items import ImageRef, Item, texts
-from equipoise.report.tables import metrics_rows, render, render_differences
+from equipoise.report.comparison import render_differences
+from equipoise.report.tables import metrics_rows, render
 
 
 def two(c0i0: float, c1i0: float, c0i1: float, c1i1: float, name: str = "1", **rest: Any) -> ItemScores:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from equipoise.comparing.flips import Flips
+from equipoise.comparing.folders import Compared
 from equipoise.evaluation.record import (
     Change,
     Comparison,
@@ -21,7 +24,8 @@ from equipoise.evaluation.record import (
     Metrics,
     RunRecord,
 )
-from equipoise.report.tables import Line, percent, render, render_differences, result_rows
+from equipoise.report.comparison import render_compared, render_differences
+from equipoise.report.tables import Line, percent, render, result_rows
 
 MEASURED: dict[str, Any] = {
     "n": 1234,
@@ -134,14 +138,56 @@ def test_every_special_character_is_escaped() -> None:
     assert "| two lines | 10 |" in render([Line("two\nlines", PLAIN)], "md")
 
 
-@pytest.mark.parametrize(
-    ("terminal", "columns", "shown"), [(True, "200", True), (True, "90", False), (False, "90", True)]
-)
+@pytest.fixture
+def screen(monkeypatch: pytest.MonkeyPatch) -> Callable[[int | None], None]:
+    """A terminal so many columns wide; None: a pipe, though the environment names a width."""
+
+    def set_to(columns: int | None) -> None:
+        monkeypatch.setenv("COLUMNS", str(columns or 40))
+        monkeypatch.setattr("sys.stdout.isatty", lambda: columns is not None, raising=False)
+
+    return set_to
+
+
+@pytest.mark.parametrize(("columns", "shown"), [(200, True), (90, False), (None, True)])
 def test_a_narrow_screen_leaves_the_mean_scores_out(
-    terminal: bool, columns: str, shown: bool, monkeypatch: pytest.MonkeyPatch
+    columns: int | None, shown: bool, screen: Callable[[int | None], None]
 ) -> None:
-    monkeypatch.setenv("COLUMNS", columns)
-    monkeypatch.setattr("sys.stdout.isatty", lambda: terminal, raising=False)
+    screen(columns)
     scores = MeanScores(caption=0.3, positive=0.2, negative=0.1)
     text = render([Line("mine", NUMBERS.model_copy(update={"mean_scores": scores}))])
-    assert ("s(n)" in text) == shown and "ties" in text and "61.6 [60.0, 63.0]" in text
+    header, *_ = (line for line in text.splitlines() if "Orig." in line)
+    assert ("s(n)" in header) == shown and "ties" in header and "61.6" in text and "[60.0, 63.0]" in text
+    assert ("no room for s(c), s(p), s(n)" in text and "--json show them" in text) != shown  # nothing goes unsaid
+
+
+WIDE = "61.6 [60.0, 63.0]"
+
+
+@pytest.mark.parametrize("columns", [80, 60, 40])
+def test_tables_fit_the_screen_and_lose_nothing(columns: int, screen: Callable[[int | None], None]) -> None:
+    moved = {name: change(0.051, 0.012, 0.093, True) for name in ("original", "augmented", "brittleness", "drop")}
+    found = compared("a-benchmark", "runs/there", **moved)
+    long = "  a split with words of a name"
+    made = {
+        "eval": lambda: render([Line("replace", NUMBERS), Line(long, NUMBERS)], "text", "a caption " * 20),
+        "compare": lambda: render_compared(Compared([found], [Flips(0, 0, [], [])]), "holm"),
+    }
+    for name, make in made.items():
+        screen(None)
+        full = make()
+        screen(columns)
+        narrow = make()
+        assert max(map(len, full.splitlines())) > 80 >= columns >= max(map(len, narrow.splitlines())), name
+        assert len(shown := re.findall(r"[-+]?\d+\.\d+", full)) > 4
+        assert sorted(re.findall(r"[-+]?\d+\.\d+", narrow)) == sorted(shown), name
+    screen(None)
+    assert made["eval"]() == made["eval"]() and WIDE in made["eval"]()
+
+
+def test_at_80_columns_the_table_of_eval_keeps_its_form(screen: Callable[[int | None], None]) -> None:
+    screen(80)
+    text = render([Line("replace", NUMBERS), Line("  a split with words of a name", NUMBERS)])
+    lines = [[cell.strip() for cell in line.split("│")[1:-1]] for line in text.splitlines() if line.startswith("│")]
+    assert lines[0][:4] == ["replace", "1,234", "61.6", "46.8 (-14.8)"], lines
+    assert lines[1][:4] == ["", "", "[60.0, 63.0]", "[45.0, 48.0]"], lines

@@ -1,22 +1,99 @@
 """What people look at: tables and the HTML page. Sees results, never models or torch."""
 
+import io
+import re
 import shutil
 import sys
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Collection, Sequence
 from typing import Literal, get_args
+
+from equipoise.errors import printable
 
 Format = Literal["text", "md", "latex", "csv", "json"]  # of a table
 FORMATS: tuple[str, ...] = get_args(Format)
+_WIDEST = 1000  # a table is as wide as its cells: a number that is cut off would be lost
+_LEAST = 12  # characters that a column of words is folded to, no further
+_INTERVAL = re.compile(r"(\S+) (\[[^\]]*\])(.*)")
+
+
+def room() -> int | None:
+    """Columns of the terminal that is written to. None for a file or a pipe: they get everything, always alike."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def columns_shown(widths: Sequence[int], least: int) -> int:
-    """How many columns of a table fit a person's screen: the last ones go first, never the first `least`.
-
-    A file or a pipe gets all, and so do the other formats.
-    """
-    count = len(widths)
-    if sys.stdout.isatty():
-        room = shutil.get_terminal_size().columns
-        while count > least and sum(widths[:count]) + 1 > room:
-            count -= 1
+    """How many columns of a table fit a person's screen: the last ones go first, never the first `least`."""
+    count, wide = len(widths), room()
+    while wide is not None and count > least and sum(widths[:count]) + 1 > wide:
+        count -= 1
     return count
+
+
+def text_table(
+    header: Sequence[str], rows: Sequence[Sequence[str]], caption: str = "", words: Collection[int] = (0,)
+) -> str:
+    """A table for the terminal; the columns `words` hold words, the others numbers.
+
+    Where the terminal is narrower, words are folded; then intervals stand below their numbers; then each row is a
+    list of its own. Nothing is cut off.
+    """
+    head, cells = [printable(name) for name in header], [[printable(cell) for cell in row] for row in rows]
+    wide = room() or _WIDEST
+    under = [line for text in caption.splitlines() for line in _wrapped(printable(text), wide)]
+    numbers = [place not in words for place in range(len(head))]
+    below = [[_below(cell) if number else cell for cell, number in zip(row, numbers, strict=True)] for row in cells]
+    for least, form in ((_WIDEST, cells), (_LEAST, cells), (_LEAST, below)):
+        widths = [max(map(_width, column)) for column in zip(*form, strict=True)] or [0] * len(head)
+        heads = head if least == _WIDEST else [_folded(*one) for one in zip(head, widths, strict=True)]
+        widths = [max(_width(name), width) for name, width in zip(heads, widths, strict=True)]
+        if (
+            sum(w if number else min(w, least) for w, number in zip(widths, numbers, strict=True)) + 3 * len(head)
+            < wide
+        ):
+            return "\n".join([_drawn(heads, form, words, wide), *under])
+    return "\n".join([*_lists(head, cells, wide), *under])
+
+
+def _below(cell: str) -> str:
+    """The interval below its number; what follows it ("~", a drop, a name) stays beside the number."""
+    return _INTERVAL.sub(r"\1\3\n\2", cell)
+
+
+def _width(text: str) -> int:
+    from rich.cells import cell_len
+
+    return max(map(cell_len, text.split("\n")))
+
+
+def _folded(name: str, width: int) -> str:
+    return "\n".join(textwrap.wrap(name, max(width, *map(len, name.split())), break_on_hyphens=False)) if name else ""
+
+
+def _wrapped(text: str, wide: int) -> list[str]:
+    return textwrap.wrap(text, wide, break_long_words=False, break_on_hyphens=False) if len(text) > wide else [text]
+
+
+def _drawn(header: Sequence[str], rows: Sequence[Sequence[str]], words: Collection[int], wide: int) -> str:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table()
+    for place, name in enumerate(header):
+        numbers = place not in words
+        table.add_column(Text(name), justify="right" if numbers else "left", no_wrap=numbers, overflow="fold")
+    for row in rows:
+        table.add_row(*map(Text, row))  # as Text: a tag like "[bold]" is somebody's word, not markup
+    output = io.StringIO()
+    Console(file=output, width=wide, highlight=False).print(table)
+    return "\n".join(line.rstrip() for line in output.getvalue().rstrip().split("\n"))
+
+
+def _lists(header: Sequence[str], rows: Sequence[Sequence[str]], wide: int) -> list[str]:
+    """Each row as lines of name and cell, an empty line after it."""
+    side = max(map(_width, header))
+    lines = []
+    for row in rows:
+        lines += [f"{name:{side}}  {cell}".rstrip() for name, cell in zip(header, row, strict=True)] + [""]
+    return [part for line in lines for part in _wrapped(line, wide)]

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping, Sequence
-
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from equipoise.comparing.flips import Flips
 from equipoise.comparing.folders import Compared
 from equipoise.comparing.gate import Passed
 from equipoise.comparing.models import Placed
 from equipoise.errors import printable
-from equipoise.evaluation.record import METRICS, Comparison, Metric
-from equipoise.report.tables import render_differences
+from equipoise.evaluation.record import METRICS, Change, Comparison, ImageMetric, Metric
+from equipoise.report import text_table
+from equipoise.report.tables import signed
 
-_WIDEST = 1000
 _CUT = 60  # characters of a text in a list
 
 
@@ -31,25 +26,57 @@ def render_compared(found: Compared, correction: str, gates: Sequence[Passed] = 
     return "\n".join(part for part in parts if part)
 
 
+def render_differences(found: Sequence[Comparison]) -> str:
+    """Paired differences for the terminal: points, interval, and whether the interval leaves zero out."""
+    shown: dict[Metric, str] = {"original": "Orig.", "augmented": "Aug.", "drop": "drop", "brittleness": "Brittleness"}
+    tables = [_differences(list(shown.values()), [(one, [one[metric] for metric in shown]) for one in found])]
+    if asked := [one for one in found if one.image_side]:
+        wanted: dict[ImageMetric, str] = {"original": "Image-Orig.", "augmented": "Image-Aug."}
+        wanted |= {"brittleness": "Image-Brittleness", "text": "text score", "image": "image score"}
+        wanted |= {"group": "group score"}
+        wanted = {metric: name for metric, name in wanted.items() if any(metric in one.image_side for one in asked)}
+        rows = [(one, [one.image_side.get(metric) for metric in wanted]) for one in asked]
+        tables.append(_differences(list(wanted.values()), rows))
+    notes = dict.fromkeys(printable(f"note: {note}") for one in found for note in one.notes)
+    return "\n".join([*tables, *notes])
+
+
+def _differences(names: Sequence[str], rows: Sequence[tuple[Comparison, Sequence[Change | None]]]) -> str:
+    cells = [
+        [f"{one.benchmark} ({one.average})", one.before, one.after, f"{one.n:,}", *map(_points, changes)]
+        for one, changes in rows
+    ]
+    caption = "after minus before, in points [95% interval, paired over images]; ~ the interval holds zero"
+    return text_table(["benchmark", "before", "after", "n", *names], cells, caption, words=(0, 1, 2))
+
+
+def _points(change: Change | None) -> str:
+    if change is None:
+        return "-"
+    low, high = map(signed, change.interval)
+    return f"{signed(change.difference)} [{low}, {high}]{' ' if change.clear else '~'}"
+
+
 def _tests(found: Sequence[Comparison], correction: str) -> str:
     """One line a metric: p-values and what could have been found."""
     seeds = any(one.runs != (1, 1) for one in found)
     words = {"holm": "Holm", "fdr": "FDR"}[correction]
-    header = ["benchmark", "after", "metric", "points", "p", f"p ({words})", "smallest detectable", "error: images"]
+    header = ["", "points", "p", f"p ({words})", "smallest detectable", "error: images"]
     header += ["seeds"] if seeds else []
     rows = []
     for one in found:
+        rows.append([f"{one.benchmark}, {one.after}", *[""] * (len(header) - 1)])
         for metric, name in METRICS.items():
             if (change := one[metric]) is None:
                 continue
-            cells = [one.benchmark, one.after, name, f"{100 * change.difference:+.2f}", _p(change.p)]
+            cells = [f"  {name}", f"{100 * change.difference:+.2f}", _p(change.p)]
             cells += [_p(change.adjusted), *(_size(value) for value in (change.detectable, change.image_error))]
             rows.append(cells + ([_size(change.seed_error)] if seeds else []))
     caption = (
         f"p ({words}): corrected for all lines of this table; smallest detectable: the true difference in points that "
         "is found in 80 of 100 repetitions"
     )
-    return _table(header, rows, 3, caption)
+    return text_table(header, rows, caption)
 
 
 def _p(value: float | None) -> str:
@@ -72,7 +99,7 @@ def _groups(benchmark: str, placed: Mapping[Metric, Sequence[Placed]], correctio
         "Models that share a letter cannot be told apart (every pair tested, corrected by "
         f"{correction} within a metric); a is the best."
     )
-    return _table([benchmark, *(METRICS[metric] for metric in metrics)], rows, len(metrics) + 1, caption)
+    return text_table([benchmark, *(METRICS[metric] for metric in metrics)], rows, caption)
 
 
 def _flips(one: Comparison, flipped: Flips) -> str:
@@ -88,7 +115,7 @@ def _flips(one: Comparison, flipped: Flips) -> str:
             [f"{tag.tag}={tag.value}", f"{tag.n:,}", f"{tag.gained:g}", f"{tag.lost:g}", f"{tag.net:+g}"]
             for tag in flipped.tags
         ]
-        lines.append(_table(["tag", "n", "became right", "became wrong", "net"], cells, 1))
+        lines.append(text_table(["tag", "n", "became right", "became wrong", "net"], cells))
     if flipped.items:
         cells = []
         for item in flipped.items:
@@ -96,7 +123,8 @@ def _flips(one: Comparison, flipped: Flips) -> str:
             shown = [_cut(texts.caption), _cut(texts.negatives[0]) if texts.negatives else ""] if texts else ["", ""]
             way = "right" if item.change > 0 else "wrong"
             cells.append([_cut(item.id), way, f"{item.before:+.3f}", f"{item.after:+.3f}", *shown])
-        lines.append(_table(["item", "became", "margin", "after", "caption", "negative"], cells, 2))
+        header = ["item", "became", "margin", "after", "caption", "negative"]
+        lines.append(text_table(header, cells, words=(0, 1, 4, 5)))
     return "\n".join(lines)
 
 
@@ -116,16 +144,3 @@ def gate_line(gate: Passed) -> str:
         f"{gate.metric}:{gate.points:g} {words[gate.verdict]}: {gate.benchmark}, {gate.after}: loss "
         f"{gate.loss:+.2f} points [{gate.low:+.2f}, {gate.high:+.2f}]{seen}"
     )
-
-
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int, caption: str = "") -> str:
-    table = Table()
-    for index, name in enumerate(header):
-        words = index < left or name in {"caption", "negative"}
-        table.add_column(printable(name), justify="left" if words else "right", no_wrap=True)
-    for row in rows:
-        table.add_row(*(Text(printable(cell)) for cell in row))
-    output = io.StringIO()
-    Console(file=output, width=_WIDEST, highlight=False).print(table)
-    lines = [line.rstrip() for line in output.getvalue().rstrip().split("\n")]
-    return "\n".join([*lines, caption] if caption else lines)  # under the table, where it need not wrap

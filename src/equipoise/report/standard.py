@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
-from equipoise.errors import UserError, printable
+from equipoise.errors import UserError
 from equipoise.evaluation.record import Change
+from equipoise.report import text_table
 from equipoise.standard.record import Number, StandardComparison, StandardRecord
 from equipoise.stats import RESAMPLES
 
-_WIDEST = 1000  # a table is as wide as its cells
 NAMES = {  # as people call them
     "accuracy@1": "accuracy@1",
     "accuracy@5": "accuracy@5",
@@ -38,13 +33,8 @@ def render_standard(record: StandardRecord) -> str:
         caption.append(f"{skipped:,} photos were NOT used (see result.json)")
     if cut := record.counts.get("texts_cut"):
         caption.append(f"{cut:,} texts are longer than the model reads and were cut")
-    table = Table()
-    table.add_column(Text(printable(f"{data.name} ({record.standard})")), no_wrap=True)
-    table.add_column("", justify="right", no_wrap=True)
-    table.add_column("n", justify="right", no_wrap=True)
-    for name, number in numbers.metrics.items():
-        table.add_row(NAMES.get(name, name), percent_of(number), f"{number.n:,}")
-    return "\n".join([_plain(table), *map(printable, caption)])  # a narrow table would break its own caption
+    rows = [[NAMES.get(name, name), percent_of(number), f"{number.n:,}"] for name, number in numbers.metrics.items()]
+    return text_table([f"{data.name} ({record.standard})", "", "n"], rows, "\n".join(caption))
 
 
 def _rating_ties(ties: int) -> str:
@@ -67,15 +57,13 @@ def render_analysis(record: StandardRecord, by: str = "") -> str:
     level, resamples = 100 * record.intervals.level, record.intervals.resamples
     caption = f"{record.model.spec}: [{level:g}% interval, {resamples:,} resamples of the photos]"
     caption += f"; {by}: {RESAMPLES:,} resamples" if by else ""
-    table = Table(caption=Text(printable(caption)), caption_justify="left")
     shown = list(record.numbers.metrics)
-    for index, name in enumerate(("", "n", *(_SHARES.get(name, name) for name in shown), "ties")):
-        table.add_column(Text(name), justify="right" if index else "left", no_wrap=True)
+    rows = []
     for label, part in lines.items():
         cells = [_cell(name, part.metrics.get(name)) for name in shown]
         items = max(number.n for number in part.metrics.values())
-        table.add_row(*(Text(printable(cell)) for cell in (label, f"{items:,}", *cells, f"{part.ties:,}")))
-    return _plain(table)
+        rows.append([label, f"{items:,}", *cells, f"{part.ties:,}"])
+    return text_table(["", "n", *(_SHARES.get(name, name) for name in shown), "ties"], rows, caption)
 
 
 _SHARES = {"original": "Orig.", "augmented": "Aug.", "brittleness": "Brittleness"}
@@ -92,26 +80,16 @@ def _cell(name: str, number: Number | None) -> str:
 
 def render_changes(found: Sequence[StandardComparison]) -> str:
     """Paired differences: points, interval, and whether the interval leaves zero out."""
-    table = Table(
-        caption="after minus before, in points [95% interval, paired over photos]; ~ the interval holds zero",
-        caption_justify="left",
-    )
-    for index, name in enumerate(("standard evaluation", "before", "after", "", "change")):
-        table.add_column(name, justify="right" if index == 4 else "left", no_wrap=True)
+    rows = []
     for one in found:
         for place, (name, change) in enumerate(one.changes.items()):
             about = (f"{one.data} ({one.standard})", one.before, one.after) if place == 0 else ("", "", "")
-            table.add_row(*(Text(printable(cell)) for cell in about), NAMES.get(name, name), points_of(change))
-    return _plain(table)
+            rows.append([*about, NAMES.get(name, name), points_of(change)])
+    caption = "after minus before, in points [95% interval, paired over photos]; ~ the interval holds zero"
+    return text_table(["standard evaluation", "before", "after", "", "change"], rows, caption, words=(0, 1, 2, 3))
 
 
 def points_of(change: Change) -> str:
     """'+1.2 [+0.3, +2.1]', ~ where the interval holds zero."""
     value, low, high = (f"{round(100 * one, 1) + 0.0:+.1f}" for one in (change.difference, *change.interval))
     return f"{value} [{low}, {high}]{' ' if change.clear else '~'}"
-
-
-def _plain(table: Table) -> str:
-    output = io.StringIO()
-    Console(file=output, width=_WIDEST, highlight=False).print(table)
-    return output.getvalue().rstrip()

@@ -9,18 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
 from equipoise.errors import printable
 from equipoise.evaluation.record import (
     IMAGE_METRICS,
     METRICS,
     SHARES,
     BlindNumbers,
-    Change,
-    Comparison,
     Elsewhere,
     ImageMetric,
     ImageNumbers,
@@ -35,15 +29,13 @@ from equipoise.evaluation.record import (
     RunRecord,
     Summary,
 )
-from equipoise.report import Format, columns_shown
+from equipoise.report import Format, columns_shown, text_table
 
 HEADER = ("", "n", "Orig.", "Aug. (drop)", "Brittleness", "ties")
 # A table of its own: which image a text prefers, and Winoground's scores.
 IMAGE_HEADER = tuple("images,n,Image-Orig.,Image-Aug. (drop),Image-Brittleness,text,image,group,ties".split(","))
 BLIND = ("best blind", "gain")  # Orig. without the image, and how much more the model gets
 SCORES = {"caption": "s(c)", "positive": "s(p)", "negative": "s(n)"}  # mean scores; Kamath et al. 2024, Tables 2 and 9
-
-_WIDEST = 1000  # a table is as wide as its cells: a number cut off by a narrow terminal would be lost
 
 
 @dataclass(frozen=True)
@@ -156,8 +148,11 @@ def render(lines: Sequence[Line], form: Format = "text", caption: str = "") -> s
     cells = [_cells(line, bool(blind))[: len(header)] for line in lines]
     if form == "text":
         widths = [max(map(len, column)) + 3 for column in zip(header, *cells, strict=True)]
-        header = header[: columns_shown(widths, len(HEADER))]
-        cells = [row[: len(header)] for row in cells]
+        shown = columns_shown(widths, len(HEADER))
+        if left_out := header[shown:]:
+            more = f"no room for {', '.join(left_out)}: a wider terminal, --format csv and --json show them"
+            caption = f"{caption}\n{more}".lstrip()
+        header, cells = header[:shown], [row[:shown] for row in cells]
     tables = [grid(form, header, cells, "" if asked else caption)]
     if asked:
         tables.append(grid(form, IMAGE_HEADER, [_image_cells(*one) for one in asked], caption))
@@ -172,13 +167,7 @@ def grid(form: Format, header: Sequence[str], cells: Sequence[Sequence[str]], ca
         return "\n".join([*written, "", *map(_markdown, caption.splitlines())] if caption else written)
     if form == "latex":
         return _latex(header, cells, caption)
-    table = Table(caption=Text(printable(caption, lines=True)) if caption else None, caption_justify="left")
-    for index, name in enumerate(header):
-        table.add_column(name, justify="left" if index == 0 else "right", no_wrap=True)
-    for row in cells:
-        # as Text: a tag like "[bold]" is somebody's word, not markup
-        table.add_row(*(Text(printable(cell)) for cell in row))
-    return _plain(table, width=_WIDEST)
+    return text_table(header, cells, caption)
 
 
 def _cells(line: Line, blind: bool) -> tuple[str, ...]:
@@ -186,7 +175,7 @@ def _cells(line: Line, blind: bool) -> tuple[str, ...]:
     beside = _blind_cells(line.blind) if blind else ()
     augmented = percent(numbers, "augmented")
     if numbers.drop is not None:
-        augmented += f" ({_signed(-numbers.drop)})"
+        augmented += f" ({signed(-numbers.drop)})"
     return (
         line.label,
         f"{numbers.n:,}",
@@ -205,9 +194,9 @@ def _blind_cells(blind: BlindNumbers | None) -> tuple[str, str]:
     best = blind.best() if blind else None
     if blind is None or best is None or gain is None:
         return "-", "-"
-    low, high = map(_signed, gain.interval)
+    low, high = map(signed, gain.interval)
     shown = _percent(best[1], blind.judges[best[0]].intervals.get("original"))
-    return f"{shown} {best[0].removeprefix('blind:').partition(':')[0]}", f"{_signed(gain.difference)} [{low}, {high}]"
+    return f"{shown} {best[0].removeprefix('blind:').partition(':')[0]}", f"{signed(gain.difference)} [{low}, {high}]"
 
 
 def blind_line(blind: BlindNumbers) -> str:
@@ -218,8 +207,8 @@ def blind_line(blind: BlindNumbers) -> str:
 
     judges = [f"{name} {share(one.original)} / {share(one.augmented)}" for name, one in blind.judges.items()]
     gains = [
-        f"{'Orig.' if metric == 'original' else 'Aug.'} {_signed(gain.difference)} "
-        f"[{_signed(gain.interval.low)}, {_signed(gain.interval.high)}]"
+        f"{'Orig.' if metric == 'original' else 'Aug.'} {signed(gain.difference)} "
+        f"[{signed(gain.interval.low)}, {signed(gain.interval.high)}]"
         for metric, gain in blind.gain.items()
     ]
     return f"without the image, Orig. / Aug.: {', '.join(judges)}; gain over the best: {', '.join(gains)}"
@@ -229,7 +218,7 @@ def _image_cells(label: str, numbers: ImageNumbers) -> tuple[str, ...]:
     def share(name: ImageMetric) -> str:
         return _percent(numbers[name], numbers.intervals.get(name))
 
-    drop = "" if numbers.drop is None else f" ({_signed(-numbers.drop)})"
+    drop = "" if numbers.drop is None else f" ({signed(-numbers.drop)})"
     return (
         label,
         f"{numbers.n:,}",
@@ -268,7 +257,7 @@ def _percent(value: float | None, interval: Interval | None) -> str:
     return f"{100 * value:.1f}" + (f" [{100 * interval.low:.1f}, {100 * interval.high:.1f}]" if interval else "")
 
 
-def _signed(fraction: float) -> str:
+def signed(fraction: float) -> str:
     """'-14.8' points; what rounds to nothing has no sign of its own ('+0.0', never '-0.0')."""
     return f"{round(100 * fraction, 1) + 0.0:+.1f}"
 
@@ -354,43 +343,3 @@ def _latex_row(cells: Sequence[str]) -> str:
     if written[0].startswith(("[", "*")):
         written[0] = f"{{{written[0][0]}}}{written[0][1:]}"
     return " & ".join(written) + r" \\"
-
-
-def render_differences(found: Sequence[Comparison]) -> str:
-    """Paired differences for the terminal: points, interval, and whether the interval leaves zero out."""
-    shown: dict[Metric, str] = {"original": "Orig.", "augmented": "Aug.", "drop": "drop", "brittleness": "Brittleness"}
-    tables = [_differences(list(shown.values()), [(one, [one[metric] for metric in shown]) for one in found])]
-    if asked := [one for one in found if one.image_side]:
-        wanted: dict[ImageMetric, str] = {"original": "Image-Orig.", "augmented": "Image-Aug."}
-        wanted |= {"brittleness": "Image-Brittleness", "text": "text score", "image": "image score"}
-        wanted |= {"group": "group score"}
-        wanted = {metric: name for metric, name in wanted.items() if any(metric in one.image_side for one in asked)}
-        rows = [(one, [one.image_side.get(metric) for metric in wanted]) for one in asked]
-        tables.append(_differences(list(wanted.values()), rows))
-    notes = dict.fromkeys(printable(f"note: {note}") for one in found for note in one.notes)
-    return "\n".join([*tables, *notes])
-
-
-def _differences(names: Sequence[str], rows: Sequence[tuple[Comparison, Sequence[Change | None]]]) -> str:
-    table = Table(
-        caption="after minus before, in points [95% interval, paired over images]; ~ the interval holds zero",
-        caption_justify="left",
-    )
-    for index, name in enumerate(("benchmark", "before", "after", "n", *names)):
-        table.add_column(name, justify="left" if index < 3 else "right", overflow="fold")
-    for one, changes in rows:
-        cells = [_points(change) if change else "-" for change in changes]
-        shown_cells = (f"{one.benchmark} ({one.average})", one.before, one.after, f"{one.n:,}", *cells)
-        table.add_row(*(Text(printable(cell)) for cell in shown_cells))
-    return _plain(table)
-
-
-def _points(change: Change) -> str:
-    low, high = map(_signed, change.interval)
-    return f"{_signed(change.difference)} [{low}, {high}]{' ' if change.clear else '~'}"
-
-
-def _plain(table: Table, width: int = 0) -> str:
-    output = io.StringIO()
-    Console(file=output, width=width or max(120, Console().width), highlight=False).print(table)
-    return output.getvalue().rstrip()
