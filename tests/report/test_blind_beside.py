@@ -46,8 +46,11 @@ def test_the_best_blind_judge_is_in_the_table_the_notes_and_the_plane(tmp_path: 
     (chapter,) = read_chapters([tmp_path / "guess"])
     assert [point.label for point in chapter.points] == ["without the image (length)"]
     assert "without the image (length): Original accuracy 100.0" in plane(chapter)
-    assert any("gain over the best: Orig. -" in note for note in chapter.notes)
+    (note,) = (note for note in chapter.notes if "never see the picture" in note)
+    assert "blind:length 100.0 / 100.0" in note and "Gain over the best of them: guess: Orig. -" in note
     assert "100.0 [" in render(lines([chapter])) and "length" in render(lines([chapter]))
     evaluate(load_model("blind:ngram"), _items(), out=tmp_path / "ngram")
     (both,) = read_chapters([tmp_path / "guess", tmp_path / "ngram"])
     assert not both.points  # it is one of the models
+    (note,) = (note for note in both.notes if "never see the picture" in note)  # the judges once, each model's gain
+    assert note.count("blind:length 100.0") == 1 and "guess: Orig. -" in note and "; ngram: Orig. +0.0 [" in note

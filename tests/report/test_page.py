@@ -6,6 +6,7 @@ import base64
 import hashlib
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,18 @@ def test_the_sentence_follows_the_numbers(make_runs: Runs) -> None:
         "and on 37.5% the reworded caption as well; on 25.0% it accepts one right caption and rejects the other "
         "(brittle). Whether one is clearly better, `equipoise compare` says."
     )
+
+
+@pytest.mark.parametrize(
+    ("citation", "words"), [("none", "a file of your own, no paper"), ("Ray et al. 2023", "Ray et al. 2023")]
+)
+def test_where_the_test_set_is_from(make_runs: Runs, tmp_path: Path, citation: str, words: str) -> None:
+    (chapter,) = read_chapters(make_runs(models=("first",)))
+    run = chapter.entries[0].run
+    named = run.records[0].benchmark.model_copy(update={"citation": citation})
+    run = replace(run, records=(run.records[0].model_copy(update={"benchmark": named}),))
+    chapter = replace(chapter, entries=[replace(chapter.entries[0], run=run)])
+    assert f"<dt>from</dt><dd>{words}</dd>" in written([chapter], tmp_path / "page.html")
 
 
 def test_points_and_tables(make_runs: Runs, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from equipoise.evaluation.scores import ItemScores
 from equipoise.files import read_json
 from equipoise.records import explain
 from equipoise.report.orderings import NOT_COMPARED, classify_all
-from equipoise.report.tables import Line, average_words, blind_line
+from equipoise.report.tables import Line, average_words, gain_words, judges_words
 
 Numbered = Mapping[str, Mapping[str, Numbers]]  # tag -> value -> numbers
 
@@ -142,8 +142,7 @@ def _chapter(
     record = entries[0].run.records[0]
     if record.ceilings and any(count for name, count in record.ceilings if name not in ("items", "with_positives")):
         notes.append(f"What the texts alone decide: {record.ceilings.line()}.")
-    if record.blind is not None:
-        notes.append(f"{entries[0].label}: {blind_line(record.blind.by_rule(None))}.")
+    notes += _blind_notes(entries)
     if record.benchmark.limit:
         notes.append(f"Only the first {record.benchmark.limit:,} items of the test set, for a first look.")
     return Chapter(
@@ -154,6 +153,20 @@ def _chapter(
         points=[*(point for point in points if point.benchmark == name), *_blind_points(name, entries)],
         notes=notes,
     )
+
+
+def _blind_notes(entries: Sequence[Entry]) -> list[str]:
+    """What the words alone give, once, and how much more each model gets."""
+    gains: dict[str, list[str]] = {}
+    for entry in entries:
+        if (blind := entry.run.records[0].blind) is not None:
+            numbers = blind.by_rule(None)
+            gains.setdefault(judges_words(numbers), []).append(f"{entry.label}: {gain_words(numbers)}")
+    return [
+        f"Judges that read the texts and never see the picture get (Orig. / Aug.) {judges}. Gain over the best of "
+        f"them: {'; '.join(by_model)}. Where its interval holds zero, this test set does not show that a model looked."
+        for judges, by_model in gains.items()
+    ]
 
 
 def _blind_points(name: str, entries: Sequence[Entry]) -> list[Point]:

@@ -201,17 +201,26 @@ def _blind_cells(blind: BlindNumbers | None) -> tuple[str, str]:
 
 def blind_line(blind: BlindNumbers) -> str:
     """Every judge that saw no image, and the gains over the best of them, in one line."""
+    return f"without the image, Orig. / Aug.: {judges_words(blind)}; gain over the best: {gain_words(blind)}"
+
+
+def judges_words(blind: BlindNumbers) -> str:
+    """'blind:length 17.2 / 14.1, ...': the same whatever the model, as they are asked about the texts alone."""
 
     def share(value: float | None) -> str:
         return "-" if value is None else f"{100 * value:.1f}"
 
-    judges = [f"{name} {share(one.original)} / {share(one.augmented)}" for name, one in blind.judges.items()]
+    return ", ".join(f"{name} {share(one.original)} / {share(one.augmented)}" for name, one in blind.judges.items())
+
+
+def gain_words(blind: BlindNumbers) -> str:
+    """'Orig. -1.6 [-18.8, +17.2], Aug. ...' of one model."""
     gains = [
         f"{'Orig.' if metric == 'original' else 'Aug.'} {signed(gain.difference)} "
         f"[{signed(gain.interval.low)}, {signed(gain.interval.high)}]"
         for metric, gain in blind.gain.items()
     ]
-    return f"without the image, Orig. / Aug.: {', '.join(judges)}; gain over the best: {', '.join(gains)}"
+    return ", ".join(gains)
 
 
 def _image_cells(label: str, numbers: ImageNumbers) -> tuple[str, ...]:
