@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from tests.docs_blocks import RUN, blocks, run_page
 
+from equipoise.report.tables import BLIND
+
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
@@ -53,6 +55,13 @@ def test_commands_stand_in_blocks(page: Path) -> None:
 def test_every_page_is_in_the_navigation() -> None:
     listed = set(re.findall(r": (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE))
     assert listed == {str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md")}
+
+
+def test_the_words_of_a_result_are_explained_where_people_meet_them() -> None:
+    pages = ("metrics.md", "glossary.md", "tasks/checkpoint.md")
+    found = {page: (DOCS / page).read_text(encoding="utf-8").lower() for page in pages}
+    wanted = (*BLIND, "lgip", "ceiling")  # of the lines below the table of `eval`
+    assert not [(page, word) for page, text in found.items() for word in wanted if word not in text]
 
 
 def test_links_between_files_resolve() -> None:

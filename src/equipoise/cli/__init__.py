@@ -212,7 +212,7 @@ def _result_caption(record: RunRecord, average: str | None) -> str:
     lines += _metrics_caption(record.metrics, average)
     lines += [f"ceilings: {record.ceilings.line()}"] if record.ceilings else []
     lines += [blind_line(record.blind.by_rule(average))] if record.blind else []
-    return "\n".join(lines + _caveats(record))
+    return "\n".join([*lines, *_caveats(record), "what each word means: docs/metrics.md"])
 
 
 def _metrics_caption(metrics: Metrics, average: str | None) -> list[str]:
