@@ -510,6 +510,12 @@ def test_train_watches_augmented_accuracy_and_takes_ones_own_recipe(run: Run, ph
     assert (tmp_path / "run" / "best").exists() and (tmp_path / "open.safetensors").exists()
     card = (tmp_path / "run" / "model" / "README.md").read_text()
     assert "| augmented |" in card and "| original |" in card
+    # What was trained on is no test, not even a part of it with other hard texts; the base was trained on none of it.
+    (tmp_path / "part.jsonl").write_text("\n".join((tmp_path / "items.jsonl").read_text().splitlines()[:2]))
+    asked = ("--images", "photos", "--no-cache", "--device", "cpu")
+    _, out_of_it, told = run("eval", "hf:run/model", "--bench", "part.jsonl", *asked)
+    assert "warning: part: 2 of 2 items were trained on" in told and "2 of 2 items were trained on" in out_of_it
+    assert "trained on" not in run("eval", "world", "--bench", "part.jsonl", *asked)[2]
     # What it gained, and what it cost in retrieval, before and after, paired; and both are runs that `compare` takes.
     assert "run/before" in out and "run/after" in out and "text to image R@1" in out
     code, again, err = run("compare", "run/before", "run/after")

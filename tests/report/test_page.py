@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -75,6 +76,17 @@ def test_the_sentence_follows_the_numbers(make_runs: Runs) -> None:
         "and on 37.5% the reworded caption as well; on 25.0% it accepts one right caption and rejects the other "
         "(brittle). Whether one is clearly better, `equipoise compare` says."
     )
+
+
+def test_a_model_that_was_trained_on_the_items_is_called_so(make_runs: Runs) -> None:
+    first, second = make_runs()
+    (place,) = second.rglob("result.json")
+    record = json.loads(place.read_text())
+    record["counts"]["trained_on"] = 60
+    place.write_text(json.dumps(record))
+    (chapter,) = read_chapters([first, second])
+    told = [note for note in chapter.notes if "trained on" in note]
+    assert told == ["second: 60 of 64 items were trained on: no test of this model."]
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,7 @@ from equipoise.files import stays_inside
 from equipoise.images.sources import ImageSource
 from equipoise.items import Item
 from equipoise.models.base import reads_images
+from equipoise.models.trained import trained_on
 from equipoise.provenance import environment
 
 _Arguments = ParamSpec("_Arguments")
@@ -182,7 +183,7 @@ def evaluate(
         blind=shown,
         n=ItemCounts(items=len(items), scored=len(scoring.rows), skipped=len(scoring.skipped)),
         skipped=dict(list(scoring.skipped.items())[:100]),
-        counts=scoring.counts,
+        counts=scoring.counts | ({} if (seen := trained_on(model, items)) is None else {"trained_on": seen}),
         arguments=Arguments(
             passed=dict(arguments or {}),
             in_full=FullArguments(

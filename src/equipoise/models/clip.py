@@ -47,6 +47,7 @@ class ClipModel:
     ) -> None:
         config = network.config
         self.spec = spec
+        self.folder: Path | None = None  # where it was loaded from, if from a folder of transformers
         self.family = family_of(network)
         self.causal_text = self.family.causal_text or self.family.masked_text  # what stands after the end never counts
         self.context_length = int(config.text_config.max_position_embeddings)

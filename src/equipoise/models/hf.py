@@ -48,7 +48,9 @@ def load_folder(
     preprocess = _preprocess(folder)
     tokenizer = load_tokenizer(folder)
     network = load_network(folder, family.network, family.attention)
-    return ClipModel(spec, network, tokenizer, preprocess, device=device, dtype=dtype, notes=notes)
+    model = ClipModel(spec, network, tokenizer, preprocess, device=device, dtype=dtype, notes=notes)
+    model.folder = folder
+    return model
 
 
 def read_config(folder: Path) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from equipoise.files import atomic_write
 from equipoise.images.sources import ImageSource, open_source
 from equipoise.items import Item
 from equipoise.models.clip import ClipModel, pick_device
+from equipoise.models.trained import keys_of, write_keys
 from equipoise.progress import is_quiet
 from equipoise.train.data.batches import Batch, Part, TextChunks, TrainingData
 from equipoise.train.features import LossParts
@@ -149,7 +150,9 @@ class _Run:
         self.parts = parts
         self.identity: dict[str, Any] = {}  # of the first process, once the photos are hashed
         self.checkpoints = Checkpoints(out, saving.keep)
+        self.trained = keys_of(model, self.data.items)
         self.model = copy.copy(model)
+        self.model.folder = None
         self.network = self.model.network = copy.deepcopy(model.network).to(device, torch.float32)
         self.model.device, self.model.dtype = device, torch.float32
         if recipe.lora is not None:
@@ -362,6 +365,7 @@ class _Run:
 
     def _write(self, model: ClipModel, folder: Path) -> None:
         model.save(folder)
+        write_keys(folder, self.trained)
         with atomic_write(folder / "README.md") as handle:
             about = (self.identity, self.base.spec, self.recipe.citation, self.step, self.steps, self.metrics)
             handle.write(model_card(*about, skipped=len(left_out(read_skipped(self.checkpoints.out)))))
