@@ -167,7 +167,7 @@ def draws(
     clusters: int, seed: int, resamples: int, alike: NDArray[Any] | None = None
 ) -> Iterator[tuple[int, NDArray[Any]]]:
     """(first resample, how often each resample of a chunk holds each cluster, or each kind of them)."""
-    keep = clusters * resamples <= _KEPT
+    keep = 0 < clusters * resamples <= _KEPT  # none are asked for by who wants the measured value alone
     known = _kept(clusters, seed, resamples) if keep else _counts(clusters, seed, resamples, alike)
     return zip(range(0, resamples, _chunk(clusters)), known, strict=True)
 

@@ -191,3 +191,7 @@ def test_at_80_columns_the_table_of_eval_keeps_its_form(screen: Callable[[int | 
     lines = [[cell.strip() for cell in line.split("│")[1:-1]] for line in text.splitlines() if line.startswith("│")]
     assert lines[0][:4] == ["replace", "1,234", "61.6", "46.8 (-14.8)"], lines
     assert lines[1][:4] == ["", "", "[60.0, 63.0]", "[45.0, 48.0]"], lines
+    moved = {name: change(0.05, 0.01, 0.09, True) for name in ("original", "augmented", "brittleness", "drop")}
+    both = render_compared(Compared([compared(**moved)], [Flips(0, 0, [], [])]), "holm")
+    assert "│   Original accuracy  │" in both and "┃   smallest ┃" in both  # heads are folded, it stays a table
+    assert "\nOrig.        +5.0 [+1.0, +9.0]\n" in both  # and where that is not enough, a list
