@@ -245,7 +245,7 @@ def _caveats(record: RunRecord) -> list[str]:
             f"{record.n.skipped:,} of {record.n.items:,} items were NOT scored, the first: {why} (result.json)"
         )
     if seen := record.counts.get("trained_on"):
-        lines.append(f"{seen:,} of {record.n.items:,} items were trained on (the model's folder says so): ask others")
+        lines.append(f"{seen:,} of {record.n.items:,} items were trained on, says its folder: judge it on others")
     if cut := record.counts.get("texts_cut"):
         lines.append(f"{cut:,} texts are longer than the model reads and were cut")
     if duels := record.counts.get("duels"):
