@@ -156,4 +156,4 @@ def test_the_whole_loop_in_two_processes(tiny_model, tiny_items, tmp_path):
     for name, value in one.items():
         torch.testing.assert_close(two[name], value, rtol=0, atol=2e-5, msg=lambda m, n=name: f"{n}: {m}")
     assert max((one[name] - base[name]).abs().max() for name in one) > 1e-3  # it did learn something
-    assert len((tmp_path / "two" / "log.jsonl").read_text().splitlines()) == 6 + 2
+    assert len((tmp_path / "two" / "log.jsonl").read_text().splitlines()) == 6 + 3  # steps; the base, two epochs
