@@ -39,7 +39,7 @@ def accuracy(items: list[Item], question: str, pair: str = PAIR) -> float:
     found = separability(items)[pair]
     assert found is not None
     low, high = found[question]["interval"]
-    assert low <= found[question]["accuracy"] <= high
+    assert low <= found[question]["accuracy"] <= high and low < high  # never certain
     return float(found[question]["accuracy"])
 
 
