@@ -41,6 +41,7 @@ def test_a_piece_of_a_word_was_changed(caption: str, text: str, edit: Edit | Non
     ("caption", "text", "edit"),
     [
         ("a red coat", "a crimson coat", replaced("red", "crimson")),
+        ("the man's red coat", "the boy's red coat", replaced("man", "boy")),  # nor is the genitive a part of it
         ("a red-brown coat", "a crimson-brown coat", replaced("red", "crimson")),  # a hyphen parts words
         ("a man riding a horse", "a man patting a horse", None),  # the same ending is not the same word
         ("a woman on a horse", "a handsome man on a horse", None),
@@ -63,6 +64,14 @@ def test_positive_and_negative_change_different_words() -> None:
     assert said == "the positive changes 'white', the negative 'blue'"
     assert edits.other_word(triple(caption, positive, "red clouds in blue sky", edit)) is None
     assert edits.other_word(triple(caption, positive, "white clouds in red sky", None)) is None, "a paraphrase may"
+
+
+def test_a_recorded_negative_may_change_another_word_than_the_positive() -> None:
+    """`perturb` writes each text at a place of its own, and says which: no item of `balanced` promises one place."""
+    item = triple("a dog on a couch", "a dog on a sofa", "a cat on a couch", replaced("couch", "sofa"))
+    assert edits.other_word(item) is not None
+    recorded = Text(text="a cat on a couch", edit=replaced("dog", "cat"))
+    assert edits.other_word(item.model_copy(update={"negatives": (recorded,)})) is None
 
 
 def test_an_edit_that_is_not_the_recorded_one() -> None:

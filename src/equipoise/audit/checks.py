@@ -198,7 +198,7 @@ _KINDS = (
     ),
     _Kind(
         "other_word",
-        "an edit of another word than its record says, or than the item's negative changes",
+        "an edit of another word than its record says, or (if the negative has no record) than the negative changes",
         "edit the word that the negative edits, and no other",
         _other_word,
     ),

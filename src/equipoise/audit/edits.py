@@ -51,9 +51,14 @@ def _piece_of_word(found: Change, source: str, to: str) -> str | None:
     new = Counter(found.text) - Counter(found.caption)
     for word in found.caption:
         made = word.replace(source, to)
-        if source in word and word != source and made in new:
+        if source in word and not _is_word(word, source) and made in new:
             return f"{word!r} became {made!r}"
     return None
+
+
+def _is_word(word: str, source: str) -> bool:
+    """The whole word, with or without its genitive: "the dog's ear" has the word "dog"."""
+    return word.removesuffix("'s").removesuffix("’s") == source
 
 
 def _known(word: str, vocabulary: Set[str]) -> bool:
@@ -94,12 +99,16 @@ def other_word(item: Item) -> str | None:
     """One hard positive and one hard negative, of which each changes another place of the caption.
 
     The two then differ in two ways, and the item is no longer about one word. Judged only where the positive is a
-    recorded replacement: a paraphrase or a swap may change what it likes.
+    recorded replacement: a paraphrase or a swap may change what it likes. And only where the negative is not recorded:
+    an item that says what each of its texts changes (as `perturb` writes them) never promised one place, and each text
+    is held to its own record (`not_as_said`).
     """
     if len(item.positives) != 1 or len(item.negatives) != 1:
         return None
     positive, negative = item.positives[0], item.negatives[0]
     if positive.edit is None or positive.edit.op != "replace" or not positive.edit.source:
+        return None
+    if negative.edit is not None and negative.edit.source:
         return None
     one, other = change(item.caption, positive.text), change(item.caption, negative.text)
     if not one.lost or not other.lost or (one.at < other.end and other.at < one.end):
