@@ -80,6 +80,11 @@ def test_an_edit_that_is_not_the_recorded_one() -> None:
     assert "says 'cat' -> 'horse'" in (edits.not_as_said(found, replaced("cat", "horse")) or "")
     assert edits.not_as_said(found, replaced("cat", "bird")) is None
     assert edits.not_as_said(found, None) is None
+    older = change("A man reads.", "An old man reads.")
+    assert edits.not_as_said(older, replaced("man", "old man")) is None, "the article follows the edit"
+    assert "'man' -> 'young man'" in (edits.not_as_said(older, replaced("man", "young man")) or "")
+    mouth = change("an elephant's mouth", "a giraffe's mouth")
+    assert edits.not_as_said(mouth, replaced("elephant", "giraffe")) is None, "so does the genitive"
 
 
 @pytest.mark.parametrize(

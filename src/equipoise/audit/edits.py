@@ -58,7 +58,11 @@ def _piece_of_word(found: Change, source: str, to: str) -> str | None:
 
 def _is_word(word: str, source: str) -> bool:
     """The whole word, with or without its genitive: "the dog's ear" has the word "dog"."""
-    return word.removesuffix("'s").removesuffix("’s") == source
+    return _bare(word) == source
+
+
+def _bare(word: str) -> str:
+    return word.removesuffix("'s").removesuffix("’s")
 
 
 def _known(word: str, vocabulary: Set[str]) -> bool:
@@ -85,11 +89,17 @@ def _shares_ends(old: str, made: Sequence[str], unknown: Set[str]) -> bool:
 
 
 def not_as_said(found: Change, edit: Edit | None) -> str | None:
-    """The text did not lose what its edit says it lost, or did not gain what it says."""
+    """The text did not lose what its edit says it lost, or did not gain what it says.
+
+    Articles and genitives are no words of the edit, they follow it: "a man" -> "an old man" is 'man' -> 'old man'.
+    """
     if edit is None or edit.op != "replace" or not edit.source or not edit.to:
         return None
-    gone, new = Counter(found.caption) - Counter(found.text), Counter(found.text) - Counter(found.caption)
-    source, to = words(edit.source), words(edit.to)
+    before, after = (
+        Counter(_bare(word) for word in part if word not in ARTICLES) for part in (found.caption, found.text)
+    )
+    gone, new = before - after, after - before
+    source, to = ([_bare(word) for word in words(part)] for part in (edit.source, edit.to))
     if (source and gone and not set(source) & set(gone)) or (to and new and not set(to) & set(new)):
         return f"the edit says {edit.source!r} -> {edit.to!r}, the text {' '.join(gone)!r} -> {' '.join(new)!r}"
     return None
