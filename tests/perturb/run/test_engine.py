@@ -337,6 +337,7 @@ def test_an_image_is_never_cut_in_two(captions: Path) -> None:
         ("'dog' is a synonym of 'hound'", "… is a synonym of"),
         ("wrong article: an dog", "wrong article"),
         ("8 words differ, more than 6", "N words differ, more than N"),
+        ("the new word cannot be counted: 'wine'", "the new word cannot be counted"),
         ("unchanged", "unchanged"),
     ],
 )
