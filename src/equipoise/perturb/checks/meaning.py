@@ -63,7 +63,7 @@ def can_be_told(caption: Caption, candidate: Candidate) -> str | None:
     if not _NEGATIONS.isdisjoint(_words(caption.text[:start])) or not _NOBODY.isdisjoint(caption.words):
         return "the caption negates the words that would change"
     if not _BOUNDS.isdisjoint(before[-2:]) and edit.target == "attribute":
-        return "a word before it may make it inexact (about, over, under, to)"
+        return "a word such as about, under or to before it may make it inexact"
     if any(word in _words(edit.source or "") for word in _TAG.findall(caption.text.lower())):
         return "a hash tag says it too"
     if before[-1:] == ["or"] or _words(caption.text[end:])[:1] == ["or"] or " or " in f" {edit.source} ":

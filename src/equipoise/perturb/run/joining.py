@@ -24,6 +24,7 @@ def joined(found: Sequence[Perturbed], before: Item | None = None) -> Perturbed:
     }
     for one in found:
         together.dropped += one.dropped
+        together.empty += one.empty
         for candidate in (*one.positives, *one.negatives):
             other = "negative" if candidate.kind == "positive" else "positive"
             if _same(candidate.text) in said[other]:
