@@ -90,3 +90,12 @@ def test_five_examples_that_differ() -> None:
     assert (check.count, len(check.examples)) == (15, SHOWN)
     assert [example.id for example in check.examples] == ["0", "xivory", "xold", "xempty", "xugly"]
     assert check.fix
+
+
+def test_a_kind_that_other_captions_of_the_image_exclude_is_no_near_synonym() -> None:
+    """Where they say "a golden retriever", "a poodle" is wrong of this dog; `perturb` writes down that they did."""
+    for by, count in ((None, 1), ("lexicon", 1), ("captions", 0)):
+        edit = Edit(op="replace", target="object", source="dog", to="poodle", by=by)
+        negative = Text(text="a poodle by a pool", edit=edit)
+        asked = item("dog", "a dog by a pool").model_copy(update={"negatives": (negative,)})
+        assert found(asked)["near_synonyms"].count == count

@@ -41,6 +41,7 @@ def test_a_piece_of_a_word_was_changed(caption: str, text: str, edit: Edit | Non
     ("caption", "text", "edit"),
     [
         ("a red coat", "a crimson coat", replaced("red", "crimson")),
+        ("the man's red coat", "the boy's red coat", replaced("man", "boy")),  # nor is the genitive a part of it
         ("a red-brown coat", "a crimson-brown coat", replaced("red", "crimson")),  # a hyphen parts words
         ("a man riding a horse", "a man patting a horse", None),  # the same ending is not the same word
         ("a woman on a horse", "a handsome man on a horse", None),
@@ -65,12 +66,25 @@ def test_positive_and_negative_change_different_words() -> None:
     assert edits.other_word(triple(caption, positive, "white clouds in red sky", None)) is None, "a paraphrase may"
 
 
+def test_a_recorded_negative_may_change_another_word_than_the_positive() -> None:
+    """`perturb` writes each text at a place of its own, and says which: no item of `balanced` promises one place."""
+    item = triple("a dog on a couch", "a dog on a sofa", "a cat on a couch", replaced("couch", "sofa"))
+    assert edits.other_word(item) is not None
+    recorded = Text(text="a cat on a couch", edit=replaced("dog", "cat"))
+    assert edits.other_word(item.model_copy(update={"negatives": (recorded,)})) is None
+
+
 def test_an_edit_that_is_not_the_recorded_one() -> None:
     found = change("a dog and a cat", "a dog and a bird")
     assert "says 'dog' -> 'bird'" in (edits.not_as_said(found, replaced("dog", "bird")) or "")
     assert "says 'cat' -> 'horse'" in (edits.not_as_said(found, replaced("cat", "horse")) or "")
     assert edits.not_as_said(found, replaced("cat", "bird")) is None
     assert edits.not_as_said(found, None) is None
+    older = change("A man reads.", "An old man reads.")
+    assert edits.not_as_said(older, replaced("man", "old man")) is None, "the article follows the edit"
+    assert "'man' -> 'young man'" in (edits.not_as_said(older, replaced("man", "young man")) or "")
+    mouth = change("an elephant's mouth", "a giraffe's mouth")
+    assert edits.not_as_said(mouth, replaced("elephant", "giraffe")) is None, "so does the genitive"
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,15 @@ def test_a_plain_table_needs_three_columns(tmp_path: Path) -> None:
     assert benchmark.chance == {"original": 1 / 2}
 
 
+def test_a_table_as_excel_writes_it_where_the_comma_is_for_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_text(
+        '\ufeffimage;caption;negative\r\na.jpg;a dog, brown;"a cat; black"\r\n', encoding="utf-8", newline=""
+    )
+    (item,) = registry.load(str(path))[0]
+    assert (item.caption, item.negatives) == ("a dog, brown", texts("a cat; black"))
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -110,6 +110,17 @@ def test_a_model_that_scores_pairs(photos: Path) -> None:
     assert Matcher.asked == 3
 
 
+def test_a_table_that_names_the_folder_of_images_too(photos: Path) -> None:
+    """photos/0.png, with --images photos."""
+    named = item("1", f"{photos.name}/0.png")
+    with pytest.raises(UserError, match=f"they are below {photos.parent}: --images {photos.parent}"):
+        score_items(Notebook(), [named], images=photos)
+    assert score_items(Notebook(), [named], images=photos.parent).rows
+    with pytest.raises(UserError) as caught:
+        score_items(Notebook(), [item("1", "nowhere/0.png")], images=photos)
+    assert "they are below" not in str(caught.value)
+
+
 def test_missing_images_are_counted_listed_and_optional(photos: Path) -> None:
     items = [item(str(index), f"{index}.png") for index in range(12)]
     with pytest.raises(UserError) as caught:

@@ -15,6 +15,7 @@ from PIL import Image
 from equipoise.errors import UserError
 from equipoise.models import Embedder, load_model
 from equipoise.models.clip import ClipModel, weight_sha256
+from equipoise.models.hf import load_network
 from equipoise.models.preprocess import Preprocess, clip_preprocess
 from equipoise.models.tokens import clip_tokenizer, token_ids
 
@@ -141,11 +142,29 @@ def test_lower_precision_is_close(clip_folder: Path) -> None:
 def test_a_tokenizer_that_does_not_fit_is_refused() -> None:
     with pytest.raises(UserError, match="does not fit the text tower") as caught:
         ClipModel("test", tiny_network(), word_tokenizer(), clip_preprocess(32), device="cpu")
-    assert "40 tokens, but the text tower has 49408" in str(caught.value)
+    assert "CLIP expects start, words, end" in str(caught.value)
     with pytest.raises(UserError, match="up to 49407, but the text tower has 100"):
         ClipModel("test", tiny_network(vocab_size=100), clip_tokenizer(), clip_preprocess(32), device="cpu")
     with pytest.raises(UserError, match="CLIP expects start, words, end"):
         ClipModel("test", tiny_network(vocab_size=40), word_tokenizer(), clip_preprocess(32), device="cpu")
+
+
+def test_a_table_of_more_rows_than_tokens_is_a_padded_one(
+    clip_folder: Path, tiny_clip: ClipModel, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Tables are padded to a round number; the rows that no token has change nothing."""
+    network = load_network(clip_folder, "CLIPModel", None)
+    rows = network.config.text_config.vocab_size
+    network.text_model.resize_token_embeddings(rows + 128, mean_resizing=False)
+    network.config.text_config.vocab_size = rows + 128
+    folder = shutil.copytree(clip_folder, tmp_path / "padded")
+    network.save_pretrained(folder)
+    model = load_model(f"hf:{folder}", device="cpu")
+    assert isinstance(model, ClipModel) and model.card["architecture"]["text"]["vocabulary"] == rows + 128
+    np.testing.assert_array_equal(model.embed_texts(TEXTS), tiny_clip.embed_texts(TEXTS))
+    assert not caplog.records
+    ClipModel("far", tiny_network(vocab_size=3 * rows), clip_tokenizer(), clip_preprocess(32), device="cpu")
+    assert "is it this model's own?" in caplog.text
 
 
 def test_preprocessing_of_another_size_is_refused() -> None:

@@ -40,6 +40,13 @@ def test_missing_parts(folder: Path) -> None:
     refused(folder / "nowhere", "no folder")
 
 
+def test_a_folder_that_is_misspelt(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a slash at its end it is a folder, and the hub is not asked."""
+    monkeypatch.chdir(folder.parent)
+    with pytest.raises(UserError, match=rf"no folder '{folder.name}x/'\. Did you mean {folder.name}\?"):
+        load_model(f"hf:{folder.name}x/", device="cpu")
+
+
 def test_weights_alone_are_told_all_they_lack_and_the_command(folder: Path) -> None:
     (folder / "tokenizer.json").unlink()
     (folder / "preprocessor_config.json").unlink()

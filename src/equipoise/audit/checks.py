@@ -15,6 +15,7 @@ from equipoise.benchmarks import check
 from equipoise.benchmarks.ceilings import as_read, has_words_of
 from equipoise.items import Item, Text
 from equipoise.perturb.checks.form import broken_by_edit
+from equipoise.perturb.sources.captions import OtherCaptions
 from equipoise.words.articles import fix_articles
 
 SHOWN = 5
@@ -148,6 +149,12 @@ def _other_word(items: Sequence[Item]) -> Iterator[Found]:
                 break
 
 
+def _near_synonym(item: Item, text: Text, found: Change) -> str | None:
+    """Not where other captions of the image were the writer's source: "poodle" for a dog that they call a retriever."""
+    by_captions = text.edit is not None and text.edit.by == OtherCaptions.name
+    return None if by_captions else edits.near_synonym(item.caption, found)
+
+
 _KINDS = (
     _Kind(
         "duplicates",
@@ -198,7 +205,7 @@ _KINDS = (
     ),
     _Kind(
         "other_word",
-        "an edit of another word than its record says, or than the item's negative changes",
+        "an edit of another word than its record says, or (if the negative has no record) than the negative changes",
         "edit the word that the negative edits, and no other",
         _other_word,
     ),
@@ -212,7 +219,7 @@ _KINDS = (
         "near_synonyms",
         "a negative that may be true: its new word is a synonym of the old one, or a kind of it",
         "draw negatives among words that exclude each other; have a person read those listed here",
-        judge=lambda item, text, found: edits.near_synonym(item.caption, found),
+        judge=_near_synonym,
         only="negatives",
     ),
 )

@@ -51,9 +51,18 @@ def _piece_of_word(found: Change, source: str, to: str) -> str | None:
     new = Counter(found.text) - Counter(found.caption)
     for word in found.caption:
         made = word.replace(source, to)
-        if source in word and word != source and made in new:
+        if source in word and not _is_word(word, source) and made in new:
             return f"{word!r} became {made!r}"
     return None
+
+
+def _is_word(word: str, source: str) -> bool:
+    """The whole word, with or without its genitive: "the dog's ear" has the word "dog"."""
+    return _bare(word) == source
+
+
+def _bare(word: str) -> str:
+    return word.removesuffix("'s").removesuffix("’s")
 
 
 def _known(word: str, vocabulary: Set[str]) -> bool:
@@ -80,11 +89,17 @@ def _shares_ends(old: str, made: Sequence[str], unknown: Set[str]) -> bool:
 
 
 def not_as_said(found: Change, edit: Edit | None) -> str | None:
-    """The text did not lose what its edit says it lost, or did not gain what it says."""
+    """The text did not lose what its edit says it lost, or did not gain what it says.
+
+    Articles and genitives are no words of the edit, they follow it: "a man" -> "an old man" is 'man' -> 'old man'.
+    """
     if edit is None or edit.op != "replace" or not edit.source or not edit.to:
         return None
-    gone, new = Counter(found.caption) - Counter(found.text), Counter(found.text) - Counter(found.caption)
-    source, to = words(edit.source), words(edit.to)
+    before, after = (
+        Counter(_bare(word) for word in part if word not in ARTICLES) for part in (found.caption, found.text)
+    )
+    gone, new = before - after, after - before
+    source, to = ([_bare(word) for word in words(part)] for part in (edit.source, edit.to))
     if (source and gone and not set(source) & set(gone)) or (to and new and not set(to) & set(new)):
         return f"the edit says {edit.source!r} -> {edit.to!r}, the text {' '.join(gone)!r} -> {' '.join(new)!r}"
     return None
@@ -94,12 +109,16 @@ def other_word(item: Item) -> str | None:
     """One hard positive and one hard negative, of which each changes another place of the caption.
 
     The two then differ in two ways, and the item is no longer about one word. Judged only where the positive is a
-    recorded replacement: a paraphrase or a swap may change what it likes.
+    recorded replacement: a paraphrase or a swap may change what it likes. And only where the negative is not recorded:
+    an item that says what each of its texts changes (as `perturb` writes them) never promised one place, and each text
+    is held to its own record (`not_as_said`).
     """
     if len(item.positives) != 1 or len(item.negatives) != 1:
         return None
     positive, negative = item.positives[0], item.negatives[0]
     if positive.edit is None or positive.edit.op != "replace" or not positive.edit.source:
+        return None
+    if negative.edit is not None and negative.edit.source:
         return None
     one, other = change(item.caption, positive.text), change(item.caption, negative.text)
     if not one.lost or not other.lost or (one.at < other.end and other.at < one.end):

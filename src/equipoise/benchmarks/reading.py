@@ -259,9 +259,11 @@ def table(
     """
     csv.field_size_limit(_LONGEST_CELL)
     text = read_text(path).removeprefix("\ufeff")
+    first = text.partition("\n")[0]
+    usual = "\t" if path.suffix == ".tsv" else ","
     reader = csv.reader(
         io.StringIO(text, newline=""),
-        delimiter="\t" if path.suffix == ".tsv" else ",",
+        delimiter=";" if usual not in first and ";" in first else usual,  # as Excel writes a CSV where 1,5 is a number
         quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
     )
     rows: list[tuple[int, list[str]]] = []

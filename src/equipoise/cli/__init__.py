@@ -48,6 +48,7 @@ ModelSpec = Annotated[
     ),
 ]
 Seed = Annotated[int, typer.Option(min=0, help="of the bootstrap")]
+FEW = 20  # items; what the audit and perturb call too few to say anything
 AverageOption = Annotated[
     str | None, typer.Option("--average", help="rule of the headline, of `bench show`; all are in the JSON")
 ]
@@ -201,6 +202,8 @@ def evaluate(
                 typer.echo(render(result_rows(record, average), shown, _result_caption(record, average)))
             else:
                 rows += result_rows(record, average)
+        if shown == "text" and out is not None and ranks.number == 0:
+            typer.echo(f"kept in {out}; look at it: equipoise report {out} --out report.html", err=True)
     if rows:  # one document for all benchmarks, so that a program can read it
         typer.echo(render(rows, shown))
 
@@ -246,6 +249,11 @@ def _caveats(record: RunRecord) -> list[str]:
         )
     if seen := record.counts.get("trained_on"):
         lines.append(f"{seen:,} of {record.n.items:,} items were trained on, says its folder: judge it on others")
+    if record.blind and record.n.scored < FEW:
+        lines.append(
+            f"{record.n.scored} items are too few: chance alone moves such shares by tens of points, and the judges "
+            "without an image, who learn from the items, have nothing to learn from"
+        )
     if cut := record.counts.get("texts_cut"):
         lines.append(f"{cut:,} texts are longer than the model reads and were cut")
     if duels := record.counts.get("duels"):

@@ -127,8 +127,7 @@ def perturb(
     )
     typer.echo(json.dumps(report, indent=2) if as_json else printable(describe(report), lines=True))
     if not as_json:
-        listed = "" if dropped is None else f", {dropped}"
-        typer.echo(f"\n{out}{listed} and {report_path(out)} are written")
+        typer.echo(printable(_where_and_next(out, report_path(out), dropped), lines=True))
 
 
 def _llm(url: str, model: str, cache: Path | None, **settings: Any) -> LlmSettings:
@@ -149,25 +148,29 @@ def _two(names: str) -> tuple[str, str] | None:
 
 # ---------------------------------------------------------------------------- the printed report
 
+_REASONS = 5
+_WIDTH = 72  # of an example's caption
+
 
 def describe(report: dict[str, Any]) -> str:
-    """The report for people: what was made, what was dropped and why, what the words give away."""
+    """The report for people, in a quarter of a minute: what the captions got, why some got none, what words give away.
+
+    All counts and reasons are in the report file, and `--json` prints it.
+    """
     captions, rate = report["captions"], report["captions"] / max(report["seconds"], 1e-9)
     lines = [
         f"{report['recipe']}: {report['items']:,} items from {captions:,} captions "
         f"({report['seconds']:,.1f} s, {rate:,.0f} captions/s)",
         *report["notes"],
-        *_table("texts (share of the captions)", report["edits"], captions),
-        *_table("items with (share of the items)", report["having"], report["items"]),
+        "",
+        *(_got(report, kind) for kind in ("positive", "negative")),
+        f"  {report['having']['both']:>9,}  got both",
     ]
     if report["nothing"]:
-        kept = " (all kept: --keep-all)" if report["setup"].get("keep_all") else ""
-        lines.append(f"\n{report['nothing']:,} captions gave nothing: no edit of this recipe applies{kept}")
-        lines += _places(report["nothing_at"], report["nothing"])
-    lines += _table("captions left out", report["refused"])
-    lines += _places(report["refused_at"], sum(report["refused"].values()))
-    lines += _first(_table("candidates dropped", report["dropped"]))
-    lines += _first(_table("captions without a text, by kind and reason", report["empty"]))
+        kept = " (kept all the same: --keep-all)" if report["setup"].get("keep_all") else ""
+        lines.append(f"  {report['nothing']:>9,}  got nothing{kept}")
+    lines += _left_out(report)
+    lines += _why_not(report)
     if refined := report["refined"]:
         lines.append(
             f"\nrefined against {' and '.join(report['refine'])}: {refined['positives_after']:,} of "
@@ -182,39 +185,76 @@ def describe(report: dict[str, Any]) -> str:
     return "\n".join([*lines, *_separability(report["separability"])])
 
 
-def _places(listed: list[list[str]], total: int) -> list[str]:
-    """The first places with their reasons, and how many more there are."""
-    lines = [f"    {where}: {reason}" for where, reason in listed[:_SHOWN]]
-    more = total - len(lines)
-    return [*lines, f"    and {more:,} more (--dropped FILE lists them all)"] if more > 0 else lines
+def _got(report: dict[str, Any], kind: str) -> str:
+    """How many captions have a text of this kind, and how many texts that are."""
+    having = report["having"][f"a {kind}"]
+    texts = sum(count for name, count in report["edits"].items() if name.startswith(kind))
+    if not having and not any(name.startswith(kind) for name in report["lacking"]):
+        return f"  {0:>9}  got a hard {kind}: this recipe writes none"
+    share = 100 * having / max(report["captions"], 1)
+    return f"  {having:>9,}  got a hard {kind} ({share:.1f} % of the captions, {texts:,} texts)"
 
 
-def _first(table: list[str]) -> list[str]:
-    more = len(table) - _ROWS - 1
-    return table if more <= 0 else [*table[: _ROWS + 1], f"    and {more:,} more reasons (in the report)"]
+def _left_out(report: dict[str, Any]) -> list[str]:
+    """Captions of which nothing can be made, whatever the recipe, each reason with its first place."""
+    first = {reason: where for where, reason in reversed(report["refused_at"])}
+    shown = list(report["refused"].items())[:_REASONS]
+    lines = [
+        f"  {count:>9,}  left out: {reason}" + (f" (first: {first[reason]})" if reason in first else "")
+        for reason, count in shown
+    ]
+    more = len(report["refused"]) - len(shown)
+    return [*lines, f"             and {more:,} more reasons"] if more > 0 else lines
 
 
-_SHOWN, _ROWS = 5, 20
-
-
-def _table(title: str, rows: dict[str, int], whole: int = 0) -> list[str]:
-    share = {name: f" {100 * count / whole:5.1f} %" if whole else "" for name, count in rows.items()}
-    return [f"\n{title}", *(f"  {count:>9,}{share[name]}  {name}" for name, count in rows.items())] if rows else []
+def _why_not(report: dict[str, Any]) -> list[str]:
+    """The commonest reasons why a caption got no text of a kind, each with an example."""
+    found = report["lacking"]
+    if not found:
+        return []
+    shown = list(found.items())[:_REASONS]
+    many = f"; the {_REASONS} commonest" if len(found) > _REASONS else ""
+    lines = [f"\nWhy some got none (the first reason of each caption{many}):"]
+    for name, count in shown:
+        where, text, reason = report["lacking_at"][name]
+        said = reason.partition(": ")[2]
+        cut = text if len(text) <= _WIDTH else f"{text[: _WIDTH - 3]}..."
+        lines.append(f"  {count:>9,}  no {name}")
+        lines.append(f"             {where}: {cut}" + (f" ({said})" if said else ""))
+    rest = sum(found.values()) - sum(count for _, count in shown)
+    return [*lines, f"  {rest:>9,}  for {len(found) - len(shown):,} other reasons"] if rest else lines
 
 
 def _separability(found: dict[str, Any]) -> list[str]:
-    lines = [
-        f"\n{'told apart by words alone: accuracy [95 % interval], chance 50':<62}{'one text':>16}{'which of two':>18}"
+    """One line: which of a caption and its edit is the caption, asked of a judge that never sees the image."""
+    said = [
+        f"{_percent(numbers['paired'])} against a {kind} (n = {numbers['n']:,})"
+        for kind in ("positive", "negative")
+        if (numbers := found[f"originals / {kind}s"]) is not None
     ]
-    for pair, numbers in found.items():
-        if numbers is None:
-            lines.append(f"  {pair:<26} too few to say")
-        else:
-            unpaired, paired = (_percent(numbers[name]) for name in ("unpaired", "paired"))
-            lines.append(f"  {pair:<26} n = {numbers['n']:<6,}{unpaired:>39}{paired:>18}")
-    return lines
+    if not said:
+        return [
+            "\nToo few items to say how often words alone tell the caption from its edits (20 of a kind are needed)."
+        ]
+    return [
+        "\nWords alone, without the image, say which of two texts is the caption (percent [95% interval], chance 50):",
+        f"             {'; '.join(said)}",
+    ]
 
 
 def _percent(number: dict[str, Any]) -> str:
     low, high = (100 * bound for bound in number["interval"])
     return f"{100 * number['accuracy']:.1f} [{low:.0f}, {high:.0f}]"
+
+
+def _where_and_next(out: Path, report: Path, dropped: Path | None) -> str:
+    listed = f"every caption and candidate that was refused is in {dropped}"
+    with out.open(encoding="utf-8") as handle:
+        seen = bool(json.loads(handle.readline()).get("image"))
+    judged = f"equipoise eval MODEL --bench {out} --images FOLDER"
+    images = "eval and train need each caption's image beside it: a table with the columns image and caption"
+    return (
+        f"\nThe items are in {out}, all counts and reasons in {report} (--json prints them);\n"
+        f"{listed if dropped else '--dropped FILE lists every caption and candidate that was refused'}.\n"
+        f"Next: equipoise audit {out}\n      {f'then {judged}' if seen else f'({images})'}"
+    )

@@ -29,7 +29,7 @@ from equipoise.evaluation.embedding.pairs import Place, pair_identity, score_all
 from equipoise.evaluation.embedding.ranks import ALONE, Ranks
 from equipoise.evaluation.scores import ImageScores, ItemScores, Scores, TextScores, require_finite
 from equipoise.images.opening import ImageProblem
-from equipoise.images.sources import ImageSource, absent, open_source
+from equipoise.images.sources import FolderImages, ImageSource, absent, open_source
 from equipoise.items import ImageRef, Item
 from equipoise.models.base import kind_of, reads_images
 
@@ -230,13 +230,23 @@ def _present(items: list[Item], source: ImageSource, allow_missing: bool) -> tup
         rest = f"\n  ... and {len(missing) - 5:,} more" if len(missing) > 5 else ""
         raise UserError(
             f"{len(missing):,} of {len(distinct):,} images are missing {source}:\n{shown}{rest}\n"
-            "Check --images, or score the rest with --allow-missing (the result then says how many)."
+            f"Check --images{_found_above(source, missing)}, or score the rest with --allow-missing (the result then "
+            "says how many)."
         )
     if not missing:
         return items, {}
     gone = set(missing)
     skipped = {item.id: f"image missing: {ref.path}" for item in items for ref in item.images() if ref.path in gone}
     return [item for item in items if item.id not in skipped], skipped
+
+
+def _found_above(source: ImageSource, missing: Sequence[str]) -> str:
+    """A table that says photos/1.jpg, with --images photos: the folder above is meant."""
+    if isinstance(source, FolderImages):
+        for folder in (source.root.absolute().parent, Path.cwd()):
+            if all((folder / path).is_file() for path in missing[:5]):
+                return f" (they are below {folder}: --images {folder})"
+    return ""
 
 
 def _refuse_bad(bad: dict[ImageRef, str], source: ImageSource, allow_missing: bool) -> None:

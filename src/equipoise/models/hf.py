@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from equipoise.errors import Problems, UserError
+from equipoise.errors import Problems, UserError, did_you_mean
 from equipoise.files import read_json
 from equipoise.models.clip import ClipModel, quiet_transformers
 from equipoise.models.families import family_named
@@ -31,8 +31,9 @@ def find_folder(name: str, spec: str) -> tuple[Path, dict[str, Any]]:
     folder = Path(name).expanduser()
     if folder.is_dir():
         return folder, {}
-    if name.startswith((".", "~", os.sep)) or name.count("/") > 1 or not name:
-        raise UserError(f"{spec}: no folder {name!r}")
+    if name.startswith((".", "~", os.sep)) or name.endswith("/") or name.count("/") > 1 or not name:
+        beside = (str(path) for path in folder.parent.glob("*") if path.is_dir()) if folder.parent.is_dir() else ()
+        raise UserError(f"{spec}: no folder {name!r}.{did_you_mean(str(folder), beside)}")
     folder = _from_hub(name, spec.partition(":")[0])
     return folder, {"revision": folder.name}
 

@@ -12,6 +12,7 @@ import functools
 import gzip
 import html
 import importlib
+import logging
 import re
 import string
 from collections.abc import Callable, Sequence
@@ -21,6 +22,8 @@ from typing import Any
 
 from equipoise.errors import Problems, UserError
 from equipoise.files import sha256_json
+
+log = logging.getLogger(__name__)
 
 CLIP_VOCABULARY = 49408
 # Text that neither ftfy nor unescape changes: ASCII without control characters and without what may be an entity.
@@ -164,15 +167,22 @@ def end_token(tokenizer: Any) -> int:
 def check_tokenizer(tokenizer: Any, rows: int, *, causal: bool, where: str) -> None:
     """Refuse a tokenizer that was not made for this text tower: its scores would be noise, not an error.
 
-    `rows` is the number of token embeddings. CLIP pools at the end token, so its absence is silent there.
+    `rows` is the number of token embeddings: more than tokens is common (tables are padded to a round number), fewer
+    is another model's. CLIP pools at the end token, so its absence is silent there.
     """
     problems = Problems(f"{where}: the tokenizer does not fit the text tower")
-    size = len(tokenizer)
     highest = max(tokenizer.get_vocab().values(), default=-1)
     if highest >= rows:
-        problems.add("vocabulary", f"token ids up to {highest}, but the text tower has {rows} embeddings")
-    elif causal and size != rows:
-        problems.add("vocabulary", f"{size} tokens, but the text tower has {rows} embeddings")
+        problems.add(
+            "vocabulary",
+            f"token ids up to {highest}, but the text tower has {rows} embeddings: the tokenizer is larger than the "
+            "model's table, so it is another model's",
+        )
+    elif 2 * highest < rows:
+        log.warning(
+            "%s: the tokenizer uses %d of the %d embeddings of the text tower; is it this model's own?",
+            where, highest + 1, rows,
+        )  # fmt: skip
     end = tokenizer.sep_token_id if tokenizer.eos_token_id is None else tokenizer.eos_token_id
     if end is None:
         problems.add("end token", "the tokenizer has none")

@@ -92,7 +92,7 @@ def _first_kept(
                 told.append(candidate.reason)
                 continue
             if candidate.text in seen:
-                told.append("the same text was made before")
+                told.append("the recipe wrote the same text already")
                 continue
             reason = next((why for check in recipe.checks if (why := check(caption, candidate))), None)
             if reason is None:
@@ -102,11 +102,11 @@ def _first_kept(
             if tries >= _TRIES:
                 break
         if tries >= _TRIES and not slot.drawn:
-            told.append(f"the first {_TRIES} candidates were all dropped")
+            told.append(f"the first {_TRIES} candidates were all refused by a check")
             break
     if len(result.dropped) > dropped:
-        told.append("every candidate was dropped")
-    result.empty += [(slot.name, reason) for reason in dict.fromkeys(told or ["nothing of this kind in the caption"])]
+        told.append("every candidate was refused by a check")
+    result.empty += [(slot.name, reason) for reason in dict.fromkeys(told or ["the caption has nothing of this kind"])]
     return None
 
 

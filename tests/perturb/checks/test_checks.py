@@ -17,14 +17,14 @@ def candidate(
 
 def test_changed() -> None:
     caption = Caption("A cat on a bed.")
-    assert checks.changed(caption, candidate("a CAT on a bed!")) == "unchanged"
+    assert checks.changed(caption, candidate("a CAT on a bed!")) == "the edit changes nothing"
     assert checks.changed(caption, candidate("A dog on a bed.")) is None
 
 
 def test_small_edit() -> None:
     caption = Caption("A cat on a bed.")
     assert checks.small_edit(caption, candidate("A bed on a cat.", op="swap")) is None
-    assert checks.small_edit(caption, candidate("A bed on a dog.", op="swap")) == "the swap changed the words"
+    assert checks.small_edit(caption, candidate("A bed on a dog.", op="swap")) == "the swap changed other words"
     assert "words differ" in (
         checks.small_edit(caption, candidate("Quite something else is to be seen here now")) or ""
     )
@@ -86,7 +86,7 @@ def test_a_swap_that_another_caption_says_is_dropped() -> None:
 def test_a_swap_negative_is_not_a_swap_positive() -> None:
     caption = Caption("There are a toilet, a sink, and a shower in a bathroom.")
     same = candidate("There are a toilet, a shower, and a sink in a bathroom.", op="swap")
-    assert checks.not_a_positive(caption, same) == "the same as a swap positive"
+    assert checks.not_a_positive(caption, same) == "the swap would keep the meaning"
     assert checks.not_a_positive(caption, same._replace(kind="positive")) is None
     other = candidate("There are a bathroom, a sink, and a shower in a toilet.", op="swap")
     assert checks.not_a_positive(caption, other) is None

@@ -41,13 +41,13 @@ def test_qualities_and_numbers_change_places(caption: str, swapped: str) -> None
 @pytest.mark.parametrize(
     ("caption", "reason"),
     [
-        ("A pen, a watch and a phone", "members of one list"),
-        ("A cat next to a dog", "a relation that holds both ways"),
-        ("A boy talking to a girl", "a relation that holds both ways"),
-        ("A boy facing a girl", "a relation that holds both ways"),
-        ("A man riding a horse", "a person and an animal"),
-        ("A woman holding a baby", "only the stronger does it"),
-        ("A car in front of its garage", "a pronoun would point elsewhere"),
+        ("A pen, a watch and a phone", "the swap would stay true, as both are in one list"),
+        ("A cat next to a dog", "the swap would stay true, as the relation holds both ways"),
+        ("A boy talking to a girl", "the swap would stay true, as the relation holds both ways"),
+        ("A boy facing a girl", "the swap would stay true, as the relation holds both ways"),
+        ("A man riding a horse", "a person and an animal cannot change places here"),
+        ("A woman holding a baby", "a child and a grown-up cannot change places in this action"),
+        ("A car in front of its garage", "a pronoun (he, it, their) would then mean something else"),
     ],
 )
 def test_what_stays_true_or_absurd_is_refused_with_its_reason(caption: str, reason: str) -> None:
@@ -57,12 +57,12 @@ def test_what_stays_true_or_absurd_is_refused_with_its_reason(caption: str, reas
 
 def test_nothing_that_captions_never_say() -> None:
     assert made(swap_attested, "A toilet next to a sink in a bathroom") == []
-    assert any("no caption has" in reason for reason in reasons(swap_attested, "A lamp on a desk in a room"))
+    assert any("captions never" in reason for reason in reasons(swap_attested, "A lamp on a desk in a room"))
 
 
 def test_a_number_stays_where_more_of_them_cannot_be() -> None:
     assert made(swap_counts, "Two cats on a bed") == []
-    assert "more of them cannot be there" in reasons(swap_counts, "Two cats on a bed")
+    assert "the other thing hardly comes in that number" in reasons(swap_counts, "Two cats on a bed")
     assert made(swap_counts, "A man and his two dogs") == []
 
 
@@ -91,7 +91,7 @@ def test_a_number_stays_where_another_caption_sees_another() -> None:
     assert made(swap_counts, text)
     others = Caption(text, ("A giraffe in a zoo", "Two giraffes and a rock"))
     told = list(swap_counts(others, (), random.Random(0)))
-    assert told == [Refused("another caption tells of another number")]
+    assert told == [Refused("another caption of the image gives another number")]
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from equipoise.cli import app
+from equipoise.cli.perturb import describe
 from equipoise.errors import UserError
 from equipoise.perturb import Caption, Setup, get_recipe, perturb_caption, perturb_file
 
@@ -44,13 +45,54 @@ def test_the_list_is_the_same_for_any_number_of_workers(tmp_path: Path) -> None:
     assert (tmp_path / "1.jsonl").read_bytes() == (tmp_path / "2.jsonl").read_bytes()
 
 
-def test_the_terminal_says_how_many_more(tmp_path: Path) -> None:
+def summary(tmp_path: Path, *texts: str, recipe: str = "balanced") -> list[str]:
+    source = tmp_path / "captions.txt"
+    source.write_text("\n".join(texts), encoding="utf-8")
+    out = str(tmp_path / "o.jsonl")
+    shown = CliRunner().invoke(app, ["perturb", str(source), "--recipe", recipe, "--out", out, "--workers", "1"])
+    assert shown.exit_code == 0, shown.output
+    return [line.strip() for line in shown.stdout.splitlines()]
+
+
+def test_the_summary_is_read_in_a_quarter_of_a_minute(tmp_path: Path) -> None:
+    """What the captions got, the commonest reasons against with a caption each, where the rest is, what comes next."""
+    nothing = [f"{TEXTS[1]} {n}" for n in range(9)]
+    shown = summary(tmp_path, TEXTS[0], *nothing, *TEXTS[2:])
+    assert shown[2:8] == [
+        "1  got a hard positive (8.3 % of the captions, 1 texts)",
+        "1  got a hard negative (8.3 % of the captions, 2 texts)",
+        "1  got both",
+        "9  got nothing",
+        "1  left out: a question (first: caption 11)",
+        "1  left out: not in English (first: caption 12)",
+    ]
+    place = shown.index("Why some got none (the first reason of each caption):")
+    assert shown[place + 1] == "9  no positive: our word lists know no fitting synonym for any object in this caption"
+    assert shown[place + 2] == f"caption 2: {nothing[0]}"
+    assert any("--dropped FILE lists every caption" in line for line in shown)
+    assert shown[-2] == f"Next: equipoise audit {tmp_path / 'o.jsonl'}"
+    assert len(shown) <= 30 and "…" not in "".join(shown)
+
+
+def test_the_summary_knows_what_a_recipe_never_writes(tmp_path: Path) -> None:
+    shown = summary(tmp_path, TEXTS[0], recipe="hard_positives_rules")
+    assert "0  got a hard negative: this recipe writes none" in shown
+    assert "Why some got none" not in "".join(shown)
+
+
+def test_the_commonest_reasons_are_the_first_of_each_caption(tmp_path: Path) -> None:
+    """Of every shard, with the first example; five are shown, the rest is counted."""
     source = tmp_path / "captions.txt"
     source.write_text("\n".join([TEXTS[0], *[f"{TEXTS[1]} {n}" for n in range(9)]]), encoding="utf-8")
-    shown = CliRunner().invoke(app, ["perturb", str(source), "--out", str(tmp_path / "o.jsonl"), "--workers", "1"])
-    assert shown.exit_code == 0, shown.output
-    assert "9 captions gave nothing" in shown.output and "and 4 more" in shown.output
-    assert "caption 2: " in shown.output
+    report = perturb_file(source, tmp_path / "items.jsonl", Setup("balanced"), shard=3)
+    assert [count for name, count in report["lacking"].items() if name.startswith("positive")] == [9]
+    assert sum(report["lacking"].values()) == 18, "one reason for each kind, however many shards"
+    assert next(iter(report["lacking_at"].values()))[:2] == ["caption 2", "zxcv qwer 0"]
+    report["lacking"] = {f"negative: reason {n}": 1 for n in range(7)}
+    report["lacking_at"] = {name: ["caption 1", "a dog", "reason: 'dog'"] for name in report["lacking"]}
+    told = describe(report)
+    assert "the 5 commonest" in told and "no negative: reason 4" in told and "reason 5" not in told
+    assert "caption 1: a dog ('dog')" in told and "2  for 2 other reasons" in told
 
 
 @pytest.mark.parametrize("name", ["items.json", "items.parquet", "items.jsonl.gz"])

@@ -163,9 +163,9 @@ def test_a_recipe_that_cannot_use_a_masked_lm_says_so(tmp_path: Path, recipe: st
 def test_the_report_says_that_no_masked_lm_was_used(tmp_path: Path) -> None:
     (tmp_path / "c.txt").write_text("a red dog on the mat\n")
     for name in ("ce_clip_zhang_2024", "ce_clip_zhang_2024_faithful"):
-        told = describe(perturb_file(tmp_path / "c.txt", tmp_path / f"{name}.jsonl", Setup(name)))
-        assert f"{name}: no masked language model was used" in told
-        assert "100.0 %  negative replace object" in told, "the coverage of each type"
+        report = perturb_file(tmp_path / "c.txt", tmp_path / f"{name}.jsonl", Setup(name))
+        assert f"{name}: no masked language model was used" in describe(report)
+        assert report["edits"]["negative replace object"] == 1, "the coverage of each type"
     with_one = Setup("ce_clip_zhang_2024", masked_lm=str(save_bert(tmp_path / "model", ["cat"])))
     assert with_one.notes() == [] == Setup("balanced").notes()
 

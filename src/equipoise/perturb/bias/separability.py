@@ -45,16 +45,19 @@ def separability(items: Sequence[Item], seed: int = 0) -> dict[str, Any]:
 
 def _separate(items: Sequence[Item], first: str, second: str, seed: int) -> dict[str, Any] | None:
     rng = random.Random(seed)
-    pairs, groups = [], []
+    pairs, groups = [], []  # groups by number
+    places: dict[str, int] = {}  # name of a group -> its number, in the order of the items
     for item in items:
         one, other = _one_of(item, first, rng), _one_of(item, second, rng)
         if one is not None and other is not None and one != other:
             pairs.append((one, other))
-            groups.append(group_of(item))
+            groups.append(places.setdefault(group_of(item), len(places)))
     if len(pairs) < _LEAST:
         return None
-    folds = np.array([fold_of(group, FOLDS) for group in groups])
-    _, clusters = np.unique(groups, return_inverse=True)
+    # By their order and not by their names, which must change no number. Nor by what the captions say: where texts are
+    # one item's caption and another's negative, a judge would only ever have seen them on the wrong side.
+    folds = np.array([fold_of(str(group), FOLDS) for group in groups])
+    clusters = np.array(groups)
     rows = words_of([text for pair in pairs for text in pair])
     scores = np.empty(len(rows))
     wins = np.empty(len(pairs))

@@ -42,7 +42,7 @@ def agreed(caption: Caption, candidate: Candidate) -> str | None:
         old = lemma_of(edit.source.split()[0] if edit.by == "gender" else edit.source, "object")
         new = lemma_of(edit.to or "", "object")
         if not _GEAR.get(new, frozenset()).isdisjoint(caption.other_words):
-            return f"another caption of the image tells of what a {new} has"
+            return f"another caption of the image speaks of the gear of the new word: {new!r}"
         return _not_told_who(caption, old, edit.to or "") or _seen_otherwise(caption, old)
     if edit.target == "relation":
         return _there_too(caption, candidate)
@@ -66,9 +66,9 @@ def _not_told_who(caption: Caption, old: str, to: str) -> str | None:
     words = caption.other_words
     for listed in (_MALE, _FEMALE):
         if old in listed and words.isdisjoint(listed) and len(caption.others) > _ENOUGH:
-            return "no other caption of the image tells man from woman"
+            return "no other caption of the image confirms that it is a man or a woman"
     if old in _YOUNG and lemma_of(to, "object") in _GROWN and (words.isdisjoint(_CHILDISH) or words & _BETWEEN):
-        return "whether it is a child no other caption of the image tells"
+        return "no other caption of the image confirms that it is a child"
     return None
 
 
@@ -105,7 +105,7 @@ def _there_too(caption: Caption, candidate: Candidate) -> str | None:
     said = _SAYS_TOO.get(edit.to.lower(), re.escape(edit.to.lower()))
     asked = re.compile(rf"\b(?:{said}) (?:\w+ ){{0,2}}{re.escape(noun)}")
     if any(asked.search(text.lower()) for text in caption.others):
-        return f"another caption of the image says {edit.to!r} or the like"
+        return f"another caption of the image says the new word, or the like: {edit.to!r}"
     return None
 
 
@@ -131,18 +131,18 @@ def _not_plain(caption: Caption, candidate: Candidate) -> str | None:
         return None
     start, end = place
     if start and units[start - 1].word in _ON_THE_WAY_TO:
-        return "what is not done but spoken of"
+        return "the action is only spoken of, not done (how to ride)"
     after = units[end] if end < len(units) else None
     phrase = caption.phrase_at.get(end)
     if units[start].lemma in _ALONE and end == start + 1 and phrase is not None and phrase.start == end:
-        return "it is done to somebody"
+        return "the action has an object that a new action may not take (walking two dogs)"
     if edit.to.split()[0].lower() in _POSTURES and after is not None and after.kind in {"adverb", "adjective"}:
-        return f"how it is done: {after.word!r}"
+        return f"the caption says how the action is done, which may not fit a new one: {after.word!r}"
     if phrase is None or phrase.start != end or phrase.end >= len(units):
         return None
     onward = units[phrase.end]
     if onward.kind in {"verb", "and", "to"} or onward.word in {edit.to.split()[-1], "off of", "up", "out"}:
-        return "more is said of its object"
+        return "the caption goes on about the object of the action"
     return None
 
 
@@ -154,7 +154,7 @@ def _posture_told(caption: Caption, candidate: Candidate) -> str | None:
         return None
     left = (unit for unit in caption.units if not edit.span[0] <= unit.start < edit.span[1])
     told = {_POSTURES[unit.word] for unit in left if unit.kind in {"verb", "adjective"} and unit.word in _POSTURES}
-    return f"the caption has somebody {min(told)} already" if told - {new} else None
+    return f"the caption says of somebody already how they stand, sit or move: {min(told)!r}" if told - {new} else None
 
 
 def _number_told(caption: Caption, candidate: Candidate) -> str | None:
@@ -163,13 +163,13 @@ def _number_told(caption: Caption, candidate: Candidate) -> str | None:
     place = caption.units_of(edit.span) if edit.span else None
     phrase = caption.phrase_at.get(place[0]) if place else None
     if phrase is None:
-        return "a number of nothing that is named"  # a plate for two
+        return "what the number counts is not named"  # a plate for two
     noun = caption.units[phrase.head].lemma
     one = caption.units[phrase.start].word in {"a", "an", "the"}
     if one or not (is_animate(noun) or sets_of(noun) & _COUNTED) or is_garment(noun):
-        return "of this there is a set number"  # four engines, two poles, a four poster bed
+        return "such things come in a set number"  # four engines, two poles, a four poster bed
     if caption.others and _NUMBERS[(edit.source or "").lower()].isdisjoint(caption.other_words):
-        return "no other caption of the image gives the number"
+        return "no other caption of the image confirms the number"
     return None
 
 
@@ -182,7 +182,7 @@ def _seen_otherwise(caption: Caption, old: str) -> str | None:
         return None
     for word in sorted(caption.other_words - mine):
         if (sets & sets_of(word) or (food and is_food(word))) and word not in caption.words:
-            return f"another caption of the image sees {word!r}"
+            return f"another caption of the image names another thing of the kind: {word!r}"
     return None
 
 

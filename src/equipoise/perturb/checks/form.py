@@ -32,7 +32,7 @@ _PLURAL_AFTER_A = re.compile(
 def changed(caption: Caption, candidate: Candidate) -> str | None:
     same = len(candidate.text) == len(caption.text) or candidate.edit.op == "shuffle"
     if same and _WORD.findall(candidate.text.lower()) == _WORD.findall(caption.text.lower()):
-        return "unchanged"
+        return "the edit changes nothing"
     return None
 
 
@@ -45,12 +45,12 @@ def small_edit(caption: Caption, candidate: Candidate) -> str | None:
             return None
     before, after = _plain_words(caption.text), _plain_words(candidate.text)
     if edit.op in {"swap", "shuffle"}:
-        return None if before == after or _lemmas(before) == _lemmas(after) else "the swap changed the words"
+        return None if before == after or _lemmas(before) == _lemmas(after) else "the swap changed other words"
     if len(before) == len(after) and sum(map(str.__ne__, before, after)) <= _MOST:
         return None
     first, second = Counter(before), Counter(after)
     differing = sum(((first - second) + (second - first)).values())
-    return None if differing <= _MOST else f"{differing} words differ, more than {_MOST}"
+    return None if differing <= _MOST else f"too many words differ for a small edit: {differing}, more than {_MOST}"
 
 
 def _lemmas(words: list[str]) -> list[str]:
@@ -99,7 +99,7 @@ def _wrong_form(caption: Caption, candidate: Candidate) -> str | None:
         return None
     verb = edit.to.split()[0].lower()
     if caption.text[: edit.span[0]].lower().endswith(" to ") and verb != verb_lemma(verb):
-        return f"not the plain verb: {verb}"
+        return f"after to the plain verb is needed: {verb!r}"
     return None
 
 
@@ -115,13 +115,13 @@ def _wrong_number(caption: Caption, candidate: Candidate) -> str | None:
     before = caption.units[phrase.start - 1] if phrase.start else None
     bare = phrase.start == phrase.core and before is not None and before.kind == "preposition" and before.word != "of"
     if bare and not caption.is_plural(phrase) and not _ARTICLES.isdisjoint(caption.words):
-        return None if new in members("@mass") else f"{new!r} wants an article"  # in bed, at bat
+        return None if new in members("@mass") else f"the new word needs an article: {new!r}"  # in bed, at bat
     if caption.units[phrase.start].word == "some" and not caption.is_plural(phrase):
-        return None if new in members("@mass") else f"{new!r} wants a plural"  # some cake, not some taco
+        return None if new in members("@mass") else f"the new word must be plural: {new!r}"  # some cake, not some taco
     if caption.units[phrase.start].word not in {"a", "an"}:
         return None
     if new in members("@mass") and new not in _BY_THE_GLASS:
-        return f"{new!r} cannot be counted"
+        return f"the new word cannot be counted: {new!r}"
     last = new.split()[-1]
     if last != noun_lemma(last) and caption.units[phrase.start + 1 : phrase.end] == (caption.units[phrase.head],):
         return f"article before a plural: {new}"

@@ -28,7 +28,7 @@ def shares_sense(caption: Caption, candidate: Candidate) -> str | None:
     first, second = lemma_of(edit.source or "", edit.target), lemma_of(edit.to or "", edit.target)
     if letter is None or second in _synonyms(first):
         return None
-    return None if _WORDNET.related(first, second, letter) else f"{edit.to!r} shares no sense with {edit.source!r}"
+    return None if _WORDNET.related(first, second, letter) else f"no WordNet synonym: {edit.to!r} for {edit.source!r}"
 
 
 def not_true_already(caption: Caption, candidate: Candidate) -> str | None:
@@ -38,10 +38,10 @@ def not_true_already(caption: Caption, candidate: Candidate) -> str | None:
         return None  # what another caption excludes may be a kind of what this one says: a parrot, where it is an owl
     first, second = lemma_of(edit.source, edit.target), lemma_of(edit.to, edit.target)
     if second in _synonyms(first):
-        return f"{edit.to!r} is a synonym of {edit.source!r}"
+        return f"the negative would stay true, as the words are synonyms: {edit.to!r} for {edit.source!r}"
     letter = _LETTERS.get(edit.target or "")
     if letter == "n" and _WORDNET.related(first, second, letter) and not _are_exclusive(first, second):
-        return f"{edit.to!r} and {edit.source!r} are synonyms, or one is a kind of the other"
+        return f"the negative may stay true, as one word is a kind of the other: {edit.to!r} for {edit.source!r}"
     return None
 
 
@@ -61,34 +61,34 @@ def can_be_told(caption: Caption, candidate: Candidate) -> str | None:
     start, end = edit.span
     before = _words(caption.text[:start])[-3:]
     if not _NEGATIONS.isdisjoint(_words(caption.text[:start])) or not _NOBODY.isdisjoint(caption.words):
-        return "what is changed is negated"
+        return "the caption negates the words that would change"
     if not _BOUNDS.isdisjoint(before[-2:]) and edit.target == "attribute":
-        return "a number that is only bounded"
+        return "a word such as about, under or to before it may make it inexact"
     if any(word in _words(edit.source or "") for word in _TAG.findall(caption.text.lower())):
         return "a hash tag says it too"
     if before[-1:] == ["or"] or _words(caption.text[end:])[:1] == ["or"] or " or " in f" {edit.source} ":
-        return "the caption leaves open which it is"
+        return "the caption leaves open which of two it is (a cat or a dog)"
     if edit.target == "relation" and before[-1:] in (["another"], ["other"]):
-        return "one of two is in front, the other behind"
+        return "of two things one may be in front and the other behind"
     if edit.op != "replace" or edit.target != "object" or not edit.source:
         return None
     old = lemma_of(edit.source, "object").split()[-1]
     if sum(old in unit.lemma.split() for unit in caption.units if unit.kind == "noun") > 1:
-        return f"the caption speaks of {old!r} twice"
+        return f"the caption names the changed thing twice: {old!r}"
     units = [unit for unit in caption.units if unit.end <= start]
     while units and units[-1].kind in {"determiner", "adjective", "number", "noun"}:
         units.pop()
     if _AND_OTHERS.match(caption.text[end:].lower()):
-        return "the caption goes on with others of the kind"  # a couch, a chair and other furniture
+        return "the caption speaks of others of the same kind"  # a couch, a chair and other furniture
     if start and _words(caption.text[:start])[-1:] == ["another"]:
-        return "another one is of the same kind as the first"
+        return "the caption speaks of another one of the same kind"
     if len(units) > 1 and units[-1].word == "from" and units[-2].kind == "noun":
-        return "where something comes from is not to be seen"
+        return "a photo does not show where something comes from"
     if units and units[-1].word == "on" and "phone" in sets_of(old):
-        return "on the phone is what somebody does"
+        return "on the phone says what somebody does, not where something is"
     part = " ".join(unit.word for unit in units[-2:]).split()[-2:]
     if part[-1:] == ["of"] and part[0] in _PARTS:
-        return f"the {part[0]} of one place may be that of another"
+        return f"a part of one place may also be that of another: the {part[0]} of"
     return None
 
 
@@ -99,7 +99,7 @@ def not_true_elsewhere(caption: Caption, candidate: Candidate) -> str | None:
         return None
     if edit.target == "relation":
         said = any(f" {edit.to} " in f" {' '.join(_words(text))} " for text in caption.others)
-        return f"another caption of the image says {edit.to!r}" if said else None
+        return f"another caption of the image says the new word: {edit.to!r}" if said else None
     new = lemma_of(edit.to, edit.target)
     names = {new, edit.to, *_synonyms(new)} - _COMMON
     if edit.target == "action" and " " in edit.to:
@@ -107,9 +107,9 @@ def not_true_elsewhere(caption: Caption, candidate: Candidate) -> str | None:
     if edit.target == "object":
         names |= set(new.split()[-1:])
     if found := names & caption.other_words:
-        return f"another caption of the image says {min(found)!r}"
+        return f"another caption of the image says the new word: {min(found)!r}"
     if edit.target in {"object", "action"} and (found := names & caption.words):
-        return f"the caption already says {min(found)!r}"
+        return f"the caption already says the new word: {min(found)!r}"
     return None
 
 
@@ -122,7 +122,7 @@ def really_swapped(caption: Caption, candidate: Candidate) -> str | None:
         return None
     new = _words(candidate.text)
     if any(new == _words(text) for text in caption.others):
-        return "another caption of the image says the same"
+        return "another caption of the image says what the swap would say"
     return None
 
 
@@ -133,7 +133,7 @@ def not_a_positive(caption: Caption, candidate: Candidate) -> str | None:
     new = _words(candidate.text)
     positives = (each for each in swap_positive(caption, (), random.Random(0)) if isinstance(each, Candidate))
     same = any(new == _words(positive.text) for positive in positives)
-    return "the same as a swap positive" if same else None
+    return "the swap would keep the meaning" if same else None
 
 
 def _words(text: str) -> list[str]:

@@ -51,17 +51,17 @@ def not_there_too(caption: Caption, candidate: Candidate) -> str | None:
     new = lemma_of(edit.to, "object")
     old = caption.units[phrase.head].lemma
     if _INGREDIENTS & sets_of(new) or old in {"floor", "ground"}:
-        return f"{new!r} may be there beside {old!r}"
+        return f"the new thing may be in the photo as well: {new!r} beside {old!r}"
     if is_animate(new) or "food-piece" in sets_of(new):
         return None
     beside = _is_listed(caption, phrase) or (unit is not None and unit.lemma in _BESIDE - _HAVING)
     if beside and not is_garment(new) and sets_of(new) & _SMALL:
-        return f"{new!r} may be there beside the others"  # a pile of luggage and a box, a knife and a cutting board
+        return f"the new thing may be in the photo as well: {new!r}"  # luggage and a box, a knife and a board
     names = _names(new)
     for other in caption.phrases:
         noun = caption.units[other.head].lemma
         if any(is_seen_with(noun, name) or is_seen_with(noun.split()[-1], name) for name in names):
-            return f"photos with {noun!r} often show {new!r} too"
+            return f"such photos often show the new thing too: {new!r} with {noun!r}"
     return None
 
 

@@ -202,41 +202,47 @@ def doubts(caption: Caption, start: int, end: int, word: str, target: str, mark:
 def _all_doubts(caption: Caption, start: int, end: int, word: str, target: str, is_sure: bool) -> Iterator[Doubt]:
     if target == "attribute" and word in COLOURS:
         if _has_no_noun(caption, start):
-            yield Doubt("a colour whose thing is not named beside it", IMPOSSIBLE)
+            yield Doubt("the colour stands alone, so it is not clear what has it", IMPOSSIBLE)
         before = caption.units[start - 1].word if start else ""
         if before.endswith("ish") or before in COLOURS:
-            yield Doubt("part of a mixed colour", IMPOSSIBLE)  # blueish green, an orange gray bird
+            yield Doubt("the colour is part of a mixed colour", IMPOSSIBLE)  # blueish green, an orange gray bird
         phrase = caption.phrase_at.get(start)
         if phrase is not None and any(unit.word == word for unit in caption.units[phrase.start : phrase.end]):
-            yield Doubt(f"it is {word!r} already", IMPOSSIBLE)
+            yield Doubt(f"the thing has the new colour already: {word!r}", IMPOSSIBLE)
         noun = caption.units[phrase.head].lemma if phrase is not None else ""
         if noun in _FURRY and word not in FUR | {"yellow" if noun in {"dog", "puppy"} else "white"}:
-            yield Doubt(f"no {noun} is {word!r}", IMPOSSIBLE)
+            yield Doubt(f"no such animal has this colour: {word!r} {noun!r}", IMPOSSIBLE)
     alive = target == "attribute" and (phrase := caption.phrase_at.get(start)) and _is_grown(caption, phrase.head)
     for pair in _pairs(caption, start, end):
         if is_sure and pair.relation not in _SURE_ASKS:
             continue
         relation, first, second = pair.filled(word)
         if misfit(pair, word):
-            yield Doubt(f"{first!r} and {second!r} do not go together", IMPOSSIBLE)
+            yield Doubt(f"the new word does not go with its neighbour: {first!r} with {second!r}", IMPOSSIBLE)
         elif (first, second) not in FITTING and not (relation == "of" and first in OF_ANYTHING):
             found = counted(relation, first, second)
             painted = target == "object" and not found.seen and _has_own_colours(first, word)
             rare = alive and found.seen < max(2, 0.1 * found.expected)
             if relation == "modifier" and (rare or painted):
-                yield Doubt(f"no caption has {first!r} {second!r}", IMPOSSIBLE)
+                yield Doubt(f"captions never use these two words together: {first!r} {second!r}", IMPOSSIBLE)
             elif not found.seen and not (target == "object" and _says_little(pair)):
                 known = found.first if pair.second is None else second_of(relation, second)
                 if known < _ENOUGH:
-                    yield Doubt(f"captions say too little about {first!r} with {second!r}", NOT_KNOWN, relation)
+                    yield Doubt(
+                        f"too few captions have these words to judge them together: {first!r} with {second!r}",
+                        NOT_KNOWN,
+                        relation,
+                    )
                 elif not _seen_by_kin(pair, word, target):
                     sure = found.expected > _EXPECTED[relation]
                     if relation in {"object", "via"}:  # a rare verb says nothing for itself
                         sure |= found.first < _ENOUGH if target == "action" else found.first >= _TELLING
                     weight = UNLIKELY if sure else NOT_KNOWN
-                    yield Doubt(f"no caption has {first!r} with {second!r}", weight, relation)
+                    yield Doubt(
+                        f"captions never use these two words together: {first!r} with {second!r}", weight, relation
+                    )
     if target in {"object", "action"} and (sport := _other_sport(caption, start, end, word)):
-        yield Doubt(f"{word!r} is of another sport than {sport!r}", IMPOSSIBLE)
+        yield Doubt(f"the new word is of another sport: {word!r} beside {sport!r}", IMPOSSIBLE)
     if is_sure:
         return
     if target == "object":
@@ -315,13 +321,13 @@ def _doubts_of_scene(caption: Caption, old: str, new: str) -> Iterator[Doubt]:
     for phrase in caption.phrases:
         other = caption.units[phrase.head].lemma
         if other != old and not is_seen_beside(new, other):
-            yield Doubt(f"no caption names {new!r} and {other!r}", UNLIKELY)
+            yield Doubt(f"captions never name these two things together: {new!r} and {other!r}", UNLIKELY)
 
 
 def _doubts_of_image(caption: Caption, start: int, end: int, new: str) -> Iterator[Doubt]:
     """Photos that have the other words of the caption hardly ever show the new thing: "skis" and a street."""
     if not is_known(new):
-        yield Doubt(f"too few photos have {new!r} to know where it may be", UNLIKELY)
+        yield Doubt(f"too few photos show the new thing to know where it may be: {new!r}", UNLIKELY)
         return
     share = _SHARE_OF_PLACE if sets_of(new) & _PLACES else _SHARE
     for place, unit in enumerate(caption.units):
@@ -330,7 +336,9 @@ def _doubts_of_image(caption: Caption, start: int, end: int, new: str) -> Iterat
             seen, expected = in_images(new, unit.lemma)
             if expected >= 1 and seen < share * expected:
                 weight = UNLIKELY if expected >= 2 and seen < _HARDLY * expected else NOT_KNOWN
-                yield Doubt(f"photos with {unit.lemma!r} seldom show {new!r}", weight, "image")
+                yield Doubt(
+                    f"the new thing is seldom in photos of this kind: {new!r} beside {unit.lemma!r}", weight, "image"
+                )
 
 
 def _doubts_of_place(caption: Caption, old: str, new: str) -> Iterator[Doubt]:
@@ -344,7 +352,7 @@ def _doubt_at(noun: str, where: str) -> Iterator[Doubt]:
     if not is_seen_at(noun, where):
         expected = max(counted("where", name, where).expected for name in (noun, sort_of(noun)))
         weight = IMPOSSIBLE if expected > 1 else UNLIKELY if expected > _EXPECTED["where"] else NOT_KNOWN
-        yield Doubt(f"no caption has {noun!r} {where!r}", weight, "where")
+        yield Doubt(f"captions never have the thing in that place: {noun!r} {where!r}", weight, "where")
 
 
 def seen_pair(relation: str, first: str, second: str, free: bool) -> bool:

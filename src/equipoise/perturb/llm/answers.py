@@ -122,12 +122,12 @@ def valid(caption: Caption, candidate: Candidate) -> str | None:
     if ":" in text and ":" not in caption.text:
         return "a preamble in the answer"
     if after == before:
-        return "unchanged"
+        return "the edit changes nothing"
     left = sum((Counter(before) & Counter(after)).values())
     if left * 2 < len(before):
         return "another language or a rewrite: less than half of the words are left"
     if candidate.edit.op == "swap" and _swappable(before) != _swappable(after):
-        return "the swap changed the words"
+        return "the swap changed other words"
     return _SEVERAL if candidate.edit.op == "replace" and _replaced(caption, text) > 1 else None
 
 
@@ -174,7 +174,7 @@ def contradicts(caption: Caption, candidate: Candidate) -> str | None:
     lemma = verb_lemma if edit.target == "action" else noun_lemma
     old, new = (_groups().get(lemma(text.lower()), {}) for text in (edit.source, edit.to))
     apart = [name for name in old.keys() & new.keys() if old[name].isdisjoint(new[name])]
-    return f"{edit.to!r} is another thing than {edit.source!r}" if apart else None
+    return f"the new word is another thing: {edit.to!r} for {edit.source!r}" if apart else None
 
 
 @functools.cache

@@ -28,7 +28,7 @@ def replace_positive(
         found |= bool(listed)
         yield from _written(caption, "positive", listed, rng, strict)
     if not found:
-        yield Refused(f"no {target} of which our lists know a synonym that fits here")
+        yield Refused(f"our word lists know no fitting synonym for any {target} in this caption")
 
 
 def replace_any_positive(
@@ -41,7 +41,7 @@ def replace_any_positive(
         found |= bool(listed)
         yield from _written(caption, "positive", listed, rng)
     if not found:
-        yield Refused("no word of which our lists know a synonym that fits here")
+        yield Refused("our word lists know no fitting synonym for any word of this caption")
 
 
 def replace_negative(
@@ -68,7 +68,7 @@ def replace_negative(
         for each in (each for tier in later[: NOT_KNOWN + 1 if target == "relation" else None] for each in tier):
             yield replaced(caption.text, "negative", each)
     if not found:
-        yield Refused(f"no {target} of which our lists know what excludes it here")
+        yield Refused(f"our word lists know no surely false word in place of any {target} in this caption")
 
 
 def most_doubt(proposal: Proposal) -> int:
@@ -112,7 +112,7 @@ def _written(
 ) -> Iterator[Candidate | Refused]:
     for each in _drawn(caption, kind, proposals, rng, strict):
         if each is None:
-            yield Refused("left out by the draw: its words come too often, or would give it away")
+            yield Refused("skipped on purpose, as its new words come too often and would give the edit away")
             return
         yield replaced(caption.text, kind, each)
 

@@ -64,7 +64,7 @@ def swap_attested(caption: Caption, sources: Sequence[Source], rng: random.Rando
     yield from swap_looks(caption, sources, rng)
     alike = list(swap_attributes(caption, sources, rng))
     if not alike:
-        yield Refused("no two qualities of one sort")
+        yield Refused("no two like qualities that could change places (a large dog and a small cat)")
     for candidate in alike:
         reason = _told_elsewhere(caption, candidate) or refusal(caption, candidate)
         yield candidate if reason is None else Refused(reason)
@@ -77,17 +77,17 @@ def _told_elsewhere(caption: Caption, candidate: Candidate) -> str | None:
     """Colours are swap_looks' matter; "three zebras, two facing us and one" counts the same zebras."""
     words = (candidate.edit.source or "").lower().split()
     if words and not COLOURS.isdisjoint((words[0], words[-1])):
-        return "colours are judged as a whole"
+        return "colours change places by a rule of their own"
     if words and words[0] in _SIZES and not _of_a_kind(caption, candidate):
-        return "sizes of things of other sorts"  # a large clock in a small room: large of its kind
+        return "the sizes of unlike things cannot be compared"  # a large clock in a small room: large of its kind
     if "as" in words:
-        return "a comparison"
+        return "the caption compares the two things"
     if words and words[0] in _AGES and not _are_grown(caption, candidate):
-        return "old for a child is young for a man"
+        return "the ages of a child and a grown-up cannot change places"
     if words and words[0] in NUMBERS and not caption.words.isdisjoint(("one", ",", "each", "both", "other")):
-        return "a number of the same things"
+        return "both numbers may count the same things"
     if words and words[0] in NUMBERS and not _joined(caption, candidate):
-        return "more of them cannot be there"  # six children at two tables
+        return "the other thing hardly comes in that number"  # six children at two tables
     return None
 
 
@@ -125,7 +125,7 @@ def _of_a_kind(caption: Caption, candidate: Candidate) -> bool:
 def swap_things(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate | Refused]:
     pairs = list(itertools.combinations(caption.phrases, 2))
     if not pairs:
-        yield Refused("no two things")
+        yield Refused("the caption does not name two things that could change places")
     rng.shuffle(pairs)
     for first, second in pairs:
         if reason := unswappable(caption, first, second) or _unseen_after(caption, first, second):
@@ -190,7 +190,7 @@ def _unseen_after(caption: Caption, first: NounPhrase, second: NounPhrase) -> st
             unit, noun = caption.units[governor], caption.units[there.head].lemma
             relation, word = ("prep", unit.word) if unit.kind == "preposition" else ("object", unit.lemma)
             if not is_person(noun) and not seen_pair(relation, word, noun, free=False):
-                return f"no caption has {word!r} with {noun!r}"
+                return f"captions never use these two words together: {word!r} with {noun!r}"
     return None
 
 
@@ -199,35 +199,35 @@ def unswappable(caption: Caption, first: NounPhrase, second: NounPhrase) -> str 
     units = caption.units
     heads = units[first.head].lemma, units[second.head].lemma
     if heads[0] == heads[1] or any(noun in NO_THING | COLLECTIVES | _PARTS for noun in heads):
-        return "not two different things"
+        return "the two nouns do not name two separate things"
     if not all(map(is_thing, heads)) or any(caption.is_name(phrase.head) for phrase in (first, second)):
-        return "a name, or nothing that can be seen"
+        return "one of the two nouns is a name, or nothing that can be seen"
     objects = min(governor_of(caption, first), governor_of(caption, second)) >= 0
     if caption.is_plural(first) != caption.is_plural(second) and not objects and not agrees(caption, first):
-        return "one and many"
+        return "one of the two nouns is singular and the other plural"
     if {noun in members("@mass") for noun in heads} == {True, False}:
-        return "one can be counted and the other not"
+        return "one of the two things can be counted and the other cannot"
     inside = [unit.word for phrase in (first, second) for unit in units[phrase.start : phrase.end]]
     alive = any(map(is_animate, heads))
     if not _POINTS.isdisjoint(inside) or (alive and not caption.words.isdisjoint(_POINTS)):
-        return "a pronoun would point elsewhere"
+        return "a pronoun (he, it, their) would then mean something else"
     if alive and not all(map(is_animate, heads)):
-        return "a living and a lifeless thing"
+        return "a living and a lifeless thing cannot change places"
     if is_person(heads[0]) != is_person(heads[1]) and not _either_does(caption, first, second):
-        return "a person and an animal"
+        return "a person and an animal cannot change places here"
     if any(sum(unit.lemma == noun for unit in units) > 1 for noun in heads):
-        return "the caption speaks of one of them twice"
+        return "the caption names one of the two things twice"
     if alive and not caption.words.isdisjoint(_GENDERED):
-        return "what they wear tells them apart"
+        return "a word such as beard or dress belongs to only one of the two"
     if any(map(is_garment, heads)) != all(map(is_garment, heads)):
-        return "a garment and something else"
+        return "a garment and another thing cannot change places"
     around = [units[place].word for phrase in (first, second) for place in (phrase.start - 1, phrase.end)
               if 0 <= place < len(units)]  # fmt: skip
     if "of" in around or any(units[p.end].pos == "POS" for p in (first, second) if p.end < len(units)):
-        return "part of a larger phrase"
+        return "one of the two things is part of a longer phrase"
     bare = [phrase.start == phrase.core for phrase in (first, second)]
     if bare[0] != bare[1] and not (caption.is_plural(first) and caption.is_plural(second)):
-        return "one has an article and the other none"
+        return "one of the two nouns has an article and the other none"
     return _same_both_ways(caption, first, second) or (None if alive else _undirected(caption, first, second))
 
 
@@ -240,7 +240,7 @@ def _undirected(caption: Caption, first: NounPhrase, second: NounPhrase) -> str 
     heads = {units[first.head].lemma, units[second.head].lemma}
     if set.intersection(*(set(sets_of(noun)) for noun in heads)) and directed and not heads & GROWN:
         return None
-    return "two things of other sorts, or in no relation that has a direction"
+    return "the two things are of unlike sorts, or which is where does not matter"
 
 
 def _same_both_ways(caption: Caption, first: NounPhrase, second: NounPhrase) -> str | None:
@@ -249,30 +249,30 @@ def _same_both_ways(caption: Caption, first: NounPhrase, second: NounPhrase) -> 
     between = units[first.end : second.start]
     links = [u for u in between if u.kind in {"verb", "preposition"} and u.word not in _NO_LINK]
     if not links:
-        return "members of one list"
+        return "the swap would stay true, as both are in one list"
     alive = all(map(is_animate, heads))
     if any(u.lemma in {"connect", "attach", "face", "resemble"} or (alive and u.lemma in MUTUAL) for u in links):
-        return "a relation that holds both ways"
+        return "the swap would stay true, as the relation holds both ways"
     one, other = governor_of(caption, first), governor_of(caption, second)
     described = links[0] is between[0] and links[0].word in _OWN and len(links) > 1
     after = units[second.end] if second.end < len(units) else None
     described |= alive and after is not None and after.word in _OWN - {"in", "with"}
     if all(u.word in _NEAR or u.lemma in _BOTH_WAYS for u in links) and not described:
-        return "a relation that holds both ways"
+        return "the swap would stay true, as the relation holds both ways"
     if one < 0 <= other and units[other].word in _NEAR and not described:
-        return "a relation that holds both ways"  # a sink in a bathroom next to a toilet
+        return "the swap would stay true, as the relation holds both ways"  # a sink in a bathroom next to a toilet
     if one >= 0 and other >= 0:
         words = {units[one].word, units[other].word}
         if len(words) == 1 or words <= _NEAR or {units[one].lemma, units[other].lemma} <= {"hold", "carry", "with"}:
-            return "both stand in the same relation"
+            return "the swap would stay true, as both stand in the same relation"
         if {units[one].lemma, units[other].lemma} & {"ride", "drive", "surf", "ski"}:
-            return "to ride one on the other is the same"
+            return "the swap may stay true, as either may be what is ridden"
     if other < 0 and not (one < 0 and units[second.start - 1].word in {"and", ",", "while", "as"}):
-        return "no relation known"
+        return "how the two things relate is not clear"
     if len(_CHILDREN & set(heads)) == 1 and not all(u.lemma in _BY_ANYBODY or u.kind != "verb" for u in links):
-        return "only the stronger does it"
+        return "a child and a grown-up cannot change places in this action"
     if sets_of(heads[0]) & sets_of(heads[1]) & {"open-place", "town-place", "room", "park-like", "yard-like"}:
-        return "one place may lie in the other"
+        return "one of the two places may lie in the other"
     return None
 
 
@@ -280,13 +280,13 @@ def refusal(caption: Caption, candidate: Candidate) -> str | None:
     """The first pair of neighbours that a swap makes new and no caption has, as a reason; None where all are seen."""
     new = Caption(candidate.text, (), caption.tagger)
     if sorted(unit.kind for unit in new.units) != sorted(unit.kind for unit in caption.units):
-        return "the swapped words are read as other parts of speech"
+        return "after the swap a word is read as another part of speech"
     if len(new.phrases) != len(caption.phrases):
-        return "the swapped words are read as other phrases"
+        return "after the swap the words group into other phrases"
     for relation, first, second in sorted(pairs_of(new) - pairs_of(caption)):
         if not seen_pair(relation, first, second, free=first in COLOURS):
-            return f"no caption has {first!r} with {second!r}"
+            return f"captions never use these two words together: {first!r} with {second!r}"
     for noun, where in sorted(set(places_in(new)) - set(places_in(caption))):
         if not is_seen_at(noun, where, by_sort=is_person(noun)):
-            return f"no caption has {noun!r} {where!r}"
+            return f"captions never have the thing in that place: {noun!r} {where!r}"
     return None

@@ -69,58 +69,58 @@ def uncountable(caption: Caption, first: NounPhrase, second: NounPhrase) -> str 
     units = caption.units
     starts = units[first.start].word, units[second.start].word
     if {word in _ONE for word in starts} != {True, False} or NUMBERS.isdisjoint(starts):
-        return "not one of the first and several of the second"
+        return "no one thing beside several of another, whose numbers could change places"
     if any(phrase.core - phrase.start != 1 for phrase in (first, second)):
-        return "not one of the first and several of the second"
+        return "no one thing beside several of another, whose numbers could change places"
     heads = _noun(units[first.head]), _noun(units[second.head])
     between = [unit for unit in units[first.end : second.start] if unit.kind != "adverb"]
     if not between or between[-1].word not in _BESIDE:
-        return "more of them cannot be there"
+        return "the other thing hardly comes in that number"
     if heads[0] == heads[1] or any(noun in NO_THING | COLLECTIVES | _ONCE for noun in heads):
-        return "not two different things"
+        return "the two nouns do not name two separate things"
     if heads[1] in _ROOMS or (heads[0] in _ROOMS and between[-1].word not in _WITH):
-        return "more of them cannot be there"
+        return "the other thing hardly comes in that number"
     if any(map(is_garment, heads)) or any(noun in members("@mass") or noun in _PARTS for noun in heads):
-        return "more of them cannot be there"
+        return "the other thing hardly comes in that number"
     served = heads[0] in _SERVED and is_food(heads[1]) and between[-1].word in _WITH
     if (
         not served
         and not is_animate(heads[0])
         and (between[-1].word in _WITH or is_animate(heads[1]) or sets_of(heads[1]) & _SEATS)
     ):
-        return "more of them cannot be there"  # two bathrooms with a toilet, six tables and a chair
+        return "the other thing hardly comes in that number"  # two bathrooms with a toilet, six tables and a chair
     if not _FEW.intersection(starts) and not all(map(is_animate, heads)):
-        return "more of them cannot be there"  # a dog playing with four frisbees
+        return "the other thing hardly comes in that number"  # a dog playing with four frisbees
     if sum(unit.word in NUMBERS or unit.pos == "CD" for unit in units) > 1 or "," in caption.words:
-        return "another number would have to follow"
+        return "the caption has a list or more numbers, which would have to change too"
     for phrase, noun in zip((first, second), heads, strict=True):
         if not (sets_of(noun) or noun in members("@animate") or noun in _ROOMS) or caption.is_name(phrase.head):
-            return "not two different things"
+            return "the two nouns do not name two separate things"
         if plural(noun) == noun or (units[phrase.head].word == noun) != (units[phrase.start].word in _ONE):
-            return "its number cannot be seen"
+            return "the noun does not show whether it is one or several"
     inside = {unit.word for phrase in (first, second) for unit in units[phrase.core : phrase.end]}
     if any(" of " in noun for noun in heads) or not _OF_SEVERAL.isdisjoint(inside):
-        return "its number cannot be seen"
+        return "the noun does not show whether it is one or several"
     joined = [unit.word for unit in between] == ["and"]
     governor = governor_of(caption, first) if first.start else -1
     if governor >= 0 and not (joined and units[governor].word in _WITH):
-        return "who does it is another"  # a man on a horse and four cows
+        return "the swap would change who does it, too"  # a man on a horse and four cows
     if not is_animate(heads[0]) and any(unit.kind == "verb" and unit.lemma in _DONE for unit in between):
-        return "who does it is another"  # a woman on a bench holding two donuts
+        return "the swap would change who does it, too"  # a woman on a bench holding two donuts
     if told := _told_otherwise(caption, heads):
         return told
     finite = [place for place, unit in enumerate(units) if _is_finite(unit)]
     of_both = joined and first.start == 0 and _is_of_both(caption, second.end)  # two men and a woman pose
     if finite and (finite != [first.end] or first.start > 0) and not (of_both and finite == [second.end]):
-        return "a verb would have to agree"
+        return "a verb further on would have to change with the number"
     if not caption.words.isdisjoint(_POINTS):
-        return "a pronoun would point elsewhere"
+        return "a pronoun (he, it, their) would then mean something else"
     after = units[second.end] if second.end < len(units) else None
     before = units[first.start - 1] if first.start else None
     if before is not None and before.word in {"of", "and", ","}:
-        return "part of a larger phrase"
+        return "one of the two things is part of a longer phrase"
     if after is not None and after.kind != "mark" and not of_both and not _is_place(caption, second.end):
-        return "part of a larger phrase"  # two girls in dresses, a man wearing a blue uniform
+        return "one of the two things is part of a longer phrase"  # two girls in dresses, a man wearing a blue uniform
     return None
 
 
@@ -155,7 +155,7 @@ def _told_otherwise(caption: Caption, nouns: tuple[str, str]) -> str | None:
             here = noun in words or plural(noun) in words
             mine = noun in caption.words and any(unit.word == noun for unit in caption.units)
             if here and (plural(noun) not in words) != mine:
-                return "another caption tells of another number"
+                return "another caption of the image gives another number"
     return None
 
 

@@ -55,7 +55,7 @@ class Look(NamedTuple):
 def swap_looks(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate | Refused]:
     pairs = list(itertools.combinations(_looks(caption), 2))
     if not pairs:
-        yield Refused("no two colours or patterns")
+        yield Refused("no two things with a colour or pattern each")
     yield from swap_spans(
         caption, [((a.start, a.end), (b.start, b.end), _unswappable(a, b, caption)) for a, b in pairs], rng
     )
@@ -125,22 +125,22 @@ def _owner(caption: Caption, phrase: NounPhrase) -> NounPhrase | None:
 def _unswappable(first: Look, second: Look, caption: Caption) -> str | None:
     apart = first.words - second.words - _SHADES, second.words - first.words - _SHADES
     if not all(apart) or any(apart[0] & group and apart[1] & group for group in _ALIKE):
-        return "the same colour, or nearly"
+        return "the two colours are the same, or nearly"
     one, two = (look.owner or caption.phrase_at.get(look.start) for look in (first, second))
     lemmas = [caption.units[owner.head].lemma if owner else "" for owner in (one, two)]
     of_one = one == two and first.noun == second.noun
     if of_one or (one != two and lemmas[0] == lemmas[1] and (not one or not two or are_alike(caption, one, two))):
-        return "two of the same thing: which has which colour cannot be told"
+        return "the two things have one name, so nobody could say which has which colour"
     before = [_owner(caption, NounPhrase(look.start, look.start, look.start)) for look in (first, second)]
     if before[0] and before[1] and before[0] != before[1]:  # a man in an orange kayak and a man in a blue one
         same = caption.units[before[0].head].lemma == caption.units[before[1].head].lemma
         if same and are_alike(caption, before[0], before[1]):
-            return "two of the same thing: which has which colour cannot be told"
+            return "the two things have one name, so nobody could say which has which colour"
     for mine, other in ((first, second), (second, first)):
         if not _may_have(mine.noun, other.words):
-            return f"no caption has {' '.join(sorted(other.words))!r} {mine.noun!r}"
+            return f"captions never use these words together: {' '.join(sorted(other.words))!r} {mine.noun!r}"
         if _is_told(caption, mine.noun, other.words):
-            return "another caption of the image says so"
+            return "another caption of the image says what the swap would say"
     return None
 
 

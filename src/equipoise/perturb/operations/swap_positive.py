@@ -27,25 +27,25 @@ from equipoise.words.articles import article_for
 
 # Each case, and what it says of an "and" that is not one of its own.
 _CASES: tuple[tuple[Callable[[Caption, int], Swap | No | None], str], ...] = (
-    (ages, "not two ages of one animal"),
-    (adjectives, "not two adjectives of one thing"),
-    (modifiers, "not two nouns before a third"),
-    (prepositions, "not two places"),
-    (verb_phrases, "the actions may follow each other, or one may need the other"),
-    (clauses, "the halves may need each other"),
-    (nouns, "not two noun phrases"),
+    (ages, "the sides of and are not two ages of one animal"),
+    (adjectives, "the sides of and are not two adjectives of one thing"),
+    (modifiers, "the sides of and are not two nouns before a third"),
+    (prepositions, "the sides of and are not two places"),
+    (verb_phrases, "the two actions may come one after the other"),
+    (clauses, "the two halves of the sentence may need their order"),
+    (nouns, "the sides of and are not two plain things"),
 )
 
 
 def swap_positive(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate | Refused]:
     joined = [place for place, unit in enumerate(caption.units) if unit.word == "and"]
     if not joined:
-        yield Refused("nothing is joined by and")
+        yield Refused("nothing in the caption is joined by the word and")
     for place in joined:
         if not 0 < place < len(caption.units) - 1:
-            yield Refused("an and at the end joins nothing")
+            yield Refused("the word and stands at the very beginning or end")
         elif _is_quoted(caption, caption.units[place]):
-            yield Refused("what a sign says is said in its order")
+            yield Refused("the words are quoted, and a quote keeps its order")
         else:
             yield _around(caption, place)
 
@@ -57,14 +57,14 @@ def _around(caption: Caption, place: int) -> Candidate | Refused:
         found = case(caption, place)
         if isinstance(found, Swap):
             same = caption.text_of(*found.left).lower() == caption.text_of(*found.right).lower()
-            return Refused("both sides are the same") if same else _swapped(caption, found)
-        if isinstance(found, No) and (case is not nouns or str(found) != "not two noun phrases"):
+            return Refused("both sides of and are the same") if same else _swapped(caption, found)
+        if isinstance(found, No) and (case is not nouns or str(found) != "the sides of and are not two plain things"):
             reason = str(found)
             if case is not nouns:
                 return Refused(reason)
         elif case in _applicable(caption, place):
             reason = alone
-    return Refused(reason or "the two sides are not of one kind")
+    return Refused(reason or "the two sides of and are not of one kind")
 
 
 def _applicable(caption: Caption, place: int) -> list[Callable[[Caption, int], Swap | No | None]]:

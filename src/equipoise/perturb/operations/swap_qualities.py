@@ -48,7 +48,7 @@ def swap_qualities(caption: Caption, sources: Sequence[Source], rng: random.Rand
         if a.sort != b.sort and a.phrase != b.phrase
     ]
     if not found:
-        yield Refused("no two qualities of different sorts")
+        yield Refused("no two unlike qualities that could change places (a red car and a wooden house)")
     yield from swap_spans(caption, found, rng)
 
 
@@ -67,14 +67,14 @@ def _qualities(caption: Caption) -> Iterator[Quality]:
 
 def _unswappable(caption: Caption, first: Quality, second: Quality) -> str | None:
     if not {first.sort, second.sort} <= _FIRM:
-        return "qualities that cannot be told for sure"
+        return "one of the two qualities cannot be told for sure from a photo"
     if first.noun == second.noun:
-        return "two of the same thing"
+        return "the two things have one name"
     for mine, other in ((first, second), (second, first)):
         if not _may_have(mine.noun, other):
-            return f"no caption has {other.word!r} {mine.noun!r}"
+            return f"captions never use these two words together: {other.word!r} {mine.noun!r}"
         if other.sort == "colour" and any(f"{other.word} {mine.noun}" in text.lower() for text in caption.others):
-            return "another caption of the image says so"
+            return "another caption of the image says what the swap would say"
     return None
 
 

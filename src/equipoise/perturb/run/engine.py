@@ -309,7 +309,7 @@ def _finish(
             f"none of the {counts['captions']:,} captions gave an item with recipe {setup.joined_name}; "
             "nothing was written"
             + _reasons(". Captions left out", counts["refused"])
-            + _reasons(". Candidates dropped", counts["dropped"])
+            + _reasons(". No", counts["lacking"])
         )
     joined, refined, evened = parts.join(len(found)), None, None
     if refine is not None:

@@ -24,12 +24,13 @@ def joined(found: Sequence[Perturbed], before: Item | None = None) -> Perturbed:
     }
     for one in found:
         together.dropped += one.dropped
+        together.empty += one.empty
         for candidate in (*one.positives, *one.negatives):
             other = "negative" if candidate.kind == "positive" else "positive"
             if _same(candidate.text) in said[other]:
                 together.dropped.append((candidate, f"already a {other} of this caption"))
             elif _same(candidate.text) in said[candidate.kind]:
-                together.dropped.append((candidate, "there already"))
+                together.dropped.append((candidate, "the item has this text already"))
             else:
                 said[candidate.kind].add(_same(candidate.text))
                 (together.positives if candidate.kind == "positive" else together.negatives).append(candidate)

@@ -66,6 +66,7 @@ def run_shard(setup: Setup, parts: Parts, shard: Shard) -> dict[str, Any]:
             counts.refuse(where, found.refused)
         else:
             counts.add(found)
+            counts.lack(where, record.text, found)
             if not made:
                 counts.miss(where, found)
         if parts.listing:
@@ -155,6 +156,9 @@ def reason_class(reason: str) -> str:
     return re.sub(r"\d[\d,]*", "N", _PARTICULAR.sub("…", reason)).replace("…,", "…").removesuffix("…").strip()
 
 
+_NO_REASON = "every candidate was"  # refused by a check: the checks have their own
+
+
 class Counts:
     """What a shard, or all of them, kept and dropped."""
 
@@ -167,12 +171,27 @@ class Counts:
         self.refused_at: list[list[str]] = []
         self.empty: Counter[str] = Counter()
         self.nothing_at: list[list[str]] = []
+        self.lacking: Counter[str] = Counter()
+        self.lacking_at: dict[str, list[str]] = {}
+
+    def lack(self, where: str, text: str, found: Perturbed) -> None:
+        """Why a caption has no positive, or no negative: one reason for each, that of the text that came nearest."""
+        made = {"positive": found.positives, "negative": found.negatives}
+        first: dict[str, str] = {}
+        for name, reason in (*((one.kind, why) for one, why in found.dropped), *found.empty):
+            kind = name.split()[0]  # slots are called "negative object", or as their paper does
+            if not made.get(kind, found.positives or found.negatives) and not reason.startswith(_NO_REASON):
+                first.setdefault(kind if kind in made else "text", reason)
+        for kind, reason in first.items():
+            name = f"{kind}: {reason_class(reason)}"
+            self.lacking[name] += 1
+            self.lacking_at.setdefault(name, [where, text, reason])
 
     def miss(self, where: str, found: Perturbed) -> None:
         """A caption that gave nothing."""
         self.nothing += 1
         if len(self.nothing_at) < _SHOWN:
-            why = [reason for _, reason in (*found.dropped, *found.empty) if not reason.startswith("every candidate")]
+            why = [reason for _, reason in (*found.dropped, *found.empty) if not reason.startswith(_NO_REASON)]
             self.nothing_at.append([where, "; ".join(list(dict.fromkeys(why))[:2])])
 
     def refuse(self, where: str, reason: str) -> None:
@@ -202,16 +221,21 @@ class Counts:
             "refused_at": self.refused_at,
             "empty": dict(sorted(self.empty.items())),
             "nothing_at": self.nothing_at,
+            "lacking": dict(sorted(self.lacking.items())),
+            "lacking_at": self.lacking_at,
         }
 
 
 def summed(parts: Iterable[dict[str, Any]], shown: int = 20) -> dict[str, Any]:
     """The counts of all shards together; reasons by how often they occur."""
     total: dict[str, Any] = {"captions": 0, "items": 0, "nothing": 0}
-    counters: dict[str, Counter[str]] = {name: Counter() for name in ("edits", "dropped", "refused", "empty")}
+    counters: dict[str, Counter[str]] = {
+        name: Counter() for name in ("edits", "dropped", "refused", "empty", "lacking")
+    }
     kinds = dict.fromkeys(HAVING, 0)
     places: list[list[str]] = []
     missed: list[list[str]] = []
+    examples: dict[str, list[str]] = {}
     for part in parts:
         kinds = {name: count + part["having"][name] for name, count in kinds.items()}
         for name in total:
@@ -220,7 +244,9 @@ def summed(parts: Iterable[dict[str, Any]], shown: int = 20) -> dict[str, Any]:
             counter.update(part[name])
         places += part["refused_at"][: shown - len(places)]
         missed += part["nothing_at"][: shown - len(missed)]
+        examples = part["lacking_at"] | examples
     ordered = {
         name: dict(sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))) for name, found in counters.items()
     }
-    return {**total, "having": kinds, **ordered, "refused_at": places, "nothing_at": missed}
+    examples = {name: examples[name] for name in ordered["lacking"]}
+    return {**total, "having": kinds, **ordered, "refused_at": places, "nothing_at": missed, "lacking_at": examples}

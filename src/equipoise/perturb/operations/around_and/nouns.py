@@ -63,26 +63,26 @@ def _around(caption: Caption, place: int) -> Swap | No:
     end_left = place - 1 if units[place - 1].word == "," else place
     left, right = _left_phrase(caption, end_left - 1), phrase_from(caption, place + 1)
     if left is None or right is None or left.head != end_left - 1:
-        return No("not two noun phrases")
+        return No("the sides of and are not two plain things")
     if not _are_equals(caption, left, right):
-        return No("one side points to the other, or is no equal of it")
+        return No("one side of and refers to the other, or is no equal of it")
     if _is_compound_tail(caption, left, right) or is_shared_head(caption, place) or _shares_head(units, left, right):
-        return No("the first may modify the noun of the second")
+        return No("the first word may describe the second noun (cheese and tomato pizza)")
     if _is_run(units, left, right):
-        return No("one side may be a verb")
+        return No("one side of and may be a verb")
     end = right_end(caption, left, right)
     if end is None:
-        return No("what follows may be said of the nearer one alone")
+        return No("the words after it may describe only the nearer side")
     start = _left_start(caption, left, right, end)
     if start is None:
-        return No("what stands before may be said of the first alone")
+        return No("the words before it may describe only the first side")
     if end_left < place and _opens_list(caption, left):
         return No("the comma joins sentences, not things")
     if reason := out_of_scope(caption, left, right, start, end):
         return No(reason)
     if start == left.start:
         found = with_determiners(caption, left, right, (start, end_left), (place + 1, end))
-        return found or No("an article, number or adjective may be shared")
+        return found or No("both sides of and may share an article, number or adjective")
     return Swap((start, end_left), (place + 1, end))
 
 

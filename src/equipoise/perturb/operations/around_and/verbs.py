@@ -57,13 +57,13 @@ def _unlike_english(caption: Caption, swap: Swap) -> str | None:
     lemmas = [_verb(caption, side) for side in (swap.left, swap.right)]
     left, right = (sum(len(unit.word.split()) for unit in units[slice(*side)]) for side in (swap.left, swap.right))
     if tuple(lemmas) in _SAID_SO:
-        return "a fixed pair, said in this order"
+        return "a fixed pair that is always said in this order"
     if lemmas[0] in _FIRST and (lemmas[1] not in _LIGHT or right == 1 < left):
-        return "where or how somebody is comes before what is done"
+        return "where or how somebody is, is said before what they do"
     if left == 1 and right >= _LONG:
-        return "the longer side comes last"
+        return "the longer side of and reads better last"
     if units[swap.left[0]].kind == "be" and (left < right or units[swap.right[0]].kind != "be"):
-        return "what somebody is comes before what is done"
+        return "what somebody is, is said before what they do"
     return None
 
 

@@ -49,11 +49,11 @@ def adjectives(caption: Caption, place: int) -> Swap | No | None:
     if left.word in _QUANTITY or right.word in _QUANTITY:
         return None
     if {left.word, right.word} < _FLAG and any(unit.word in _FLAG for unit in units[max(0, last - 2) : last]):
-        return No("a fixed list, said in this order")  # red, white and blue
+        return No("a fixed list that is always said in this order")  # red, white and blue
     if (left.word, right.word) in _IN_ORDER:
-        return No("a fixed pair, said in this order")
+        return No("a fixed pair that is always said in this order")
     if "JJR" in {left.pos, right.pos}:
-        return No("one side is compared with the other")
+        return No("one side of and is compared with the other")
     start, end = last, first_right + 1
     if start and units[start - 1].word in _SHADES:
         start -= 1
