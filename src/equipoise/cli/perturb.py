@@ -163,12 +163,15 @@ def describe(report: dict[str, Any]) -> str:
         f"({report['seconds']:,.1f} s, {rate:,.0f} captions/s)",
         *report["notes"],
         "",
-        *(_got(report, kind) for kind in ("positive", "negative")),
-        f"  {report['having']['both']:>9,}  got both",
+        *(line for kind in ("positive", "negative") for line in _got(report, kind)),
+        f"  {report['added']['both']:>9,}  got both",
     ]
+    there = any(report["had"].values())  # an items file was added to
     if report["nothing"]:
         kept = " (kept all the same: --keep-all)" if report["setup"].get("keep_all") else ""
-        lines.append(f"  {report['nothing']:>9,}  got nothing{kept}")
+        lines.append(f"  {report['nothing']:>9,}  got nothing{' new' if there else kept}")
+    if there:
+        lines.append(f"  {report['having']['both']:>9,}  have both now")
     lines += _left_out(report)
     lines += _why_not(report)
     if refined := report["refined"]:
@@ -185,14 +188,15 @@ def describe(report: dict[str, Any]) -> str:
     return "\n".join([*lines, *_separability(report["separability"])])
 
 
-def _got(report: dict[str, Any], kind: str) -> str:
-    """How many captions have a text of this kind, and how many texts that are."""
-    having = report["having"][f"a {kind}"]
+def _got(report: dict[str, Any], kind: str) -> list[str]:
+    """How many captions had a text of this kind before, how many got one, and how many texts that are."""
+    had, got = (report[when][f"a {kind}"] for when in ("had", "added"))
     texts = sum(count for name, count in report["edits"].items() if name.startswith(kind))
-    if not having and not any(name.startswith(kind) for name in report["lacking"]):
-        return f"  {0:>9}  got a hard {kind}: this recipe writes none"
-    share = 100 * having / max(report["captions"], 1)
-    return f"  {having:>9,}  got a hard {kind} ({share:.1f} % of the captions, {texts:,} texts)"
+    before = [f"  {had:>9,}  had a hard {kind} already"] if had else []
+    if not got and not any(name.startswith(kind) for name in report["lacking"]):
+        return [*before, f"  {0:>9}  got a hard {kind}: this recipe writes none"]
+    share = 100 * got / max(report["captions"], 1)
+    return [*before, f"  {got:>9,}  got a hard {kind} ({share:.1f} % of the captions, {texts:,} texts)"]
 
 
 def _left_out(report: dict[str, Any]) -> list[str]:
@@ -214,12 +218,13 @@ def _why_not(report: dict[str, Any]) -> list[str]:
         return []
     shown = list(found.items())[:_REASONS]
     many = f"; the {_REASONS} commonest" if len(found) > _REASONS else ""
-    lines = [f"\nWhy some got none (the first reason of each caption{many}):"]
+    new = " new" if any(report["had"].values()) else ""
+    lines = [f"\nWhy some got {'no new text' if new else 'none'} (the first reason of each caption{many}):"]
     for name, count in shown:
         where, text, reason = report["lacking_at"][name]
         said = reason.partition(": ")[2]
         cut = text if len(text) <= _WIDTH else f"{text[: _WIDTH - 3]}..."
-        lines.append(f"  {count:>9,}  no {name}")
+        lines.append(f"  {count:>9,}  no{new} {name}")
         lines.append(f"             {where}: {cut}" + (f" ({said})" if said else ""))
     rest = sum(found.values()) - sum(count for _, count in shown)
     return [*lines, f"  {rest:>9,}  for {len(found) - len(shown):,} other reasons"] if rest else lines

@@ -181,6 +181,27 @@ def test_the_report_says_how_many_have_what(captions: Path, tmp_path: Path) -> N
     assert "1  got nothing (kept all the same: --keep-all)" in told
 
 
+def test_what_items_had_is_told_from_what_was_added(captions: Path, tmp_path: Path) -> None:
+    """Adding to an items file: what was there is not counted as made, in the report and in what is printed."""
+    first = perturb_file(captions, tmp_path / "1.jsonl", Setup("swap_pairs"))
+    assert not any(first["had"].values()) and first["added"] == first["having"]
+    before = load_items(tmp_path / "1.jsonl")
+    report = perturb_file(tmp_path / "1.jsonl", tmp_path / "2.jsonl", Setup("hard_positives_rules"), shard=4)
+    now = load_items(tmp_path / "2.jsonl")
+    grown = sum(len(after.positives) > len(item.positives) for item, after in zip(before, now, strict=True))
+    assert report["had"] == having(before) == first["having"] and report["having"] == having(now)
+    assert report["had"]["a positive"] and 0 < report["added"]["a positive"] == grown
+    assert report["added"]["a negative"] == report["added"]["both"] == 0
+    told = [line.strip() for line in describe(report).splitlines()]
+    assert f"{report['had']['a positive']}  had a hard positive already" in told
+    assert f"{report['had']['a negative']}  had a hard negative already" in told
+    assert any(line.startswith(f"{grown}  got a hard positive (") for line in told)
+    assert {"0  got both", f"{report['having']['both']}  have both now"} <= set(told)
+    again = describe(perturb_file(tmp_path / "2.jsonl", tmp_path / "3.jsonl", Setup("hard_positives_rules")))
+    assert f"{len(now)}  got nothing new" in again and "no new positive: the item has this text already" in again
+    assert "0  got a hard positive (0.0 % of the captions, 0 texts)" in again
+
+
 def test_refining_keeps_captions_when_asked_and_never_thins_items(captions: Path, tmp_path: Path) -> None:
     report = perturb_file(
         captions, tmp_path / "x.jsonl", Setup(BOTH, keep_all=True), refine=("words", "length"), shard=1000

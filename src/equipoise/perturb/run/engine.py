@@ -322,7 +322,7 @@ def _finish(
         evened, counts["edits"] = even_file(joined, setup.seed, setup.keep_all)
         counts["items"] = evened["items"]
     if refined or evened:
-        counts["having"] = having(sample_items(joined, counts["items"], counts["items"]))
+        counts["having"] = counts["added"] = having(sample_items(joined, counts["items"], counts["items"]))
     return joined, {
         **identity,
         "recipe": setup.joined_name,

@@ -70,6 +70,11 @@ def item_of(group: Group, record: Record, found: Perturbed, recipe: str) -> Item
     )
 
 
+def texts_of(found: Perturbed) -> dict[str, tuple[Text, ...]]:
+    """The new texts alone, as an item's fields."""
+    return {"positives": _texts(found.positives), "negatives": _texts(found.negatives)}
+
+
 def _texts(candidates: list[Candidate], spans: bool = True) -> tuple[Text, ...]:
     return tuple(
         Text(text=each.text, edit=each.edit if spans else each.edit.model_copy(update={"span": None}))

@@ -17,7 +17,7 @@ from equipoise.items import Item
 from equipoise.perturb.candidate import edit_class
 from equipoise.perturb.reading.captions import Group, Record
 from equipoise.perturb.recipe import Perturbed, Recipe, perturb_caption
-from equipoise.perturb.run.joining import HAVING, before_of, having, item_of, joined
+from equipoise.perturb.run.joining import HAVING, before_of, having, item_of, joined, texts_of
 from equipoise.perturb.run.parts import Parts
 from equipoise.perturb.run.setup import Setup
 from equipoise.plugins import is_named, own_line
@@ -73,7 +73,7 @@ def run_shard(setup: Setup, parts: Parts, shard: Shard) -> dict[str, Any]:
             listed += dropped_lines(where, record.text, found)
         if made or setup.keep_all or record.item is not None:  # an items file is added to, never thinned
             item = item_of(group, record, found, setup.joined_name)
-            counts.have(item)
+            counts.have(before_of(record), found, item)
             lines.append(json_line(item.to_json()))
     return parts.write(shard.number, lines, {"items": len(lines), **counts.to_json(shard.captions)}, listed)
 
@@ -164,7 +164,9 @@ class Counts:
 
     def __init__(self) -> None:
         self.nothing = 0
-        self.having = dict.fromkeys(HAVING, 0)
+        self.had = dict.fromkeys(HAVING, 0)  # before, where the input is an items file
+        self.added = dict.fromkeys(HAVING, 0)  # by this run
+        self.having = dict.fromkeys(HAVING, 0)  # now, both together
         self.edits: Counter[str] = Counter()
         self.dropped: Counter[str] = Counter()
         self.refused: Counter[str] = Counter()
@@ -206,14 +208,23 @@ class Counts:
         for candidate, reason in found.dropped:
             self.dropped[f"{candidate.kind}: {reason_class(reason)}"] += 1
 
-    def have(self, item: Item) -> None:
-        for name, count in having([item]).items():
-            self.having[name] += count
+    def have(self, before: Item | None, found: Perturbed, now: Item) -> None:
+        """What an item had before, what it got, and what it has now."""
+        new = all_now = having([now])
+        if before is not None:
+            new = having([now.model_copy(update=texts_of(found))])
+            for name, count in having([before]).items():
+                self.had[name] += count
+        for name in HAVING:
+            self.added[name] += new[name]
+            self.having[name] += all_now[name]
 
     def to_json(self, captions: int) -> dict[str, Any]:
         return {
             "captions": captions,
             "nothing": self.nothing,
+            "had": self.had,
+            "added": self.added,
             "having": self.having,
             "edits": dict(sorted(self.edits.items())),
             "dropped": dict(sorted(self.dropped.items())),
@@ -232,12 +243,14 @@ def summed(parts: Iterable[dict[str, Any]], shown: int = 20) -> dict[str, Any]:
     counters: dict[str, Counter[str]] = {
         name: Counter() for name in ("edits", "dropped", "refused", "empty", "lacking")
     }
-    kinds = dict.fromkeys(HAVING, 0)
+    kinds = {when: dict.fromkeys(HAVING, 0) for when in ("had", "added", "having")}
     places: list[list[str]] = []
     missed: list[list[str]] = []
     examples: dict[str, list[str]] = {}
     for part in parts:
-        kinds = {name: count + part["having"][name] for name, count in kinds.items()}
+        kinds = {
+            when: {name: count + part[when][name] for name, count in found.items()} for when, found in kinds.items()
+        }
         for name in total:
             total[name] += part[name]
         for name, counter in counters.items():
@@ -249,4 +262,4 @@ def summed(parts: Iterable[dict[str, Any]], shown: int = 20) -> dict[str, Any]:
         name: dict(sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))) for name, found in counters.items()
     }
     examples = {name: examples[name] for name in ordered["lacking"]}
-    return {**total, "having": kinds, **ordered, "refused_at": places, "nothing_at": missed, "lacking_at": examples}
+    return {**total, **kinds, **ordered, "refused_at": places, "nothing_at": missed, "lacking_at": examples}
