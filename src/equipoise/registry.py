@@ -153,6 +153,12 @@ def is_file(name_or_path: str) -> bool:
     return Path(name_or_path).suffix in own.SUFFIXES and not is_named(name_or_path)
 
 
+def require_images(name_or_path: str, items: Sequence[Item]) -> None:
+    """Refuse a user's file none of whose items names an image, for commands that look at images."""
+    if is_file(name_or_path):
+        own.require_images(Path(name_or_path), items)
+
+
 def show(name_or_path: str, source: Path | None = None) -> tuple[Benchmark, Ceilings | None]:
     """The facts of a benchmark, of a file with the splits that are in it, counted; and what its texts alone decide,
     where they are there."""

@@ -7,6 +7,7 @@ the row). Empty cells are skipped. Every other column becomes a tag, `split` amo
 
 from __future__ import annotations
 
+import difflib
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,12 +20,15 @@ from equipoise.errors import Problems, UserError
 from equipoise.items import ImageRef, Item, load_items, texts
 from equipoise.records import explain
 
-SUFFIXES = {".jsonl", ".parquet", ".csv", ".tsv"}
+_TABLES = {".csv", ".tsv"}
+SUFFIXES = {".jsonl", ".parquet", *_TABLES}
+_SEVERAL = ("negative", "positive")
+_IMAGE_NAMES = {"img", "image_path", "image_name", "filename", "file_name", "filepath", "file", "path", "photo"}
 
 
 def load(path: Path, splits: Sequence[str]) -> Sequence[Item]:
     """The items of `path`, of the named splits where some are named."""
-    items: Sequence[Item] = _from_table(path) if path.suffix in {".csv", ".tsv"} else load_items(path)
+    items: Sequence[Item] = _from_table(path) if path.suffix in _TABLES else load_items(path)
     if splits:
         check_splits(str(path), splits, dict.fromkeys(item.tags.get("split", "all") for item in items))
         items = [item for item in items if item.tags.get("split", "all") in splits]
@@ -32,7 +36,7 @@ def load(path: Path, splits: Sequence[str]) -> Sequence[Item]:
 
 
 def _from_table(path: Path) -> list[Item]:
-    header, rows = table(path, several=("negative", "positive"))
+    header, rows = table(path, several=_SEVERAL)
     if "caption" not in header or not any(name.startswith("negative") for name in header):
         raise UserError(
             f"{path}, line 1: expected the columns image, caption, negative (also negative_2, positive, split, ...), "
@@ -72,6 +76,20 @@ def _item(number: int, cells: list[tuple[str, str]]) -> Item:
             name: value for name, value in filled if name not in named and not name.startswith(("positive", "negative"))
         },
     )
+
+
+def require_images(path: Path, items: Sequence[Item]) -> None:
+    """Refuse a file none of whose items names an image, before anything is loaded for it."""
+    if any(item.images() for item in items):
+        return
+    if path.suffix not in _TABLES or "image" in (header := table(path, several=_SEVERAL)[0]):
+        raise UserError(
+            f"{path}: none of its {len(items):,} items names an image, and a model is judged by images. Captions get "
+            "theirs from the file they are perturbed from: a table with the columns image and caption"
+        )
+    near = [name for name in header if name.lower() in _IMAGE_NAMES] or difflib.get_close_matches("image", header)
+    meant = f" Did you mean {near[0]}? Call it image." if near else ""
+    raise UserError(f"{path}, line 1: no column image (paths below --images); found {', '.join(header)}.{meant}")
 
 
 def benchmark(path: Path, items: Sequence[Item]) -> Benchmark:

@@ -196,6 +196,8 @@ def check(
     from equipoise.benchmarks.check import check as check_items
 
     items, benchmark = registry.load(name, source, split_names(splits))
+    if data is not None:
+        registry.require_images(name, items)
     images = len({ref for item in items for ref in item.images()}) if data else 0
     with progress(images, "images", "images") as advance:
         report = check_items(items, benchmark, data, advance)

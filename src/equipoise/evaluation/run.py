@@ -236,6 +236,7 @@ def evaluate_benchmarks(
         if average is not None and name in registry.names():
             registry.get(name).require_rule(average)
         items, benchmark = registry.load(name, folder, splits)
+        registry.require_images(name, items)
         benchmark.require_rule(average)
         require_tags(benchmark.metrics, items)
         loaded.append((benchmark, items, data or folder))
