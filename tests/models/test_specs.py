@@ -15,7 +15,7 @@ import torch
 from PIL import Image
 
 from equipoise.errors import UserError
-from equipoise.models import Embedder, PairScorer, TokenEmbedder, kind_of, load_model
+from equipoise.models import Embedder, PairScorer, TokenEmbedder, kind_of, load_model, plain_spec
 from equipoise.models.clip import ClipModel
 from equipoise.models.openclip import OpenClipModel
 
@@ -34,6 +34,19 @@ def test_specs_that_are_none(tmp_path: Path) -> None:
     refused("ViT-B-32", "openclip:ARCH/PRETRAINED")
     refused("", "not a model spec")
     refused("world:big", "not a model spec")
+
+
+def test_a_folder_is_one_model_however_its_path_is_written(
+    clip_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A trailing slash made another run of it: the spec is part of what a run is."""
+    assert load_model(f"hf:{clip_folder}/", device="cpu").card == load_model(f"hf:{clip_folder}", device="cpu").card
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine").mkdir()
+    assert plain_spec("hf:./mine//") == "hf:mine"
+    assert plain_spec("itm:mine/?head=itc") == "itm:mine?head=itc"
+    for other in ("hf:gone/", "hf:openai/clip-vit-base-patch32", "py:mine:make", "served:mine/@http://a/", "hf:"):
+        assert plain_spec(other) == other
 
 
 def test_device_and_dtype_that_are_none(clip_folder: Path) -> None:

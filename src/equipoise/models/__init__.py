@@ -27,6 +27,7 @@ FORMS = {
 
 def load_model(spec: str, *, device: str = "auto", dtype: str = "float32") -> Model:
     """Load the model a spec names; see FORMS for what a spec looks like."""
+    spec = plain_spec(spec)
     kind, _, rest = spec.partition(":")
     if kind not in FORMS or (kind == "world") == bool(rest):
         forms = ", ".join(FORMS.values())
@@ -73,6 +74,18 @@ def load_model(spec: str, *, device: str = "auto", dtype: str = "float32") -> Mo
     from equipoise.models.openclip import load_openclip
 
     return load_openclip(rest, spec=spec, device=device, dtype=dtype)
+
+
+_OF_FOLDERS = ("hf", "itm", "vqa", "likelihood")
+
+
+def plain_spec(spec: str) -> str:
+    """The spec with its folder written one way: hf:./mine// is hf:mine, and not another run's model."""
+    kind, _, rest = spec.partition(":")
+    name, mark, options = rest.partition("?")
+    if kind not in _OF_FOLDERS or not name or not Path(name).expanduser().is_dir():
+        return spec
+    return f"{kind}:{Path(name)}{mark}{options}"
 
 
 def _world(device: str, dtype: str) -> Model:
