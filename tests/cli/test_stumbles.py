@@ -75,3 +75,17 @@ def test_captions_without_images_are_told_where_images_come_from(run: Run) -> No
         code, _, error = run(*verb)
         assert code == 2 and "caps.jsonl: none of its 1 items names an image" in error
         assert "a table with the columns image and caption" in error
+
+
+def test_ones_own_tags_are_named_with_the_command_that_breaks_down_by_them(run: Run) -> None:
+    Path("mine.csv").write_text("image,caption,negative,shape,size\n0.png,a dog,a cat,round,big\n1.png,b,c,flat,big\n")
+    checked = run("bench", "check", "mine.csv", "--images", "photos")[1]
+    assert "tags: shape (2 values), size (1 value); `equipoise metrics` breaks" in checked
+    _, out, said = run(*EVAL, "--bench", "mine.csv", "--out", "o")
+    assert "round" not in out and "breakdowns by shape, size: equipoise metrics o/mine/items.jsonl" in said
+    shown = run("metrics", "o/mine/items.jsonl")[1]
+    assert "round" in shown and "flat" in shown, "the command it names shows them"
+    assert "with --out OUT, equipoise metrics OUT/mine/items.jsonl" in run(*EVAL, "--bench", "mine.csv")[2]
+    Path("bare.csv").write_text("image,caption,negative\n0.png,a dog,a cat\n")
+    assert "tags" not in run("bench", "check", "bare.csv")[1]
+    assert "breakdowns" not in run(*EVAL, "--bench", "bare.csv", "--out", "p")[2]

@@ -54,6 +54,7 @@ class CheckReport:
     counts: dict[str, tuple[int, int | None]]  # split -> (found, published)
     findings: list[Finding] = field(default_factory=list)
     looked_at_images: bool = False
+    tags: dict[str, int] = field(default_factory=dict)  # tag -> how many values it has; the split is in the counts
 
     @property
     def ok(self) -> bool:
@@ -66,6 +67,9 @@ class CheckReport:
         for split, (found, published) in self.counts.items():
             verdict = "" if published is None else " as published" if found == published else f" of {published:,}"
             lines.append(f"  {split}: {found:,}{verdict}")
+        if self.tags:
+            shown = ", ".join(f"{tag} ({count:,} value{'s' * (count > 1)})" for tag, count in self.tags.items())
+            lines.append(f"tags: {shown}; `equipoise metrics` breaks a run's scores down by them")
         for serious, title in ((True, "To fix:"), (False, "To know:")):
             chosen = [finding for finding in self.findings if finding.serious is serious]
             if chosen:
@@ -104,7 +108,16 @@ def check(
         counts={split: (count, published[split]) for split, count in counts.items()},
         findings=[finding for finding in findings if finding.count],
         looked_at_images=images is not None,
+        tags=_tags(items),
     )
+
+
+def _tags(items: Sequence[Item]) -> dict[str, int]:
+    values: dict[str, set[str]] = {}
+    for item in items:
+        for tag, value in item.tags.items():
+            values.setdefault(tag, set()).add(value)
+    return {tag: len(found) for tag, found in values.items() if tag != "split"}
 
 
 def _finding(what: str, examples: Iterable[str | Example], serious: bool) -> Finding:

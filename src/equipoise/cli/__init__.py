@@ -202,10 +202,21 @@ def evaluate(
                 typer.echo(render(result_rows(record, average), shown, _result_caption(record, average)))
             else:
                 rows += result_rows(record, average)
+            if shown == "text":
+                for line in _breakdowns(record, out):
+                    typer.echo(printable(line), err=True)
         if shown == "text" and out is not None and ranks.number == 0:
             typer.echo(f"kept in {out}; look at it: equipoise report {out} --out report.html", err=True)
     if rows:  # one document for all benchmarks, so that a program can read it
         typer.echo(render(rows, shown))
+
+
+def _breakdowns(record: RunRecord, out: Path | None) -> list[str]:
+    """Where the tags are that the table has no room for: it breaks down by split alone."""
+    if not (tags := [tag for tag in record.metrics.by if tag != "split"]):
+        return []
+    kept = (out or Path("OUT")) / record.benchmark.name / "items.jsonl"
+    return [f"breakdowns by {', '.join(tags)}: {'with --out OUT, ' if out is None else ''}equipoise metrics {kept}"]
 
 
 def _result_caption(record: RunRecord, average: str | None) -> str:
