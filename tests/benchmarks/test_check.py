@@ -70,7 +70,20 @@ def test_defects_of_items() -> None:
     assert found(report, "read the same as their caption") == (1, ["idle: 'a cup'"])
     assert found(report, "right in one item") == (1, ["'a cat': right in contrary, wrong in same"])
     assert found(report, "without a negative") == (1, ["nothing"])
-    assert not report.ok, "an item without a negative cannot be judged"
+    assert report.ok, "the others can be judged, as perturb's own output"
+
+
+def test_items_without_a_negative_are_a_note_as_long_as_others_can_be_judged() -> None:
+    some = check([item("1", "a dog", "a cat"), item("2", "a tree"), item("3", "a house")])
+    assert (
+        some.ok
+        and "  2 items without a negative: they are not judged, the others are; train takes them" in some.lines()
+    )
+    assert some.lines().index("To know:") < some.lines().index("    2")
+    none = check([item("2", "a tree"), item("3", "a house")])
+    assert not none.ok and "  2 items without a negative: none can be judged" in none.lines()
+    published = check([item(str(i), f"dog {i}", *["a cat"] * (i > 0)) for i in range(245)], sugarcrepe.BENCHMARK)
+    assert not published.ok, "a published benchmark with an item less is another benchmark"
 
 
 def test_a_text_that_several_items_call_right_contradicts_even_if_one_of_them_is_the_item_itself() -> None:

@@ -93,7 +93,7 @@ def check(
     findings = [
         *_counts(counts, benchmark),
         *_images(refs, images, advance or (lambda count: None)),
-        _finding("items without a negative: they cannot be judged", _unjudged(items), True),
+        _without_negative(items, any(published.values())),
         _finding("items twice (same image, caption, positives and negatives)", duplicates(items), False),
         _finding("forced ties: a right caption reads the same as a negative", forced_ties(items), False),
         _finding("forced ties: a right image is a negative image too", _forced_image_ties(items), False),
@@ -194,8 +194,12 @@ def forced_ties(items: Sequence[Item]) -> Iterable[Example]:
                 break
 
 
-def _unjudged(items: Sequence[Item]) -> Iterable[str]:
-    return (item.id for item in items if not (item.negatives or item.negative_images))
+def _without_negative(items: Sequence[Item], published: bool) -> Finding:
+    """An evaluation leaves such items out and judges the rest; of a published benchmark that is another one."""
+    found = [item.id for item in items if not (item.negatives or item.negative_images)]
+    serious = published or len(found) == len(items)
+    left = "none can be judged" if len(found) == len(items) else "they are not judged, the others are; train takes them"
+    return _finding(f"items without a negative: {left}", found, serious)
 
 
 def _forced_image_ties(items: Sequence[Item]) -> Iterable[str]:
