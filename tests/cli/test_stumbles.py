@@ -78,9 +78,11 @@ def test_captions_without_images_are_told_where_images_come_from(run: Run) -> No
 
 
 def test_ones_own_tags_are_named_with_the_command_that_breaks_down_by_them(run: Run) -> None:
-    Path("mine.csv").write_text("image,caption,negative,shape,size\n0.png,a dog,a cat,round,big\n1.png,b,c,flat,big\n")
+    Path("mine.csv").write_text(
+        "image,caption,negative,shape,size,by\n0.png,a dog,a cat,round,big,me\n1.png,b,c,flat,small,me\n"
+    )
     checked = run("bench", "check", "mine.csv", "--images", "photos")[1]
-    assert "tags: shape (2 values), size (1 value); `equipoise metrics` breaks" in checked
+    assert "tags: shape (2 values), size (2 values), by (1 value); `equipoise metrics` breaks" in checked
     _, out, said = run(*EVAL, "--bench", "mine.csv", "--out", "o")
     assert "round" not in out and "breakdowns by shape, size: equipoise metrics o/mine/items.jsonl" in said
     shown = run("metrics", "o/mine/items.jsonl")[1]
@@ -89,3 +91,39 @@ def test_ones_own_tags_are_named_with_the_command_that_breaks_down_by_them(run: 
     Path("bare.csv").write_text("image,caption,negative\n0.png,a dog,a cat\n")
     assert "tags" not in run("bench", "check", "bare.csv")[1]
     assert "breakdowns" not in run(*EVAL, "--bench", "bare.csv", "--out", "p")[2]
+
+
+TEXT = "A man in a red shirt is riding a brown horse on the beach."
+
+
+def test_perturb_names_the_next_commands_that_fit_what_it_made(run: Run) -> None:
+    """Without images neither eval nor train, which would refuse; without negatives no eval, and who writes them."""
+    Path("caps.txt").write_text(TEXT)
+    said = run("perturb", "caps.txt", "--recipe", "balanced", "--out", "a.jsonl", "--workers", "1")[1]
+    assert "Next: equipoise audit a.jsonl" in said and "name no images" in said
+    assert "a table with the columns image and caption" in said
+    assert "equipoise eval" not in said and "equipoise train" not in said
+    Path("caps.csv").write_text(f"image,caption\n0.png,{TEXT}\n")
+    said = run("perturb", "caps.csv", "--recipe", "balanced", "--out", "b.jsonl", "--workers", "1")[1]
+    assert "equipoise eval MODEL --bench b.jsonl --images FOLDER" in said
+    assert "equipoise train hard_positives_kamath_2024 --items b.jsonl --images FOLDER --model MODEL --out RUN" in said
+    said = run("perturb", "caps.csv", "--recipe", "hard_positives_rules", "--out", "c.jsonl", "--workers", "1")[1]
+    assert "equipoise eval" not in said and "equipoise train hp_only --items c.jsonl" in said
+    (added,) = [line.split()[1:] for line in said.splitlines() if "equipoise perturb" in line]
+    code, said, _ = run(*added, "--workers", "1")
+    assert code == 0 and "equipoise eval MODEL --bench c-both.jsonl" in said
+    said = run("perturb", "caps.csv", "--recipe", "crepe_ma_2023", "--out", "d.jsonl", "--workers", "1")[1]
+    assert "equipoise train hn_only --items d.jsonl" in said
+
+
+def test_perturb_says_in_words_whose_items_are_there(run: Run) -> None:
+    Path("caps.txt").write_text(TEXT)
+    Path("more.txt").write_text(f"{TEXT}\n{TEXT}")
+    command = ("--recipe", "balanced", "--out", "a.jsonl", "--workers", "1")
+    assert run("perturb", "caps.txt", *command)[0] == 0
+    code, _, said = run("perturb", "more.txt", *command)
+    assert code == 2 and "a.jsonl holds another run:\n  the captions: there caps.txt, here more.txt\n" in said
+    Path("caps.txt").write_text(f"{TEXT}\n{TEXT}")
+    code, _, said = run("perturb", "caps.txt", *command)
+    assert "the captions: there caps.txt, as it was then, here caps.txt, which has changed since\n" in said
+    assert "Choose another --out, or delete this file" in said

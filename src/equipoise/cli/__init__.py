@@ -213,7 +213,7 @@ def evaluate(
 
 def _breakdowns(record: RunRecord, out: Path | None) -> list[str]:
     """Where the tags are that the table has no room for: it breaks down by split alone."""
-    if not (tags := [tag for tag in record.metrics.by if tag != "split"]):
+    if not (tags := [tag for tag, values in record.metrics.by.items() if tag != "split" and len(values) > 1]):
         return []
     kept = (out or Path("OUT")) / record.benchmark.name / "items.jsonl"
     return [f"breakdowns by {', '.join(tags)}: {'with --out OUT, ' if out is None else ''}equipoise metrics {kept}"]

@@ -127,7 +127,7 @@ def perturb(
     )
     typer.echo(json.dumps(report, indent=2) if as_json else printable(describe(report), lines=True))
     if not as_json:
-        typer.echo(printable(_where_and_next(out, report_path(out), dropped), lines=True))
+        typer.echo(printable(_where_and_next(out, report_path(out), report, dropped), lines=True))
 
 
 def _llm(url: str, model: str, cache: Path | None, **settings: Any) -> LlmSettings:
@@ -252,14 +252,33 @@ def _percent(number: dict[str, Any]) -> str:
     return f"{100 * number['accuracy']:.1f} [{low:.0f}, {high:.0f}]"
 
 
-def _where_and_next(out: Path, report: Path, dropped: Path | None) -> str:
+def _where_and_next(out: Path, report: Path, found: dict[str, Any], dropped: Path | None) -> str:
+    """Where everything is, and the next command that fits what these items have: images, positives, negatives."""
     listed = f"every caption and candidate that was refused is in {dropped}"
+    lines = [
+        f"\nThe items are in {out}, all counts and reasons in {report} (--json prints them);",
+        f"{listed if dropped else '--dropped FILE lists every caption and candidate that was refused'}.",
+        f"Next: equipoise audit {out}",
+    ]
     with out.open(encoding="utf-8") as handle:
         seen = bool(json.loads(handle.readline()).get("image"))
-    judged = f"equipoise eval MODEL --bench {out} --images FOLDER"
-    images = "eval and train need each caption's image beside it: a table with the columns image and caption"
-    return (
-        f"\nThe items are in {out}, all counts and reasons in {report} (--json prints them);\n"
-        f"{listed if dropped else '--dropped FILE lists every caption and candidate that was refused'}.\n"
-        f"Next: equipoise audit {out}\n      {f'then {judged}' if seen else f'({images})'}"
-    )
+    if not seen:
+        return "\n".join([*lines, *_NO_IMAGES])
+    having = found["having"]
+    recipe = (
+        "hard_positives_kamath_2024" if having["both"] else "hn_only" if having["a negative"] else "hp_only"
+    )  # train's, for what is there
+    judge = f"equipoise eval MODEL --bench {out} --images FOLDER"
+    if not having["a negative"]:
+        lines.append("      to judge a model they need negatives too, which another recipe adds:")
+        judge = f"equipoise perturb {out} --recipe crepe_ma_2023 --out {out.with_stem(out.stem + '-both')}"
+    train = f"equipoise train {recipe} --items {out} --images FOLDER --model MODEL --out RUN"
+    return "\n".join([*lines, f"      {judge}", f"      {train}"])
+
+
+_NO_IMAGES = (
+    "      These captions name no images, so no model can be judged or trained on them (eval and train refuse).",
+    "      For that give perturb a table with the columns image and caption, a row for each caption:",
+    "          image,caption",
+    "          photos/1.jpg,A dog on a couch",
+)

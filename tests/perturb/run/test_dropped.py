@@ -70,7 +70,7 @@ def test_the_summary_is_read_in_a_quarter_of_a_minute(tmp_path: Path) -> None:
     assert shown[place + 1] == "9  no positive: our word lists know no fitting synonym for any object in this caption"
     assert shown[place + 2] == f"caption 2: {nothing[0]}"
     assert any("--dropped FILE lists every caption" in line for line in shown)
-    assert shown[-2] == f"Next: equipoise audit {tmp_path / 'o.jsonl'}"
+    assert f"Next: equipoise audit {tmp_path / 'o.jsonl'}" in shown[-6:]
     assert len(shown) <= 30 and "…" not in "".join(shown)
 
 

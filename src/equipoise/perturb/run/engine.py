@@ -26,7 +26,7 @@ from equipoise.perturb.bias.separability import separability
 from equipoise.perturb.reading.captions import caption_files, read_captions
 from equipoise.perturb.run.evening import even_file
 from equipoise.perturb.run.joining import having
-from equipoise.perturb.run.parts import Parts, code_hash
+from equipoise.perturb.run.parts import Parts, code_hash, in_words
 from equipoise.perturb.run.setup import Setup
 from equipoise.perturb.run.shards import SHARD, Shard, run_shard, shards_of, summed
 from equipoise.progress import progress
@@ -172,7 +172,7 @@ def _finished_before(out: Path, identity: dict[str, Any]) -> dict[str, Any] | No
     report = _read_report(out)
     if report is None or not out.is_file():
         return None
-    run_folder.refuse_other(out, {name: report.get(name) for name in identity}, identity, kind="file")
+    run_folder.refuse_other(out, *in_words({name: report.get(name) for name in identity}, identity), kind="file")
     if gone := [name for name in _REPORTED if name not in report]:
         run_folder.refuse_file(report_path(out), f"changed by hand ({', '.join(gone)} missing)")
     if report["sha256"] != sha256_file(out):

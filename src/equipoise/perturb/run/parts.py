@@ -47,6 +47,8 @@ class Parts:
 
     def open(self, identity: dict[str, Any]) -> None:
         """Begin, or go on with parts of the same run; parts of another run are never mixed in."""
+        if (there := run_folder.claim_of(self.manifest)) is not None and there["command"] in (None, "perturb"):
+            run_folder.refuse_other(self.folder, *in_words(there["run"], identity))
         run_folder.take(self.folder, "perturb", identity, claim=self.manifest.name)
 
     def _paths(self, number: int) -> tuple[Path, Path]:
@@ -116,6 +118,21 @@ def _concatenate(files: Iterable[Path], path: Path) -> None:
         for file in files:
             with file.open("rb") as handle:
                 shutil.copyfileobj(handle, target, 1 << 20)
+
+
+def in_words(there: dict[str, Any], here: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Two identities for `run_folder.refuse_other`, with words where a hash would tell a person nothing."""
+    found = [dict(there), dict(here)]
+    files = [one.pop("input", None) or {} for one in found]
+    if files[0] != files[1]:
+        names = [", ".join(one) or "nothing" for one in files]
+        since = ("as it was then", "which has changed since") if names[0] == names[1] else ("", "")
+        for one, name, when in zip(found, names, since, strict=True):
+            one["the captions"] = f"{name}, {when}" if when else name
+    codes = [one.pop("code", None) for one in found]
+    if codes[0] != codes[1]:
+        found[0]["the rules"], found[1]["the rules"] = "those of another version", "this version's"
+    return found[0], found[1]
 
 
 @functools.cache
