@@ -27,6 +27,10 @@ LEAST = 20  # pairs below which a share says nothing
 _SHOWN = 5
 _RESAMPLES = 500
 _BALANCE = "write edits whose words are as frequent as those they replace (recipe `balanced`), or refine them away"
+_BALANCED = (
+    "recipe `balanced` made them already; write them again from the captions and drop those that tell: "
+    "`equipoise perturb CAPTIONS --recipe balanced --refine words,frequency`"
+)
 
 
 class _Pair(NamedTuple):
@@ -79,7 +83,8 @@ def shortcuts(items: Sequence[Item], seed: int = 0) -> list[Shortcut]:
         shown.append(_by_direction(kind, listed, seed))
     if len(found) == len(KINDS):
         shown.append(_by_substitution(found["positives"], found["negatives"], seed))
-    return shown
+    balanced = any("balanced" in item.tags.get("recipe", "").split(",") for item in items)
+    return [one.model_copy(update={"fix": _BALANCED}) if balanced and one.fix == _BALANCE else one for one in shown]
 
 
 # ---------------------------------------------------------------------------- words

@@ -193,9 +193,7 @@ def test_parts_of_another_run_are_never_mixed_in(captions: Path, tmp_path: Path)
         UserError, match="parts holds another run:\n  setup seed: there 3, here 9\nChoose another --out"
     ):
         perturb_file(captions, out, Setup("hard_positives_rules", seed=9), shard=15)
-    with pytest.raises(
-        UserError, match="the captions: there captions.csv, as it was then, here captions.csv, which has"
-    ):
+    with pytest.raises(UserError, match=r"as it was then, here captions\.csv, which has"):
         (tmp_path / "captions.csv").write_text(captions.read_text() + "1.jpg,one more cat\n")
         perturb_file(tmp_path / "captions.csv", out, SETUP, shard=15)
 
