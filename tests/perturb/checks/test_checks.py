@@ -90,3 +90,27 @@ def test_a_swap_negative_is_not_a_swap_positive() -> None:
     assert checks.not_a_positive(caption, same._replace(kind="positive")) is None
     other = candidate("There are a bathroom, a sink, and a shower in a toilet.", op="swap")
     assert checks.not_a_positive(caption, other) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "source", "kept"),
+    [
+        ("A man is sitting next to a red bench", "red", True),
+        ("A small dog under a green table", "green", True),
+        ("A lamp over red chairs", "red", True),
+        ("A boy with more hair than the small girl", "small", True),
+        ("About two dogs on a bed", "two", False),
+        ("At least two dogs on a bed", "two", False),
+        ("One to 3 dogs on a bed", "3", False),
+        ("A nearly white horse", "white", False),
+    ],
+)
+def test_a_bound_makes_a_number_inexact_and_a_colour_never(text: str, source: str, kept: bool) -> None:
+    """In "next to a red bench" there is no number: its colour can be made false."""
+    start = text.index(source)
+    found = candidate(
+        text.replace(source, "blue"),
+        target="attribute",
+        **{"from": source, "to": "blue", "span": (start, start + len(source))},  # type: ignore[arg-type]
+    )
+    assert (checks.can_be_told(Caption(text), found) is None) == kept

@@ -48,6 +48,8 @@ def not_true_already(caption: Caption, candidate: Candidate) -> str | None:
 _NEGATIONS = frozenset("not n't no without never non cannot neither nor".split())
 _NOBODY = frozenset("nobody nothing none nowhere noone".split())
 _BOUNDS = frozenset("than least most about around almost nearly over under approximately to only exactly".split())
+_NEARLY = frozenset("almost nearly approximately".split())  # before a look too: almost white
+_NUMBERS = frozenset("one two three four five six seven eight nine ten eleven twelve dozen hundred couple pair".split())
 _AND_OTHERS = re.compile(r"[^.]{0,40}\band (?:some |many |several |the )?other\b")
 _TAG = re.compile(r"#(\w+)")
 _PARTS = frozenset("edge side end corner border".split())
@@ -62,7 +64,11 @@ def can_be_told(caption: Caption, candidate: Candidate) -> str | None:
     before = _words(caption.text[:start])[-3:]
     if not _NEGATIONS.isdisjoint(_words(caption.text[:start])) or not _NOBODY.isdisjoint(caption.words):
         return "the caption negates the words that would change"
-    if not _BOUNDS.isdisjoint(before[-2:]) and edit.target == "attribute":
+    first = (_words(caption.text[start:end]) or [""])[0]  # of what changes: of looks nothing is "about" or "to"
+    if (
+        not (_BOUNDS if first in _NUMBERS or first[:1].isdigit() else _NEARLY).isdisjoint(before[-2:])
+        and edit.target == "attribute"
+    ):
         return "a word such as about, under or to before it may make it inexact"
     if any(word in _words(edit.source or "") for word in _TAG.findall(caption.text.lower())):
         return "a hash tag says it too"
