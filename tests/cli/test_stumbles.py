@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -127,3 +128,48 @@ def test_perturb_says_in_words_whose_items_are_there(run: Run) -> None:
     code, _, said = run("perturb", "caps.txt", *command)
     assert "the captions: there caps.txt, as it was then, here caps.txt, which has changed since\n" in said
     assert "Choose another --out, or delete this file" in said
+
+
+def test_scores_may_be_a_table(run: Run) -> None:
+    """The same numbers as the same scores in JSONL."""
+    rows = ["1,a.jpg,0.31,0.30,0.28,,colour", "2,a.jpg,0.25,0.21,0.22,0.20,colour", "3,c.jpg,0.19,,0.19,0.10,size"]
+    header = "id,image,caption,positive_1,negative_1,negative_2,kind"
+    Path("s.csv").write_text("\n".join([header, *rows]))
+    Path("t.csv").write_text(Path("s.csv").read_text().replace("_1", "").replace("_2", ""))
+    lines = [
+        {"id": "1", "image": "a.jpg", "caption": 0.31, "positives": [0.3], "negatives": [0.28],
+         "tags": {"kind": "colour"}},
+        {"id": "2", "image": "a.jpg", "caption": 0.25, "positives": [0.21], "negatives": [0.22, 0.2],
+         "tags": {"kind": "colour"}},
+        {"id": "3", "image": "c.jpg", "caption": 0.19, "negatives": [0.19, 0.1], "tags": {"kind": "size"}},
+    ]  # fmt: skip
+    Path("s.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    wanted = run("metrics", "s.jsonl", "--json")
+    assert wanted[0] == 0 and json.loads(wanted[1])["overall"]["n"] == 3
+    assert run("metrics", "s.csv", "--json") == run("metrics", "t.csv", "--json") == wanted
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ("id,caption,negative\n1,0.3,0.2\n1,0.3,high\n2,nan,0.1\n", "line 3: negative: expected a number"),
+        ("id,caption,negative\n1,0.3,0.2\n1,0.3,0.1\n2,,0.1\n", "'1' is already used in line 2"),
+        ("id,caption,negative\n1,0.3,\n2,,0.1\n", "line 2: negatives: expected at least one score"),
+        ("id,caption,negative\n1,0.3,0.1\n2,,0.1\n", "line 3: caption: "),
+        ("id,caption,negative\n1,nan,0.1\n", "expected finite scores, found nan"),
+        ("image,caption,negative\na.jpg,a dog,a cat\n", "equipoise eval MODEL --bench s.csv --images FOLDER"),
+        ("id,score\n1,2\n", '"positives": [0.30], "negatives": [0.28]}'),
+    ],
+)
+def test_tables_that_are_no_scores(run: Run, table: str, said: str) -> None:
+    Path("s.csv").write_text(table)
+    code, _, error = run("metrics", "s.csv")
+    assert code == 2 and said in error, error
+
+
+@pytest.mark.parametrize("verb", [("compare", "s.jsonl", "s.jsonl"), ("report", "s.jsonl", "--out", "r.html")])
+def test_scores_are_no_run_and_it_is_said(run: Run, verb: tuple[str, ...]) -> None:
+    Path("s.jsonl").write_text('{"id": "1", "caption": 0.3, "negatives": [0.2]}\n' * 2)
+    code, _, error = run(*verb)
+    assert code == 2 and "s.jsonl: a file, where the folder of a run was expected" in error
+    assert "equipoise metrics s.jsonl" in error and "--out RUN" in error and "not JSON" not in error

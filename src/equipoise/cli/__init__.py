@@ -289,8 +289,8 @@ def metrics(
     scores: Annotated[
         list[Path],
         typer.Argument(
-            help="JSONL: id, image, caption, positives, negatives, tags; or as Winoground, VALSE, predicate-noun (both "
-            "wordings), BiVLC and SugarCrepe are published"
+            help="JSONL: id, image, caption, positives, negatives, tags; a table with columns id, caption, positive, "
+            "negative; or as Winoground, VALSE, predicate-noun (both wordings), BiVLC and SugarCrepe are published"
         ),
     ],
     bench: Annotated[

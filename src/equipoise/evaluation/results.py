@@ -86,6 +86,9 @@ def write_run(
     return record
 
 
+_SCORE_FILES = {".jsonl", ".csv", ".tsv"}
+
+
 def read_run(folder: Path) -> tuple[RunRecord, Sequence[ItemScores]]:
     """A finished run; scores that are not the ones its result was made from are refused."""
     record = read_result(folder)
@@ -104,6 +107,11 @@ def read_result(folder: Path) -> RunRecord:
     path = folder / "result.json" if folder.is_dir() else folder
     if not path.exists():
         raise UserError(f"{folder}: no finished run here (result.json is missing); make one with `equipoise eval`")
+    if path.suffix in _SCORE_FILES:
+        raise UserError(
+            f"{path}: a file, where the folder of a run was expected, which `equipoise eval MODEL --bench B --out RUN` "
+            f"writes. Scores alone are judged by `equipoise metrics {path}`; nothing makes a run of them"
+        )
     value = read_json(path)
     if isinstance(value, dict) and "standard" in value:
         raise UserError(f"{path}: the result of `equipoise {_verb(value)}`, not of eval; `equipoise compare` takes two")

@@ -11,7 +11,7 @@ from typing import Any
 
 from equipoise.benchmarks.reading import table
 from equipoise.errors import Problems, UserError
-from equipoise.evaluation.foreign import labels, outcomes, tables
+from equipoise.evaluation.foreign import labels, outcomes, own_table, tables
 from equipoise.evaluation.foreign.base import Foreign
 from equipoise.evaluation.scores import read_scores
 from equipoise.formats import json_text
@@ -60,7 +60,7 @@ def read_any(paths: Sequence[Path], benchmark: str | None) -> Foreign:
     if layout is None:
         if len(paths) > 1:
             raise UserError(f"{paths[1]}: scores are one file; a second is for the other wording of predicate-noun")
-        return Foreign("equipoise", read_scores(paths[0]))
+        return own_table.read(paths[0]) if _is_table(paths[0]) else Foreign("equipoise", read_scores(paths[0]))
     if other := [path for path, one in zip(paths, layouts, strict=True) if one != layout]:
         raise UserError(f"{other[0]}: not of the same layout as {paths[0]}, the published scores of {layout.benchmark}")
     if benchmark is None:
@@ -83,16 +83,17 @@ def _layout(path: Path) -> Layout | None:
 
 def _first(path: Path) -> Mapping[str, Any]:
     """The first record; {} where there is none or it cannot be read, which our own reader then explains."""
-    if path.suffix in {".csv", ".tsv"}:
+    if _is_table(path):
         if not path.is_file():
             raise UserError(f"{path}: no such file")
-        header, rows = table(path)
+        header, rows = table(path, several=own_table.SEVERAL)
         first = dict(zip(header, rows[0][1], strict=True))
-        if not any(layout.known(first) for layout in LAYOUTS):
+        if not own_table.known(header) and not any(layout.known(first) for layout in LAYOUTS):
             raise UserError(
                 f"{path}: a table of {len(rows):,} rows in no layout that is known here (columns "
-                f"{', '.join(header[:8])}). Write one JSON object per item in a .jsonl file: "
-                '{"id": "...", "caption": 0.31, "negatives": [0.28]}'
+                f"{', '.join(header[:8])}). Scores of your own have the columns id, caption, positive, negative "
+                "(several: negative_1, negative_2), or are one JSON object per item in a .jsonl file: "
+                '{"id": "...", "caption": 0.31, "positives": [0.30], "negatives": [0.28]}'
             )
         return first
     for _, text in jsonl_lines(path, Problems(str(path))):
@@ -104,7 +105,11 @@ def _first(path: Path) -> Mapping[str, Any]:
     return {}
 
 
+def _is_table(path: Path) -> bool:
+    return path.suffix in {".csv", ".tsv"}
+
+
 def _records(path: Path) -> int:
-    if path.suffix in {".csv", ".tsv"}:
+    if _is_table(path):
         return len(table(path)[1])
     return sum(1 for _ in jsonl_lines(path, Problems(str(path))))
