@@ -207,20 +207,22 @@ def test_build_and_check_ones_own_csv(run: Run, tmp_path: Path, photos: Path) ->
     assert code == 1 and "1.png" in out
 
 
-def test_train_list_shows_every_option_with_its_default(run: Run) -> None:
+def test_train_list_is_read_on_two_screens_and_names_where_the_rest_is(run: Run) -> None:
     code, out, _ = run("train", "list")
-    assert code == 0
-    parts = {part.split("\n")[0]: " ".join(part.split()) for part in out.split("\n\n")}
-    ce_clip = parts["ce_clip_zhang_2024"]
-    for fact in ("CVPR", "cmr_weight 0.4 number >= 0", "itc hn hn | plain | off", "batch_size=256", "seed=42"):
-        assert fact in ce_clip
-    assert "needs hard negatives (relation, attribute, object, action)" in ce_clip
-    assert "lr number > 0" in parts["settings of every recipe"]
+    assert code == 0 and len(out.splitlines()) < 60
+    for part in ("CE-CLIP", "needs: hard negatives (relation, attribute, object, action)", "warmup_steps"):
+        assert part in out
+    assert "`equipoise train RECIPE --help`" in out and "`equipoise train list --json`" in out
     found = {one["name"]: one for one in json.loads(run("train", "list", "--json")[1])}
-    assert set(found) == set(parts) - {"settings of every recipe", next(reversed(parts))}
+    assert set(found) <= set(out.splitlines())
     assert {"name": "hn_weight", "type": "number >= 0", "default": 1.0, "shared": False} in (
         found["hard_positives_kamath_2024"]["options"]
     )
+    _, told, _ = run("train", "ce_clip_zhang_2024", "--help")
+    told = " ".join(told.split())
+    for fact in ("CVPR", "cmr_weight 0.4 number >= 0", "itc hn hn | plain | off", "batch_size 256", "seed 42"):
+        assert fact in told
+    assert "needs hard negatives (relation, attribute, object, action)" in told and "lr 5e-06 number > 0" in told
 
 
 def test_train_has_help_for_itself_and_for_a_recipe(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -230,7 +232,7 @@ def test_train_has_help_for_itself_and_for_a_recipe(run: Run, monkeypatch: pytes
     code, out, _ = run("train", "fsc_clip_oh_2024", "--help")
     assert code == 0 and "train fsc_clip_oh_2024 [OPTIONS]" in out
     for part in ("smoothing", "0.02", "EMNLP", "--items", "--watch-metric", "token features"):
-        assert part in out
+        assert part in " ".join(out.split())
     assert "--items" in run("train", "--quick", "--help")[1]
 
 

@@ -173,3 +173,67 @@ def test_scores_are_no_run_and_it_is_said(run: Run, verb: tuple[str, ...]) -> No
     code, _, error = run(*verb)
     assert code == 2 and "s.jsonl: a file, where the folder of a run was expected" in error
     assert "equipoise metrics s.jsonl" in error and "--out RUN" in error and "not JSON" not in error
+
+
+# ---------------------------------------------------------------------------- eighty columns
+
+
+@pytest.fixture
+def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A terminal of 80 columns."""
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr("equipoise.report.room", lambda: 80)
+
+
+def too_wide(text: str) -> list[str]:
+    """Commands stay whole, to be copied, and so do long paths."""
+    wide = [line for line in text.splitlines() if len(line) > 80 and len(line.split()) > 1]
+    return [line for line in wide if not line.strip().startswith("equipoise ")]
+
+
+@pytest.mark.parametrize(
+    "verb",
+    [
+        ("doctor",),
+        ("perturb", "--list"),
+        ("train", "list"),
+        ("train", "hard_positives_kamath_2024", "--help"),
+        ("train", "--help"),
+    ],
+)
+def test_what_is_printed_fits_eighty_columns(run: Run, narrow: None, verb: tuple[str, ...]) -> None:
+    _, out, _ = run(*verb)
+    assert len(out.splitlines()) > 8 and not too_wide(out)
+
+
+def test_the_summary_of_perturb_fits_and_its_commands_stay_whole(run: Run, narrow: None) -> None:
+    Path("caps.csv").write_text(f"image,caption\n0.png,{TEXT}\n1.png,{'quux ' * 30}\n")
+    _, out, _ = run("perturb", "caps.csv", "--recipe", "balanced", "--out", "b.jsonl", "--workers", "1")
+    assert not too_wide(out) and "  no positive: our word lists know" in out
+    assert "equipoise train hard_positives_kamath_2024 --items b.jsonl --images FOLDER --model MODEL --out RUN\n" in out
+
+
+def test_an_audit_on_a_screen_has_tables_that_fit(run: Run, narrow: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [f"{n}.png,one red | dog {n},one blue dog {n}" for n in range(24)]
+    Path("mine.csv").write_text("\n".join(["image,caption,negative", *lines]))
+    _, out, _ = run("audit", "mine.csv")
+    assert not too_wide(out) and "forced ties" in out and "---" not in out
+    assert "judge" in out and "right, percent" in out
+    monkeypatch.setattr("equipoise.report.room", lambda: None)
+    assert "| check | what | count | share |" in run("audit", "mine.csv")[1], "a pipe gets the Markdown"
+
+
+def test_quick_says_what_it_sets(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the help, with the numbers that it really sets, and before it trains."""
+    from equipoise.cli import train
+    from equipoise.train.recipes import get_recipe
+
+    quick, lora = get_recipe("hn_only", quick=True), get_recipe("svlc_doveh_2023", quick=True)
+    for name in ("batch_size", "epochs", "max_steps", "warmup_steps"):
+        assert f"{name} {getattr(quick, name)}" in train.QUICK
+    assert (quick.lr, lora.lr) == (6e-4, 6e-3) and "lr 6e-4 (LoRA: 6e-3)" in train.QUICK
+    for verb in (("train", "--help"), ("train", "hn_only", "--help")):
+        assert train.QUICK in " ".join(run(*verb)[1].split())
+    told = train._changed(get_recipe("hn_only", epochs=3), get_recipe("hn_only", quick=True, epochs=3))
+    assert told.startswith("--quick sets batch_size=128 (512), max_steps=200 (none), lr=0.0006 (5e-06)")
+    assert "epochs" not in told, "that is the user's own"

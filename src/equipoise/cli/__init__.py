@@ -28,7 +28,7 @@ from equipoise.cli.study import app as study_commands
 from equipoise.cli.train import app as train_commands
 from equipoise.cli.world import app as world_commands
 from equipoise.errors import STOPPED, UserError, printable
-from equipoise.report import FORMATS
+from equipoise.report import FORMATS, fold
 
 if TYPE_CHECKING:
     from equipoise.evaluation.record import Elsewhere, Metrics, RunRecord, Summary
@@ -387,5 +387,6 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="a list of objec
     else:
         for name, found, fine in rows:
             mark = "ok  " if fine else "    " if name in OPTIONAL else "MISS"
-            typer.echo(f"{mark}  {name:24} {found}")
+            shown = found.replace("; run: ", f"\n{'':23}run: ")  # a command on a line of its own, to be copied
+            typer.echo(fold(f"{mark}  {name:16} {shown}", hang=23))
     raise typer.Exit(1 if broken(rows) else 0)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from equipoise import report
 from equipoise.cli.options import offer_benchmarks
 from equipoise.errors import UserError, printable
 from equipoise.progress import progress
@@ -39,10 +41,28 @@ def audit(
         found = run_audit(items, benchmark.name, advance=advance)
     record = found.model_dump_json(indent=2)
     if out is None:
-        typer.echo(record if as_json else printable(markdown(found), lines=True))
+        typer.echo(record if as_json else _on_screen(printable(markdown(found), lines=True)))
         return
     written = {out: markdown(found)} | ({out.with_suffix(".json"): record + "\n"} if as_json else {})
     for path, text in written.items():
         with atomic_write(path) as handle:
             handle.write(text)
         typer.echo(printable(f"wrote {path}"))
+
+
+def _on_screen(page: str) -> str:
+    """The page for a terminal: tables drawn, lines folded to its width. A file or a pipe gets the Markdown itself."""
+    if report.room() is None:
+        return page
+    shown = []
+    for block in page.rstrip("\n").split("\n\n"):
+        lines = block.split("\n")
+        if not lines[0].startswith("| "):
+            shown.append(report.fold(block))
+            continue
+        header, ruler, *rows = (
+            [cell.replace("\\|", "|") for cell in re.split(r"(?<!\\) \| ", line[2:-2])] for line in lines
+        )
+        words = [place for place, rule in enumerate(ruler) if not rule.endswith(":")]
+        shown.append(report.text_table(header, rows, words=words))
+    return "\n\n".join(shown)

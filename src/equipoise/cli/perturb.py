@@ -11,6 +11,7 @@ import typer
 
 from equipoise.cli.options import offer_edits
 from equipoise.errors import UserError, printable
+from equipoise.report import fold
 
 if TYPE_CHECKING:
     from equipoise.served.client import LlmSettings
@@ -77,7 +78,7 @@ def perturb(
             typer.echo(json.dumps(recipe_names(), indent=2, ensure_ascii=False))
             return
         for name, about in recipe_names().items():
-            typer.echo(f"{name}\n    {about}")
+            typer.echo(fold(f"{name}\n    {about}"))
         typer.echo("py:module:name\n    A recipe of your own (equipoise.perturb.Recipe), here or installed.")
         return
     if captions is None or out is None:
@@ -125,9 +126,11 @@ def perturb(
         even=even_positives,
         dropped=dropped,
     )
-    typer.echo(json.dumps(report, indent=2) if as_json else printable(describe(report), lines=True))
-    if not as_json:
-        typer.echo(printable(_where_and_next(out, report_path(out), report, dropped), lines=True))
+    if as_json:
+        typer.echo(json.dumps(report, indent=2))
+        return
+    said = f"{describe(report)}\n{_where_and_next(out, report_path(out), report, dropped)}"
+    typer.echo(fold(printable(said, lines=True)))
 
 
 def _llm(url: str, model: str, cache: Path | None, **settings: Any) -> LlmSettings:
@@ -149,7 +152,7 @@ def _two(names: str) -> tuple[str, str] | None:
 # ---------------------------------------------------------------------------- the printed report
 
 _REASONS = 5
-_WIDTH = 72  # of an example's caption
+_WIDTH = 52  # of an example's caption
 
 
 def describe(report: dict[str, Any]) -> str:

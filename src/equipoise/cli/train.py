@@ -6,6 +6,7 @@ import copy
 import inspect
 import json
 import os
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,13 +16,17 @@ import typer.core
 
 from equipoise.cli.options import App
 from equipoise.errors import UserError
+from equipoise.progress import is_quiet
+from equipoise.report import fold
 
 if TYPE_CHECKING:
     from equipoise.models.clip import ClipModel
     from equipoise.train.data.batches import Part
+    from equipoise.train.recipe import Recipe
     from equipoise.train.run.options import Evaluation
 
 
+QUICK = "it sets batch_size 128, epochs 100, max_steps 200, lr 6e-4 (LoRA: 6e-3) and warmup_steps 20"
 EXIT_WITHIN = 2.0  # seconds for the step in flight; then the step before it is saved, which takes a moment too
 
 
@@ -71,31 +76,30 @@ app = App(
     no_args_is_help=True,
     help="Finetune a model with a recipe.\n\n`equipoise train RECIPE --items F --images DIR --model M --out DIR`. "
     "`train list` shows the recipes, `train RECIPE --help` everything about one. A recipe of your own is "
-    "`train py:module:function`, a function that returns equipoise.train.recipe.Recipe.",
+    "`train py:module:function`, a function that returns equipoise.train.recipe.Recipe.\n\n"
+    f"`--quick` is for small models and two cores: {QUICK}. Without it they are the paper's.",
 )
 
 
 @app.command("list")
 def list_recipes(as_json: Annotated[bool, typer.Option("--json", help="print a list of objects")] = False) -> None:
-    """All recipes. Citation, what they need of the items, every option with its type and default."""
+    """All recipes. What each is and needs of the items; with --json every option with its type and default."""
     from equipoise.train.recipes import RECIPES, SETTINGS
     from equipoise.train.recipes.about import about
-    from equipoise.train.recipes.options import type_in_words, written
 
     found = [about(name) for name in RECIPES]
     if as_json:
         typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
         return
     for one in found:
-        typer.echo(f"{one['name']}\n    {one['about']}")
-        for line in _facts(one):
-            typer.echo(f"    {line}")
-        shared = [f"{o['name']}={written(o['default'])}" for o in one["options"] if o["shared"]]
-        typer.echo(f"    settings  {' '.join(shared)}\n")
-    typer.echo("settings of every recipe")
-    for name, hint in SETTINGS.items():
-        typer.echo(f"    {name:<24} {type_in_words(hint)}")
-    typer.echo("\nAny of them is changed with --set NAME=VALUE. More about one recipe: equipoise train RECIPE --help")
+        typer.echo(fold(f"{one['name']}\n    {one['about']}\n    needs: {_needs(one)}"))
+    typer.echo(f"\nsettings of every recipe, changed with --set NAME=VALUE\n{fold('    ' + ', '.join(SETTINGS))}")
+    typer.echo(
+        fold(
+            "\nThe paper, every option of a recipe with its default and what the settings are in it: "
+            "`equipoise train RECIPE --help`; of all recipes: `equipoise train list --json`."
+        )
+    )
 
 
 @app.command("RECIPE")
@@ -112,7 +116,7 @@ def train(
     options: Annotated[
         list[str] | None, typer.Option("--set", help="an option of the recipe, e.g. --set hn_weight=0.5")
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="the recipe's form for small models and two cores")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help=f"for small models and two cores: {QUICK}")] = False,
     weight: Annotated[list[float] | None, typer.Option(help="share of each --items; without, each item once")] = None,
     crop: Annotated[
         str | None, typer.Option(metavar="LOW,HIGH", help="random crops of such shares of the image, e.g. 0.9,1")
@@ -157,6 +161,8 @@ def train(
     loaded = _model(model, device)
     _check_openclip(openclip, loaded)
     known = Checkpoints(out).model.is_dir()
+    if quick and not known and not is_quiet() and os.environ.get("RANK", "0") == "0":
+        typer.echo(fold(_changed(get_recipe(recipe, **settings), chosen)), err=True)
     finished = run(
         chosen,
         parts,
@@ -181,6 +187,15 @@ def train(
     typer.echo(f"the model is {finished}; judge it with: equipoise eval hf:{finished} --bench ...")
 
 
+def _changed(paper: Recipe, quick: Recipe) -> str:
+    """What --quick sets, beside what the recipe would have; what --set names is the user's own choice."""
+    from equipoise.train.recipes.options import SETTINGS, setting_of, written
+
+    pairs = [(name, setting_of(paper, name), setting_of(quick, name)) for name in SETTINGS]
+    shown = [f"{name}={written(new)} ({written(old)})" for name, old, new in pairs if new != old]
+    return f"--quick sets {', '.join(shown)}; in brackets the recipe's own" if shown else "--quick changes nothing here"
+
+
 # ---------------------------------------------------------------------------- what recipes say of themselves
 
 
@@ -198,17 +213,28 @@ def _help(recipe: str) -> str:
 def _facts(one: dict[str, Any]) -> list[str]:
     rows = _rows(one, shared=False)
     return [
-        f"paper     {one['citation']}",
-        f"needs     {'; '.join(one['needs']) or 'nothing but images and captions'}",
+        *_beside("paper     ", one["citation"]),
+        *_beside("needs     ", _needs(one)),
         *(["options", *rows] if rows else []),
     ]
+
+
+def _needs(one: dict[str, Any]) -> str:
+    return "; ".join(one["needs"]) or "nothing but images and captions"
 
 
 def _rows(one: dict[str, Any], shared: bool) -> list[str]:
     from equipoise.train.recipes.options import written
 
     chosen = [option for option in one["options"] if option["shared"] == shared]
-    return [f"  {o['name']:<24} {written(o['default']):<34} {o['type']}" for o in chosen]
+    wide = max((len(written(option["default"])) for option in chosen), default=0)
+    return [line for o in chosen for line in _beside(f"  {o['name']:<24} {written(o['default']):<{wide}}  ", o["type"])]
+
+
+def _beside(name: str, text: str) -> list[str]:
+    """The text in a column beside its name, as wide as help is on 80 columns: click leaves these lines as they are."""
+    blank = " " * min(len(name), 30)
+    return textwrap.wrap(f"{name}{text}", 76, subsequent_indent=blank, break_on_hyphens=False, break_long_words=False)
 
 
 # ---------------------------------------------------------------------------- everything is checked before the work

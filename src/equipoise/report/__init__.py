@@ -14,6 +14,8 @@ Format = Literal["text", "md", "latex", "csv", "json"]  # of a table
 FORMATS: tuple[str, ...] = get_args(Format)
 _WIDEST = 1000  # a table is as wide as its cells: a number that is cut off would be lost
 _LEAST = 12  # characters that a column of words is folded to, no further
+_BEGINS = re.compile(r"(?:\s+(?:[\d,]+\s+)?|- )?")
+_COMMAND = re.compile(r"\s*(?:Next: )?equipoise ")
 _INTERVAL = re.compile(r"(\S+) (\[[^\]]*\])(.*)")
 
 
@@ -28,6 +30,24 @@ def columns_shown(widths: Sequence[int], least: int) -> int:
     while wide is not None and count > least and sum(widths[:count]) + 1 > wide:
         count -= 1
     return count
+
+
+def fold(text: str, hang: int | None = None) -> str:
+    """The text with no line wider than a person's screen; what is folded stands below where its line's words begin.
+
+    `hang` is that place where it is not after blanks and a number. Commands stay whole, to be copied.
+    """
+    wide, lines = room(), []
+    for line in text.split("\n"):
+        if wide is None or len(line) <= wide or _COMMAND.match(line):
+            lines.append(line)
+            continue
+        place = len(_BEGINS.match(line)[0]) if hang is None else hang  # type: ignore[index]  # it matches everything
+        below = " " * min(place, wide // 2)
+        lines += textwrap.wrap(
+            line, wide, subsequent_indent=below, drop_whitespace=True, break_on_hyphens=False, break_long_words=False
+        )
+    return "\n".join(lines)
 
 
 def text_table(
