@@ -46,7 +46,7 @@ def atomic_write(path: str | Path, mode: str = "w", *, flush: bool = True) -> It
             if flush:
                 handle.flush()
                 os.fsync(handle.fileno())
-        os.chmod(temporary, target.stat().st_mode if target.exists() else 0o666 & ~_umask())
+        os.chmod(temporary, target.stat().st_mode if target.exists() else _new_mode())
         os.replace(temporary, target)
     except OSError as error:
         if error.filename is None or str(error.filename) == temporary:
@@ -115,10 +115,15 @@ def make_folder(folder: str | Path) -> None:
         raise UserError(f"{folder}: no permission to write in this folder")
 
 
-def _umask() -> int:
+def as_new(path: str | Path) -> None:
+    """Give a file the mode of any new one: safetensors writes its own for their owner's eyes alone."""
+    os.chmod(path, _new_mode())
+
+
+def _new_mode() -> int:
     mask = os.umask(0)
     os.umask(mask)
-    return mask
+    return 0o666 & ~mask
 
 
 def write_json(path: str | Path, value: Any) -> None:

@@ -110,6 +110,8 @@ def test_a_saved_folder_loads_the_same(
 ) -> None:
     model: ClipModel = request.getfixturevalue(which)
     model.save(tmp_path)
+    (tmp_path / "any").touch()
+    assert len({path.stat().st_mode for path in tmp_path.iterdir()}) == 1, "who may read one file may read the weights"
     again = load_model(f"hf:{tmp_path}", device="cpu")
     assert isinstance(again, ClipModel)
     assert again.card | {"spec": ""} == model.card | {"spec": ""}

@@ -363,7 +363,9 @@ def _check_openclip(path: Path | None, model: ClipModel) -> None:
 def _write_openclip(folder: Path, path: Path) -> None:
     from safetensors.torch import save_file
 
+    from equipoise.files import as_new
     from equipoise.models.convert import to_open_clip
     from equipoise.models.hf import load_folder
 
     save_file(to_open_clip(load_folder(folder, spec=f"hf:{folder}", device="cpu", dtype="float32").network), path)
+    as_new(path)

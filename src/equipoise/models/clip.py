@@ -16,7 +16,7 @@ import torch
 from PIL import Image
 
 from equipoise.errors import UserError
-from equipoise.files import write_json
+from equipoise.files import as_new, write_json
 from equipoise.models.base import Floats
 from equipoise.models.families import family_of, read_texts
 from equipoise.models.preprocess import Preprocess
@@ -202,6 +202,8 @@ class ClipModel:
         folder = Path(folder)
         with quiet_transformers():
             self.network.save_pretrained(folder)
+        for weights in folder.glob("*.safetensors"):
+            as_new(weights)
         self.tokenizer.save_pretrained(folder)
         write_json(folder / "preprocessor_config.json", self.preprocess.to_config(self.family.image_processor))
 
