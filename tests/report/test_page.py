@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import itertools
 import json
 import re
 from collections.abc import Callable
@@ -16,7 +17,7 @@ import pytest
 from equipoise.evaluation.record import Interval
 from equipoise.items import ImageRef, texts
 from equipoise.report.chapters import Chapter, Point, read_chapters
-from equipoise.report.page import Page, Table, finding, report_page, write_page
+from equipoise.report.page import Page, Table, finding, report_page, templates, write_page
 from equipoise.report.plane import HEIGHT, Mark, scatter
 
 Runs = Callable[..., list[Path]]
@@ -139,3 +140,24 @@ def test_the_plane_holds_the_intervals() -> None:
     assert len(lines) == 2
     for left, right, low, high in lines:
         assert 0 <= float(left) <= float(right) <= 100 and 0 <= float(high) <= float(low) <= HEIGHT
+
+
+@pytest.mark.parametrize("ends", [(0.15, 0.88), (0.35, 0.99), (0.02, 0.86), (0.31, 0.55), (0.05, 0.95)])
+def test_the_ticks_of_the_plane_are_evenly_apart(ends: tuple[float, float]) -> None:
+    marks = [Mark(str(x), x, 0.2, "cross", "plain") for x in ends]
+    drawn = scatter(marks, ("Original", "Brittleness"))
+    upright = re.findall(r'x1="([-0-9.]+)%" x2="([-0-9.]+)%" y1="0[.0]*" y2="300[.0]*" class="grid"', drawn)
+    ticks = [float(left) for left, right in upright if left == right]
+    apart = [after - before for before, after in itertools.pairwise(ticks)]
+    assert len(ticks) > 2 and max(apart) - min(apart) < 0.1, ticks
+    assert (ticks[0], ticks[-1]) == (0, 100)
+
+
+def test_commands_in_sentences_are_code_and_not_backticks(make_runs: Runs, tmp_path: Path) -> None:
+    text = written(read_chapters(make_runs()), tmp_path / "page.html")
+    for script in re.findall(r"<script.*?</script>", text, re.DOTALL):
+        text = text.replace(script, "")
+    assert "<code>equipoise compare" in text and "`" not in text
+    environment = templates("equipoise.report")
+    shown = environment.from_string("{{ text | code }}").render(text="a `b <i>` <u> c")
+    assert shown == "a <code>b &lt;i&gt;</code> &lt;u&gt; c"

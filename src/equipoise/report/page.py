@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import logging
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from equipoise import __version__
 from equipoise.errors import printable
@@ -138,7 +140,16 @@ def write_page(path: str | Path, page: Page, seed: int = 0) -> None:
 
 def templates(package: str) -> Environment:
     """The templates of a room: text is escaped, and a name that is missing is an error."""
-    return Environment(loader=PackageLoader(package), autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    found = Environment(loader=PackageLoader(package), autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    found.filters["code"] = _code
+    return found
+
+
+def _code(text: str) -> Markup:
+    """Words between backticks, as the terminal has them, as HTML's code; everything escaped."""
+    parts = re.split(r"`([^`]+)`", text)
+    code = Markup("<code>{}</code>")
+    return Markup("").join(code.format(part) if place % 2 else part for place, part in enumerate(parts))
 
 
 def page_part(name: str) -> str:

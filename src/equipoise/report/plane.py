@@ -52,6 +52,8 @@ def scatter(marks: Sequence[Mark], names: tuple[str, str], least: float = 0.0) -
     low = max(0.0, 10.0 * int(10 * min(flat) - 0.3))
     high = min(100.0, 10.0 * (int(10 * max(flat) + 0.3) + 1))
     step = 10 if high - low <= 60 else 20
+    if (high - low) % step:  # every tick as far from the next: no 80, 90 after 60
+        low, high = (low, high + 10) if high < 100 else (low - 10, high)
     ticks = [*range(int(low), int(high), step), high]
     legend = [key(mark.shape, mark.colour, mark.label) for mark in marks]
     plot = [
