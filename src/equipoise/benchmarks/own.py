@@ -7,7 +7,6 @@ the row). Empty cells are skipped. Every other column becomes a tag, `split` amo
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,7 +15,7 @@ from pydantic import ValidationError
 
 from equipoise.benchmarks.base import Benchmark
 from equipoise.benchmarks.reading import check_splits, table
-from equipoise.errors import Problems, UserError
+from equipoise.errors import Problems, UserError, did_you_mean
 from equipoise.items import ImageRef, Item, load_items, texts
 from equipoise.records import explain
 
@@ -33,6 +32,21 @@ def load(path: Path, splits: Sequence[str]) -> Sequence[Item]:
         check_splits(str(path), splits, dict.fromkeys(item.tags.get("split", "all") for item in items))
         items = [item for item in items if item.tags.get("split", "all") in splits]
     return items
+
+
+def require_images(path: Path, items: Sequence[Item]) -> None:
+    """Refuse a file none of whose items names an image, before anything is loaded for it."""
+    if any(item.images() for item in items):
+        return
+    if path.suffix not in _TABLES or "image" in (header := table(path, several=_SEVERAL)[0]):
+        raise UserError(
+            f"{path}: none of its {len(items):,} items names an image, and a model is judged by images. Captions get "
+            "theirs from the file they are perturbed from: a table with the columns image and caption"
+        )
+    near = next((name for name in header if name.lower() in _IMAGE_NAMES), None)
+    meant = f" Did you mean {near}?" if near else did_you_mean("image", header)
+    call = " Call it image." if meant else ""
+    raise UserError(f"{path}, line 1: no column image (paths below --images); found {', '.join(header)}.{meant}{call}")
 
 
 def _from_table(path: Path) -> list[Item]:
@@ -76,20 +90,6 @@ def _item(number: int, cells: list[tuple[str, str]]) -> Item:
             name: value for name, value in filled if name not in named and not name.startswith(("positive", "negative"))
         },
     )
-
-
-def require_images(path: Path, items: Sequence[Item]) -> None:
-    """Refuse a file none of whose items names an image, before anything is loaded for it."""
-    if any(item.images() for item in items):
-        return
-    if path.suffix not in _TABLES or "image" in (header := table(path, several=_SEVERAL)[0]):
-        raise UserError(
-            f"{path}: none of its {len(items):,} items names an image, and a model is judged by images. Captions get "
-            "theirs from the file they are perturbed from: a table with the columns image and caption"
-        )
-    near = [name for name in header if name.lower() in _IMAGE_NAMES] or difflib.get_close_matches("image", header)
-    meant = f" Did you mean {near[0]}? Call it image." if near else ""
-    raise UserError(f"{path}, line 1: no column image (paths below --images); found {', '.join(header)}.{meant}")
 
 
 def benchmark(path: Path, items: Sequence[Item]) -> Benchmark:

@@ -120,6 +120,14 @@ def root(version: Annotated[bool, typer.Option("--version", help="print the vers
         raise typer.Exit
 
 
+def _breakdowns(record: RunRecord, out: Path | None) -> list[str]:
+    """Where the tags are that the table has no room for: it breaks down by split alone."""
+    if not (tags := [tag for tag, values in record.metrics.by.items() if tag != "split" and len(values) > 1]):
+        return []
+    kept = (out or Path("OUT")) / record.benchmark.name / "items.jsonl"
+    return [f"breakdowns by {', '.join(tags)}: {'with --out OUT, ' if out is None else ''}equipoise metrics {kept}"]
+
+
 # ---------------------------------------------------------------------------- eval, metrics
 
 
@@ -209,14 +217,6 @@ def evaluate(
             typer.echo(f"kept in {out}; look at it: equipoise report {out} --out report.html", err=True)
     if rows:  # one document for all benchmarks, so that a program can read it
         typer.echo(render(rows, shown))
-
-
-def _breakdowns(record: RunRecord, out: Path | None) -> list[str]:
-    """Where the tags are that the table has no room for: it breaks down by split alone."""
-    if not (tags := [tag for tag, values in record.metrics.by.items() if tag != "split" and len(values) > 1]):
-        return []
-    kept = (out or Path("OUT")) / record.benchmark.name / "items.jsonl"
-    return [f"breakdowns by {', '.join(tags)}: {'with --out OUT, ' if out is None else ''}equipoise metrics {kept}"]
 
 
 def _result_caption(record: RunRecord, average: str | None) -> str:

@@ -27,7 +27,6 @@ FORMS = {
 
 def load_model(spec: str, *, device: str = "auto", dtype: str = "float32") -> Model:
     """Load the model a spec names; see FORMS for what a spec looks like."""
-    spec = plain_spec(spec)
     kind, _, rest = spec.partition(":")
     if kind not in FORMS or (kind == "world") == bool(rest):
         forms = ", ".join(FORMS.values())
@@ -48,6 +47,8 @@ def load_model(spec: str, *, device: str = "auto", dtype: str = "float32") -> Mo
     from equipoise.models.clip import pick_device, pick_dtype
 
     pick_device(device), pick_dtype(dtype)  # refused before gigabytes are read
+    spec = plain_spec(spec)
+    rest = spec.partition(":")[2]
     if kind == "world":
         return _world(device, dtype)
     if kind == "hf":
