@@ -162,7 +162,7 @@ def train(
     _check_openclip(openclip, loaded)
     known = Checkpoints(out).model.is_dir()
     if quick and not known and not is_quiet() and os.environ.get("RANK", "0") == "0":
-        typer.echo(fold(_changed(get_recipe(recipe, **settings), chosen)), err=True)
+        typer.echo(fold(_changed(get_recipe(recipe, quick=False, **settings), chosen)), err=True)
     finished = run(
         chosen,
         parts,
