@@ -66,10 +66,6 @@ def _negative(target: Section) -> Slot:
     return Slot(f"negative {target}", (_replace_negative(target),))
 
 
-def _attested_negative(target: Section) -> Slot:
-    return Slot(f"negative {target}", (functools.partial(replace_negative, target=target, attested=True),))
-
-
 _SWAP_POSITIVE = Slot("positive swap", (swap_positive,))
 _OTHERS, _LEXICON, _WORDNET = Both(OtherCaptions(), Details()), Lexicon(), WordNetSource()
 _WORDS = Both(_LEXICON, Alternations())
@@ -94,14 +90,14 @@ RECIPES: dict[str, Recipe] = {
             "balanced",
             "A positive and a negative of every type that applies, all checked, matched in type and word frequency.",
             (
-                *(slot(target) for target in SECTIONS for slot in (_matched_positive, _attested_negative)),
+                *(slot(target) for target in SECTIONS for slot in (_matched_positive, _negative)),
                 _SWAP_POSITIVE,
                 Slot("positive replace", (replace_any_positive,), unless="positive"),
                 Slot("negative swap", (swap_attested,)),
             ),
             (_OTHERS, _PEOPLE),
-            # Its negatives are asked about their neighbours before (`attested`), and with the marks of their lines.
-            (*(check for check in CHECKS if check is not checks.plausible), checks.agreed),
+            # Its negatives are left to the reader, who knows of each what `plausible` would say.
+            (*(check for check in CHECKS if check is not checks.plausible), checks.reader),
         ),
         Recipe(
             "swap_pairs",
