@@ -2,16 +2,20 @@
 
     python runs/reader/candidates.py pool --shared DATA --out pool.jsonl
     python runs/reader/candidates.py sheets pool.jsonl --count 10 --captions 200 --seed 5 --out DIR [--least P.npy 0.9]
-    python runs/reader/candidates.py verdicts DIR > verdicts.jsonl
+    python runs/reader/candidates.py collect DIR --out runs/reader/verdicts.tsv.gz
+    python runs/reader/candidates.py verdicts runs/reader/verdicts.tsv.gz --shared DATA --out verdicts.jsonl
 
 A reader gets sheetK.txt and runs/reader/RULES.md, and writes `number letter` lines (p, t, i, g) to labelsK.txt. With
 --least only candidates that a first teacher finds so likely to pass are put on the sheets: those that would be kept,
-where a verdict tells most. Nothing of the captions that are measured (caption_halves.py) is looked at.
+where a verdict tells most. verdicts.tsv.gz has what was read, without the captions (they are not ours to publish).
+Nothing of the captions that are measured (caption_halves.py) is looked at.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
+import gzip
 import json
 import random
 import sys
@@ -26,6 +30,7 @@ from caption_halves import coco, flickr
 
 from equipoise.perturb import Caption, checks, get_recipe
 from equipoise.perturb.candidate import Candidate, Refused
+from equipoise.perturb.english.forms import write_edit
 from equipoise.perturb.english.word_lists import SECTIONS
 from equipoise.perturb.operations.replace import replace_negative
 from equipoise.perturb.recipes import CHECKS
@@ -110,15 +115,44 @@ def _blocks(source: Path, least: tuple[Path, float] | None) -> Iterator[dict[str
             yield block
 
 
-def verdicts(folder: Path) -> None:
-    """All sheets that were read, a JSON object an edit, with its verdict."""
-    for path in sorted(folder.glob("labels*.txt")):
-        sheet = path.stem.removeprefix("labels")
-        read = dict(line.split()[:2] for line in path.read_text(encoding="utf-8").splitlines() if line.strip())
-        for line in (folder / f"sheet{sheet}.jsonl").read_text(encoding="utf-8").splitlines():
-            row = json.loads(line)
-            if read.get(str(row["number"])) in tuple(LETTERS) and row["op"] == "replace":
-                print(json.dumps({**row, "sheet": int(sheet), "verdict": LETTERS.index(read[str(row["number"])])}))
+FIELDS = ("sheet", "corpus", "image", "place", "target", "by", "mark", "attested", "start", "end", "to", "verdict")
+
+
+def collect(folder: Path, out: Path) -> None:
+    """All sheets that were read, a line an edit, with its verdict; without texts."""
+    with gzip.open(out, "wt", encoding="utf-8", newline="") as handle:
+        writer = csv.writer(handle, delimiter="\t", lineterminator="\n")
+        writer.writerow(FIELDS)
+        for path in sorted(folder.glob("labels*.txt")):
+            sheet = path.stem.removeprefix("labels")
+            read = dict(line.split()[:2] for line in path.read_text(encoding="utf-8").splitlines() if line.strip())
+            for line in (folder / f"sheet{sheet}.jsonl").read_text(encoding="utf-8").splitlines():
+                row = json.loads(line)
+                start, end = row["span"]
+                more = {"sheet": sheet, "start": start, "end": end, "attested": int(row["attested"])}
+                more["verdict"] = LETTERS.index(read[str(row["number"])])
+                writer.writerow([{**row, **more}[field] for field in FIELDS])
+
+
+def verdicts(source: Path, shared: Path, out: Path) -> None:
+    """What `collect` wrote, with the captions again."""
+    texts = {image: listed for _, image, listed in learning(shared)}
+    with gzip.open(source, "rt", encoding="utf-8", newline="") as handle, out.open("w", encoding="utf-8") as written:
+        for row in csv.DictReader(handle, delimiter="\t"):
+            listed, place = texts[row["image"]], int(row["place"])
+            caption, start, end = listed[place], int(row["start"]), int(row["end"])
+            others = [other for k, other in enumerate(listed) if k != place]
+            edit = {
+                "op": "replace",
+                "target": row["target"],
+                "source": caption[start:end],
+                "to": row["to"],
+                "by": row["by"],
+            }
+            about = {"sheet": int(row["sheet"]), "image": row["image"], "caption": caption, "others": others}
+            told = {"mark": row["mark"], "attested": row["attested"] == "1", "verdict": int(row["verdict"])}
+            text = write_edit(caption, start, end, row["to"])
+            written.write(json.dumps({**about, **edit, **told, "span": [start, end], "text": text}) + "\n")
 
 
 def main() -> None:
@@ -134,15 +168,23 @@ def main() -> None:
     two.add_argument("--seed", type=int, default=5)
     two.add_argument("--out", type=Path, required=True)
     two.add_argument("--least", nargs=2, metavar=("SCORES", "CHANCE"))
-    verbs.add_parser("verdicts").add_argument("folder", type=Path)
+    three = verbs.add_parser("collect")
+    three.add_argument("folder", type=Path)
+    three.add_argument("--out", type=Path, required=True)
+    four = verbs.add_parser("verdicts")
+    four.add_argument("source", type=Path)
+    four.add_argument("--shared", type=Path, required=True)
+    four.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
     if options.verb == "pool":
         pool(options.shared, options.out)
     elif options.verb == "sheets":
         least = (Path(options.least[0]), float(options.least[1])) if options.least else None
         sheets(options.pool, options.count, options.captions, options.seed, options.out, least)
+    elif options.verb == "collect":
+        collect(options.folder, options.out)
     else:
-        verdicts(options.folder)
+        verdicts(options.source, options.shared, options.out)
 
 
 if __name__ == "__main__":

@@ -43,9 +43,9 @@ class Example(NamedTuple):
 
 def example(block: dict[str, Any], made: dict[str, Any]) -> Example:
     caption = Caption(block["caption"], tuple(block["others"]))
-    edit = Edit(**{key: made[key] for key in ("op", "target", "source", "to", "by", "span")})
-    candidate = Candidate(made["text"], "negative", edit, made["mark"], made["attested"])
     start, end = made["span"]
+    edit = Edit(**{key: made[key] for key in ("op", "target", "source", "to", "by")}, span=(start, end))
+    candidate = Candidate(made["text"], "negative", edit, made["mark"], made["attested"])
     cut = [
         module._WORD.findall(text.lower())
         for text in (caption.text[:start], caption.text[start:end], caption.text[end:])
@@ -146,7 +146,7 @@ def first_vectors(folder: str, words: list[str]) -> Tensor:
     return begin.contiguous()
 
 
-def write(net: Reader, words: list[str]) -> None:
+def write(net: Reader, words: list[str], out: Path = OUT) -> None:
     table = net.words.weight.detach()
     scale = table.abs().amax(1, keepdim=True) / 127
     scale[scale == 0] = 1
@@ -160,8 +160,8 @@ def write(net: Reader, words: list[str]) -> None:
         layer = getattr(net, name)
         stored[f"{name}.weight"] = layer.weight.detach().numpy().astype(np.float16)
         stored[f"{name}.bias"] = layer.bias.detach().numpy()
-    np.savez_compressed(OUT, **stored)  # type: ignore[arg-type]
-    print(f"{OUT}: {OUT.stat().st_size:,} bytes")
+    np.savez_compressed(out, **stored)  # type: ignore[arg-type]
+    print(f"{out}: {out.stat().st_size:,} bytes")
 
 
 def main() -> None:

@@ -15,7 +15,7 @@ import math
 import re
 from collections import Counter
 from importlib import resources
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,8 +59,13 @@ class _Net(NamedTuple):
 @functools.cache
 def _net() -> _Net:
     with resources.files("equipoise.perturb").joinpath("data", "reader.npz").open("rb") as handle:
-        stored = np.load(handle, allow_pickle=False)
-        found = {name: stored[name] for name in stored.files}
+        return loaded(handle)
+
+
+def loaded(handle: IO[bytes]) -> _Net:
+    """What runs/reader/learn.py wrote."""
+    stored = np.load(handle, allow_pickle=False)
+    found = {name: stored[name] for name in stored.files}
     listed = bytes(found["vocabulary"]).decode().split("\n")
     layers = {
         name: (found[f"{name}.weight"].astype(np.float64).T, found[f"{name}.bias"].astype(np.float64))
