@@ -66,6 +66,10 @@ def _negative(target: Section) -> Slot:
     return Slot(f"negative {target}", (_replace_negative(target),))
 
 
+def _attested_negative(target: Section) -> Slot:
+    return Slot(f"negative {target}", (functools.partial(replace_negative, target=target, attested=True),))
+
+
 _SWAP_POSITIVE = Slot("positive swap", (swap_positive,))
 _OTHERS, _LEXICON, _WORDNET = Both(OtherCaptions(), Details()), Lexicon(), WordNetSource()
 _WORDS = Both(_LEXICON, Alternations())
@@ -74,6 +78,15 @@ _NO_GUESSES = (
     "no masked language model was used (the paper's is RoBERTa; --masked-lm FOLDER): words come from our lists and "
     "WordNet"
 )
+
+_BALANCED = (
+    *(slot(target) for target in SECTIONS for slot in (_matched_positive, _attested_negative)),
+    _SWAP_POSITIVE,
+    Slot("positive replace", (replace_any_positive,), unless="positive"),
+    Slot("negative swap", (swap_attested,)),
+)
+# Its negatives are asked about their neighbours before (`attested`), and with the marks of their lines.
+_BALANCED_CHECKS: tuple[Check, ...] = (*(check for check in CHECKS if check is not checks.plausible), checks.agreed)
 
 RECIPES: dict[str, Recipe] = {
     recipe.name: recipe
@@ -88,16 +101,18 @@ RECIPES: dict[str, Recipe] = {
         ),
         Recipe(
             "balanced",
-            "A positive and a negative of every type that applies, all checked, matched in type and word frequency.",
-            (
-                *(slot(target) for target in SECTIONS for slot in (_matched_positive, _negative)),
-                _SWAP_POSITIVE,
-                Slot("positive replace", (replace_any_positive,), unless="positive"),
-                Slot("negative swap", (swap_attested,)),
-            ),
+            "A positive and a negative of every type that applies, matched in type and word frequency; every negative "
+            "past a learned reader. For test sets, and wherever each text counts.",
+            _BALANCED,
             (_OTHERS, _PEOPLE),
-            # Its negatives are left to the reader, who knows of each what `plausible` would say.
-            (*(check for check in CHECKS if check is not checks.plausible), checks.reader),
+            (*_BALANCED_CHECKS, checks.reader),
+        ),
+        Recipe(
+            "balanced_wide",
+            "The same without the learned reader: more negatives, more varied, one in six or seven of them doubtful.",
+            _BALANCED,
+            (_OTHERS, _PEOPLE),
+            _BALANCED_CHECKS,
         ),
         Recipe(
             "swap_pairs",

@@ -45,33 +45,30 @@ def replace_any_positive(
 
 
 def replace_negative(
-    caption: Caption, sources: Sequence[Source], rng: random.Random, target: Section
+    caption: Caption, sources: Sequence[Source], rng: random.Random, target: Section, attested: bool = False
 ) -> Iterator[Candidate | Refused]:
-    """Words seen beside all their neighbours first, then those of lines marked `wide`, then the doubtful."""
+    """Words seen beside all their neighbours first, then those of lines marked `wide`, then the doubtful.
+
+    `attested`: only what is sure or seen; the reasons against the others are told.
+    """
     found = False
     for source in sources:
-        drawn = [each for each in _drawn(caption, "negative", source.contrasts(caption, target), rng) if each]
-        found |= bool(drawn)
-        for each in (each for tier in by_evidence(caption, drawn, target) for each in tier):
-            yield replaced(caption.text, "negative", each)._replace(attested=is_attested(caption, each))
+        later: list[list[Proposal]] = [[] for _ in range(IMPOSSIBLE + 1)]
+        for each in _drawn(caption, "negative", source.contrasts(caption, target), rng):
+            if each is None or (attested and each.mark == "wide"):
+                continue
+            found, doubt = True, doubt_of(caption, each)
+            if attested and doubt > most_doubt(each):
+                yield Refused(_against(caption, each))
+            elif doubt or each.mark == "wide":
+                later[doubt].append(each)
+            else:
+                yield replaced(caption.text, "negative", each)._replace(attested=attested)
+        # A place that nobody is seen at is hardly ever one; a thing or an action may be. The checks have their word.
+        for each in (each for tier in later[: NOT_KNOWN + 1 if target == "relation" else None] for each in tier):
+            yield replaced(caption.text, "negative", each)._replace(attested=attested)
     if not found:
-        yield Refused(f"no {target} of which our lists know what excludes it here")
-
-
-def by_evidence(caption: Caption, proposals: Sequence[Proposal], target: Section) -> list[list[Proposal]]:
-    """The proposals by what speaks against them, the best first."""
-    seen: list[Proposal] = []
-    later: list[list[Proposal]] = [[] for _ in range(IMPOSSIBLE + 1)]
-    for each in proposals:
-        doubt = doubt_of(caption, each)
-        (later[doubt] if doubt or each.mark == "wide" else seen).append(each)
-    # A place that nobody is seen at is hardly ever one; a thing or an action may be. The checks have their word.
-    return [seen, *later[: NOT_KNOWN + 1 if target == "relation" else None]]
-
-
-def is_attested(caption: Caption, proposal: Proposal) -> bool:
-    """Sure, or seen beside its neighbours: little enough speaks against it."""
-    return proposal.mark != "wide" and doubt_of(caption, proposal) <= most_doubt(proposal)
+        yield Refused(f"our word lists know no surely false word in place of any {target} in this caption")
 
 
 def most_doubt(proposal: Proposal) -> int:
@@ -91,6 +88,23 @@ def doubt_of(caption: Caption, proposal: Proposal) -> int:
         return 0
     word = lemma_of(proposal.to, proposal.target)
     return max((doubt.weight for doubt in doubts(caption, *place, word, proposal.target, proposal.mark)), default=0)
+
+
+def _against(caption: Caption, proposal: Proposal) -> str:
+    """The strongest doubt, in words."""
+    place = caption.units_of((proposal.start, proposal.end))
+    word = lemma_of(proposal.to, proposal.target)
+    found = doubts(caption, *place, word, proposal.target, proposal.mark) if place else ()
+    return max(found, key=lambda doubt: doubt.weight).reason
+
+
+def by_evidence(caption: Caption, proposals: Sequence[Proposal], target: Section) -> list[list[Proposal]]:
+    """The attested proposals by what speaks against them, the best first: what `balanced` draws from."""
+    found: list[list[Proposal]] = [[] for _ in range(IMPOSSIBLE + 1)]
+    for each in proposals:
+        if each.mark != "wide" and (doubt := doubt_of(caption, each)) <= most_doubt(each):
+            found[doubt].append(each)
+    return found[: _MOST[target] + 1]
 
 
 def _written(
