@@ -15,6 +15,8 @@ class Candidate(NamedTuple):
     text: str
     kind: Kind
     edit: Edit
+    mark: str = ""  # of the line its new word is from: "sure", "kin" or "wide"
+    attested: bool = False  # only what is sure or seen was asked for
 
 
 class Refused(NamedTuple):
@@ -40,4 +42,5 @@ def replaced(text: str, kind: Kind, proposal: Proposal) -> Candidate:
     """A proposal written into the caption."""
     new = write_edit(text, proposal.start, proposal.end, proposal.to)
     span = (proposal.start, proposal.end)
-    return edited(text, kind, "replace", proposal.target, span, proposal.to, proposal.by, new)
+    made = edited(text, kind, "replace", proposal.target, span, proposal.to, proposal.by, new)
+    return made._replace(mark=proposal.mark)

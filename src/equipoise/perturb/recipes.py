@@ -79,6 +79,15 @@ _NO_GUESSES = (
     "WordNet"
 )
 
+_BALANCED = (
+    *(slot(target) for target in SECTIONS for slot in (_matched_positive, _attested_negative)),
+    _SWAP_POSITIVE,
+    Slot("positive replace", (replace_any_positive,), unless="positive"),
+    Slot("negative swap", (swap_attested,)),
+)
+# Its negatives are asked about their neighbours before (`attested`), and with the marks of their lines.
+_BALANCED_CHECKS: tuple[Check, ...] = (*(check for check in CHECKS if check is not checks.plausible), checks.agreed)
+
 RECIPES: dict[str, Recipe] = {
     recipe.name: recipe
     for recipe in (
@@ -92,16 +101,18 @@ RECIPES: dict[str, Recipe] = {
         ),
         Recipe(
             "balanced",
-            "A positive and a negative of every type that applies, all checked, matched in type and word frequency.",
-            (
-                *(slot(target) for target in SECTIONS for slot in (_matched_positive, _attested_negative)),
-                _SWAP_POSITIVE,
-                Slot("positive replace", (replace_any_positive,), unless="positive"),
-                Slot("negative swap", (swap_attested,)),
-            ),
+            "A positive and a negative of every type that applies, matched in type and word frequency; every negative "
+            "past a learned reader. For test sets, and wherever each text counts.",
+            _BALANCED,
             (_OTHERS, _PEOPLE),
-            # Its negatives are asked about their neighbours before (`attested`), and with the marks of their lines.
-            (*(check for check in CHECKS if check is not checks.plausible), checks.agreed),
+            (*_BALANCED_CHECKS, checks.reader),
+        ),
+        Recipe(
+            "balanced_wide",
+            "The same without the learned reader: more negatives, more varied, one in six or seven of them doubtful.",
+            _BALANCED,
+            (_OTHERS, _PEOPLE),
+            _BALANCED_CHECKS,
         ),
         Recipe(
             "swap_pairs",

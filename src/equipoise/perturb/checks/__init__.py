@@ -11,6 +11,7 @@ from equipoise.perturb.checks.meaning import (
     shares_sense,
 )
 from equipoise.perturb.checks.plausible import not_there_too, plausible
+from equipoise.perturb.checks.reader import reader
 
 __all__ = [
     "agreed",
@@ -22,6 +23,7 @@ __all__ = [
     "not_true_already",
     "not_true_elsewhere",
     "plausible",
+    "reader",
     "really_swapped",
     "shares_sense",
     "small_edit",

@@ -31,6 +31,7 @@ _COUNTED = frozenset(  # things that are there in any number
 _ENOUGH = 2  # other captions: fewer do not contradict by their silence
 
 
+@functools.lru_cache(maxsize=2)  # the reader asks again
 def agreed(caption: Caption, candidate: Candidate) -> str | None:
     """A negative may only replace what the other captions do not see otherwise."""
     edit = candidate.edit
@@ -186,17 +187,22 @@ def _seen_otherwise(caption: Caption, old: str) -> str | None:
     return None
 
 
-@functools.lru_cache(maxsize=1 << 12)
 def names_of(noun: str) -> frozenset[str]:
     """The noun and what our lists do not tell from it."""
-    found = {noun, noun.split()[-1], noun_lemma(noun)}
+    return _same().get(noun, frozenset()) | {noun, noun.split()[-1], noun_lemma(noun)}
+
+
+@functools.cache
+def _same() -> dict[str, frozenset[str]]:
+    """Noun -> what stands in one group with it, or is called its synonym."""
+    found: dict[str, frozenset[str]] = {}
     for line in exclusive():
         if line.section == "object" and not line.name.startswith("wide"):
             for group in line.groups:
-                listed = {member.entry.text for member in group}
-                if noun in listed:
-                    found |= listed
+                listed = frozenset(member.entry.text for member in group)
+                found |= {noun: found.get(noun, frozenset()) | listed for noun in listed}
     for pair in synonyms():
-        if pair.section == "object" and pair.source.text == noun:
-            found |= {entry.text for entry in pair.targets}
-    return frozenset(found)
+        if pair.section == "object":
+            noun = pair.source.text
+            found[noun] = found.get(noun, frozenset()) | {entry.text for entry in pair.targets}
+    return found

@@ -65,12 +65,19 @@ def not_there_too(caption: Caption, candidate: Candidate) -> str | None:
     return None
 
 
-@functools.lru_cache(maxsize=1 << 12)
 def _names(noun: str) -> frozenset[str]:
     """The noun and what our sets do not tell from it: a pick up truck is seen where trucks are."""
-    groups = (group for line in exclusive() if line.section == "object" for group in line.groups)
-    mine = ({m.entry.text for m in group if m.replaced or m.chosen} for group in groups)
-    return frozenset((noun, noun.split()[-1])).union(*(group for group in mine if noun in group))
+    return _groups().get(noun, frozenset()) | {noun, noun.split()[-1]}
+
+
+@functools.cache
+def _groups() -> dict[str, frozenset[str]]:
+    """Noun -> all that stands in one group with it."""
+    found: dict[str, frozenset[str]] = {}
+    for group in (group for line in exclusive() if line.section == "object" for group in line.groups):
+        mine = frozenset(m.entry.text for m in group if m.replaced or m.chosen)
+        found |= {noun: found.get(noun, frozenset()) | mine for noun in mine}
+    return found
 
 
 def _is_listed(caption: Caption, phrase: NounPhrase) -> bool:

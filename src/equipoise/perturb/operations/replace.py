@@ -63,10 +63,10 @@ def replace_negative(
             elif doubt or each.mark == "wide":
                 later[doubt].append(each)
             else:
-                yield replaced(caption.text, "negative", each)
+                yield replaced(caption.text, "negative", each)._replace(attested=attested)
         # A place that nobody is seen at is hardly ever one; a thing or an action may be. The checks have their word.
         for each in (each for tier in later[: NOT_KNOWN + 1 if target == "relation" else None] for each in tier):
-            yield replaced(caption.text, "negative", each)
+            yield replaced(caption.text, "negative", each)._replace(attested=attested)
     if not found:
         yield Refused(f"our word lists know no surely false word in place of any {target} in this caption")
 
