@@ -104,6 +104,16 @@ def distinct(numbers: NDArray[np.int64]) -> int:
     return int(np.count_nonzero(np.bincount(numbers))) if len(numbers) else 0
 
 
+def distinct_by(numbers: NDArray[np.int64], there: NDArray[Any]) -> list[int]:
+    """How many different ones have something in each column of `there`, (items, columns): the images that a metric is
+    of. Columns that are alike, as those of Augmented and Brittleness, are counted once."""
+    found: list[int] = []
+    for place, column in enumerate(there.T):
+        alike = next((at for at in range(place) if np.array_equal(there[:, at], column)), None)
+        found.append(distinct(numbers[column > 0]) if alike is None else found[alike])
+    return found
+
+
 def _resample(blocks: Sequence[_Block], clusters: int, seed: int, resamples: int) -> Floats:
     """(resamples, blocks, columns). Sums of whole numbers are exact in any order, so one multiplication may serve all
     blocks that hold much; a block that holds little is multiplied with its own clusters alone."""
@@ -210,7 +220,8 @@ def share_interval(
 
     Where no resample differs they would claim certainty (three of three: 100 [100, 100]). The images are then all
     alike, and as many as Wilson's interval allows of a kind that was not seen (of three: 56%) may be otherwise: so
-    much to either side. Of a share of 0 or 1 that is Wilson's interval.
+    much to either side. Of a share of 0 or 1 that is Wilson's interval. `clusters` are the images that the share is
+    of: an item without a positive says nothing about Augmented accuracy.
     """
     known = spread[~np.isnan(spread)]
     if not len(known) or np.ptp(known) < _SAME:  # none: a group so small that no resample holds it
