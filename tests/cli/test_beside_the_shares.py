@@ -50,7 +50,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
 def test_show_has_ceilings_where_the_files_are(run: Run, samples: Path) -> None:
     code, out, _ = run("bench", "show", "items.jsonl")
     assert code == 0
-    assert "ceilings  1 captions with the words of a negative: without word order at most 50.0" in out
+    assert "ceilings  1 of 2 captions with the words of a negative: without word order at most 50.0" in out
     code, out, _ = run("bench", "show", "sugarcrepe", "--source", str(samples / "sugarcrepe"), "--json")
     assert code == 0 and json.loads(out)["ceilings"]["items"] == 180
     code, out, _ = run("bench", "show", "sugarcrepe")
@@ -65,7 +65,7 @@ def test_a_result_keeps_and_shows_both(run: Run, tmp_path: Path) -> None:
     assert code == 0, error
     out = " ".join(out.split())  # the lines below a table are wrapped to its width
     assert "over items: mean c-n" in out and "LGIP: sensitivity gap" in out
-    assert "ceilings: 1 captions with the words of a negative" in out
+    assert "ceilings: 1 of 2 captions with the words of a negative" in out
     result = json.loads((tmp_path / "run" / "items" / "result.json").read_text())
     assert (result["ceilings"]["items"], result["ceilings"]["same_words"]) == (2, 1)
     assert list(result["edits"]) == ["negative swap object"]
@@ -76,6 +76,18 @@ def test_a_result_keeps_and_shows_both(run: Run, tmp_path: Path) -> None:
     code, out, _ = run(*arguments, "--out", "run", "--format", "json")  # read, not computed
     (line,) = json.loads(out)
     assert line["ceilings"] == result["ceilings"] and line["edits"] == result["edits"] and line["graded"] == graded
+
+
+def test_ceilings_are_of_what_was_scored(run: Run, tmp_path: Path) -> None:
+    """They bound the numbers above them, which know nothing of an item whose photo is missing."""
+    (tmp_path / "0.png").unlink()
+    arguments = ("eval", "py:own_model_beside:Model", "--bench", "items.jsonl", "--images", ".", "--allow-missing")
+    code, out, error = run(*arguments, "--out", "run")
+    assert code == 0, error
+    expected = "1 of 1 captions with the words of a negative: without word order at most 0.0"
+    assert expected in " ".join(out.split())
+    code, _, error = run("report", "run", "--out", "page.html")
+    assert code == 0 and expected in (tmp_path / "page.html").read_text(), error
 
 
 def test_metrics_has_them_too(run: Run, tmp_path: Path) -> None:

@@ -53,7 +53,8 @@ def expect(intervals: object) -> None:
 def test_in_the_table_and_in_an_average() -> None:
     outcomes = judge(rows())
     expect(summarise(outcomes).overall.intervals)
-    assert (found := macro(outcomes, ("split",))) is not None
+    found = macro(outcomes, ("split",))
+    assert found is not None
     expect(found.intervals)
 
 

@@ -214,7 +214,7 @@ def _with_interval(
 def _both_kinds(group: NDArray[np.int64], true: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """The items of groups that hold a true and a false sentence: those of others are in no pair."""
     held, trues = np.bincount(group), np.bincount(group, true)
-    return ((0 < trues) & (trues < held))[group]
+    return ((trues > 0) & (trues < held))[group]
 
 
 def _pair_share(value: stats.Floats, true: NDArray[np.bool_]) -> float:

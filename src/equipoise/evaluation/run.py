@@ -168,7 +168,9 @@ def evaluate(
         scored = time.monotonic()
         outcomes = judge(scoring.rows)
         metrics = measure(scoring.rows, outcomes, benchmark, seed)
-        asked, bounds = ahead() if ahead is not None else (None, ceilings(items))
+        asked, bounds = ahead() if ahead is not None else (None, None)
+        if bounds is None or scoring.skipped:  # of what was scored: they bound the numbers above
+            bounds = ceilings(item for item in items if item.id not in scoring.skipped)
     shown = beside(Scores.of(scoring.rows).ids, outcomes, items, benchmark, seed, known, asked)
     judged = time.monotonic()
     record = RunRecord(
