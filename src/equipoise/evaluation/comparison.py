@@ -195,6 +195,7 @@ def average(
     images = images_of(values[0], outcomes, groups)
     return Numbers(
         n=int(groups.kept.sum()),
+        n_positives=int((groups.kept & outcomes.has_positive).sum()),
         ties=round(float(np.mean([(run.outcomes.tie & groups.kept).sum() for run in runs])), 1),
         original=found.get("original"),
         augmented=found.get("augmented"),

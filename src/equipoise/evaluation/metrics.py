@@ -290,6 +290,7 @@ def macro(
         groups=len(found.masks),
         left_out=found.left_out,
         n=int(found.kept.sum()),
+        n_positives=int((found.kept & outcomes.has_positive).sum()),
         ties=int((outcomes.tie & found.kept).sum()),
         **values,
         intervals=intervals,

@@ -79,6 +79,7 @@ class Numbers(_Part):
     """The metrics of some items; None where nothing was measured. `numbers["original"]` works as well."""
 
     n: int
+    n_positives: int | None = None  # of them with a positive: Augmented, Brittleness and drop; None: not recorded
     ties: int | float | None  # a mean where several runs are averaged; None: unknown, only outcomes were published
     original: float | None
     augmented: float | None

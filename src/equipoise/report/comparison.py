@@ -47,6 +47,7 @@ def _differences(names: Sequence[str], rows: Sequence[tuple[Comparison, Sequence
         for one, changes in rows
     ]
     caption = "after minus before, in points [95% interval, paired over images]; ~ the interval holds zero"
+    caption += "; drop: Orig. minus Aug., so + is a larger drop" if "drop" in names else ""
     return text_table(["benchmark", "before", "after", "n", *names], cells, caption, words=(0, 1, 2))
 
 

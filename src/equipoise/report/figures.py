@@ -17,7 +17,7 @@ from equipoise.report.curves import distributions, margins
 from equipoise.report.orderings import CLASSES, OUTCOMES, shares
 from equipoise.report.plane import plane
 from equipoise.report.svg import at, axis, el, figure, key, line, link, model_mark, row, strip, table, top
-from equipoise.report.tables import percent
+from equipoise.report.tables import percent, some_without_positive
 
 TICKS = (0, 25, 50, 75, 100)
 MOST_VALUES = 12  # of a tag in its figure; the table has all
@@ -84,9 +84,11 @@ def dumbbell(chapter: Chapter, number: int) -> Markup:
         ]
         for index, entry in enumerate(chapter.entries)
     ]
+    some = any(some_without_positive(entry.numbers) for entry in chapter.entries)
+    beside = " It is the drop of the items that have a reworded caption; Original is of all." if some else ""
     return figure(
         "Does the accuracy survive a rewording?",
-        "The longer the bar, the more the model lives on the exact words. Thin lines: 95% intervals. Percent.",
+        f"The longer the bar, the more the model lives on the exact words.{beside} Thin lines: 95% intervals. Percent.",
         Markup("").join([*rows, axis(TICKS), el("p", *legend, class_="legend")]),
         table(["model", *(METRICS[metric] for metric in outcomes)], data),
     )
@@ -98,9 +100,10 @@ def _by_chance(metric: Metric, value: float) -> Markup:
 
 
 def _ends(numbers: Numbers) -> list[Markup]:
-    """The two marks of a model and the bar between them; with items that have no positive it is not just the drop."""
+    """The two marks of a model and the drop as a bar; with items that have no positive it may end beside Original."""
     known = {metric: 100 * value for metric in ENDS if (value := numbers[metric]) is not None}
-    marks = [line((min(known.values()), max(known.values())), (15, 15), "bar")] if len(known) > 1 else []
+    lowest, drop = known.get("augmented"), numbers.drop
+    marks = [line((lowest, lowest + 100 * drop), (15, 15), "bar")] if lowest is not None and drop is not None else []
     for metric, value in known.items():
         shape, y = ENDS[metric]
         if interval := numbers.intervals.get(metric):
@@ -139,6 +142,8 @@ def orderings(chapter: Chapter, number: int) -> Markup:
     ]
     plain = all(isinstance(entry.numbers, ItemNumbers) for entry in chapter.entries)
     averaged = "" if plain else " A plain mean over items, so it may differ from the table."
+    if has(chapter, "brittleness") and any(some_without_positive(entry.numbers) for entry in chapter.entries):
+        averaged = f" Of the items that have all three.{averaged}"
     return figure(
         "In which order does the model put the three captions?",
         "c the caption, p the reworded one, n the wrong one. Right: n is last. Brittle (striped): n stands between the "

@@ -26,7 +26,7 @@ from equipoise.report.chapters import Chapter, Entry
 from equipoise.report.figures import figures
 from equipoise.report.gallery import Gallery, build_gallery, embedded
 from equipoise.report.orderings import CLASSES
-from equipoise.report.tables import percent
+from equipoise.report.tables import percent, some_without_positive
 
 log = logging.getLogger(__name__)
 MOST_BYTES = 4_800_000  # of a page, pictures included: it can be mailed, and opens on a phone
@@ -111,7 +111,7 @@ def write_page(path: str | Path, page: Page, seed: int = 0) -> None:
         "metrics": METRICS,
         "share": _share,
         "spread": _spread,
-        "points": _points,
+        "some_without_positive": some_without_positive,
         "printable": printable,
         "table_groups": _table_groups,
     }
@@ -217,8 +217,3 @@ def _share(numbers: Numbers, name: Metric) -> str:
 
 def _spread(numbers: Numbers, name: Metric) -> str:
     return percent(numbers, name).partition(" ")[2]
-
-
-def _points(value: float) -> str:
-    """'-14.8'; what rounds to nothing has no sign of its own."""
-    return f"{round(100 * value, 1) + 0.0:+.1f}"

@@ -32,6 +32,8 @@ from equipoise.evaluation.record import (
 from equipoise.report import Format, columns_shown, text_table
 
 HEADER = ("", "n", "Orig.", "Aug. (drop)", "Brittleness", "ties")
+POSITIVES = "n pos."  # a column after n, where some items have no positive
+_OF_THOSE = f"{POSITIVES}: items with a positive; Aug., Brittleness and drop (their own Orig. minus Aug.) are over those"
 # A table of its own: which image a text prefers, and Winoground's scores.
 IMAGE_HEADER = tuple("images,n,Image-Orig.,Image-Aug. (drop),Image-Brittleness,text,image,group,ties".split(","))
 BLIND = ("best blind", "gain")  # Orig. without the image, and how much more the model gets
@@ -143,19 +145,24 @@ def render(lines: Sequence[Line], form: Format = "text", caption: str = "") -> s
         return _csv(lines)
     scored = any(_mean_scores(line.numbers).caption is not None for line in lines)
     blind = BLIND if any(line.blind is not None for line in lines) else ()
-    header = (*HEADER, *blind, *(SCORES.values() if scored else ()))
+    two = any(some_without_positive(line.numbers) for line in lines)
+    first = (*HEADER[:2], POSITIVES, *HEADER[2:]) if two else HEADER
+    caption = f"{caption}\n{_OF_THOSE}".lstrip() if two else caption
+    header = (*first, *blind, *(SCORES.values() if scored else ()))
     asked = [(line.label, line.numbers.image_side) for line in lines if line.numbers.image_side is not None]
-    cells = [_cells(line, bool(blind))[: len(header)] for line in lines]
+    cells = [_cells(line, bool(blind), two)[: len(header)] for line in lines]
     if form == "text":
         widths = [max(map(len, column)) + 3 for column in zip(header, *cells, strict=True)]
-        shown = columns_shown(widths, len(HEADER))
+        shown = columns_shown(widths, len(first))
         if left_out := header[shown:]:
             more = f"no room for {', '.join(left_out)}: a wider terminal, --format csv and --json show them"
             caption = f"{caption}\n{more}".lstrip()
         header, cells = header[:shown], [row[:shown] for row in cells]
     tables = [grid(form, header, cells, "" if asked else caption)]
     if asked:
-        tables.append(grid(form, IMAGE_HEADER, [_image_cells(*one) for one in asked], caption))
+        two = any(some_without_positive(numbers) for _, numbers in asked)
+        header = (*IMAGE_HEADER[:2], POSITIVES, *IMAGE_HEADER[2:]) if two else IMAGE_HEADER
+        tables.append(grid(form, header, [_image_cells(*one, two) for one in asked], caption))
     return ("\n" if form == "text" else "\n\n").join(tables)
 
 
@@ -170,17 +177,30 @@ def grid(form: Format, header: Sequence[str], cells: Sequence[Sequence[str]], ca
     return text_table(header, cells, caption)
 
 
-def _cells(line: Line, blind: bool) -> tuple[str, ...]:
+def some_without_positive(numbers: Numbers | ImageNumbers) -> bool:
+    """Whether Augmented accuracy is of fewer items than Original: then its n has to be said."""
+    return numbers.augmented is not None and numbers.n_positives not in (None, numbers.n)
+
+
+def _counts(numbers: Numbers | ImageNumbers, two: bool) -> tuple[str, ...]:
+    """n, and where it is asked for how many of them have a positive."""
+    known = "-" if numbers.n_positives is None else f"{numbers.n_positives:,}"
+    return (f"{numbers.n:,}", known) if two else (f"{numbers.n:,}",)
+
+
+def _dropped(numbers: Numbers | ImageNumbers) -> str:
+    """' (14.8)': as everywhere Original minus Augmented, which is never below zero."""
+    return "" if numbers.drop is None else f" ({signed(numbers.drop).lstrip('+')})"
+
+
+def _cells(line: Line, blind: bool, two: bool) -> tuple[str, ...]:
     numbers = line.numbers
     beside = _blind_cells(line.blind) if blind else ()
-    augmented = percent(numbers, "augmented")
-    if numbers.drop is not None:
-        augmented += f" ({signed(-numbers.drop)})"
     return (
         line.label,
-        f"{numbers.n:,}",
+        *_counts(numbers, two),
         percent(numbers, "original"),
-        augmented,
+        percent(numbers, "augmented") + _dropped(numbers),
         percent(numbers, "brittleness"),
         "-" if numbers.ties is None else f"{numbers.ties:,g}",
         *beside,
@@ -223,16 +243,15 @@ def gain_words(blind: BlindNumbers) -> str:
     return ", ".join(gains)
 
 
-def _image_cells(label: str, numbers: ImageNumbers) -> tuple[str, ...]:
+def _image_cells(label: str, numbers: ImageNumbers, two: bool) -> tuple[str, ...]:
     def share(name: ImageMetric) -> str:
         return _percent(numbers[name], numbers.intervals.get(name))
 
-    drop = "" if numbers.drop is None else f" ({signed(-numbers.drop)})"
     return (
         label,
-        f"{numbers.n:,}",
+        *_counts(numbers, two),
         share("original"),
-        share("augmented") + drop,
+        share("augmented") + _dropped(numbers),
         share("brittleness"),
         *(share(name) for name in ("text", "image", "group")),
         f"{numbers.ties:,g}",
@@ -273,7 +292,7 @@ def signed(fraction: float) -> str:
 
 def _csv(lines: Sequence[Line]) -> str:
     rows = [line.to_json() for line in lines]
-    about = ("benchmark", "label", "average", "n", "skipped", "ties")
+    about = ("benchmark", "label", "average", "n", "n_positives", "skipped", "ties")
     fields = [name for name in about if any(name in row for row in rows)]
     fields += [f"{name}{part}" for name in METRICS for part in ("", "_low", "_high")]
     fields += [f"mean_score_{part}" for part in SCORES]
