@@ -55,6 +55,21 @@ def test_what_strangers_wrote_stays_text(make_runs: Runs, tmp_path: Path) -> Non
     assert "\u202e" not in text and "\\u202e turned" in text, "shown, not obeyed"
 
 
+def test_items_without_a_rewording_do_not_make_two_denominators(make_runs: Runs, tmp_path: Path) -> None:
+    """Brittleness is one number on a page, and the drop is the bar, with the n that both are of."""
+    chapters = read_chapters(make_runs(60, change=lambda number: {} if number % 3 else {"positives": ()}))
+    text = written(chapters, tmp_path / "page.html")
+    numbers = [entry.numbers for entry in chapters[0].entries]
+    shown = [f"{100 * (one.brittleness or 0):.1f}" for one in numbers]
+    assert re.findall(r"([\d.]+) brittle<", text) == shown
+    assert text.count("of 60, 40 with a reworded caption</small>") == len(numbers)
+    assert "It is the drop of the items that have a reworded caption" in text
+    bars = [(float(left), float(right)) for left, right in re.findall(r'x1="([\d.]+)%" x2="([\d.]+)%"[^>]*bar"', text)]
+    drops = [100 * (one.drop or 0) for one in numbers]
+    assert [right - left for left, right in bars] == pytest.approx(drops, abs=0.02)
+    assert drops != pytest.approx([100 * ((one.original or 0) - (one.augmented or 0)) for one in numbers], abs=0.5)
+
+
 def test_the_same_input_gives_the_same_bytes(make_runs: Runs, tmp_path: Path) -> None:
     chapters = read_chapters(make_runs())
     assert written(chapters, tmp_path / "a.html") == written(chapters, tmp_path / "b.html")
