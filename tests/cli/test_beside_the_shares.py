@@ -64,7 +64,8 @@ def test_a_result_keeps_and_shows_both(run: Run, tmp_path: Path) -> None:
     code, out, error = run(*arguments, "--out", "run")
     assert code == 0, error
     out = " ".join(out.split())  # the lines below a table are wrapped to its width
-    assert "over items: mean c-n" in out and "LGIP: sensitivity gap" in out
+    assert "mean over items, in units of the spread of s(c)" in out
+    assert "LGIP's, over pairs of texts: sensitivity gap, mean s(c)-s(n)," in out
     assert "ceilings: 1 of 2 captions with the words of a negative" in out
     result = json.loads((tmp_path / "run" / "items" / "result.json").read_text())
     assert (result["ceilings"]["items"], result["ceilings"]["same_words"]) == (2, 1)
@@ -96,8 +97,9 @@ def test_metrics_has_them_too(run: Run, tmp_path: Path) -> None:
     (tmp_path / "scores.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     code, out, _ = run("metrics", "scores.jsonl")
     assert code == 0
-    assert "over items: mean c-n 2.50, p-n 0.50, |c-p| 2.00 in units of the spread of s(c), 0.25;" in " ".join(
-        out.split()
+    expected = (
+        "in units of the spread of s(c), 0.25: s(c)-s(n) 2.50, s(p)-s(n) 0.50, |s(c)-s(p)| 2.00 LGIP's, over pairs"
     )
+    assert expected in " ".join(out.split())
     code, out, _ = run("metrics", "scores.jsonl", "--json")
     assert json.loads(out)["overall"]["graded"]["invariance_error"] == 0.5

@@ -33,7 +33,9 @@ from equipoise.report import Format, columns_shown, text_table
 
 HEADER = ("", "n", "Orig.", "Aug. (drop)", "Brittleness", "ties")
 POSITIVES = "n pos."  # a column after n, where some items have no positive
-_OF_THOSE = f"{POSITIVES}: items with a positive; Aug., Brittleness and drop (their own Orig. minus Aug.) are over those"
+_OF_THOSE = (
+    f"{POSITIVES}: items with a positive; Aug., Brittleness and drop (their own Orig. minus Aug.) are over those"
+)
 # A table of its own: which image a text prefers, and Winoground's scores.
 IMAGE_HEADER = tuple("images,n,Image-Orig.,Image-Aug. (drop),Image-Brittleness,text,image,group,ties".split(","))
 BLIND = ("best blind", "gain")  # Orig. without the image, and how much more the model gets
@@ -106,17 +108,24 @@ def average_words(numbers: Numbers) -> str:
 
 
 def graded_line(numbers: ItemNumbers) -> str:
-    """The graded numbers of all items in one line; "" where none were recorded."""
+    """The graded numbers of all items, in a line by item and one by pair of texts; "" where none were recorded."""
     found = numbers.graded
     if found is None:
         return ""
-    units = {"c-n": found.margin, "p-n": found.margin_positive, "|c-p|": found.change}
-    scores = {"invariance error": found.invariance_error, "sensitivity gap": found.sensitivity_gap}
+    units = {"s(c)-s(n)": found.margin, "s(p)-s(n)": found.margin_positive, "|s(c)-s(p)|": found.change}
+    scores = {
+        "invariance error, mean |s(c)-s(p)|,": found.invariance_error,
+        "sensitivity gap, mean s(c)-s(n),": found.sensitivity_gap,
+    }
     line = ", ".join(f"{name} {value:.2f}" for name, value in units.items() if value is not None)
     lgip = [f"{name} {value:.4g}" for name, value in scores.items() if value is not None]
-    lgip += [] if found.positive_rate is None else [f"positive rate {100 * found.positive_rate:.1f}"]
-    spread = "" if found.spread is None else f"mean {line} in units of the spread of s(c), {found.spread:.3g}; "
-    return f"over items: {spread}LGIP: {', '.join(lgip)}" if lgip else ""
+    if found.positive_rate is not None:
+        lgip.append(f"positive rate, pairs with s(c) > s(n), {100 * found.positive_rate:.1f}")
+    spread = (
+        "" if found.spread is None else f"mean over items, in units of the spread of s(c), {found.spread:.3g}: {line}"
+    )
+    pairs = f"LGIP's, over pairs of texts: {'; '.join(lgip)}" if lgip else ""
+    return "\n".join(filter(None, (spread, pairs)))
 
 
 def metrics_rows(summary: Summary, benchmark: str | None = None, rule: str | None = None) -> list[Line]:
