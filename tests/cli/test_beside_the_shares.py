@@ -12,6 +12,7 @@ import pytest
 from PIL import Image
 
 from equipoise.cli import main
+from equipoise.cli.perturb import _separability
 
 Run = Callable[..., tuple[int, str, str]]
 MODEL = """
@@ -103,3 +104,29 @@ def test_metrics_has_them_too(run: Run, tmp_path: Path) -> None:
     assert expected in " ".join(out.split())
     code, out, _ = run("metrics", "scores.jsonl", "--json")
     assert json.loads(out)["overall"]["graded"]["invariance_error"] == 0.5
+
+
+def test_the_legend_is_below_every_table_and_chance_in_it(run: Run, tmp_path: Path) -> None:
+    """A pip user has no docs/ folder: what explains the words must be a command that is there."""
+    rows = [
+        {"id": "a", "caption": 0.5, "positives": [0.25], "negatives": [0.125]},
+        {"id": "b", "caption": 1.0, "positives": [], "negatives": [0.5, 0.5, 0.5]},
+    ]
+    (tmp_path / "scores.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    judged = run("metrics", "scores.jsonl")[1]
+    scored = run("eval", "py:own_model_beside:Model", "--bench", "items.jsonl", "--images", ".", "--no-cache")[1]
+    for out, chance in ((judged, "Orig. 37.5, Aug. 33.3, Brittleness 33.3"), (scored, "Orig. 50.0")):
+        out = " ".join(out.split())
+        assert "percent [95% interval, images resampled]; a tie is never a win" in out
+        assert out.count(f"by chance (an item's texts in random order): {chance}") == 1
+        assert out.endswith("what each word means: equipoise metrics --help") and "docs/" not in out
+    told = " ".join(run("metrics", "--help")[1].replace("│", " ").split())
+    for word in ("Orig.", "Aug.", "drop", "Brittleness", "ties", "LGIP", "ceilings", "best blind"):
+        assert word in told, word
+
+
+def test_words_alone_say_that_eval_asks_something_else() -> None:
+    """`perturb` asks about pairs, `eval` about all negatives of an item: 80 here and 60 there are no contradiction."""
+    numbers = {"paired": {"accuracy": 0.8, "interval": [0.7, 0.9]}, "n": 40}
+    told = " ".join(_separability({"originals / positives": None, "originals / negatives": numbers}))
+    assert "80.0 [70, 90] against a negative" in told and "above all negatives of its item: another share" in told

@@ -13,7 +13,7 @@ from equipoise.evaluation.metrics import judge, summarise
 from equipoise.evaluation.record import Graded
 from equipoise.evaluation.scores import ItemScores
 from equipoise.items import Edit, Item, Text
-from equipoise.report.tables import graded_line
+from equipoise.report.beside import graded_line
 
 
 def of(rows: list[ItemScores]) -> Graded:

@@ -30,6 +30,7 @@ from equipoise.evaluation import graded
 from equipoise.evaluation.image_side import ImageOutcomes, image_numbers, interval_of, judge_images
 from equipoise.evaluation.record import (
     METRICS,
+    SHARES,
     ImageNumbers,
     Interval,
     ItemNumbers,
@@ -198,6 +199,7 @@ def _columns(outcomes: Outcomes) -> tuple[stats.Floats, stats.Floats]:
 def _numbers(outcomes: Outcomes, groups: Sequence[Bools], seed: int, resamples: int) -> list[ItemNumbers]:
     wins, counts = _columns(outcomes)
     measured, ratios = stats.grouped_ratios(wins, counts, outcomes.cluster, groups, seed, resamples)
+    chance = _chance(outcomes, groups)
     on_images = _image_side(outcomes, groups, seed, resamples)
     found = []
     spread = graded.spread(outcomes.caption)
@@ -215,6 +217,7 @@ def _numbers(outcomes: Outcomes, groups: Sequence[Bools], seed: int, resamples: 
                 ties=int((mask & outcomes.tie).sum()),
                 **values,
                 intervals=intervals,
+                chance=_shares(chance[index]),
                 wilson={"original": Interval(*stats.wilson(right, int(compared.sum())))},
                 mean_scores=MeanScores(
                     caption=_mean_score(outcomes.caption[mask]),
@@ -226,6 +229,18 @@ def _numbers(outcomes: Outcomes, groups: Sequence[Bools], seed: int, resamples: 
             )
         )
     return found
+
+
+def _chance(outcomes: Outcomes, groups: Sequence[Bools]) -> stats.Floats:
+    """(groups, 3): the shares of a model that orders the texts of an item at random, over the items that have them."""
+    right, wrong = outcomes.pairs.positives + 1, outcomes.pairs.negatives
+    counts = np.stack([outcomes.has_negative, outcomes.has_positive, outcomes.has_positive], axis=1).astype(np.float64)
+    each = stats.chance_of_orders(right, wrong) * counts
+    return np.stack([each[mask].sum(0) / np.where(n := counts[mask].sum(0), n, np.nan) for mask in groups])
+
+
+def _shares(values: stats.Floats) -> dict[Metric, float]:
+    return {name: float(value) for name, value in zip(SHARES, values, strict=True) if math.isfinite(value)}
 
 
 def _image_side(outcomes: Outcomes, groups: Sequence[Bools], seed: int, resamples: int) -> list[ImageNumbers | None]:
@@ -294,6 +309,7 @@ def macro(
         ties=int((outcomes.tie & found.kept).sum()),
         **values,
         intervals=intervals,
+        chance=_shares(weighted_mean(_chance(outcomes, found.masks)[None], found.weights)[0]),
         mean_scores=_macro_scores(outcomes, found),
         image_side=_macro_images(outcomes, found, seed, resamples),
     )

@@ -86,6 +86,7 @@ class Numbers(_Part):
     brittleness: float | None
     drop: float | None
     intervals: dict[Metric, Interval]
+    chance: dict[Metric, float] = Field(default_factory=dict)  # of the shares, averaged alike; {}: not recorded
     image_side: ImageNumbers | None = None  # None: no item has a negative image
 
     def __getitem__(self, metric: Metric) -> float | None:

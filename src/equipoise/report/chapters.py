@@ -150,7 +150,7 @@ def _chapter(
     return Chapter(
         title=printable(f"{name} ({items[:7]})" if several else name),
         average=average_words(entries[0].numbers),
-        chance=record.benchmark.chance,
+        chance={**record.benchmark.chance, **entries[0].numbers.chance},
         entries=entries,
         points=[*(point for point in points if point.benchmark == name), *_blind_points(name, entries)],
         notes=notes,

@@ -27,7 +27,8 @@ def margins(chapter: Chapter) -> Markup:
     return figure(
         "How close are the calls?",
         "The margin: how far a right caption scores above the wrong one. Left of the line it is below: an error. A "
-        "narrow hill on the line is a model that hardly tells the captions apart. With several wrong ones, the highest counts.",
+        "narrow hill on the line is a model that hardly tells the captions apart. With several wrong ones, the highest "
+        "counts.",
         *_multiples(chapter, found, words, zero=True),
     )
 

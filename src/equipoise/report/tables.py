@@ -38,7 +38,9 @@ _OF_THOSE = (
 )
 # A table of its own: which image a text prefers, and Winoground's scores.
 IMAGE_HEADER = tuple("images,n,Image-Orig.,Image-Aug. (drop),Image-Brittleness,text,image,group,ties".split(","))
+GAIN = "gain over the best:"  # before the gains, in a caption
 BLIND = ("best blind", "gain")  # Orig. without the image, and how much more the model gets
+SHORT: dict[Metric, str] = {"original": "Orig.", "augmented": "Aug.", "brittleness": "Brittleness", "drop": "drop"}
 SCORES = {"caption": "s(c)", "positive": "s(p)", "negative": "s(n)"}  # mean scores; Kamath et al. 2024, Tables 2 and 9
 
 
@@ -66,7 +68,8 @@ class Line:
         about = {name: value for name, value in vars(self).items() if name != "numbers" and value is not None}
         if self.blind is not None:
             about["blind"] = self.blind.model_dump(mode="json")
-        return about | {"label": self.label.strip()} | self.numbers.model_dump(mode="json")
+        found = about | {"label": self.label.strip()} | self.numbers.model_dump(mode="json")
+        return found | ({"chance": dict(self.chance)} if self.chance else {})
 
 
 def result_rows(record: RunRecord, rule: str | None = None) -> list[Line]:
@@ -81,7 +84,7 @@ def result_rows(record: RunRecord, rule: str | None = None) -> list[Line]:
             model=spec,
             average=average_words(numbers),
             averages={rule: one.model_dump(mode="json") for rule, one in metrics.averages.items()} or None,
-            chance=record.benchmark.chance,
+            chance={**record.benchmark.chance, **numbers.chance},
             skipped=record.n.skipped,
             paper=metrics.paper,
             ceilings=record.ceilings.model_dump() if record.ceilings else None,
@@ -105,27 +108,6 @@ def average_words(numbers: Numbers) -> str:
         return "mean over items"
     rule = f"{numbers.rule}: " if numbers.rule else ""
     return f"{rule}mean of {numbers.groups} {'/'.join(numbers.over)} groups"
-
-
-def graded_line(numbers: ItemNumbers) -> str:
-    """The graded numbers of all items, in a line by item and one by pair of texts; "" where none were recorded."""
-    found = numbers.graded
-    if found is None:
-        return ""
-    units = {"s(c)-s(n)": found.margin, "s(p)-s(n)": found.margin_positive, "|s(c)-s(p)|": found.change}
-    scores = {
-        "invariance error, mean |s(c)-s(p)|,": found.invariance_error,
-        "sensitivity gap, mean s(c)-s(n),": found.sensitivity_gap,
-    }
-    line = ", ".join(f"{name} {value:.2f}" for name, value in units.items() if value is not None)
-    lgip = [f"{name} {value:.4g}" for name, value in scores.items() if value is not None]
-    if found.positive_rate is not None:
-        lgip.append(f"positive rate, pairs with s(c) > s(n), {100 * found.positive_rate:.1f}")
-    spread = (
-        "" if found.spread is None else f"mean over items, in units of the spread of s(c), {found.spread:.3g}: {line}"
-    )
-    pairs = f"LGIP's, over pairs of texts: {'; '.join(lgip)}" if lgip else ""
-    return "\n".join(filter(None, (spread, pairs)))
 
 
 def metrics_rows(summary: Summary, benchmark: str | None = None, rule: str | None = None) -> list[Line]:
@@ -156,14 +138,18 @@ def render(lines: Sequence[Line], form: Format = "text", caption: str = "") -> s
     blind = BLIND if any(line.blind is not None for line in lines) else ()
     two = any(some_without_positive(line.numbers) for line in lines)
     first = (*HEADER[:2], POSITIVES, *HEADER[2:]) if two else HEADER
-    caption = f"{caption}\n{_OF_THOSE}".lstrip() if two else caption
+    caption = f"{_OF_THOSE}\n{caption}".rstrip() if two else caption
     header = (*first, *blind, *(SCORES.values() if scored else ()))
     asked = [(line.label, line.numbers.image_side) for line in lines if line.numbers.image_side is not None]
     cells = [_cells(line, bool(blind), two)[: len(header)] for line in lines]
     if form == "text":
         widths = [max(map(len, column)) + 3 for column in zip(header, *cells, strict=True)]
         shown = columns_shown(widths, len(first))
-        if left_out := header[shown:]:
+        left_out = list(header[shown:])
+        if GAIN in caption:  # it has the blind judges of the first line: only those of the others are left out
+            others = ["best blind and gain by line"] if set(left_out) & set(BLIND) and len(lines) > 1 else []
+            left_out = others + [name for name in left_out if name not in BLIND]
+        if left_out:
             more = f"no room for {', '.join(left_out)}: a wider terminal, --format csv and --json show them"
             caption = f"{caption}\n{more}".lstrip()
         header, cells = header[:shown], [row[:shown] for row in cells]
@@ -228,11 +214,6 @@ def _blind_cells(blind: BlindNumbers | None) -> tuple[str, str]:
     return f"{shown} {best[0].removeprefix('blind:').partition(':')[0]}", f"{signed(gain.difference)} [{low}, {high}]"
 
 
-def blind_line(blind: BlindNumbers) -> str:
-    """Every judge that saw no image, and the gains over the best of them, in one line."""
-    return f"without the image, Orig. / Aug.: {judges_words(blind)}; gain over the best: {gain_words(blind)}"
-
-
 def judges_words(blind: BlindNumbers) -> str:
     """'blind:length 17.2 / 14.1, ...': the same whatever the model, as they are asked about the texts alone."""
 
@@ -245,8 +226,7 @@ def judges_words(blind: BlindNumbers) -> str:
 def gain_words(blind: BlindNumbers) -> str:
     """'Orig. -1.6 [-18.8, +17.2], Aug. ...' of one model."""
     gains = [
-        f"{'Orig.' if metric == 'original' else 'Aug.'} {signed(gain.difference)} "
-        f"[{signed(gain.interval.low)}, {signed(gain.interval.high)}]"
+        f"{SHORT[metric]} {signed(gain.difference)} [{signed(gain.interval.low)}, {signed(gain.interval.high)}]"
         for metric, gain in blind.gain.items()
     ]
     return ", ".join(gains)
