@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from equipoise.comparing.flips import Flips
+from equipoise.comparing.flips import FlippedItem, Flips
 from equipoise.comparing.folders import Compared
 from equipoise.evaluation.record import (
     Change,
@@ -24,6 +24,7 @@ from equipoise.evaluation.record import (
     Metrics,
     RunRecord,
 )
+from equipoise.evaluation.results import Texts
 from equipoise.report.comparison import render_compared, render_differences
 from equipoise.report.tables import Line, percent, render, result_rows
 
@@ -138,6 +139,40 @@ def test_differences_mark_what_is_not_clear() -> None:
     assert "+5.0 [+1.0, +9.0] " in text and "+1.0 [-1.0, +3.0]~" in text
 
 
+def test_what_is_shown_is_marked_and_the_rule_said() -> None:
+    """Interval and corrected p must both say so; an interval alone, or p alone, is no finding."""
+    both = change(0.05, 0.01, 0.09, True).model_copy(update={"adjusted": 0.03})
+    alone = change(0.06, 0.01, 0.09, True).model_copy(update={"adjusted": 0.06})
+    text = render_compared(Compared([compared(original=both, augmented=alone)], [Flips(0, 0, 0, [], [])]), "holm")
+    assert "+5.0 [+1.0, +9.0]*" in text and "+6.0 [+1.0, +9.0]*" not in text and "0.0300*" in text
+    assert "only where its interval leaves zero out and its corrected p is below 0.05" in " ".join(text.split())
+
+
+def test_flips_have_their_image_both_margins_and_how_many_there_are() -> None:
+    texts_ = Texts(caption="a dog", positives=[], negatives=["a cat"])
+    items = [FlippedItem(str(n), f"{n}.jpg", 1.0, -0.1, 0.2, texts_) for n in range(2)]
+    text = render_compared(Compared([compared()], [Flips(5, 0, 5, items, [])]), "holm")
+    head = next(line for line in text.splitlines() if "became" in line and "image" in line)
+    assert [cell.strip() for cell in head.split("┃")[1:-1]] == [
+        "item", "image", "became", "margin before", "margin after", "caption", "negative",
+    ]  # fmt: skip
+    assert "0.jpg" in text and "2 of the 5 that changed, those whose margin moved most (--flips N shows more)" in text
+
+
+def test_the_n_with_a_positive_of_a_comparison() -> None:
+    moved = {name: change(0.05, 0.01, 0.09, True) for name in ("original", "augmented")}
+    one = compared(**moved).model_copy(update={"n_positives": 7})
+    text = render_differences([one])
+    assert "n pos." in text and "are over those" in " ".join(text.split())
+    assert "n pos." not in render_differences([one.model_copy(update={"n_positives": 10})])
+
+
+def test_of_fewer_than_six_images_nothing_can_be_found() -> None:
+    few = change(0.05, 0.01, 0.09, True).model_copy(update={"detectable": 6 / 5})
+    text = render_compared(Compared([compared(original=few)], [Flips(0, 0, 0, [], [])]), "holm")
+    assert "120.00" not in text and "none" in text
+
+
 @pytest.mark.parametrize("label", ["[/red]", "[bold]x", ":smile:", "a[link=x]b"])
 def test_labels_are_no_markup(label: str) -> None:
     assert label in render([Line(label, PLAIN)], "text", f"note {label}").splitlines()[3]
@@ -194,7 +229,7 @@ def test_tables_fit_the_screen_and_lose_nothing(columns: int, screen: Callable[[
     long = "  a split with words of a name"
     made = {
         "eval": lambda: render([Line("replace", NUMBERS), Line(long, NUMBERS)], "text", "a caption " * 20),
-        "compare": lambda: render_compared(Compared([found], [Flips(0, 0, [], [])]), "holm"),
+        "compare": lambda: render_compared(Compared([found], [Flips(0, 0, 0, [], [])]), "holm"),
     }
     for name, make in made.items():
         screen(None)
@@ -215,6 +250,6 @@ def test_at_80_columns_the_table_of_eval_keeps_its_form(screen: Callable[[int | 
     assert lines[0][:4] == ["replace", "1,234", "61.6", "46.8 (14.8)"], lines
     assert lines[1][:4] == ["", "", "[60.0, 63.0]", "[45.0, 48.0]"], lines
     moved = {name: change(0.05, 0.01, 0.09, True) for name in ("original", "augmented", "brittleness", "drop")}
-    both = render_compared(Compared([compared(**moved)], [Flips(0, 0, [], [])]), "holm")
+    both = render_compared(Compared([compared(**moved)], [Flips(0, 0, 0, [], [])]), "holm")
     assert "│   Original accuracy  │" in both and "┃   smallest ┃" in both  # heads are folded, it stays a table
     assert "\nOrig.        +5.0 [+1.0, +9.0]\n" in both  # and where that is not enough, a list

@@ -33,9 +33,7 @@ from equipoise.report import Format, columns_shown, text_table
 
 HEADER = ("", "n", "Orig.", "Aug. (drop)", "Brittleness", "ties")
 POSITIVES = "n pos."  # a column after n, where some items have no positive
-_OF_THOSE = (
-    f"{POSITIVES}: items with a positive; Aug., Brittleness and drop (their own Orig. minus Aug.) are over those"
-)
+OF_THOSE = f"{POSITIVES}: items with a positive; Aug., Brittleness and drop (their own Orig. minus Aug.) are over those"
 # A table of its own: which image a text prefers, and Winoground's scores.
 IMAGE_HEADER = tuple("images,n,Image-Orig.,Image-Aug. (drop),Image-Brittleness,text,image,group,ties".split(","))
 GAIN = "gain over the best:"  # before the gains, in a caption
@@ -138,7 +136,7 @@ def render(lines: Sequence[Line], form: Format = "text", caption: str = "") -> s
     blind = BLIND if any(line.blind is not None for line in lines) else ()
     two = any(some_without_positive(line.numbers) for line in lines)
     first = (*HEADER[:2], POSITIVES, *HEADER[2:]) if two else HEADER
-    caption = f"{_OF_THOSE}\n{caption}".rstrip() if two else caption
+    caption = f"{OF_THOSE}\n{caption}".rstrip() if two else caption
     header = (*first, *blind, *(SCORES.values() if scored else ()))
     asked = [(line.label, line.numbers.image_side) for line in lines if line.numbers.image_side is not None]
     cells = [_cells(line, bool(blind), two)[: len(header)] for line in lines]
