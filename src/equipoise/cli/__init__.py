@@ -167,22 +167,23 @@ def evaluate(
         raise UserError("--cache and --no-cache exclude each other; give one of them")
     from equipoise.evaluation.embedding.cache import EmbeddingCache, default_cache
     from equipoise.evaluation.embedding.ranks import joined
-    from equipoise.evaluation.run import evaluate_benchmarks
-    from equipoise.models import load_model
+    from equipoise.evaluation.run import evaluate_loaded, read_benchmarks
+    from equipoise.evaluation.scoring import check_photos
+    from equipoise.models import OF_PHOTOS, kind_named, load_model
     from equipoise.report.beside import caveats, result_caption
     from equipoise.report.tables import render, result_rows
 
     rows = []
+    kind = kind_named(model)
+    loaded = read_benchmarks(names, source=source, data=data, splits=split_names(splits), out=out, average=average)
+    for _, items, images in loaded if kind in OF_PHOTOS else ():
+        check_photos(items[:limit], images, allow_missing)  # said at once: torch takes seconds to load
     with joined() as ranks:
-        results = evaluate_benchmarks(
+        results = evaluate_loaded(
             load_model(model, device=device, dtype=dtype),
-            names,
-            source=source,
-            data=data,
-            splits=split_names(splits),
+            loaded,
             out=out,
             limit=limit,
-            average=average,
             allow_missing=allow_missing,
             batch_size=batch_size,
             workers=workers,
