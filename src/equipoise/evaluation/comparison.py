@@ -157,8 +157,13 @@ def measured_difference(
         p_value = stats.mcnemar(*_discordant(outcomes, second[0].outcomes))
         found["original"] = found["original"].model_copy(update={"mcnemar": p_value})
     on_images = _known(IMAGE_METRICS, changes(measured(per_item_images))) if outcomes.images is not None else {}
-    counts = {"n": int(groups.kept.sum()), "n_positives": int((groups.kept & outcomes.has_positive).sum())}
-    whole = Difference(**counts, runs=(len(first), len(second)), **found, image_side=on_images)
+    whole = Difference(
+        n=int(groups.kept.sum()),
+        n_positives=int((groups.kept & outcomes.has_positive).sum()),
+        runs=(len(first), len(second)),
+        **found,
+        image_side=on_images,
+    )
     return whole, on_texts
 
 

@@ -19,7 +19,7 @@ from equipoise.evaluation.record import (
 )
 from equipoise.report.chapters import Chapter, Entry
 from equipoise.report.svg import el, table
-from equipoise.report.tables import GAIN, SHORT, average_words, gain_words, judges_words, percent
+from equipoise.report.tables import GAIN, SHORT, average_words, by_chance, gain_words, judges_words, percent
 
 LEGEND = "percent [95% interval, images resampled]; a tie is never a win"
 WORDS = "what each word means: equipoise metrics --help"
@@ -136,7 +136,7 @@ def _paper_number(name: str, value: float) -> str:
 
 def chance_line(numbers: Numbers, declared: Mapping[str, float]) -> str:
     """What a model without any idea gets, of the headline; "" where nobody knows."""
-    chance = {**declared, **numbers.chance}
+    chance = by_chance(numbers, declared)
     shown = [
         f"{SHORT[name]} {100 * chance[name]:.1f}" for name in SHARES if name in chance and numbers[name] is not None
     ]

@@ -117,7 +117,8 @@ def _ahead(best: Entry, others: Sequence[Entry]) -> str:
         return f". These runs cannot be paired, so nothing says that {best.label} is ahead"
     known = [(one.label, change) for one, change in zip(others, changes, strict=True) if change is not None]
     adjusted = holm([change.p or 1.0 for _, change in known])
-    shown, unclear = [], []
+    shown: list[str] = []
+    unclear: list[str] = []
     for (label, change), p_value in zip(known, adjusted, strict=True):
         low, high = map(signed, change.interval)
         is_shown = change.model_copy(update={"adjusted": p_value}).shown

@@ -82,7 +82,7 @@ def result_rows(record: RunRecord, rule: str | None = None) -> list[Line]:
             model=spec,
             average=average_words(numbers),
             averages={rule: one.model_dump(mode="json") for rule, one in metrics.averages.items()} or None,
-            chance={**record.benchmark.chance, **numbers.chance},
+            chance=by_chance(numbers, record.benchmark.chance),
             skipped=record.n.skipped,
             paper=metrics.paper,
             ceilings=record.ceilings.model_dump() if record.ceilings else None,
@@ -98,6 +98,11 @@ def result_rows(record: RunRecord, rule: str | None = None) -> list[Line]:
             Line(f"  {part}", parts[part], name, spec, "mean over items", blind=blind.get(part)) for part in parts
         ]
     return lines
+
+
+def by_chance(numbers: Numbers, declared: Mapping[str, float]) -> dict[str, float]:
+    """What a model without any idea gets: of these very items where it is known, else as the benchmark says."""
+    return dict(declared) | {str(name): value for name, value in numbers.chance.items()}
 
 
 def average_words(numbers: Numbers) -> str:
