@@ -58,13 +58,16 @@ def test_what_strangers_wrote_stays_text(make_runs: Runs, tmp_path: Path) -> Non
 
 def test_items_without_a_rewording_do_not_make_two_denominators(make_runs: Runs, tmp_path: Path) -> None:
     """Brittleness is one number on a page, and the drop is the bar, with the n that both are of."""
-    chapters = read_chapters(make_runs(60, change=lambda number: {} if number % 3 else {"positives": ()}))
+    chapters = read_chapters(make_runs(60, change=lambda number: {} if number % 5 else {"positives": ()}))
     text = written(chapters, tmp_path / "page.html")
     numbers = [entry.numbers for entry in chapters[0].entries]
     shown = [f"{100 * (one.brittleness or 0):.1f}" for one in numbers]
     assert re.findall(r"([\d.]+) brittle<", text) == shown
-    assert text.count("of 60, 40 with a reworded caption</small>") == len(numbers)
+    assert text.count("of 60, 48 with a reworded caption</small>") == len(numbers)
     assert "It is the drop of the items that have a reworded caption" in text
+    by_type = chapters[0].entries[0].by["type"]
+    for value in ("colour", "size"):
+        assert f"{value} (n {by_type[value].n_positives})" in text and by_type[value].n_positives != by_type[value].n
     bars = [(float(left), float(right)) for left, right in re.findall(r'x1="([\d.]+)%" x2="([\d.]+)%"[^>]*bar"', text)]
     drops = [100 * (one.drop or 0) for one in numbers]
     assert [right - left for left, right in bars] == pytest.approx(drops, abs=0.02)
@@ -93,6 +96,15 @@ def test_the_sentence_follows_the_numbers(make_runs: Runs) -> None:
         "(brittle). That first is ahead of second (+0.0 [-50.0, +50.0]) is not shown (Original accuracy, points, "
         "paired)."
     )
+
+
+def test_least_brittle_is_said_of_another_number_only(make_runs: Runs) -> None:
+    (chapter,) = read_chapters(make_runs())
+    first, second = chapter.entries
+    level = replace(second, numbers=second.numbers.model_copy(update={"brittleness": first.numbers.brittleness}))
+    assert "least brittle" not in finding(replace(chapter, entries=[first, level]))
+    steadier = replace(second, numbers=second.numbers.model_copy(update={"brittleness": 0.1}))
+    assert "By the numbers least brittle is second with 10.0%" in finding(replace(chapter, entries=[first, steadier]))
 
 
 def test_a_model_is_called_ahead_only_where_it_is_shown(make_runs: Runs) -> None:

@@ -189,7 +189,7 @@ def by_tag(chapter: Chapter, number: int, tag: str) -> Markup | None:
     """Brittleness of each value of a tag, the largest groups first; None where fewer than two have any."""
     found = {value: [entry.by.get(tag, {}).get(value) for entry in chapter.entries] for value in chapter.values(tag)}
     size = {
-        value: max(one.n for one in numbers if one)
+        value: max(one.n if one.n_positives is None else one.n_positives for one in numbers if one)
         for value, numbers in found.items()
         if any(one and one.brittleness is not None for one in numbers)
     }
@@ -226,7 +226,8 @@ def by_tag(chapter: Chapter, number: int, tag: str) -> Markup | None:
     keys = [key(*model_mark(index), entry.label) for index, entry in enumerate(chapter.entries)]
     return figure(
         f"Where is it brittle? By {printable(tag)}",
-        f"Brittleness in percent, lower is better. Lines: 95% intervals.{more if len(values) > len(shown) else ''}",
+        "Brittleness in percent, lower is better. n: items with a reworded caption. Lines: 95% intervals."
+        f"{more if len(values) > len(shown) else ''}",
         el("div", *columns, class_="columns") + el("p", *keys, class_="legend"),
         table([printable(tag), *(entry.label for entry in chapter.entries)], data),
         wide=len(columns) > 1,

@@ -101,8 +101,8 @@ def finding(chapter: Chapter) -> str:
         f"{_share(best.numbers, 'brittleness')}% it accepts one right caption and rejects the other (brittle)"
     )
     steady = min(known, key=lambda entry: 1.0 if entry.numbers.brittleness is None else entry.numbers.brittleness)
-    if steady is not best:
-        text += f". Least brittle is {steady.label} with {_share(steady.numbers, 'brittleness')}%"
+    if _share(steady.numbers, "brittleness") != _share(best.numbers, "brittleness"):
+        text += f". By the numbers least brittle is {steady.label} with {_share(steady.numbers, 'brittleness')}%"
     return f"{text}{ahead}."
 
 
