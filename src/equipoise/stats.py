@@ -49,6 +49,21 @@ def normal_quantile(p: float) -> float:
     return NormalDist().inv_cdf(p)
 
 
+def chance_of_orders(right: NDArray[np.int64], wrong: NDArray[np.int64]) -> Floats:
+    """(items, 3): Original, Augmented and Brittleness by chance of items with so many right and wrong texts.
+
+    Every order of an item's texts is equally likely: in 1 of 1 + wrong its caption is before all wrong ones, in 1 of
+    C(right + wrong, wrong) all right ones are; none of them is before the highest wrong one where that is the first.
+    """
+    room = int(wrong.max(initial=0)) + 1
+    shapes, place = np.unique(right * room + wrong, return_inverse=True)  # two numbers in one: rows sort slowly
+    found = np.zeros((len(shapes), 3))
+    for number, (good, bad) in enumerate(divmod(shape, room) for shape in shapes.tolist()):
+        above = 1 / math.comb(good + bad, bad)
+        found[number] = 1 / (1 + bad), above, 1 - above - bad / (good + bad)
+    return found[place]
+
+
 def cluster_bootstrap(sums: Floats, counts: Floats, seed: int = 0, resamples: int = RESAMPLES) -> Floats:
     """Resampled ratios sum(sums) / sum(counts) over clusters.
 
@@ -102,6 +117,16 @@ def renumbered(numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[n
 def distinct(numbers: NDArray[np.int64]) -> int:
     """How many different ones there are, of such numbers."""
     return int(np.count_nonzero(np.bincount(numbers))) if len(numbers) else 0
+
+
+def distinct_by(numbers: NDArray[np.int64], there: NDArray[Any]) -> list[int]:
+    """How many different ones have something in each column of `there`, (items, columns): the images that a metric is
+    of. Columns that are alike, as those of Augmented and Brittleness, are counted once."""
+    found: list[int] = []
+    for place, column in enumerate(there.T):
+        alike = next((at for at in range(place) if np.array_equal(there[:, at], column)), None)
+        found.append(distinct(numbers[column > 0]) if alike is None else found[alike])
+    return found
 
 
 def _resample(blocks: Sequence[_Block], clusters: int, seed: int, resamples: int) -> Floats:
@@ -210,7 +235,8 @@ def share_interval(
 
     Where no resample differs they would claim certainty (three of three: 100 [100, 100]). The images are then all
     alike, and as many as Wilson's interval allows of a kind that was not seen (of three: 56%) may be otherwise: so
-    much to either side. Of a share of 0 or 1 that is Wilson's interval.
+    much to either side. Of a share of 0 or 1 that is Wilson's interval. `clusters` are the images that the share is
+    of: an item without a positive says nothing about Augmented accuracy.
     """
     known = spread[~np.isnan(spread)]
     if not len(known) or np.ptp(known) < _SAME:  # none: a group so small that no resample holds it

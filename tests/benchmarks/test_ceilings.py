@@ -46,6 +46,7 @@ def test_each_kind_is_counted() -> None:
             item("plain", "a dog", ["a cat"], ("a puppy",)),
             item("again", "a dog", ["a cat"], ("a puppy",), image="plain.jpg"),
             item("lie", "a cat", ["a fish"], image="plain.jpg"),
+            item("not compared", "a tree", [], ("the tree",)),  # no share is of it, so no ceiling either
         ]
     )
     assert found == Ceilings(
@@ -61,7 +62,8 @@ def test_each_kind_is_counted() -> None:
     assert found.best_original == pytest.approx(5 / 6)
     assert found.best_original_without_order == pytest.approx(4 / 6)
     assert found.best_augmented_without_order == pytest.approx(2 / 3)
-    assert "2 captions with the words of a negative: without word order at most 66.7 (Augmented 66.7)" in found.line()
+    line = found.line()
+    assert "2 of 6 captions with the words of a negative: without word order at most 66.7 (Augmented 66.7)" in line
     assert "1 forced ties" in found.line()
 
 

@@ -12,6 +12,7 @@ import pytest
 from PIL import Image
 
 from equipoise.cli import main
+from equipoise.cli.perturb import _separability
 
 Run = Callable[..., tuple[int, str, str]]
 MODEL = """
@@ -50,7 +51,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
 def test_show_has_ceilings_where_the_files_are(run: Run, samples: Path) -> None:
     code, out, _ = run("bench", "show", "items.jsonl")
     assert code == 0
-    assert "ceilings  1 captions with the words of a negative: without word order at most 50.0" in out
+    assert "ceilings  1 of 2 captions with the words of a negative: without word order at most 50.0" in out
     code, out, _ = run("bench", "show", "sugarcrepe", "--source", str(samples / "sugarcrepe"), "--json")
     assert code == 0 and json.loads(out)["ceilings"]["items"] == 180
     code, out, _ = run("bench", "show", "sugarcrepe")
@@ -64,8 +65,9 @@ def test_a_result_keeps_and_shows_both(run: Run, tmp_path: Path) -> None:
     code, out, error = run(*arguments, "--out", "run")
     assert code == 0, error
     out = " ".join(out.split())  # the lines below a table are wrapped to its width
-    assert "over items: mean c-n" in out and "LGIP: sensitivity gap" in out
-    assert "ceilings: 1 captions with the words of a negative" in out
+    assert "mean over items, in units of the spread of s(c)" in out
+    assert "LGIP's, over pairs of texts: sensitivity gap, mean s(c)-s(n)," in out
+    assert "ceilings: 1 of 2 captions with the words of a negative" in out
     result = json.loads((tmp_path / "run" / "items" / "result.json").read_text())
     assert (result["ceilings"]["items"], result["ceilings"]["same_words"]) == (2, 1)
     assert list(result["edits"]) == ["negative swap object"]
@@ -78,14 +80,53 @@ def test_a_result_keeps_and_shows_both(run: Run, tmp_path: Path) -> None:
     assert line["ceilings"] == result["ceilings"] and line["edits"] == result["edits"] and line["graded"] == graded
 
 
+def test_ceilings_are_of_what_was_scored(run: Run, tmp_path: Path) -> None:
+    """They bound the numbers above them, which know nothing of an item whose photo is missing."""
+    (tmp_path / "0.png").unlink()
+    arguments = ("eval", "py:own_model_beside:Model", "--bench", "items.jsonl", "--images", ".", "--allow-missing")
+    code, out, error = run(*arguments, "--out", "run")
+    assert code == 0, error
+    expected = "1 of 1 captions with the words of a negative: without word order at most 0.0"
+    assert expected in " ".join(out.split())
+    code, _, error = run("report", "run", "--out", "page.html")
+    assert code == 0 and expected in (tmp_path / "page.html").read_text(), error
+
+
 def test_metrics_has_them_too(run: Run, tmp_path: Path) -> None:
     score = {"id": "a", "caption": 0.5, "positives": [0.25], "negatives": [0.125]}
     rows = [score, {**score, "id": "b", "caption": 1.0}]
     (tmp_path / "scores.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     code, out, _ = run("metrics", "scores.jsonl")
     assert code == 0
-    assert "over items: mean c-n 2.50, p-n 0.50, |c-p| 2.00 in units of the spread of s(c), 0.25;" in " ".join(
-        out.split()
+    expected = (
+        "in units of the spread of s(c), 0.25: s(c)-s(n) 2.50, s(p)-s(n) 0.50, |s(c)-s(p)| 2.00 LGIP's, over pairs"
     )
+    assert expected in " ".join(out.split())
     code, out, _ = run("metrics", "scores.jsonl", "--json")
     assert json.loads(out)["overall"]["graded"]["invariance_error"] == 0.5
+
+
+def test_the_legend_is_below_every_table_and_chance_in_it(run: Run, tmp_path: Path) -> None:
+    """A pip user has no docs/ folder: what explains the words must be a command that is there."""
+    rows = [
+        {"id": "a", "caption": 0.5, "positives": [0.25], "negatives": [0.125]},
+        {"id": "b", "caption": 1.0, "positives": [], "negatives": [0.5, 0.5, 0.5]},
+    ]
+    (tmp_path / "scores.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    judged = run("metrics", "scores.jsonl")[1]
+    scored = run("eval", "py:own_model_beside:Model", "--bench", "items.jsonl", "--images", ".", "--no-cache")[1]
+    for out, chance in ((judged, "Orig. 37.5, Aug. 33.3, Brittleness 33.3"), (scored, "Orig. 50.0")):
+        out = " ".join(out.split())
+        assert "percent [95% interval, images resampled]; a tie is never a win" in out
+        assert out.count(f"by chance (an item's texts in random order): {chance}") == 1
+        assert out.endswith("what each word means: equipoise metrics --help") and "docs/" not in out
+    told = " ".join(run("metrics", "--help")[1].replace("│", " ").split())
+    for word in ("Orig.", "Aug.", "drop", "Brittleness", "ties", "LGIP", "ceilings", "best blind"):
+        assert word in told, word
+
+
+def test_words_alone_say_that_eval_asks_something_else() -> None:
+    """`perturb` asks about pairs, `eval` about all negatives of an item: 80 here and 60 there are no contradiction."""
+    numbers = {"paired": {"accuracy": 0.8, "interval": [0.7, 0.9]}, "n": 40}
+    told = " ".join(_separability({"originals / positives": None, "originals / negatives": numbers}))
+    assert "80.0 [70, 90] against a negative" in told and "above all negatives of its item: another share" in told

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from equipoise.evaluation.metrics import judge, summarise
 from equipoise.evaluation.record import Graded
 from equipoise.evaluation.scores import ItemScores
 from equipoise.items import Edit, Item, Text
-from equipoise.report.tables import graded_line
+from equipoise.report.beside import graded_line
 
 
 def of(rows: list[ItemScores]) -> Graded:
@@ -126,6 +127,16 @@ def test_by_edit_takes_texts_not_items() -> None:
 def test_the_line() -> None:
     line = graded_line(summarise(judge(ROWS), resamples=10).overall)
     assert line == (
-        "over items: mean c-n 1.00, p-n 2.50, |c-p| 1.00 in units of the spread of s(c), 0.2; "
-        "LGIP: invariance error 0.2, sensitivity gap 0.1, positive rate 50.0"
+        "mean over items, in units of the spread of s(c), 0.2: s(c)-s(n) 1.00, s(p)-s(n) 2.50, |s(c)-s(p)| 1.00\n"
+        "LGIP's, over pairs of texts: invariance error, mean |s(c)-s(p)|, 0.2; sensitivity gap, mean s(c)-s(n), 0.1; "
+        "positive rate, pairs with s(c) > s(n), 50.0"
     )
+
+
+def test_a_mean_over_items_and_one_over_pairs_may_have_opposite_signs() -> None:
+    """An item with one negative far below, and one with three a little above: docs/metrics.md has it by hand."""
+    found = of([row("1", 0.5, [], [0.3]), row("2", 0.2, [], [0.3, 0.3, 0.3])])
+    assert found.spread == pytest.approx(0.15)
+    assert found.margin == pytest.approx(1 / 3) and found.sensitivity_gap == pytest.approx(-0.025)
+    said = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text()
+    assert "+0.33 spreads of 0.15; over pairs (0.2 - 3 x 0.1) / 4 = -0.025" in said

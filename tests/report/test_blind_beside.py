@@ -6,14 +6,16 @@ import random
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
 from PIL import Image
 
 from equipoise import evaluate
 from equipoise.items import ImageRef, Item, texts
 from equipoise.models import load_model
+from equipoise.report.beside import result_caption
 from equipoise.report.chapters import lines, read_chapters
 from equipoise.report.plane import plane
-from equipoise.report.tables import render
+from equipoise.report.tables import render, result_rows
 
 
 class Guess:
@@ -54,3 +56,17 @@ def test_the_best_blind_judge_is_in_the_table_the_notes_and_the_plane(tmp_path: 
     assert not both.points  # it is one of the models
     (note,) = (note for note in both.notes if "never see the picture" in note)  # the judges once, each model's gain
     assert note.count("blind:length 100.0") == 1 and "guess: Orig. -" in note and "; ngram: Orig. +0.0 [" in note
+
+
+def test_what_the_line_below_has_is_not_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """On a narrow screen the columns go; "no room for gain" below the gain itself would be a riddle."""
+    monkeypatch.setenv("COLUMNS", "90")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    for number in range(9):
+        Image.new("RGB", (4, 4)).save(tmp_path / f"{number}.png")
+    record = evaluate(Guess(), _items(), images=tmp_path).record
+    one = " ".join(render(result_rows(record), "text", result_caption(record, None)).split())
+    assert one.count("gain over the best:") == 1 and "no room for s(c), s(p), s(n):" in one
+    two = " ".join(render(result_rows(record) * 2, "text", result_caption(record, None)).split())
+    assert "no room for best blind and gain by line, s(c), s(p), s(n):" in two
+    assert "no room for best blind, gain, s(c)" in " ".join(render(result_rows(record)).split()), "no line has them"

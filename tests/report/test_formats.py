@@ -43,7 +43,7 @@ def test_the_numbers_of_all_formats_are_equal(make_runs: Runs, tmp_path: Path) -
             name: "{:.1f} [{:.1f}, {:.1f}]".format(100 * row[name], *(100 * end for end in row["intervals"][name]))
             for name in ("original", "augmented", "brittleness")
         }
-        shares["augmented"] += f" ({round(-100 * row['drop'], 1) + 0.0:+.1f})"
+        shares["augmented"] += f" ({100 * row['drop']:.1f})"
         scores = [f"{row['mean_scores'][part]:.3f}" for part in ("caption", "positive", "negative")]
         wanted[label] = [label, str(row["n"]), *shares.values(), str(row["ties"]), *scores]
     for form, between, tail in (("md", "|", ""), ("latex", "&", r" \\"), ("text", "│", "")):

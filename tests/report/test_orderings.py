@@ -61,5 +61,17 @@ def test_every_outcome_is_the_metrics_own() -> None:
         assert (found == mask).all(), (name, rows[int(np.argmax(found != mask))])
 
 
+def test_without_a_positive_an_item_has_no_order_of_three() -> None:
+    """Beside others it is left out, so that what is brittle is Brittleness; where all are so, they are shown."""
+    some = [row(3, [1], [2]), row(3, [2], [1]), row(1, [], [2]), row(2, [], [1]), row(1, [], [1])]
+    outcomes = judge(some)
+    found = shares(classify_all(some))
+    assert {CLASSES[code].name: share for code, share in found.items()} == {"c > p > n": 0.5, "c > n > p": 0.5}
+    assert found[classify(some[0])] == outcomes.brittle.sum() / outcomes.has_positive.sum()
+    alone = shares(classify_all(some[2:]))
+    assert {CLASSES[code].name for code in alone} == {"n > c, no p", "c > n, no p", "c = n, no p"}
+    assert CLASSES[classify(some[4])].group == "tie"
+
+
 def test_shares_leave_out_what_was_not_compared() -> None:
     assert shares(np.array([0, 0, 3, NOT_COMPARED], dtype=np.uint8)) == {0: 2 / 3, 3: 1 / 3}

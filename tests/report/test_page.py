@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from equipoise.evaluation.metrics import judge, summarise
 from equipoise.evaluation.record import Interval
 from equipoise.items import ImageRef, texts
 from equipoise.report.chapters import Chapter, Point, read_chapters
@@ -56,6 +57,24 @@ def test_what_strangers_wrote_stays_text(make_runs: Runs, tmp_path: Path) -> Non
     assert "\u202e" not in text and "\\u202e turned" in text, "shown, not obeyed"
 
 
+def test_items_without_a_rewording_do_not_make_two_denominators(make_runs: Runs, tmp_path: Path) -> None:
+    """Brittleness is one number on a page, and the drop is the bar, with the n that both are of."""
+    chapters = read_chapters(make_runs(60, change=lambda number: {} if number % 5 else {"positives": ()}))
+    text = written(chapters, tmp_path / "page.html")
+    numbers = [entry.numbers for entry in chapters[0].entries]
+    shown = [f"{100 * (one.brittleness or 0):.1f}" for one in numbers]
+    assert re.findall(r"([\d.]+) brittle<", text) == shown
+    assert text.count("of 60, 48 with a reworded caption</small>") == len(numbers)
+    assert "It is the drop of the items that have a reworded caption" in text
+    by_type = chapters[0].entries[0].by["type"]
+    for value in ("colour", "size"):
+        assert f"{value} (n {by_type[value].n_positives})" in text and by_type[value].n_positives != by_type[value].n
+    bars = [(float(left), float(right)) for left, right in re.findall(r'x1="([\d.]+)%" x2="([\d.]+)%"[^>]*bar"', text)]
+    drops = [100 * (one.drop or 0) for one in numbers]
+    assert [right - left for left, right in bars] == pytest.approx(drops, abs=0.02)
+    assert drops != pytest.approx([100 * ((one.original or 0) - (one.augmented or 0)) for one in numbers], abs=0.5)
+
+
 def test_the_same_input_gives_the_same_bytes(make_runs: Runs, tmp_path: Path) -> None:
     chapters = read_chapters(make_runs())
     assert written(chapters, tmp_path / "a.html") == written(chapters, tmp_path / "b.html")
@@ -73,10 +92,41 @@ def test_a_page_keeps_to_its_size(make_runs: Runs, tmp_path: Path) -> None:
 def test_the_sentence_follows_the_numbers(make_runs: Runs) -> None:
     (chapter,) = read_chapters(make_runs())
     assert finding(chapter) == (
-        "made: first, the first of 2 models by the numbers, puts the caption above the wrong one on 50.0% of items, "
+        "made: first puts the caption above the wrong one on 50.0% of items, "
         "and on 37.5% the reworded caption as well; on 25.0% it accepts one right caption and rejects the other "
-        "(brittle). Whether one is clearly better, `equipoise compare` says."
+        "(brittle). That first is ahead of second (+0.0 [-50.0, +50.0]) is not shown (Original accuracy, points, "
+        "paired)."
     )
+
+
+def test_least_brittle_is_said_of_another_number_only(make_runs: Runs) -> None:
+    (chapter,) = read_chapters(make_runs())
+    first, second = chapter.entries
+    level = replace(second, numbers=second.numbers.model_copy(update={"brittleness": first.numbers.brittleness}))
+    assert "least brittle" not in finding(replace(chapter, entries=[first, level]))
+    steadier = replace(second, numbers=second.numbers.model_copy(update={"brittleness": 0.1}))
+    assert "By the numbers least brittle is second with 10.0%" in finding(replace(chapter, entries=[first, steadier]))
+
+
+def test_a_model_is_called_ahead_only_where_it_is_shown(make_runs: Runs) -> None:
+    """Interval and corrected p, as `compare` has it; runs of other items are not paired at all."""
+    (chapter,) = read_chapters(make_runs(64, change=lambda number: {"image": ImageRef(path=f"{number}.png")}))
+    before, after = chapter.entries
+    rows = [row.model_copy(update={"caption": 1.0}) for row in after.run.rows]
+    outcomes = judge(rows)
+    better = replace(after, numbers=summarise(outcomes).overall, run=replace(after.run, rows=rows, outcomes=outcomes))
+    told = finding(replace(chapter, entries=[before, better]))
+    assert re.search(r"second is ahead of first \(\+50\.0 \[\+3\d\.\d, \+6\d\.\d\]\) \(Original accuracy", told), told
+    few = replace(after, run=replace(after.run, rows=after.run.rows[:60], outcomes=judge(after.run.rows[:60])))
+    assert "cannot be paired, so nothing says that first is ahead" in finding(replace(chapter, entries=[before, few]))
+
+
+def test_the_rule_of_a_verdict_is_where_the_table_is(make_runs: Runs, tmp_path: Path) -> None:
+    rule = "only where its interval leaves zero out and its corrected p is below 0.05"
+    two = written(read_chapters(make_runs()), tmp_path / "page.html")
+    assert rule in two.partition('id="table"')[2].partition("<table")[0]
+    one = written(read_chapters(make_runs(models=("first",))), tmp_path / "page.html")
+    assert rule not in one.partition('id="table"')[2].partition("<table")[0]
 
 
 def test_a_model_that_was_trained_on_the_items_is_called_so(make_runs: Runs) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from equipoise.comparing.flips import Flips
+from equipoise.comparing.flips import FlippedItem, Flips
 from equipoise.comparing.folders import Compared
 from equipoise.evaluation.record import (
     Change,
@@ -24,6 +24,7 @@ from equipoise.evaluation.record import (
     Metrics,
     RunRecord,
 )
+from equipoise.evaluation.results import Texts
 from equipoise.report.comparison import render_compared, render_differences
 from equipoise.report.tables import Line, percent, render, result_rows
 
@@ -43,7 +44,7 @@ MEASURED: dict[str, Any] = {
 }
 UNKNOWN: dict[str, Any] = {"augmented": None, "brittleness": None, "drop": None, "intervals": {}}
 OF_ITEMS: dict[str, Any] = {
-    "n_positives": 0,
+    "n_positives": 1234,
     "images": 1,
     "wilson": {"original": Interval(0.89, 0.91)},
     "mean_scores": MeanScores(caption=None, positive=None, negative=None),
@@ -86,11 +87,34 @@ def test_percent() -> None:
 
 def test_text_and_markdown(record: RunRecord) -> None:
     text = render(result_rows(record), "text", "a note")
-    assert "46.8 [45.0, 48.0] (-14.8)" in text and "a note" in text and "1,234" in text
+    assert "46.8 [45.0, 48.0] (14.8)" in text and "a note" in text and "1,234" in text
     lines = render(result_rows(record), "md").splitlines()
     assert lines[1] == "| --- | --- | --- | --- | --- | --- |"
     assert lines[3].startswith("| attributes | 1,234 | 61.6 [60.0, 63.0] |")
     assert lines[4] == "| relations | 10 | 50.0 | - | - | 0 |"
+
+
+def test_the_n_with_a_positive_is_said_where_it_is_another(record: RunRecord) -> None:
+    """Orig. is of all, Aug. and drop of fewer: without their n nobody could see why they do not add up."""
+    fewer = NUMBERS.model_copy(update={"n_positives": 1000, "original": 0.65})
+    for form in ("text", "md", "latex"):
+        text = render([Line("some", fewer), Line("none", PLAIN.model_copy(update={"n_positives": 0}))], form)
+        row = re.split(r" *[|│&] *", next(line for line in text.splitlines() if "some" in line))
+        assert "n pos." in text and row[row.index("1,234") + 1] == "1,000"
+        assert "Aug., Brittleness and drop (their own Orig. minus Aug.) are over those" in " ".join(text.split())
+    assert "n pos." not in render([Line("all", NUMBERS), Line("none", PLAIN)])
+    assert next(iter(csv.DictReader(io.StringIO(render([Line("some", fewer)], "csv")))))["n_positives"] == "1000"
+
+
+def test_the_drop_has_one_sign_everywhere() -> None:
+    """Original minus Augmented: 14.8, in the table as in the JSON and the CSV; a larger drop is a plus in compare."""
+    line = Line("x", NUMBERS)
+    for form in ("text", "md", "latex"):
+        assert "(14.8)" in render([line], form) and "-14.8" not in render([line], form)
+    assert json.loads(render([line], "json"))[0]["drop"] == 0.148
+    assert next(iter(csv.DictReader(io.StringIO(render([line], "csv")))))["drop"] == "0.148"
+    text = render_differences([compared(drop=change(0.02, 0.01, 0.03, True))])
+    assert "+2.0" in text and "drop: Orig. minus Aug., so + is a larger drop" in " ".join(text.split())
 
 
 def test_latex_escapes() -> None:
@@ -106,13 +130,47 @@ def test_csv_and_json_hold_the_numbers(record: RunRecord) -> None:
     assert split["ties"] == 5 and split["label"] == "attributes" and split["benchmark"] == "replace"
     assert (headline["model"], headline["skipped"], headline["paper"]) == ("world", 3, {"tot": {"tot": 0.5}})
     assert headline["chance"]["original"] == 0.5
-    assert render([Line("overall", PLAIN)], "csv").startswith("label,n,ties,original")
+    assert render([Line("overall", PLAIN)], "csv").startswith("label,n,n_positives,ties,original")
 
 
 def test_differences_mark_what_is_not_clear() -> None:
     found = compared(original=change(0.05, 0.01, 0.09, True), brittleness=change(0.01, -0.01, 0.03, False))
     text = render_differences([found])
     assert "+5.0 [+1.0, +9.0] " in text and "+1.0 [-1.0, +3.0]~" in text
+
+
+def test_what_is_shown_is_marked_and_the_rule_said() -> None:
+    """Interval and corrected p must both say so; an interval alone, or p alone, is no finding."""
+    both = change(0.05, 0.01, 0.09, True).model_copy(update={"adjusted": 0.03})
+    alone = change(0.06, 0.01, 0.09, True).model_copy(update={"adjusted": 0.06})
+    text = render_compared(Compared([compared(original=both, augmented=alone)], [Flips(0, 0, 0, [], [])]), "holm")
+    assert "+5.0 [+1.0, +9.0]*" in text and "+6.0 [+1.0, +9.0]*" not in text and "0.0300*" in text
+    assert "only where its interval leaves zero out and its corrected p is below 0.05" in " ".join(text.split())
+
+
+def test_flips_have_their_image_both_margins_and_how_many_there_are() -> None:
+    texts_ = Texts(caption="a dog", positives=[], negatives=["a cat"])
+    items = [FlippedItem(str(n), f"{n}.jpg", 1.0, -0.1, 0.2, texts_) for n in range(2)]
+    text = render_compared(Compared([compared()], [Flips(5, 0, 5, items, [])]), "holm")
+    head = next(line for line in text.splitlines() if "became" in line and "image" in line)
+    assert [cell.strip() for cell in head.split("┃")[1:-1]] == [
+        "item", "image", "became", "margin before", "margin after", "caption", "negative",
+    ]  # fmt: skip
+    assert "0.jpg" in text and "2 of the 5 that changed, those whose margin moved most (--flips N shows more)" in text
+
+
+def test_the_n_with_a_positive_of_a_comparison() -> None:
+    moved = {name: change(0.05, 0.01, 0.09, True) for name in ("original", "augmented")}
+    one = compared(**moved).model_copy(update={"n_positives": 7})
+    text = render_differences([one])
+    assert "n pos." in text and "are over those" in " ".join(text.split())
+    assert "n pos." not in render_differences([one.model_copy(update={"n_positives": 10})])
+
+
+def test_of_fewer_than_six_images_nothing_can_be_found() -> None:
+    few = change(0.05, 0.01, 0.09, True).model_copy(update={"detectable": 6 / 5})
+    text = render_compared(Compared([compared(original=few)], [Flips(0, 0, 0, [], [])]), "holm")
+    assert "120.00" not in text and "none" in text
 
 
 @pytest.mark.parametrize("label", ["[/red]", "[bold]x", ":smile:", "a[link=x]b"])
@@ -126,7 +184,7 @@ def test_labels_are_no_markup(label: str) -> None:
 @pytest.mark.parametrize("drop", [0.0, -0.0, 0.0004, -0.0004])
 def test_no_drop_has_no_minus(drop: float) -> None:
     row = Line("x", NUMBERS.model_copy(update={"drop": drop}))
-    assert "(+0.0)" in render([row], "md")
+    assert "(0.0)" in render([row], "md")
     none = compared(original=change(-drop, -drop, drop, False))
     assert "+0.0 [+0.0, +0.0]~" in render_differences([none])
 
@@ -171,7 +229,7 @@ def test_tables_fit_the_screen_and_lose_nothing(columns: int, screen: Callable[[
     long = "  a split with words of a name"
     made = {
         "eval": lambda: render([Line("replace", NUMBERS), Line(long, NUMBERS)], "text", "a caption " * 20),
-        "compare": lambda: render_compared(Compared([found], [Flips(0, 0, [], [])]), "holm"),
+        "compare": lambda: render_compared(Compared([found], [Flips(0, 0, 0, [], [])]), "holm"),
     }
     for name, make in made.items():
         screen(None)
@@ -189,9 +247,9 @@ def test_at_80_columns_the_table_of_eval_keeps_its_form(screen: Callable[[int | 
     screen(80)
     text = render([Line("replace", NUMBERS), Line("  a split with words of a name", NUMBERS)])
     lines = [[cell.strip() for cell in line.split("│")[1:-1]] for line in text.splitlines() if line.startswith("│")]
-    assert lines[0][:4] == ["replace", "1,234", "61.6", "46.8 (-14.8)"], lines
+    assert lines[0][:4] == ["replace", "1,234", "61.6", "46.8 (14.8)"], lines
     assert lines[1][:4] == ["", "", "[60.0, 63.0]", "[45.0, 48.0]"], lines
     moved = {name: change(0.05, 0.01, 0.09, True) for name in ("original", "augmented", "brittleness", "drop")}
-    both = render_compared(Compared([compared(**moved)], [Flips(0, 0, [], [])]), "holm")
+    both = render_compared(Compared([compared(**moved)], [Flips(0, 0, 0, [], [])]), "holm")
     assert "│   Original accuracy  │" in both and "┃   smallest ┃" in both  # heads are folded, it stays a table
     assert "\nOrig.        +5.0 [+1.0, +9.0]\n" in both  # and where that is not enough, a list

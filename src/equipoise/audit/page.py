@@ -104,7 +104,11 @@ def _shortcuts(audit: Audit) -> str:
         for one in audit.shortcuts
     ]
     header = ("judge", "what", "n", "right, percent [95 % interval]", "seen in the other half")
-    lines = [f"On {of}; chance is 50, a tie counts one half, images are resampled.", table(header, rows, left=2)]
+    asked = (
+        f"On {of}; one pair of texts an item, chance is 50, a tie counts one half, images are resampled. (The "
+        "blind judges of `eval` must put a caption above all negatives of its item, and a tie is no win: other shares.)"
+    )
+    lines = [asked, table(header, rows, left=2)]
     for one in audit.shortcuts:
         if one.result.interval[0] > one.chance or one.result.interval[1] < one.chance:
             lines.append(f"**{one.name.replace('_', ' ')}**\n\n{_examples(one.examples)}Fix: {one.fix}.")

@@ -27,7 +27,8 @@ _SEVERAL = -1
 
 
 class Ceilings(BaseModel):
-    """Counts over items; shares of them are what a model cannot get."""
+    """Counts over items; shares of them are what a model cannot get. `items` and `with_positives` are those that
+    Original and Augmented accuracy are of: with a hard negative, and with a hard positive as well."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -43,12 +44,12 @@ class Ceilings(BaseModel):
     @property
     def best_original(self) -> float:
         """What a model with CLIP's tokenizer can reach."""
-        return 1 - self.forced_ties / self.items
+        return 1 - self.forced_ties / max(1, self.items)
 
     @property
     def best_original_without_order(self) -> float:
         """What a model that hears no order can reach."""
-        return 1 - self.same_words / self.items
+        return 1 - self.same_words / max(1, self.items)
 
     @property
     def best_augmented_without_order(self) -> float | None:
@@ -62,7 +63,8 @@ class Ceilings(BaseModel):
             more = "" if augmented is None else f" (Augmented {100 * augmented:.1f})"
             best = f"{100 * self.best_original_without_order:.1f}{more}"
             found.append(
-                f"{self.same_words:,} captions with the words of a negative: without word order at most {best}"
+                f"{self.same_words:,} of {self.items:,} captions with the words of a negative: without word order at "
+                f"most {best}"
             )
         if self.forced_ties or self.forced_ties_augmented:
             count = max(self.forced_ties, self.forced_ties_augmented)
@@ -98,10 +100,10 @@ def ceilings(items: Iterable[Item]) -> Ceilings:
         correct, negatives = read[: 1 + len(item.positives)], read[1 + len(item.positives) :]
         tied = [text in negatives for text in correct]
         same = [has_words_of(text, negatives) for text in correct]
-        count["items"] += 1
+        count["items"] += bool(negatives)
         count["same_words"] += same[0]
         count["forced_ties"] += tied[0]
-        if item.positives:
+        if item.positives and negatives:
             count["with_positives"] += 1
             count["same_words_augmented"] += any(same)
             count["forced_ties_augmented"] += any(tied)

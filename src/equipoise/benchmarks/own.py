@@ -7,12 +7,13 @@ the row). Empty cells are skipped. Every other column becomes a tag, `split` amo
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 from pydantic import ValidationError
 
+from equipoise import stats
 from equipoise.benchmarks.base import Benchmark
 from equipoise.benchmarks.reading import check_splits, table
 from equipoise.errors import Problems, UserError, did_you_mean
@@ -93,13 +94,14 @@ def _item(number: int, cells: list[tuple[str, str]]) -> Item:
 
 
 def benchmark(path: Path, items: Sequence[Item]) -> Benchmark:
-    """What can be said about a user's file: its splits, and chance where every item has as many texts."""
-    shapes = {(1 + len(item.positives), len(item.negatives)) for item in items}
-    right, wrong = shapes.pop() if len(shapes) == 1 else (0, 0)
-    chance = {"original": 1 / (1 + wrong)} if wrong else {}
-    if wrong and right > 1:  # all orders of the texts are equally likely
-        above = 1 / math.comb(right + wrong, wrong)
-        chance |= {"augmented": above, "brittleness": 1 - above - wrong / (right + wrong)}
+    """What can be said about a user's file: its splits, and chance, the mean over its items."""
+    shapes = np.array([(1 + len(item.positives), len(item.negatives)) for item in items if item.negatives])
+    chance = {}
+    if len(shapes):
+        each = stats.chance_of_orders(*shapes.T)
+        chance["original"] = float(each[:, 0].mean())
+        if (reworded := shapes[:, 0] > 1).any():
+            chance["augmented"], chance["brittleness"] = each[reworded, 1:].mean(axis=0).tolist()
     return Benchmark(
         name=path.stem if path.stem.strip(".") else "items",  # "...jsonl" would be ".."
         title=f"items of {path.name}",

@@ -31,7 +31,7 @@ from equipoise.errors import STOPPED, UserError, printable
 from equipoise.report import FORMATS, fold
 
 if TYPE_CHECKING:
-    from equipoise.evaluation.record import Elsewhere, Metrics, RunRecord, Summary
+    from equipoise.evaluation.record import Elsewhere, RunRecord, Summary
 
 
 app = App(
@@ -48,7 +48,6 @@ ModelSpec = Annotated[
     ),
 ]
 Seed = Annotated[int, typer.Option(min=0, help="of the bootstrap")]
-FEW = 20  # items; what the audit and perturb call too few to say anything
 AverageOption = Annotated[
     str | None, typer.Option("--average", help="rule of the headline, of `bench show`; all are in the JSON")
 ]
@@ -176,21 +175,23 @@ def evaluate(
         raise UserError("--cache and --no-cache exclude each other; give one of them")
     from equipoise.evaluation.embedding.cache import EmbeddingCache, default_cache
     from equipoise.evaluation.embedding.ranks import joined
-    from equipoise.evaluation.run import evaluate_benchmarks
-    from equipoise.models import load_model
+    from equipoise.evaluation.run import evaluate_loaded, read_benchmarks
+    from equipoise.evaluation.scoring import check_photos
+    from equipoise.models import OF_PHOTOS, kind_named, load_model
+    from equipoise.report.beside import caveats, result_caption
     from equipoise.report.tables import render, result_rows
 
     rows = []
+    kind = kind_named(model)
+    loaded = read_benchmarks(names, source=source, data=data, splits=split_names(splits), out=out, average=average)
+    for _, items, images in loaded if kind in OF_PHOTOS else ():
+        check_photos(items[:limit], images, allow_missing)  # said at once: torch takes seconds to load
     with joined() as ranks:
-        results = evaluate_benchmarks(
+        results = evaluate_loaded(
             load_model(model, device=device, dtype=dtype),
-            names,
-            source=source,
-            data=data,
-            splits=split_names(splits),
+            loaded,
             out=out,
             limit=limit,
-            average=average,
             allow_missing=allow_missing,
             batch_size=batch_size,
             workers=workers,
@@ -204,12 +205,12 @@ def evaluate(
             record = result.record
             if result.read_from is not None:
                 typer.echo(printable(f"{record.benchmark.name}: read from {result.read_from}, not computed"), err=True)
-            for caveat in _caveats(record):
-                typer.echo(printable(f"warning: {record.benchmark.name}: {caveat}"), err=True)
             if shown in {"text", "md"}:
-                typer.echo(render(result_rows(record, average), shown, _result_caption(record, average)))
+                typer.echo(render(result_rows(record, average), shown, result_caption(record, average)))
             else:
                 rows += result_rows(record, average)
+                for caveat in caveats(record):  # a table for people has them below
+                    typer.echo(printable(f"warning: {record.benchmark.name}: {caveat}"), err=True)
             if shown == "text":
                 for line in _breakdowns(record, out):
                     typer.echo(printable(line), err=True)
@@ -217,71 +218,6 @@ def evaluate(
             typer.echo(f"kept in {out}; look at it: equipoise report {out} --out report.html", err=True)
     if rows:  # one document for all benchmarks, so that a program can read it
         typer.echo(render(rows, shown))
-
-
-def _result_caption(record: RunRecord, average: str | None) -> str:
-    from equipoise.report.tables import blind_line
-
-    lines = [f"{record.model.spec}: percent [95% interval, images resampled]; a tie is never a win"]
-    lines += _metrics_caption(record.metrics, average)
-    lines += [f"ceilings: {record.ceilings.line()}"] if record.ceilings else []
-    lines += [blind_line(record.blind.by_rule(average))] if record.blind else []
-    return "\n".join([*lines, *_caveats(record), "what each word means: docs/metrics.md"])
-
-
-def _metrics_caption(metrics: Metrics, average: str | None) -> list[str]:
-    """By which rule the headline is, what the others give, and the metrics of the paper."""
-    from equipoise.report.tables import average_words, graded_line, percent
-
-    lines = [line] if (line := graded_line(metrics.overall)) else []
-    if metrics.averages:
-        headline = metrics.by_rule(average)
-        rules = {"items": metrics.overall, **metrics.averages}
-        others = [f"{rule} {percent(one, 'original')}" for rule, one in rules.items() if one != headline]
-        lines.append(f"headline by {average_words(headline)}; Orig. by other rules: {', '.join(others)}")
-    for numbers in metrics.paper.values():
-        shown = {name: value for name, value in numbers.items() if isinstance(value, float)}
-        counted = [f"{name} {numbers[name]:,}" for name in ("n", "incomplete", "ties") if numbers.get(name)]
-        lines.append(
-            "the paper's own: "
-            + ", ".join(_paper_number(*pair) for pair in shown.items())
-            + (f" ({', '.join(counted)})" if counted else "")
-        )
-    return lines
-
-
-def _caveats(record: RunRecord) -> list[str]:
-    """What a reader of the numbers must know, whatever the format."""
-    lines = []
-    if record.n.skipped:
-        why = next(iter(record.skipped.values()), "see result.json")
-        lines.append(
-            f"{record.n.skipped:,} of {record.n.items:,} items were NOT scored, the first: {why} (result.json)"
-        )
-    if seen := record.counts.get("trained_on"):
-        lines.append(f"{seen:,} of {record.n.items:,} items were trained on, says its folder: judge it on others")
-    if record.blind and record.n.scored < FEW:
-        lines.append(
-            f"{record.n.scored} items are too few: chance alone moves such shares by tens of points, and the judges "
-            "without an image, who learn from the items, have nothing to learn from"
-        )
-    if cut := record.counts.get("texts_cut"):
-        lines.append(f"{cut:,} texts are longer than the model reads and were cut")
-    if duels := record.counts.get("duels"):
-        unclear, by_position = record.counts["choices_unclear"], record.counts["duels_by_position"] / duels
-        choices = record.counts["choices"] - unclear
-        first = record.counts["choices_first"] / choices if choices else 0.0
-        lines.append(
-            f"position bias: of {choices:,} choices {100 * first:.1f}% went to the text that came first; in "
-            f"{100 * by_position:.1f}% of {duels:,} pairs of texts the order decided (a tie)"
-            + (f"; {unclear:,} more answers chose neither" if unclear else "")
-        )
-    return lines
-
-
-def _paper_number(name: str, value: float) -> str:
-    words = name.replace("_", " ")
-    return f"{words} {value:.1f}" if name.endswith("rank") else f"{words} {100 * value:.2f}%"
 
 
 @app.command()
@@ -306,25 +242,45 @@ def metrics(
     seed: Seed = 0,
     form: FormatOption = "text",
 ) -> None:
-    """Judge scores that were made elsewhere. With --bench as that benchmark's papers do."""
+    """Judge scores that were made elsewhere. With --bench as that benchmark's papers do.
+
+    The words, c a caption, p a hard positive (reworded, still right), n a hard negative (wrong), s a score:
+
+    Orig. (Original accuracy): share of items with s(c) above every s(n).
+
+    Aug. (Augmented accuracy): share with s(c) and every s(p) above every s(n), of the items with a positive.
+
+    drop: Orig. minus Aug., both of the items with a positive.
+
+    Brittleness: share where one of c and p is above the highest s(n) and another below it.
+
+    ties: items where c or p scores exactly as much as the highest s(n): never a win, never brittle.
+
+    LGIP's (Lee 2025), over pairs: invariance error, sensitivity gap, positive rate (share of s(c) > s(n)).
+
+    ceilings: what the texts alone decide. best blind, gain: the best judge without the image, and the model's lead.
+    """
     from equipoise.evaluation.foreign.layouts import read_any
     from equipoise.evaluation.metrics import judge, summarise
-    from equipoise.report.tables import graded_line, metrics_rows, render
+    from equipoise.report.beside import LEGEND, WORDS, chance_line, graded_line, metrics_caption
+    from equipoise.report.tables import metrics_rows, render
 
     shown = form_name(form)
     if bench is None:
         if given := [name for name, value in (("source", source), ("splits", splits), ("average", average)) if value]:
             raise UserError(f"--{given[0]} is of a benchmark: name it with --bench")
         summary: Summary = summarise(judge(read_any(scores, None).rows), seed)
-        caption = graded_line(summary.overall)
+        below = [chance_line(summary.overall, {}), graded_line(summary.overall)]
     else:
         summary = metrics = _as_benchmark(scores, bench, source, split_names(splits), average, seed)
-        caption = "\n".join([*metrics.notes, *_metrics_caption(metrics, average)])
-        for note in metrics.notes:
+        below = [chance_line(metrics.by_rule(average), {}), *metrics_caption(metrics, average)]
+        below += [f"note: {note}" for note in metrics.notes]
+        for note in metrics.notes if as_json or shown not in {"text", "md"} else ():
             typer.echo(printable(f"note: {note}"), err=True)
     if as_json:
         typer.echo(summary.model_dump_json(indent=2))
     else:
+        caption = "\n".join(filter(None, [LEGEND, *below, WORDS]))
         typer.echo(render(metrics_rows(summary, bench, average), shown, caption))
 
 

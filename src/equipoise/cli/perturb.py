@@ -247,6 +247,8 @@ def _separability(found: dict[str, Any]) -> list[str]:
     return [
         "\nWords alone, without the image, say which of two texts is the caption (percent [95% interval], chance 50):",
         f"             {'; '.join(said)}",
+        "(One pair an item. The blind:ngram of `eval` must put a caption above all negatives of its item: another "
+        "share.)",
     ]
 
 

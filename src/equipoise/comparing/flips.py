@@ -19,6 +19,7 @@ class FlippedItem:
     """An item that was right (s(c) > every s(n)) in more, or fewer, of the runs than before."""
 
     id: str
+    image: str | None
     change: float  # of the share of runs that are right: 1, or -1, with one run a side
     before: float  # margin s(c) - highest s(n), the mean over runs
     after: float
@@ -44,7 +45,8 @@ class FlippedTag:
 class Flips:
     gained: float  # items; a fraction where there are several seeds
     lost: float
-    items: list[FlippedItem]
+    flipped: int  # items that became right or wrong, of which `items` are some
+    items: list[FlippedItem]  # the largest
     tags: list[FlippedTag]
 
 
@@ -64,6 +66,7 @@ def flips(first: Model, second: Model, most: int) -> Flips:
     items = [
         FlippedItem(
             rows.ids[index],
+            rows.images[index],
             float(moved[index]),
             float(margins[0][index]),
             float(margins[1][index]),
@@ -71,7 +74,7 @@ def flips(first: Model, second: Model, most: int) -> Flips:
         )
         for index in order
     ]
-    return Flips(_gained(moved), _gained(-moved), items, _tags(rows.tags, moved, most))
+    return Flips(_gained(moved), _gained(-moved), int(np.count_nonzero(moved)), items, _tags(rows.tags, moved, most))
 
 
 def _gained(moved: np.ndarray) -> float:

@@ -26,6 +26,7 @@ from equipoise.comparing import inference
 from equipoise.errors import UserError
 from equipoise.evaluation.comparison import (
     Run,
+    images_of,
     leaves_of,
     measured_difference,
     per_item,
@@ -86,13 +87,14 @@ def compare_models(
             first, second, seed, resamples, path, least
         )
         flipped = flips() if flips else inference.sign_flip_sums(contributions(change, outcomes.cluster, groups), seed)
-    clusters = stats.distinct(outcomes.cluster[groups.kept])
+    images = images_of(change, outcomes, groups)
     sides = [_seeds(values, outcomes.cluster, groups) for values in (before, after) if len(values) > 1]
     drawn = _draw_seeds(sides, seed, resamples)
     changes: dict[str, Change] = {}
     for index, metric in enumerate(METRICS):
         if (known := found[metric]) is None:
             continue
+        clusters = images[index]
         value, image_error = float(measured[index]), float(np.nanstd(spread[:, index], ddof=1))
         p_value = inference.flip_p_value(value, flipped[:, index])
         if not sides:

@@ -136,7 +136,6 @@ def measured_difference(
     same_items([*first, *second])
     outcomes = first[0].outcomes
     groups = leaves_of(first[0], path, least)
-    images = stats.distinct(outcomes.cluster[groups.kept])
 
     def measured(of_run: Callable[[Outcomes], stats.Floats]) -> Measured:
         before, after = ([of_run(run.outcomes) for run in runs] for runs in (first, second))
@@ -146,8 +145,9 @@ def measured_difference(
     def changes(one: Measured) -> list[Change | None]:
         pairs = zip(one.before, one.after, strict=False)
         seeds = [grouped(there - here, outcomes, groups, seed, 0)[0] for here, there in pairs]
+        images = images_of(one.change, outcomes, groups)
         return [
-            _change(value, one.spread[:, index], images, [float(by_seed[index]) for by_seed in seeds])
+            _change(value, one.spread[:, index], images[index], [float(by_seed[index]) for by_seed in seeds])
             for index, value in enumerate(one.values.tolist())
         ]
 
@@ -157,7 +157,13 @@ def measured_difference(
         p_value = stats.mcnemar(*_discordant(outcomes, second[0].outcomes))
         found["original"] = found["original"].model_copy(update={"mcnemar": p_value})
     on_images = _known(IMAGE_METRICS, changes(measured(per_item_images))) if outcomes.images is not None else {}
-    whole = Difference(n=int(groups.kept.sum()), runs=(len(first), len(second)), **found, image_side=on_images)
+    whole = Difference(
+        n=int(groups.kept.sum()),
+        n_positives=int((groups.kept & outcomes.has_positive).sum()),
+        runs=(len(first), len(second)),
+        **found,
+        image_side=on_images,
+    )
     return whole, on_texts
 
 
@@ -192,15 +198,18 @@ def average(
     measured, spread = grouped(np.mean(values, axis=0), outcomes, groups, seed, resamples)
     known = {name: index for index, name in enumerate(METRICS) if not np.isnan(measured[index])}
     found = {name: float(measured[index]) for name, index in known.items()}
-    images = stats.distinct(outcomes.cluster[groups.kept])
+    images = images_of(values[0], outcomes, groups)
     return Numbers(
         n=int(groups.kept.sum()),
+        n_positives=int((groups.kept & outcomes.has_positive).sum()),
         ties=round(float(np.mean([(run.outcomes.tie & groups.kept).sum() for run in runs])), 1),
         original=found.get("original"),
         augmented=found.get("augmented"),
         brittleness=found.get("brittleness"),
         drop=found.get("drop"),
-        intervals={name: interval_of(name, found[name], spread[:, index], images) for name, index in known.items()},
+        intervals={
+            name: interval_of(name, found[name], spread[:, index], images[index]) for name, index in known.items()
+        },
     )
 
 
@@ -245,6 +254,11 @@ def grouped(
         np.where(there, values, 0.0), there.astype(float), outcomes.cluster, groups.masks, seed, resamples
     )
     return weighted_mean(measured[None], groups.weights)[0], weighted_mean(spread, groups.weights)
+
+
+def images_of(values: stats.Floats, outcomes: Outcomes, groups: Leaves) -> list[int]:
+    """The images that each column of `grouped` is of; an item that has no value there says nothing."""
+    return stats.distinct_by(outcomes.cluster[groups.kept], ~np.isnan(values[groups.kept]))
 
 
 def same_items(runs: Sequence[Run]) -> None:

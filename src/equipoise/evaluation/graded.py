@@ -116,7 +116,7 @@ def graded(scored: Scored, mask: NDArray[np.bool_], unit: float | None) -> Grade
     intervals = {name: one[1] for name, one in found.items() if one is not None and one[1] is not None}
     rate = values["positive_rate"]
     if rate in (0.0, 1.0):
-        images = stats.distinct(cluster)
+        images = stats.distinct(cluster[negatives > 0])
         intervals["positive_rate"] = Interval(*stats.wilson(round(rate * images), images))
     elif interval := intervals.get("positive_rate"):
         intervals["positive_rate"] = Interval(max(0.0, interval.low), min(1.0, interval.high))

@@ -165,7 +165,8 @@ def image_numbers(
     asked = mask & outcomes.asked
     if not asked.any():
         return None
-    values, spread, clusters = named(measured), named(ratios), len(np.unique(cluster[asked]))
+    values, spread = named(measured), named(ratios)
+    clusters = stats.distinct_by(cluster[mask], outcomes.columns()[1][mask])
     known = {name: column for column, name in enumerate(IMAGE_METRICS) if np.isfinite(values[column])}
     return ImageNumbers(
         n=int(asked.sum()),
@@ -174,7 +175,7 @@ def image_numbers(
         ties=int((mask & outcomes.tie).sum()),
         **{name: float(values[known[name]]) if name in known else None for name in IMAGE_METRICS},
         intervals={
-            name: interval_of(name, float(values[column]), spread[:, column], clusters)
+            name: interval_of(name, float(values[column]), spread[:, column], clusters[column])
             for name, column in known.items()
         },
     )

@@ -30,6 +30,7 @@ from equipoise.evaluation import graded
 from equipoise.evaluation.image_side import ImageOutcomes, image_numbers, interval_of, judge_images
 from equipoise.evaluation.record import (
     METRICS,
+    SHARES,
     ImageNumbers,
     Interval,
     ItemNumbers,
@@ -196,25 +197,28 @@ def _columns(outcomes: Outcomes) -> tuple[stats.Floats, stats.Floats]:
 
 
 def _numbers(outcomes: Outcomes, groups: Sequence[Bools], seed: int, resamples: int) -> list[ItemNumbers]:
-    measured, ratios = stats.grouped_ratios(*_columns(outcomes), outcomes.cluster, groups, seed, resamples)
+    wins, counts = _columns(outcomes)
+    measured, ratios = stats.grouped_ratios(wins, counts, outcomes.cluster, groups, seed, resamples)
+    chance = _chance(outcomes, groups)
     on_images = _image_side(outcomes, groups, seed, resamples)
     found = []
     spread = graded.spread(outcomes.caption)
     for index, mask in enumerate(groups):
         n, n_positive = int(mask.sum()), int((mask & outcomes.has_positive).sum())
         compared = mask & outcomes.has_negative
-        wins = int((mask & outcomes.original).sum())
-        clusters = stats.distinct(outcomes.cluster[mask])
+        right = int((mask & outcomes.original).sum())
+        clusters = stats.distinct_by(outcomes.cluster[mask], counts[mask])
         values, intervals = _named(measured[index], ratios[:, index], clusters)
         found.append(
             ItemNumbers(
                 n=n,
                 n_positives=n_positive,
-                images=clusters,
+                images=stats.distinct(outcomes.cluster[mask]),
                 ties=int((mask & outcomes.tie).sum()),
                 **values,
                 intervals=intervals,
-                wilson={"original": Interval(*stats.wilson(wins, int(compared.sum())))},
+                chance=_shares(chance[index]),
+                wilson={"original": Interval(*stats.wilson(right, int(compared.sum())))},
                 mean_scores=MeanScores(
                     caption=_mean_score(outcomes.caption[mask]),
                     positive=_mean_score(outcomes.positive[mask & outcomes.has_positive]),
@@ -227,6 +231,18 @@ def _numbers(outcomes: Outcomes, groups: Sequence[Bools], seed: int, resamples: 
     return found
 
 
+def _chance(outcomes: Outcomes, groups: Sequence[Bools]) -> stats.Floats:
+    """(groups, 3): the shares of a model that orders the texts of an item at random, over the items that have them."""
+    right, wrong = outcomes.pairs.positives + 1, outcomes.pairs.negatives
+    counts = np.stack([outcomes.has_negative, outcomes.has_positive, outcomes.has_positive], axis=1).astype(np.float64)
+    each = stats.chance_of_orders(right, wrong) * counts
+    return np.stack([each[mask].sum(0) / np.where(n := counts[mask].sum(0), n, np.nan) for mask in groups])
+
+
+def _shares(values: stats.Floats) -> dict[Metric, float]:
+    return {name: float(value) for name, value in zip(SHARES, values, strict=True) if math.isfinite(value)}
+
+
 def _image_side(outcomes: Outcomes, groups: Sequence[Bools], seed: int, resamples: int) -> list[ImageNumbers | None]:
     images, cluster = outcomes.images, outcomes.cluster
     if images is None:
@@ -236,14 +252,18 @@ def _image_side(outcomes: Outcomes, groups: Sequence[Bools], seed: int, resample
 
 
 def _named(
-    measured: stats.Floats, ratios: stats.Floats, clusters: int
+    measured: stats.Floats, ratios: stats.Floats, clusters: Sequence[int]
 ) -> tuple[dict[Metric, float | None], dict[Metric, Interval]]:
-    """Four columns (see _columns) as the metrics people read, and their intervals where there is a value."""
+    """Four columns (see _columns) as the metrics people read, and their intervals where there is a value.
+
+    `clusters`: the images of each column; those of the fourth are the drop's.
+    """
+    of = dict(zip(METRICS, clusters, strict=True))
     values = dict(zip(METRICS, [*measured[:3], measured[3] - measured[1]], strict=True))
     spread = dict(zip(METRICS, [*ratios[:, :3].T, ratios[:, 3] - ratios[:, 1]], strict=True))
     finite = {name: _finite(value) for name, value in values.items()}
     known = [name for name in METRICS if finite[name] is not None]
-    return finite, {name: interval_of(name, values[name], spread[name], clusters) for name in known}
+    return finite, {name: interval_of(name, values[name], spread[name], of[name]) for name in known}
 
 
 def _mean_score(values: stats.Floats) -> float | None:
@@ -273,8 +293,9 @@ def macro(
     found = leaves(outcomes.tags, path, least)
     if found is None:
         return None
-    measured, ratios = stats.grouped_ratios(*_columns(outcomes), outcomes.cluster, found.masks, seed, resamples)
-    clusters = stats.distinct(outcomes.cluster[found.kept])
+    wins, counts = _columns(outcomes)
+    measured, ratios = stats.grouped_ratios(wins, counts, outcomes.cluster, found.masks, seed, resamples)
+    clusters = stats.distinct_by(outcomes.cluster[found.kept], counts[found.kept])
     measured_mean, ratios_mean = (weighted_mean(part, found.weights) for part in (measured[None], ratios))
     values, intervals = _named(measured_mean[0], ratios_mean, clusters)
     return MacroNumbers(
@@ -284,9 +305,11 @@ def macro(
         groups=len(found.masks),
         left_out=found.left_out,
         n=int(found.kept.sum()),
+        n_positives=int((found.kept & outcomes.has_positive).sum()),
         ties=int((outcomes.tie & found.kept).sum()),
         **values,
         intervals=intervals,
+        chance=_shares(weighted_mean(_chance(outcomes, found.masks)[None], found.weights)[0]),
         mean_scores=_macro_scores(outcomes, found),
         image_side=_macro_images(outcomes, found, seed, resamples),
     )

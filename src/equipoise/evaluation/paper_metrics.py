@@ -158,7 +158,7 @@ def truth(scores: Sequence[ItemScores]) -> PaperNumbers:
     found |= _with_interval("auc", _auc, value, true, clusters)
     relation = _numbered([s.tags.get("relation", "") for s in scores])
     within = functools.partial(_auc, within=relation)
-    found |= _with_interval("auc_within_relation", within, value, true, clusters)
+    found |= _with_interval("auc_within_relation", within, value, true, clusters, _both_kinds(relation, true))
     statement = _numbered([s.tags.get("statement", s.id) for s in scores])
     shares = [_pair_share(value[at], true[at]) for at in _members(statement) if 0 < true[at].sum() < len(at)]
     found |= {"n_same_statement": len(shares), "same_statement": sum(shares) / len(shares) if shares else None}
@@ -198,15 +198,23 @@ def _with_interval(
     value: stats.Floats,
     true: NDArray[np.bool_],
     clusters: NDArray[np.int64],
+    there: NDArray[np.bool_] | None = None,
 ) -> PaperNumbers:
-    """A number of all items, and the middle 95% of it over resampled images."""
+    """A number of all items, or of those that are `there`, and the middle 95% of it over resampled images."""
     measured = measure(value, true, np.ones(len(value)))
     if math.isnan(measured):
         return {name: None}
     rng, count = np.random.default_rng(0), int(clusters.max()) + 1
     draws = (np.bincount(rng.integers(count, size=count), minlength=count)[clusters] for _ in range(_AUC_RESAMPLES))
     drawn = np.array([measure(value, true, weight.astype(np.float64)) for weight in draws])
-    return {name: measured, f"{name}_interval": Interval(*stats.share_interval(measured, drawn, count))}
+    images = count if there is None else stats.distinct(clusters[there])
+    return {name: measured, f"{name}_interval": Interval(*stats.share_interval(measured, drawn, images))}
+
+
+def _both_kinds(group: NDArray[np.int64], true: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The items of groups that hold a true and a false sentence: those of others are in no pair."""
+    held, trues = np.bincount(group), np.bincount(group, true)
+    return ((trues > 0) & (trues < held))[group]
 
 
 def _pair_share(value: stats.Floats, true: NDArray[np.bool_]) -> float:

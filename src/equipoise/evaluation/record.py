@@ -79,12 +79,14 @@ class Numbers(_Part):
     """The metrics of some items; None where nothing was measured. `numbers["original"]` works as well."""
 
     n: int
+    n_positives: int | None = None  # of them with a positive: Augmented, Brittleness and drop; None: not recorded
     ties: int | float | None  # a mean where several runs are averaged; None: unknown, only outcomes were published
     original: float | None
     augmented: float | None
     brittleness: float | None
     drop: float | None
     intervals: dict[Metric, Interval]
+    chance: dict[Metric, float] = Field(default_factory=dict)  # of the shares, averaged alike; {}: not recorded
     image_side: ImageNumbers | None = None  # None: no item has a negative image
 
     def __getitem__(self, metric: Metric) -> float | None:
@@ -339,11 +341,17 @@ class Change(_Part):
     image_error: float | None = None  # standard errors: other images, these seeds
     seed_error: float | None = None  # other seeds; None: each side is one run
 
+    @property
+    def shown(self) -> bool:
+        """Whether interval and corrected p-value both say that there is a difference: the rule of a verdict."""
+        return self.clear and self.adjusted is not None and self.adjusted < 0.05
+
 
 class Difference(_Part):
     """What changed between two models on the same items; None where nothing was measured."""
 
     n: int
+    n_positives: int | None = None  # of them with a positive; None: not recorded (an older version)
     runs: tuple[int, int]
     original: Change | None = None
     augmented: Change | None = None

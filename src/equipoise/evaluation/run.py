@@ -168,7 +168,9 @@ def evaluate(
         scored = time.monotonic()
         outcomes = judge(scoring.rows)
         metrics = measure(scoring.rows, outcomes, benchmark, seed)
-        asked, bounds = ahead() if ahead is not None else (None, ceilings(items))
+        asked, bounds = ahead() if ahead is not None else (None, None)
+        if bounds is None or scoring.skipped:  # of what was scored: they bound the numbers above
+            bounds = ceilings(item for item in items if item.id not in scoring.skipped)
     shown = beside(Scores.of(scoring.rows).ids, outcomes, items, benchmark, seed, known, asked)
     judged = time.monotonic()
     record = RunRecord(
@@ -228,7 +230,24 @@ def evaluate_benchmarks(
     rule that the caller will show, and a benchmark without it is refused before anything is scored. Of several `ranks`
     that all call this, the first yields the results; the others help it and yield nothing.
     """
-    loaded = []  # every benchmark is read before the first is scored: a typing error must not cost hours
+    loaded = read_benchmarks(names, source=source, data=data, splits=splits, out=out, average=average)
+    yield from evaluate_loaded(model, loaded, out=out, limit=limit, ranks=ranks, **options)
+
+
+Loaded = tuple[Benchmark, Sequence[Item], Path | None]  # and where its images lie
+
+
+def read_benchmarks(
+    names: Sequence[str],
+    *,
+    source: Path | None = None,
+    data: Path | None = None,
+    splits: Sequence[str] = (),
+    out: Path | None = None,
+    average: str | None = None,
+) -> list[Loaded]:
+    """All that `evaluate_benchmarks` can know and refuse without a model, which may take longer to load."""
+    loaded: list[Loaded] = []  # every benchmark is read before the first is scored: a typing error must not cost hours
     for name in [one for wanted in names for one in registry.expand(wanted)]:
         folder = source or data
         if folder is None and name in registry.names() and registry.get(name).drawn:
@@ -245,6 +264,19 @@ def evaluate_benchmarks(
         raise UserError(f"two of {', '.join(labels)} would be kept in one folder of {out}; evaluate them one by one")
     if out is not None and (leaving := [label for label in labels if not stays_inside(label)]):
         raise UserError(f"the benchmark {leaving[0]!r} cannot be kept in {out}: its name would be a folder outside")
+    return loaded
+
+
+def evaluate_loaded(
+    model: Any,
+    loaded: Sequence[Loaded],
+    *,
+    out: Path | None = None,
+    limit: int | None = None,
+    ranks: Ranks = ALONE,
+    **options: Any,
+) -> Iterator[Result]:
+    """`evaluate_benchmarks` of what `read_benchmarks` read."""
     for benchmark, items, images in loaded:
         if ranks.number > 0:
             if ranks.follow():

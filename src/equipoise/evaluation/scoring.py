@@ -10,12 +10,12 @@ import hashlib
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import chain, islice, repeat
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,7 @@ from equipoise.images.sources import FolderImages, ImageSource, absent, open_sou
 from equipoise.items import ImageRef, Item
 from equipoise.models.base import kind_of, reads_images
 
+NO_IMAGE = "no image"
 PAIRS = 4096  # cosines at a time: their vectors stay in the processor's cache
 
 
@@ -105,9 +106,7 @@ def score_items(
             skipped |= unread
             usable = [item for item in usable if item.id not in unread]
         if not usable:
-            raise UserError(
-                f"none of {len(items):,} items could be scored; the first because: {next(iter(skipped.values()))}"
-            )
+            _refuse_all(items, skipped)
         started = time.monotonic()
         rows: Sequence[ItemScores]
         if by_pairs:
@@ -151,8 +150,7 @@ def _chosen(
     skipped |= unseen
     usable = [item for item in usable if item.id not in skipped]
     if not usable:
-        first = next(iter(skipped.values()))
-        raise UserError(f"none of {len(items):,} items could be scored; the first because: {first}")
+        _refuse_all(items, skipped)
     rows = [_row(item, scores_of(item, chosen)) for item in usable]
     return Scoring(rows, skipped, chosen.digests, chosen.counts | {"items": len(rows)})
 
@@ -170,6 +168,25 @@ def default_workers() -> int:
 
 
 # ---------------------------------------------------------------------------- what can be scored
+
+
+def check_photos(items: Sequence[Item], images: str | Path | None, allow_missing: bool) -> None:
+    """Refuse what scoring would refuse, before seconds are spent on loading a model: no item with an image, no folder
+    named, photos missing in it. Shards are opened once, by who scores."""
+    usable, skipped = _usable(items)
+    if items and not usable:
+        _refuse_all(items, skipped)
+    if images is None or not (folder := Path(images)).is_dir():
+        if images is None or not folder.exists():
+            _image_source(usable, images)
+    elif not any(entry.suffix in {".tar", ".parquet"} for entry in folder.iterdir()):
+        _present(usable, FolderImages(folder), allow_missing)
+
+
+def _refuse_all(items: Sequence[Item], skipped: Mapping[str, str]) -> NoReturn:
+    why = next(iter(skipped.values()))
+    where = " (a table names it in its column `image`)" if why == NO_IMAGE else ""
+    raise UserError(f"none of {len(items):,} items could be scored; the first because: {why}{where}")
 
 
 def photo_digests(
@@ -195,7 +212,7 @@ def photo_digests(
 def _usable(items: Sequence[Item]) -> tuple[list[Item], dict[str, str]]:
     lonely = [item.id for item in items if not (item.negatives or item.negative_images)]
     skipped = dict.fromkeys(lonely, "no hard negative to compare with")
-    skipped |= {item.id: "no image" for item in items if item.image is None}
+    skipped |= {item.id: NO_IMAGE for item in items if item.image is None}
     return [item for item in items if item.id not in skipped], skipped
 
 

@@ -25,13 +25,22 @@ FORMS = {
 }
 
 
-def load_model(spec: str, *, device: str = "auto", dtype: str = "float32") -> Model:
-    """Load the model a spec names; see FORMS for what a spec looks like."""
+OF_PHOTOS = FORMS.keys() - {"py", "served", "blind"}  # certain to need torch and photos; of a user's own nobody knows
+
+
+def kind_named(spec: str) -> str:
+    """The word before the colon, one of FORMS; costs nothing."""
     kind, _, rest = spec.partition(":")
     if kind not in FORMS or (kind == "world") == bool(rest):
         forms = ", ".join(FORMS.values())
         meant = f" Did you mean hf:{spec}?" if Path(spec).is_dir() else did_you_mean(kind, FORMS)
         raise UserError(f"model {spec!r}: not a model spec ({forms}).{meant}")
+    return kind
+
+
+def load_model(spec: str, *, device: str = "auto", dtype: str = "float32") -> Model:
+    """Load the model a spec names; see FORMS for what a spec looks like."""
+    kind, rest = kind_named(spec), spec.partition(":")[2]
     if kind == "py":
         from equipoise.models.own import load_own
 

@@ -1,12 +1,29 @@
-"""What some benchmarks measure beside the three shares: which image a text prefers, and their papers' own metrics."""
+"""What stands beside the three shares: on the page which image a text prefers and the papers' own metrics, in the
+terminal the lines below a table."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from markupsafe import Markup
 
-from equipoise.evaluation.record import IMAGE_METRICS, Interval
+from equipoise.evaluation.record import (
+    IMAGE_METRICS,
+    SHARES,
+    BlindNumbers,
+    Interval,
+    ItemNumbers,
+    Metrics,
+    Numbers,
+    RunRecord,
+)
 from equipoise.report.chapters import Chapter, Entry
 from equipoise.report.svg import el, table
+from equipoise.report.tables import GAIN, SHORT, average_words, by_chance, gain_words, judges_words, percent
+
+LEGEND = "percent [95% interval, images resampled]; a tie is never a win"
+WORDS = "what each word means: equipoise metrics --help"
+FEW = 20  # items; what the audit and perturb call too few to say anything
 
 
 def beside(chapter: Chapter) -> Markup | None:
@@ -49,3 +66,107 @@ def _paper(entry: Entry) -> dict[str, str]:
 def _cell(value: float, interval: object) -> str:
     spread = f" [{100 * interval.low:.1f}, {100 * interval.high:.1f}]" if isinstance(interval, Interval) else ""
     return f"{100 * value:.1f}{spread}"
+
+
+# ---------------------------------------------------------------------------- below a table
+
+
+def result_caption(record: RunRecord, average: str | None) -> str:
+    """All that a reader of a run's table must know, a line each."""
+    lines = [f"{record.model.spec}: {LEGEND}", chance_line(record.metrics.by_rule(average), record.benchmark.chance)]
+    lines += metrics_caption(record.metrics, average)
+    lines += [f"ceilings: {record.ceilings.line()}"] if record.ceilings else []
+    lines += [blind_line(record.blind.by_rule(average))] if record.blind else []
+    lines += [f"warning: {caveat}" for caveat in caveats(record)]
+    return "\n".join(filter(None, [*lines, WORDS]))
+
+
+def metrics_caption(metrics: Metrics, average: str | None) -> list[str]:
+    """By which rule the headline is, what the others give, and the metrics of the paper."""
+    lines = [line] if (line := graded_line(metrics.overall)) else []
+    if metrics.averages:
+        headline = metrics.by_rule(average)
+        rules = {"items": metrics.overall, **metrics.averages}
+        others = [f"{rule} {percent(one, 'original')}" for rule, one in rules.items() if one != headline]
+        lines.append(f"headline by {average_words(headline)}; Orig. by other rules: {', '.join(others)}")
+    for numbers in metrics.paper.values():
+        shown = {name: value for name, value in numbers.items() if isinstance(value, float)}
+        counted = [f"{name} {numbers[name]:,}" for name in ("n", "incomplete", "ties") if numbers.get(name)]
+        lines.append(
+            "the paper's own: "
+            + ", ".join(_paper_number(*pair) for pair in shown.items())
+            + (f" ({', '.join(counted)})" if counted else "")
+        )
+    return lines
+
+
+def caveats(record: RunRecord) -> list[str]:
+    """What a reader of the numbers must know, whatever the format."""
+    lines = []
+    if record.n.skipped:
+        why = next(iter(record.skipped.values()), "see result.json")
+        lines.append(
+            f"{record.n.skipped:,} of {record.n.items:,} items were NOT scored, the first: {why} (result.json)"
+        )
+    if seen := record.counts.get("trained_on"):
+        lines.append(f"{seen:,} of {record.n.items:,} items were trained on, says its folder: judge it on others")
+    if record.blind and record.n.scored < FEW:
+        lines.append(
+            f"{record.n.scored} items are too few: chance alone moves such shares by tens of points, and the judges "
+            "without an image, who learn from the items, have nothing to learn from"
+        )
+    if cut := record.counts.get("texts_cut"):
+        lines.append(f"{cut:,} texts are longer than the model reads and were cut")
+    if duels := record.counts.get("duels"):
+        unclear, by_position = record.counts["choices_unclear"], record.counts["duels_by_position"] / duels
+        choices = record.counts["choices"] - unclear
+        first = record.counts["choices_first"] / choices if choices else 0.0
+        lines.append(
+            f"position bias: of {choices:,} choices {100 * first:.1f}% went to the text that came first; in "
+            f"{100 * by_position:.1f}% of {duels:,} pairs of texts the order decided (a tie)"
+            + (f"; {unclear:,} more answers chose neither" if unclear else "")
+        )
+    return lines
+
+
+def _paper_number(name: str, value: float) -> str:
+    words = name.replace("_", " ")
+    return f"{words} {value:.1f}" if name.endswith("rank") else f"{words} {100 * value:.2f}%"
+
+
+def chance_line(numbers: Numbers, declared: Mapping[str, float]) -> str:
+    """What a model without any idea gets, of the headline; "" where nobody knows."""
+    chance = by_chance(numbers, declared)
+    shown = [
+        f"{SHORT[name]} {100 * chance[name]:.1f}" for name in SHARES if name in chance and numbers[name] is not None
+    ]
+    return f"by chance (an item's texts in random order): {', '.join(shown)}" if shown else ""
+
+
+def graded_line(numbers: ItemNumbers) -> str:
+    """The graded numbers of all items, in a line by item and one by pair of texts; "" where none were recorded."""
+    found = numbers.graded
+    if found is None:
+        return ""
+    units = {"s(c)-s(n)": found.margin, "s(p)-s(n)": found.margin_positive, "|s(c)-s(p)|": found.change}
+    scores = {
+        "invariance error, mean |s(c)-s(p)|,": found.invariance_error,
+        "sensitivity gap, mean s(c)-s(n),": found.sensitivity_gap,
+    }
+    line = ", ".join(f"{name} {value:.2f}" for name, value in units.items() if value is not None)
+    lgip = [f"{name} {value:.4g}" for name, value in scores.items() if value is not None]
+    if found.positive_rate is not None:
+        lgip.append(f"positive rate, pairs with s(c) > s(n), {100 * found.positive_rate:.1f}")
+    spread = (
+        "" if found.spread is None else f"mean over items, in units of the spread of s(c), {found.spread:.3g}: {line}"
+    )
+    pairs = f"LGIP's, over pairs of texts: {'; '.join(lgip)}" if lgip else ""
+    return "\n".join(filter(None, (spread, pairs)))
+
+
+def blind_line(blind: BlindNumbers) -> str:
+    """Every judge that saw no image, and the gains over the best of them, in one line."""
+    return (
+        f"without the image (right where c is above all negatives of its item), Orig. / Aug.: {judges_words(blind)}; "
+        f"{GAIN} {gain_words(blind)}"
+    )

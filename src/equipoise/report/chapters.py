@@ -21,7 +21,7 @@ from equipoise.evaluation.scores import ItemScores
 from equipoise.files import read_json
 from equipoise.records import explain
 from equipoise.report.orderings import NOT_COMPARED, classify_all
-from equipoise.report.tables import Line, average_words, gain_words, judges_words
+from equipoise.report.tables import Line, average_words, by_chance, gain_words, judges_words
 
 Numbered = Mapping[str, Mapping[str, Numbers]]  # tag -> value -> numbers
 
@@ -150,7 +150,7 @@ def _chapter(
     return Chapter(
         title=printable(f"{name} ({items[:7]})" if several else name),
         average=average_words(entries[0].numbers),
-        chance=record.benchmark.chance,
+        chance=by_chance(entries[0].numbers, record.benchmark.chance),
         entries=entries,
         points=[*(point for point in points if point.benchmark == name), *_blind_points(name, entries)],
         notes=notes,

@@ -11,9 +11,10 @@ from equipoise.comparing.models import Placed
 from equipoise.errors import printable
 from equipoise.evaluation.record import METRICS, Change, Comparison, ImageMetric, Metric
 from equipoise.report import text_table
-from equipoise.report.tables import signed
+from equipoise.report.tables import OF_THOSE, POSITIVES, signed
 
 _CUT = 60  # characters of a text in a list
+VERDICT = "a difference counts as shown only where its interval leaves zero out and its corrected p is below 0.05"
 
 
 def render_compared(found: Compared, correction: str, gates: Sequence[Passed] = ()) -> str:
@@ -42,19 +43,32 @@ def render_differences(found: Sequence[Comparison]) -> str:
 
 
 def _differences(names: Sequence[str], rows: Sequence[tuple[Comparison, Sequence[Change | None]]]) -> str:
+    two = "drop" in names and any(one.n_positives not in (None, one.n) for one, _ in rows)
     cells = [
-        [f"{one.benchmark} ({one.average})", one.before, one.after, f"{one.n:,}", *map(_points, changes)]
+        [
+            f"{one.benchmark} ({one.average})",
+            one.before,
+            one.after,
+            f"{one.n:,}",
+            *(["-" if one.n_positives is None else f"{one.n_positives:,}"] if two else []),
+            *map(_points, changes),
+        ]
         for one, changes in rows
     ]
     caption = "after minus before, in points [95% interval, paired over images]; ~ the interval holds zero"
-    return text_table(["benchmark", "before", "after", "n", *names], cells, caption, words=(0, 1, 2))
+    if "drop" in names:
+        caption += f"; drop: Orig. minus Aug., so + is a larger drop\n* shown: {VERDICT} (next table)"
+    caption += f"\n{OF_THOSE}" if two else ""
+    header = ["benchmark", "before", "after", "n", *([POSITIVES] if two else []), *names]
+    return text_table(header, cells, caption, words=(0, 1, 2))
 
 
 def _points(change: Change | None) -> str:
     if change is None:
         return "-"
     low, high = map(signed, change.interval)
-    return f"{signed(change.difference)} [{low}, {high}]{' ' if change.clear else '~'}"
+    mark = "*" if change.shown else " " if change.clear else "~"
+    return f"{signed(change.difference)} [{low}, {high}]{mark}"
 
 
 def _tests(found: Sequence[Comparison], correction: str) -> str:
@@ -70,11 +84,12 @@ def _tests(found: Sequence[Comparison], correction: str) -> str:
             if (change := one[metric]) is None:
                 continue
             cells = [f"  {name}", f"{100 * change.difference:+.2f}", _p(change.p)]
-            cells += [_p(change.adjusted), *(_size(value) for value in (change.detectable, change.image_error))]
+            cells += [_p(change.adjusted) + ("*" if change.shown else " ")]
+            cells += [_detectable(change.detectable), _size(change.image_error)]
             rows.append(cells + ([_size(change.seed_error)] if seeds else []))
     caption = (
         f"p ({words}): corrected for all lines of this table; smallest detectable: the true difference in points that "
-        "is found in 80 of 100 repetitions"
+        "is found in 80 of 100 repetitions (none: fewer than six images)"
     )
     return text_table(header, rows, caption)
 
@@ -85,6 +100,11 @@ def _p(value: float | None) -> str:
 
 def _size(value: float | None) -> str:
     return "-" if value is None else f"{100 * value:.2f}"
+
+
+def _detectable(value: float | None) -> str:
+    """Of fewer than six images, where all of them changing one way would not be enough, there is none."""
+    return "none" if value is not None and value > 1 else _size(value)
 
 
 def _groups(benchmark: str, placed: Mapping[Metric, Sequence[Placed]], correction: str) -> str:
@@ -122,9 +142,12 @@ def _flips(one: Comparison, flipped: Flips) -> str:
             texts = item.texts
             shown = [_cut(texts.caption), _cut(texts.negatives[0]) if texts.negatives else ""] if texts else ["", ""]
             way = "right" if item.change > 0 else "wrong"
-            cells.append([_cut(item.id), way, f"{item.before:+.3f}", f"{item.after:+.3f}", *shown])
-        header = ["item", "became", "margin", "after", "caption", "negative"]
-        lines.append(text_table(header, cells, words=(0, 1, 4, 5)))
+            image = _cut(item.image or "-")
+            cells.append([_cut(item.id), image, way, f"{item.before:+.3f}", f"{item.after:+.3f}", *shown])
+        header = ["item", "image", "became", "margin before", "margin after", "caption", "negative"]
+        caption = f"{len(cells):,} of the {flipped.flipped:,} that changed"
+        caption += ", those whose margin moved most (--flips N shows more)" if len(cells) < flipped.flipped else ""
+        lines.append(text_table(header, cells, f"{caption}; margin: s(c) - highest s(n)", words=(0, 1, 2, 5, 6)))
     return "\n".join(lines)
 
 

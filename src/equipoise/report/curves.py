@@ -23,11 +23,12 @@ def margins(chapter: Chapter) -> Markup:
         caption = [row.caption - max(row.negatives) for row in rows]
         positive = [score - max(row.negatives) for row in rows for score in row.positives]
         found.append({"caption": np.array(caption), "positive": np.array(positive)})
-    words = {"caption": "s(c) − s(n)", "positive": "s(p) − s(n)"}
+    words = {"caption": "s(c) − highest s(n)", "positive": "s(p) − highest s(n)"}
     return figure(
         "How close are the calls?",
-        "How far a right caption scores above the wrong one. Left of the line it is below: an error. A narrow hill on "
-        "the line is a model that hardly tells the captions apart. With several wrong ones, the highest counts.",
+        "The margin: how far a right caption scores above the wrong one. Left of the line it is below: an error. A "
+        "narrow hill on the line is a model that hardly tells the captions apart. With several wrong ones, the highest "
+        "counts.",
         *_multiples(chapter, found, words, zero=True),
     )
 

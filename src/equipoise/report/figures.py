@@ -17,7 +17,7 @@ from equipoise.report.curves import distributions, margins
 from equipoise.report.orderings import CLASSES, OUTCOMES, shares
 from equipoise.report.plane import plane
 from equipoise.report.svg import at, axis, el, figure, key, line, link, model_mark, row, strip, table, top
-from equipoise.report.tables import percent
+from equipoise.report.tables import percent, some_without_positive
 
 TICKS = (0, 25, 50, 75, 100)
 MOST_VALUES = 12  # of a tag in its figure; the table has all
@@ -84,9 +84,11 @@ def dumbbell(chapter: Chapter, number: int) -> Markup:
         ]
         for index, entry in enumerate(chapter.entries)
     ]
+    some = any(some_without_positive(entry.numbers) for entry in chapter.entries)
+    beside = " It is the drop of the items that have a reworded caption; Original is of all." if some else ""
     return figure(
         "Does the accuracy survive a rewording?",
-        "The longer the bar, the more the model lives on the exact words. Thin lines: 95% intervals. Percent.",
+        f"The longer the bar, the more the model lives on the exact words.{beside} Thin lines: 95% intervals. Percent.",
         Markup("").join([*rows, axis(TICKS), el("p", *legend, class_="legend")]),
         table(["model", *(METRICS[metric] for metric in outcomes)], data),
     )
@@ -98,9 +100,10 @@ def _by_chance(metric: Metric, value: float) -> Markup:
 
 
 def _ends(numbers: Numbers) -> list[Markup]:
-    """The two marks of a model and the bar between them; with items that have no positive it is not just the drop."""
+    """The two marks of a model and the drop as a bar; with items that have no positive it may end beside Original."""
     known = {metric: 100 * value for metric in ENDS if (value := numbers[metric]) is not None}
-    marks = [line((min(known.values()), max(known.values())), (15, 15), "bar")] if len(known) > 1 else []
+    lowest, drop = known.get("augmented"), numbers.drop
+    marks = [line((lowest, lowest + 100 * drop), (15, 15), "bar")] if lowest is not None and drop is not None else []
     for metric, value in known.items():
         shape, y = ENDS[metric]
         if interval := numbers.intervals.get(metric):
@@ -139,6 +142,8 @@ def orderings(chapter: Chapter, number: int) -> Markup:
     ]
     plain = all(isinstance(entry.numbers, ItemNumbers) for entry in chapter.entries)
     averaged = "" if plain else " A plain mean over items, so it may differ from the table."
+    if has(chapter, "brittleness") and any(some_without_positive(entry.numbers) for entry in chapter.entries):
+        averaged = f" Of the items that have all three.{averaged}"
     return figure(
         "In which order does the model put the three captions?",
         "c the caption, p the reworded one, n the wrong one. Right: n is last. Brittle (striped): n stands between the "
@@ -184,7 +189,7 @@ def by_tag(chapter: Chapter, number: int, tag: str) -> Markup | None:
     """Brittleness of each value of a tag, the largest groups first; None where fewer than two have any."""
     found = {value: [entry.by.get(tag, {}).get(value) for entry in chapter.entries] for value in chapter.values(tag)}
     size = {
-        value: max(one.n for one in numbers if one)
+        value: max(one.n if one.n_positives is None else one.n_positives for one in numbers if one)
         for value, numbers in found.items()
         if any(one and one.brittleness is not None for one in numbers)
     }
@@ -221,7 +226,8 @@ def by_tag(chapter: Chapter, number: int, tag: str) -> Markup | None:
     keys = [key(*model_mark(index), entry.label) for index, entry in enumerate(chapter.entries)]
     return figure(
         f"Where is it brittle? By {printable(tag)}",
-        f"Brittleness in percent, lower is better. Lines: 95% intervals.{more if len(values) > len(shown) else ''}",
+        "Brittleness in percent, lower is better. n: items with a reworded caption. Lines: 95% intervals."
+        f"{more if len(values) > len(shown) else ''}",
         el("div", *columns, class_="columns") + el("p", *keys, class_="legend"),
         table([printable(tag), *(entry.label for entry in chapter.entries)], data),
         wide=len(columns) > 1,

@@ -38,16 +38,17 @@ CLASSES: tuple[Class, ...] = (
     Class("a tie with n", "tie", False),
     Class("c > n, no p", "right", True),
     Class("n > c, no p", "wrong", False),
+    Class("c = n, no p", "tie", False),
     Class("not compared", "none", False),  # no negative text, or not scored by this run
 )
 _NUMBER = {one.name: number for number, one in enumerate(CLASSES)}
 NOT_COMPARED = _NUMBER["not compared"]
-_NO_POSITIVE = {_NUMBER["c > n, no p"], _NUMBER["n > c, no p"]}
+NO_POSITIVE = {number for name, number in _NUMBER.items() if name.endswith("no p")}
 
 
 def _codes(groups: Iterable[Group]) -> list[int]:
     chosen = set(groups)
-    return [number for number, one in enumerate(CLASSES) if one.group in chosen and number not in _NO_POSITIVE]
+    return [number for number, one in enumerate(CLASSES) if one.group in chosen and number not in NO_POSITIVE]
 
 
 OUTCOMES: dict[str, tuple[str, list[int]]] = {  # key: what people read, and its classes; the filters of the gallery
@@ -57,7 +58,7 @@ OUTCOMES: dict[str, tuple[str, list[int]]] = {  # key: what people read, and its
     "brittle": ("brittle: c > n > p or p > n > c", _codes(["brittle"])),
     "right": ("all right: c and p above n", _codes(["right"])),
     "wrong": ("all wrong: n above c and p", _codes(["wrong"])),
-    "tie": ("a tie with n", _codes(["tie"])),
+    "tie": ("a tie with n", [*_codes(["tie"]), _NUMBER["c = n, no p"]]),
     "original": ("c above n", [number for number, one in enumerate(CLASSES) if one.above]),
     "missed": (
         "c not above n",
@@ -75,10 +76,10 @@ def classify(row: ItemScores) -> int:
     if not row.negatives:
         return NOT_COMPARED
     c, n = row.caption, max(row.negatives)
+    if not row.positives:
+        return _NUMBER["c > n, no p" if c > n else "n > c, no p" if n > c else "c = n, no p"]
     if n == c or n in row.positives:
         return _NUMBER["c > n = p" if c > n else "a tie with n"]
-    if not row.positives:
-        return _NUMBER["c > n, no p" if c > n else "n > c, no p"]
     p = min(row.positives) if c > n else max(row.positives)
     if (p > n) != (c > n):
         return _NUMBER["c > n > p" if c > n else "p > n > c"]
@@ -93,8 +94,13 @@ def classify_all(rows: Sequence[ItemScores]) -> NDArray[np.uint8]:
 
 
 def shares(codes: NDArray[np.uint8]) -> dict[int, float]:
-    """Class -> its share of the items that were compared; classes without an item are left out."""
+    """Class -> its share of the items that were compared; classes without an item are left out.
+
+    Items without a positive are left out beside others that have one, so that the brittle ones are Brittleness.
+    """
     counts = np.bincount(codes, minlength=len(CLASSES))
     counts[NOT_COMPARED] = 0
+    alone = counts[list(NO_POSITIVE)].sum()
+    counts[list(NO_POSITIVE)] *= alone == counts.sum()
     total = counts.sum()
     return {number: float(count / total) for number, count in enumerate(counts) if count}

@@ -20,15 +20,19 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from equipoise import __version__
-from equipoise.errors import printable
+from equipoise.comparing.folders import rule_of
+from equipoise.comparing.inference import holm
+from equipoise.comparing.models import compare_models
+from equipoise.errors import UserError, printable
 from equipoise.evaluation.record import METRICS, Metric, Numbers, RunRecord
 from equipoise.files import atomic_write
 from equipoise.images.sources import ImageSource
 from equipoise.report.chapters import Chapter, Entry
+from equipoise.report.comparison import VERDICT
 from equipoise.report.figures import figures
 from equipoise.report.gallery import Gallery, build_gallery, embedded
 from equipoise.report.orderings import CLASSES
-from equipoise.report.tables import percent
+from equipoise.report.tables import percent, signed, some_without_positive
 
 log = logging.getLogger(__name__)
 MOST_BYTES = 4_800_000  # of a page, pictures included: it can be mailed, and opens on a phone
@@ -73,7 +77,7 @@ def report_page(chapters: Sequence[Chapter], images: Path | None = None) -> Page
         findings=[finding(chapter) for chapter in chapters],
         notes=[
             "Intervals hold 95 of 100 resamples of the images. Two overlapping intervals do not make two models equal: "
-            "`equipoise compare A B` pairs them item by item.",
+            f"`equipoise compare A B` pairs them item by item, and {VERDICT}.",
             "A tie is never a win and never brittle.",
         ],
         provenance={"made by": f"equipoise report, version {__version__}"},
@@ -87,22 +91,44 @@ def finding(chapter: Chapter) -> str:
     if not known:
         return f"{chapter.title}: no wrong captions, so none of the three shares; what else was measured is below."
     best = max(known, key=lambda entry: entry.numbers.original or 0)
-    which = f"{best.label}, the first of {len(known)} models by the numbers," if len(known) > 1 else best.label
     text = (
-        f"{chapter.title}: {which} puts the caption above the wrong one on {_share(best.numbers, 'original')}% of items"
+        f"{chapter.title}: {best.label} puts the caption above the wrong one on {_share(best.numbers, 'original')}% of "
+        "items"
     )
+    ahead = _ahead(best, [entry for entry in known if entry is not best])
     if best.numbers.augmented is None:
-        return f"{text}."
+        return f"{text}{ahead}."
     text += (
         f", and on {_share(best.numbers, 'augmented')}% the reworded caption as well; on "
         f"{_share(best.numbers, 'brittleness')}% it accepts one right caption and rejects the other (brittle)"
     )
     steady = min(known, key=lambda entry: 1.0 if entry.numbers.brittleness is None else entry.numbers.brittleness)
-    if steady is not best:
-        text += f". Least brittle is {steady.label} with {_share(steady.numbers, 'brittleness')}%"
-    if len(known) > 1:  # unpaired: two intervals cannot tell
-        text += ". Whether one is clearly better, `equipoise compare` says"
-    return f"{text}."
+    if _share(steady.numbers, "brittleness") != _share(best.numbers, "brittleness"):
+        text += f". By the numbers least brittle is {steady.label} with {_share(steady.numbers, 'brittleness')}%"
+    return f"{text}{ahead}."
+
+
+def _ahead(best: Entry, others: Sequence[Entry]) -> str:
+    """Whether the model with the highest Original accuracy is shown to be ahead: paired with each other, by VERDICT."""
+    if not others:
+        return ""
+    try:
+        _, path, least = rule_of(best.run, None)
+        changes = [compare_models([one.run], [best.run], 0, path, least).original for one in others]
+    except UserError:  # other items, photos or no record of a rule
+        return f". These runs cannot be paired, so nothing says that {best.label} is ahead"
+    known = [(one.label, change) for one, change in zip(others, changes, strict=True) if change is not None]
+    adjusted = holm([change.p or 1.0 for _, change in known])
+    shown: list[str] = []
+    unclear: list[str] = []
+    for (label, change), p_value in zip(known, adjusted, strict=True):
+        low, high = map(signed, change.interval)
+        is_shown = change.model_copy(update={"adjusted": p_value}).shown
+        (shown if is_shown else unclear).append(f"{label} ({signed(change.difference)} [{low}, {high}])")
+    parts = [f". {best.label} is ahead of {', '.join(shown)}"] if shown else []
+    if unclear:
+        parts.append(f". That {best.label} is ahead of {', '.join(unclear)} is not shown")
+    return "".join(parts) + " (Original accuracy, points, paired)"
 
 
 def write_page(path: str | Path, page: Page, seed: int = 0) -> None:
@@ -113,7 +139,7 @@ def write_page(path: str | Path, page: Page, seed: int = 0) -> None:
         "metrics": METRICS,
         "share": _share,
         "spread": _spread,
-        "points": _points,
+        "some_without_positive": some_without_positive,
         "printable": printable,
         "table_groups": _table_groups,
     }
@@ -126,6 +152,8 @@ def write_page(path: str | Path, page: Page, seed: int = 0) -> None:
         "digest": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         "drawn": [figures(chapter, number) for number, chapter in enumerate(page.chapters)],
         "headline": _headline(page.chapters),
+        "several": any(len(chapter.entries) > 1 for chapter in page.chapters),
+        "verdict": VERDICT,
         "records": _records(page),
     }
     frame = template.render(**parts, data="", example=None, gallery_notes=[])
@@ -228,8 +256,3 @@ def _share(numbers: Numbers, name: Metric) -> str:
 
 def _spread(numbers: Numbers, name: Metric) -> str:
     return percent(numbers, name).partition(" ")[2]
-
-
-def _points(value: float) -> str:
-    """'-14.8'; what rounds to nothing has no sign of its own."""
-    return f"{round(100 * value, 1) + 0.0:+.1f}"

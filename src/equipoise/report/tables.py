@@ -32,9 +32,13 @@ from equipoise.evaluation.record import (
 from equipoise.report import Format, columns_shown, text_table
 
 HEADER = ("", "n", "Orig.", "Aug. (drop)", "Brittleness", "ties")
+POSITIVES = "n pos."  # a column after n, where some items have no positive
+OF_THOSE = f"{POSITIVES}: items with a positive; Aug., Brittleness and drop (their own Orig. minus Aug.) are over those"
 # A table of its own: which image a text prefers, and Winoground's scores.
 IMAGE_HEADER = tuple("images,n,Image-Orig.,Image-Aug. (drop),Image-Brittleness,text,image,group,ties".split(","))
+GAIN = "gain over the best:"  # before the gains, in a caption
 BLIND = ("best blind", "gain")  # Orig. without the image, and how much more the model gets
+SHORT: dict[Metric, str] = {"original": "Orig.", "augmented": "Aug.", "brittleness": "Brittleness", "drop": "drop"}
 SCORES = {"caption": "s(c)", "positive": "s(p)", "negative": "s(n)"}  # mean scores; Kamath et al. 2024, Tables 2 and 9
 
 
@@ -62,7 +66,8 @@ class Line:
         about = {name: value for name, value in vars(self).items() if name != "numbers" and value is not None}
         if self.blind is not None:
             about["blind"] = self.blind.model_dump(mode="json")
-        return about | {"label": self.label.strip()} | self.numbers.model_dump(mode="json")
+        found = about | {"label": self.label.strip()} | self.numbers.model_dump(mode="json")
+        return found | ({"chance": dict(self.chance)} if self.chance else {})
 
 
 def result_rows(record: RunRecord, rule: str | None = None) -> list[Line]:
@@ -77,7 +82,7 @@ def result_rows(record: RunRecord, rule: str | None = None) -> list[Line]:
             model=spec,
             average=average_words(numbers),
             averages={rule: one.model_dump(mode="json") for rule, one in metrics.averages.items()} or None,
-            chance=record.benchmark.chance,
+            chance=by_chance(numbers, record.benchmark.chance),
             skipped=record.n.skipped,
             paper=metrics.paper,
             ceilings=record.ceilings.model_dump() if record.ceilings else None,
@@ -95,26 +100,17 @@ def result_rows(record: RunRecord, rule: str | None = None) -> list[Line]:
     return lines
 
 
+def by_chance(numbers: Numbers, declared: Mapping[str, float]) -> dict[str, float]:
+    """What a model without any idea gets: of these very items where it is known, else as the benchmark says."""
+    return dict(declared) | {str(name): value for name, value in numbers.chance.items()}
+
+
 def average_words(numbers: Numbers) -> str:
     """How numbers are averaged, the rule's name first."""
     if not isinstance(numbers, MacroNumbers):
         return "mean over items"
     rule = f"{numbers.rule}: " if numbers.rule else ""
     return f"{rule}mean of {numbers.groups} {'/'.join(numbers.over)} groups"
-
-
-def graded_line(numbers: ItemNumbers) -> str:
-    """The graded numbers of all items in one line; "" where none were recorded."""
-    found = numbers.graded
-    if found is None:
-        return ""
-    units = {"c-n": found.margin, "p-n": found.margin_positive, "|c-p|": found.change}
-    scores = {"invariance error": found.invariance_error, "sensitivity gap": found.sensitivity_gap}
-    line = ", ".join(f"{name} {value:.2f}" for name, value in units.items() if value is not None)
-    lgip = [f"{name} {value:.4g}" for name, value in scores.items() if value is not None]
-    lgip += [] if found.positive_rate is None else [f"positive rate {100 * found.positive_rate:.1f}"]
-    spread = "" if found.spread is None else f"mean {line} in units of the spread of s(c), {found.spread:.3g}; "
-    return f"over items: {spread}LGIP: {', '.join(lgip)}" if lgip else ""
 
 
 def metrics_rows(summary: Summary, benchmark: str | None = None, rule: str | None = None) -> list[Line]:
@@ -143,19 +139,28 @@ def render(lines: Sequence[Line], form: Format = "text", caption: str = "") -> s
         return _csv(lines)
     scored = any(_mean_scores(line.numbers).caption is not None for line in lines)
     blind = BLIND if any(line.blind is not None for line in lines) else ()
-    header = (*HEADER, *blind, *(SCORES.values() if scored else ()))
+    two = any(some_without_positive(line.numbers) for line in lines)
+    first = (*HEADER[:2], POSITIVES, *HEADER[2:]) if two else HEADER
+    caption = f"{OF_THOSE}\n{caption}".rstrip() if two else caption
+    header = (*first, *blind, *(SCORES.values() if scored else ()))
     asked = [(line.label, line.numbers.image_side) for line in lines if line.numbers.image_side is not None]
-    cells = [_cells(line, bool(blind))[: len(header)] for line in lines]
+    cells = [_cells(line, bool(blind), two)[: len(header)] for line in lines]
     if form == "text":
         widths = [max(map(len, column)) + 3 for column in zip(header, *cells, strict=True)]
-        shown = columns_shown(widths, len(HEADER))
-        if left_out := header[shown:]:
+        shown = columns_shown(widths, len(first))
+        left_out = list(header[shown:])
+        if GAIN in caption:  # it has the blind judges of the first line: only those of the others are left out
+            others = ["best blind and gain by line"] if set(left_out) & set(BLIND) and len(lines) > 1 else []
+            left_out = others + [name for name in left_out if name not in BLIND]
+        if left_out:
             more = f"no room for {', '.join(left_out)}: a wider terminal, --format csv and --json show them"
             caption = f"{caption}\n{more}".lstrip()
         header, cells = header[:shown], [row[:shown] for row in cells]
     tables = [grid(form, header, cells, "" if asked else caption)]
     if asked:
-        tables.append(grid(form, IMAGE_HEADER, [_image_cells(*one) for one in asked], caption))
+        two = any(some_without_positive(numbers) for _, numbers in asked)
+        header = (*IMAGE_HEADER[:2], POSITIVES, *IMAGE_HEADER[2:]) if two else IMAGE_HEADER
+        tables.append(grid(form, header, [_image_cells(*one, two) for one in asked], caption))
     return ("\n" if form == "text" else "\n\n").join(tables)
 
 
@@ -170,17 +175,30 @@ def grid(form: Format, header: Sequence[str], cells: Sequence[Sequence[str]], ca
     return text_table(header, cells, caption)
 
 
-def _cells(line: Line, blind: bool) -> tuple[str, ...]:
+def some_without_positive(numbers: Numbers | ImageNumbers) -> bool:
+    """Whether Augmented accuracy is of fewer items than Original: then its n has to be said."""
+    return numbers.augmented is not None and numbers.n_positives not in (None, numbers.n)
+
+
+def _counts(numbers: Numbers | ImageNumbers, two: bool) -> tuple[str, ...]:
+    """n, and where it is asked for how many of them have a positive."""
+    known = "-" if numbers.n_positives is None else f"{numbers.n_positives:,}"
+    return (f"{numbers.n:,}", known) if two else (f"{numbers.n:,}",)
+
+
+def _dropped(numbers: Numbers | ImageNumbers) -> str:
+    """' (14.8)': as everywhere Original minus Augmented, which is never below zero."""
+    return "" if numbers.drop is None else f" ({signed(numbers.drop).lstrip('+')})"
+
+
+def _cells(line: Line, blind: bool, two: bool) -> tuple[str, ...]:
     numbers = line.numbers
     beside = _blind_cells(line.blind) if blind else ()
-    augmented = percent(numbers, "augmented")
-    if numbers.drop is not None:
-        augmented += f" ({signed(-numbers.drop)})"
     return (
         line.label,
-        f"{numbers.n:,}",
+        *_counts(numbers, two),
         percent(numbers, "original"),
-        augmented,
+        percent(numbers, "augmented") + _dropped(numbers),
         percent(numbers, "brittleness"),
         "-" if numbers.ties is None else f"{numbers.ties:,g}",
         *beside,
@@ -199,11 +217,6 @@ def _blind_cells(blind: BlindNumbers | None) -> tuple[str, str]:
     return f"{shown} {best[0].removeprefix('blind:').partition(':')[0]}", f"{signed(gain.difference)} [{low}, {high}]"
 
 
-def blind_line(blind: BlindNumbers) -> str:
-    """Every judge that saw no image, and the gains over the best of them, in one line."""
-    return f"without the image, Orig. / Aug.: {judges_words(blind)}; gain over the best: {gain_words(blind)}"
-
-
 def judges_words(blind: BlindNumbers) -> str:
     """'blind:length 17.2 / 14.1, ...': the same whatever the model, as they are asked about the texts alone."""
 
@@ -216,23 +229,21 @@ def judges_words(blind: BlindNumbers) -> str:
 def gain_words(blind: BlindNumbers) -> str:
     """'Orig. -1.6 [-18.8, +17.2], Aug. ...' of one model."""
     gains = [
-        f"{'Orig.' if metric == 'original' else 'Aug.'} {signed(gain.difference)} "
-        f"[{signed(gain.interval.low)}, {signed(gain.interval.high)}]"
+        f"{SHORT[metric]} {signed(gain.difference)} [{signed(gain.interval.low)}, {signed(gain.interval.high)}]"
         for metric, gain in blind.gain.items()
     ]
     return ", ".join(gains)
 
 
-def _image_cells(label: str, numbers: ImageNumbers) -> tuple[str, ...]:
+def _image_cells(label: str, numbers: ImageNumbers, two: bool) -> tuple[str, ...]:
     def share(name: ImageMetric) -> str:
         return _percent(numbers[name], numbers.intervals.get(name))
 
-    drop = "" if numbers.drop is None else f" ({signed(-numbers.drop)})"
     return (
         label,
-        f"{numbers.n:,}",
+        *_counts(numbers, two),
         share("original"),
-        share("augmented") + drop,
+        share("augmented") + _dropped(numbers),
         share("brittleness"),
         *(share(name) for name in ("text", "image", "group")),
         f"{numbers.ties:,g}",
@@ -273,7 +284,7 @@ def signed(fraction: float) -> str:
 
 def _csv(lines: Sequence[Line]) -> str:
     rows = [line.to_json() for line in lines]
-    about = ("benchmark", "label", "average", "n", "skipped", "ties")
+    about = ("benchmark", "label", "average", "n", "n_positives", "skipped", "ties")
     fields = [name for name in about if any(name in row for row in rows)]
     fields += [f"{name}{part}" for name in METRICS for part in ("", "_low", "_high")]
     fields += [f"mean_score_{part}" for part in SCORES]

@@ -110,5 +110,6 @@ def measure(
     measured, spread = stats.grouped_ratios(right, np.ones_like(right), cluster, groups, seed, resamples)
     with np.errstate(invalid="ignore"):
         per_class = np.nanmean(spread[..., 0], axis=1)  # a class that a resample misses has no recall there
-    found["mean_per_class_recall"] = Measured(float(measured[:, 0].mean()), per_class, len(rows))
+    images = stats.distinct(cluster)
+    found["mean_per_class_recall"] = Measured(float(measured[:, 0].mean()), per_class, len(rows), images)
     return found, cluster, sum(row.tie for row in rows)

@@ -49,7 +49,7 @@ def difference(before: Path, after: Path, seed: int = 0, resamples: int = stats.
             "the paths are the same, the files are not."
         )
     measure = KINDS[here.standard].measure
-    (first, cluster, _), (second, _, _) = (measure(part, here.data.counts, seed, resamples) for part in (rows, others))
+    (first, _, _), (second, _, _) = (measure(part, here.data.counts, seed, resamples) for part in (rows, others))
     changes = {}
     for name, one in first.items():
         value, spread = second[name].value - one.value, second[name].spread - one.spread
@@ -58,7 +58,7 @@ def difference(before: Path, after: Path, seed: int = 0, resamples: int = stats.
             continue
         low, high = stats.percentile_interval(known)
         if one.share:
-            low, high = stats.difference_interval(float(value), known, len(np.unique(cluster)))
+            low, high = stats.difference_interval(float(value), known, one.images)
         changes[name] = Change(
             difference=float(value),
             interval=Interval(low, high),

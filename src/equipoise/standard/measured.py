@@ -24,15 +24,16 @@ class Measured:
     value: float
     spread: stats.Floats
     n: int
+    images: int  # that it is of
     share: bool = True  # of something: between 0 and 1
 
-    def interval(self, images: int, level: float = stats.LEVEL) -> Interval | None:
+    def interval(self, level: float = stats.LEVEL) -> Interval | None:
         """Percentiles, and the rule of shares where every photo agrees; None where nothing was resampled."""
         known = self.spread[~np.isnan(self.spread)]
         if not len(known):
             return None
         if self.share:
-            return Interval(*stats.share_interval(self.value, known, images, level))
+            return Interval(*stats.share_interval(self.value, known, self.images, level))
         return Interval(*stats.percentile_interval(known, level))
 
 
@@ -54,8 +55,11 @@ def means(
     counts = np.stack([mask for _, mask in columns.values()], axis=1).astype(np.float64)
     everything = [np.ones(len(cluster), dtype=bool)]
     measured, spread = stats.grouped_ratios(values.astype(np.float64), counts, cluster, everything, seed, resamples)
+    images = stats.distinct_by(cluster, counts)
     return {
-        name: Measured(float(measured[0, place]), spread[:, 0, place], int(counts[:, place].sum()), shares)
+        name: Measured(
+            float(measured[0, place]), spread[:, 0, place], int(counts[:, place].sum()), images[place], shares
+        )
         for place, name in enumerate(columns)
     }
 
@@ -64,12 +68,11 @@ def numbers(
     found: Mapping[str, Measured], cluster: NDArray[np.int64], ties: int | np.integer, level: float = stats.LEVEL
 ) -> Numbers:
     """The record of what was measured."""
-    images = len(np.unique(cluster))
     return Numbers(
-        images=images,
+        images=len(np.unique(cluster)),
         ties=int(ties),
         metrics={
-            name: Number(value=one.value, interval=one.interval(images, level), n=one.n)
+            name: Number(value=one.value, interval=one.interval(level), n=one.n)
             if np.isfinite(one.value)
             else Number(value=None, interval=None, n=one.n)
             for name, one in found.items()

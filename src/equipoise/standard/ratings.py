@@ -90,7 +90,8 @@ def measure(
             for start in range(0, len(photos), _TOGETHER)
         ]
         value = float(correlate(scores, ratings, np.ones((1, len(rows))))[0])
-        found[name] = Measured(value, np.concatenate([np.zeros(0), *spread]), len(rows), share=False)
+        resampled = np.concatenate([np.zeros(0), *spread])
+        found[name] = Measured(value, resampled, len(rows), stats.distinct(cluster), share=False)
     return found, cluster, _ties(scores, ratings)
 
 

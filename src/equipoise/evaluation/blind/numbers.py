@@ -129,7 +129,7 @@ class _Table:
         return self._numbers(mean[0], spread, found.kept)
 
     def _numbers(self, measured: stats.Floats, spread: stats.Floats, mask: np.ndarray) -> BlindNumbers:
-        clusters = len(np.unique(self._cluster[mask]))
+        clusters = stats.distinct_by(self._cluster[mask], self._counts[mask])
         width = len(SHARES)
         judges: dict[str, BlindShare] = {}
         for place, name in list(enumerate(self._names))[1:]:
@@ -138,7 +138,8 @@ class _Table:
             for at, metric in enumerate(SHARES, place * width):
                 values[metric] = float(measured[at]) if math.isfinite(measured[at]) else None
                 if values[metric] is not None:
-                    intervals[metric] = Interval(*stats.share_interval(float(measured[at]), spread[:, at], clusters))
+                    share = stats.share_interval(float(measured[at]), spread[:, at], clusters[at])
+                    intervals[metric] = Interval(*share)
             judges[name] = BlindShare(**values, intervals=intervals)
         gain: dict[Metric, Gain] = {}
         numbers = BlindNumbers(judges=judges, gain={})
@@ -147,6 +148,6 @@ class _Table:
                 continue
             other = self._names.index(best[0]) * width + at
             difference = float(measured[at] - measured[other])
-            low, high = stats.difference_interval(difference, spread[:, at] - spread[:, other], clusters)
+            low, high = stats.difference_interval(difference, spread[:, at] - spread[:, other], clusters[at])
             gain[metric] = Gain(over=best[0], difference=difference, interval=Interval(low, high))
         return BlindNumbers(judges=judges, gain=gain)

@@ -82,10 +82,10 @@ def _without_scores(metrics: Metrics) -> Metrics:
     """Ties, mean scores and graded numbers of the ones and zeros that stand for outcomes would be an invention."""
 
     def plain(numbers: ItemNumbers) -> ItemNumbers:
-        return numbers.model_copy(update={"ties": None, "mean_scores": _NO_SCORES, "graded": None})
+        return numbers.model_copy(update={"ties": None, "mean_scores": _NO_SCORES, "graded": None, "chance": {}})
 
     def macro(numbers: MacroNumbers) -> MacroNumbers:
-        return numbers.model_copy(update={"ties": None, "mean_scores": _NO_SCORES})
+        return numbers.model_copy(update={"ties": None, "mean_scores": _NO_SCORES, "chance": {}})
 
     return metrics.model_copy(
         update={

@@ -1,0 +1,64 @@
+"""What is wrong with the items or their photos is said before torch is loaded, which takes seconds."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+import equipoise
+
+ROWS = "image,caption,negative\n0.png,a dog,a cat\n1.png,a cat,a dog\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "stub").mkdir()
+    (tmp_path / "stub" / "torch.py").write_text("raise RuntimeError('torch was loaded')")
+    (tmp_path / "items.csv").write_text(ROWS)
+    (tmp_path / "photos").mkdir()
+    Image.new("RGB", (4, 4)).save(tmp_path / "photos" / "0.png")
+    return tmp_path
+
+
+def call(folder: Path, *arguments: str) -> tuple[int, str]:
+    path = os.pathsep.join([str(folder / "stub"), str(Path(equipoise.__file__).parents[1])])
+    done = subprocess.run(
+        [sys.executable, "-m", "equipoise", "eval", *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": path, "EQUIPOISE_CACHE": str(folder / "cache")},
+        capture_output=True,
+        text=True,
+    )
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("rows", "arguments", "told"),
+    [
+        (ROWS, (), "2 items need their images: name the folder they are in with --images DIR"),
+        (ROWS, ("--images", "nowhere"), "nowhere: no such folder"),
+        (ROWS, ("--images", "photos"), "1 of 2 images are missing below photos:\n  1.png"),
+        (
+            "caption,negative\na dog,a cat\n",
+            ("--images", "photos"),
+            "because: no image (a table names it in its column `image`)",
+        ),
+    ],
+)
+def test_what_needs_no_model(folder: Path, rows: str, arguments: tuple[str, ...], told: str) -> None:
+    (folder / "items.csv").write_text(rows)
+    code, error = call(folder, "world", "--bench", "items.csv", *arguments)
+    assert code == 2 and told in error and "torch" not in error, error
+
+
+def test_the_stub_is_met_where_nothing_is_wrong(folder: Path) -> None:
+    """Else the others would pass whatever is loaded; and a wrong name of a model costs nothing either."""
+    asked = ("--bench", "items.csv", "--images", "photos", "--allow-missing")
+    assert "torch was loaded" in call(folder, "world", *asked)[1]
+    code, error = call(folder, "whirled", *asked)
+    assert code == 2 and "not a model spec" in error and "torch was" not in error

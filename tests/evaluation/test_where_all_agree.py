@@ -1,0 +1,125 @@
+"""Where all images agree, the interval is Wilson's of the images that the metric is of, whoever asks for it.
+
+Eight items, each with its own image; one has a positive and one a negative image. An item without a positive says
+nothing about Augmented accuracy, Brittleness or the drop: their intervals are those of n = 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from equipoise import stats
+from equipoise.comparing.models import compare_models
+from equipoise.evaluation.blind.numbers import _Table
+from equipoise.evaluation.comparison import Run, average, difference
+from equipoise.evaluation.metrics import judge, macro, summarise
+from equipoise.evaluation.paper_metrics import truth
+from equipoise.evaluation.record import RunRecord
+from equipoise.evaluation.scores import ImageScores, ItemScores
+from equipoise.standard.measured import means
+
+EIGHT = stats.wilson(0, 8)[1]
+ONE = stats.wilson(0, 1)[1]  # 79.3 points
+
+
+def rows(images: bool = False) -> list[ItemScores]:
+    """All right, but for the first's positive: it is brittle."""
+    other = ImageScores(image="other", caption=0.1, positives=[0.1], negatives=[0.5])
+    return [
+        ItemScores(
+            id=str(place),
+            image=f"{place}.jpg",
+            caption=1.0,
+            positives=[0.0] if place == 0 else [],
+            negatives=[0.5],
+            negative_images=(other,) if images and place == 0 else (),
+            tags={"split": "a"},
+        )
+        for place in range(8)
+    ]
+
+
+def expect(intervals: object) -> None:
+    assert intervals["original"] == pytest.approx((1 - EIGHT, 1))  # type: ignore[index]
+    assert intervals["augmented"] == pytest.approx((0, ONE))  # type: ignore[index]
+    assert intervals["brittleness"] == pytest.approx((1 - ONE, 1))  # type: ignore[index]
+    assert intervals["drop"] == pytest.approx((1 - ONE, 1))  # type: ignore[index]
+
+
+def test_in_the_table_and_in_an_average() -> None:
+    outcomes = judge(rows())
+    expect(summarise(outcomes).overall.intervals)
+    found = macro(outcomes, ("split",))
+    assert found is not None
+    expect(found.intervals)
+
+
+def test_in_the_groups_of_a_comparison(make_record: Callable[..., RunRecord]) -> None:
+    listed = rows()
+    run = Run(Path("run"), (make_record(),), listed, judge(listed))
+    expect(average([run]).intervals)
+    same = difference([run], [run], resamples=100)
+    assert same["original"].interval == pytest.approx((-EIGHT, EIGHT))
+    assert same["augmented"].interval == pytest.approx((-ONE, ONE))
+    tested = compare_models([run], [run], resamples=100)
+    assert tested["original"].detectable == 6 / 8
+    assert tested["augmented"].detectable == 6  # of one image nothing can be shown
+
+
+def test_beside_blind_judges() -> None:
+    outcomes = judge(rows())
+    (found,) = _Table(outcomes, {"blind:length": outcomes}, 0).groups([np.ones(8, dtype=bool)])
+    assert found.judges["blind:length"].intervals["original"] == pytest.approx((1 - EIGHT, 1))
+    assert found.judges["blind:length"].intervals["augmented"] == pytest.approx((0, ONE))
+    assert found.gain["original"].interval == pytest.approx((-EIGHT, EIGHT))
+    assert found.gain["augmented"].interval == pytest.approx((-ONE, ONE))
+
+
+def test_of_images_and_of_negatives() -> None:
+    other = ImageScores(image="third", caption=0.5, positives=[], negatives=[])
+    ninth = ItemScores(id="8", caption=0.6, positives=[], negatives=[], negative_images=(other,))
+    overall = summarise(judge([*rows(), ninth])).overall
+    assert overall.image_side is not None and overall.image_side.n == 1
+    assert overall.image_side.intervals["original"] == pytest.approx((1 - ONE, 1))
+    assert overall.graded is not None and overall.graded.positive_rate == 1
+    assert overall.graded.intervals["positive_rate"] == pytest.approx((1 - EIGHT, 1))  # the ninth has no negative
+
+
+def test_of_second_right_pairs_alone() -> None:
+    second = ImageScores(image="second", caption=0.1, positives=[], negatives=[0.5])
+    listed = [
+        row.model_copy(update={"negative_images": (second,)} if row.id == "1" else {}) for row in rows(images=True)
+    ]
+    found = summarise(judge(listed)).overall.image_side
+    assert found is not None and (found.n, found.n_positives) == (2, 1)
+    assert found.intervals["original"] == pytest.approx((1 - stats.wilson(0, 2)[1], 1))
+    assert found.intervals["brittleness"] == pytest.approx((1 - ONE, 1))
+
+
+def test_of_standard_evaluations() -> None:
+    asked = np.arange(8) == 0
+    found = means({"all": (np.ones(8), ~asked | asked), "one": (np.ones(8), asked)}, np.arange(8), 0, 100)
+    assert found["all"].interval() == pytest.approx((1 - EIGHT, 1))
+    assert found["one"].interval() == pytest.approx((1 - ONE, 1))
+
+
+def test_of_sentences_of_one_relation() -> None:
+    """Two sentences share a relation and differ in their label; the six of another relation are in no pair."""
+    listed = [
+        ItemScores(
+            id=str(place),
+            image=f"{place}.jpg",
+            caption=1.0 if place != 1 else 0.5,
+            positives=[],
+            negatives=[0.0],
+            tags={"label": "false" if place == 1 else "true", "relation": "on" if place < 2 else "under"},
+        )
+        for place in range(8)
+    ]
+    found = truth(listed)
+    assert found["auc_within_relation"] == 1.0
+    assert found["auc_within_relation_interval"] == pytest.approx((1 - stats.wilson(0, 2)[1], 1))
