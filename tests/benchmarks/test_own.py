@@ -38,7 +38,8 @@ def test_a_table(tmp_path: Path) -> None:
             "tags": {"split": "hard", "mood": "calm"},
         },
     ]
-    assert list(benchmark.splits) == ["easy", "hard"] and benchmark.name == "mine" and benchmark.chance == {}
+    assert list(benchmark.splits) == ["easy", "hard"] and benchmark.name == "mine"
+    assert benchmark.chance == pytest.approx({"original": 5 / 12, "augmented": 1 / 6, "brittleness": 1 / 3})
     assert [item.id for item in registry.load(str(path), None, ["hard"])[0]] == ["y"]
     with pytest.raises(UserError, match=r"no split 'hart'\. Did you mean hard"):
         registry.load(str(path), None, ["hart"])

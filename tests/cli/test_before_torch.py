@@ -46,7 +46,7 @@ def call(folder: Path, *arguments: str) -> tuple[int, str]:
         (
             "caption,negative\na dog,a cat\n",
             ("--images", "photos"),
-            "because: no image (a table names it in its column `image`)",
+            "no column image (paths below --images); found caption, negative",
         ),
     ],
 )

@@ -71,3 +71,8 @@ def test_balanced_keeps_nothing_below_the_least() -> None:
         for each in perturb_caption(get_recipe("balanced"), caption).negatives:
             if each.edit.op == "replace":
                 assert chances_of(caption, each)[0] >= LEAST[str(each.edit.target)]
+
+
+def test_left_and_right_need_no_reader() -> None:
+    made = perturb_caption(get_recipe("balanced"), Caption("The bicycle is to the right of the tree")).negatives
+    assert "The bicycle is to the left of the tree" in [each.text for each in made]
