@@ -237,3 +237,11 @@ def test_quick_says_what_it_sets(run: Run, monkeypatch: pytest.MonkeyPatch) -> N
     told = train._changed(get_recipe("hn_only", epochs=3), get_recipe("hn_only", quick=True, epochs=3))
     assert told.startswith("--quick sets batch_size=128 (512), max_steps=200 (none), lr=0.0006 (5e-06)")
     assert "epochs" not in told, "that is the user's own"
+
+
+def test_eval_says_at_once_what_it_loads(run: Run) -> None:
+    Path("t.csv").write_text("image,caption,negative\n0.png,a dog that runs,a cat\n1.png,a bird that sings,a cow\n")
+    _, _, said = run(*EVAL, "--bench", "t.csv")
+    assert said.startswith("loading py:stumbles_model:Model ...")
+    _, _, said = run(*EVAL, "--bench", "t.csv", "--quiet")
+    assert "loading" not in said
