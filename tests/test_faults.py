@@ -15,7 +15,7 @@ from equipoise.world.splits import make_world
 
 AT = (1, 3)  # of the writes; more of them: FAULTS=1,2,3,4,5,6,7,8,9
 NUMBERS = tuple(map(int, os.environ["FAULTS"].split(","))) if "FAULTS" in os.environ else AT
-WORLD = "--items {world}/items.jsonl --images {world} --model world --quick"
+WORLD = "--items {items} --images {world} --model world --quick"
 VERBS = {  # what is written below {out}, and the files that must come out the same
     "perturb": ("perturb {captions} --out {out}/x.jsonl", ["x.jsonl"]),
     "eval": ("eval world --bench {items} --images {world} --out {out}/run --no-cache", ["*/*/items.jsonl"]),
