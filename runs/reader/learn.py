@@ -30,14 +30,14 @@ OUT = Path(__file__).resolve().parents[2] / "src" / "equipoise" / "perturb" / "d
 WIDTH, PAIRS, HIDDEN, DROP = 48, 64, 128, 0.1
 EPOCHS, BATCH, RATE, VERDICT_WEIGHT, HIDE = 10, 1024, 3e-3, 4.0, 0.2
 MOST_WORDS, LEAST_SEEN = 4500, 4
-AROUND, FROM_OTHERS, OF_EDIT, FAR = module._AROUND, module._FROM_OTHERS, module._OF_EDIT, module._FAR
+AROUND, FROM_OTHERS, OF_EDIT, FAR = module.AROUND, module.FROM_OTHERS, module.OF_EDIT, module.FAR
 
 
 class Example(NamedTuple):
     near: list[tuple[str, int]]  # words around the edit, and how far to the left (below zero) or right
     old: list[str]
     new: list[str]
-    others: list[tuple[str, float]]
+    others: tuple[tuple[str, float], ...]
     facts: np.ndarray
 
 
@@ -46,18 +46,9 @@ def example(block: dict[str, Any], made: dict[str, Any]) -> Example:
     start, end = made["span"]
     edit = Edit(**{key: made[key] for key in ("op", "target", "source", "to", "by")}, span=(start, end))
     candidate = Candidate(made["text"], "negative", edit, made["mark"], made["attested"])
-    cut = [
-        module._WORD.findall(text.lower())
-        for text in (caption.text[:start], caption.text[start:end], caption.text[end:])
-    ]
-    near = [(word, -min(len(cut[0]) - place, FAR)) for place, word in enumerate(cut[0])]
-    near = near[-AROUND // 2 :] if len(cut[0]) + len(cut[2]) > AROUND else near
-    near = [*near, *((word, min(place + 1, FAR)) for place, word in enumerate(cut[2]))][:AROUND]
-    counts = Counter(w for text in caption.others for w in set(module._WORD.findall(text.lower())) - module._LITTLE)
-    kept = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:FROM_OTHERS]
-    others = [(word, number / max(4, len(caption.others))) for word, number in kept]
-    new = module._WORD.findall(made["to"].lower())
-    return Example(near, cut[1][-OF_EDIT:], new[-OF_EDIT:], others, module.facts(caption, candidate))
+    old, new = (module.words_of(text)[-OF_EDIT:] for text in (caption.text[start:end], made["to"]))
+    near, others = module.words_around(caption.text, (start, end)), module.words_of_others(caption)
+    return Example(near, old, new, others, module.facts(caption, candidate))
 
 
 def vocabulary(examples: list[Example]) -> list[str]:

@@ -29,6 +29,11 @@ def is_quiet() -> bool:
     return _quiet
 
 
+def is_told() -> bool:
+    """Whether notes and bars are for somebody: not with --quiet, and of a torchrun the first process tells."""
+    return not _quiet and os.environ.get("RANK", "0") == "0"
+
+
 def _columns() -> list[ProgressColumn]:
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
     from rich.text import Text
@@ -47,8 +52,7 @@ def _columns() -> list[ProgressColumn]:
 def several(*parts: tuple[int, str, str]) -> Iterator[list[Callable[[int], None]]]:
     """A bar on standard error for each (total, what, unit) of work that goes on at once; the yielded functions advance
     them by so many units. Of a torchrun the first draws."""
-    silent = _quiet or not any(total for total, _, _ in parts) or os.environ.get("RANK", "0") != "0"
-    if silent:
+    if not is_told() or not any(total for total, _, _ in parts):
         yield [lambda count: None for _ in parts]
         return
     from rich.console import Console

@@ -53,13 +53,11 @@ def test_the_package_computes_what_was_learned(learn: Any, tmp_path: Path, monke
     with (tmp_path / "reader.npz").open("rb") as handle:
         stored = module.loaded(handle)
     monkeypatch.setattr(module, "_net", lambda: stored)
-    module._of_others.cache_clear()
     for row, chances in zip(ROWS, wanted, strict=True):
         edit = learn.Edit(**{key: row[key] for key in ("op", "target", "source", "to", "by")}, span=tuple(row["span"]))
         made = learn.Candidate(row["text"], "negative", edit, row["mark"], row["attested"])
         found = module.chances_of(Caption(row["caption"], tuple(row["others"])), made)
         assert np.abs(found - chances).max() < 0.02 and abs(found.sum() - 1) < 1e-9
-    module._of_others.cache_clear()
 
 
 def test_a_small_net_learns(learn: Any) -> None:

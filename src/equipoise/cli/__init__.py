@@ -28,7 +28,7 @@ from equipoise.cli.study import app as study_commands
 from equipoise.cli.train import app as train_commands
 from equipoise.cli.world import app as world_commands
 from equipoise.errors import STOPPED, UserError, printable
-from equipoise.progress import is_quiet
+from equipoise.progress import is_told
 from equipoise.report import FORMATS, fold
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ def evaluate(
     loaded = read_benchmarks(names, source=source, data=data, splits=split_names(splits), out=out, average=average)
     for _, items, images in loaded if kind in OF_PHOTOS else ():
         check_photos(items[:limit], images, allow_missing)  # said at once: torch takes seconds to load
-    if shown == "text" and not is_quiet() and os.environ.get("RANK", "0") == "0":
+    if shown == "text" and is_told():
         typer.echo(printable(f"loading {model} ..."), err=True)
     with joined() as ranks:
         results = evaluate_loaded(

@@ -16,7 +16,7 @@ import typer.core
 
 from equipoise.cli.options import App
 from equipoise.errors import UserError
-from equipoise.progress import is_quiet
+from equipoise.progress import is_told
 from equipoise.report import fold
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ def train(
     loaded = _model(model, device)
     _check_openclip(openclip, loaded)
     known = Checkpoints(out).model.is_dir()
-    if quick and not known and not is_quiet() and os.environ.get("RANK", "0") == "0":
+    if quick and not known and is_told():
         typer.echo(fold(_changed(get_recipe(recipe, quick=False, **settings), chosen)), err=True)
     finished = run(
         chosen,

@@ -34,7 +34,7 @@ _LITTLE = frozenset(
 )
 _RELATIONS = ("prep", "object", "via", "subject", "modifier", "where", "image", "")  # what a doubt is about
 _MARKS = {"sure": 1.0, "kin": 0.5, "wide": -1.0}
-_AROUND, _FROM_OTHERS, _OF_EDIT, _FAR = 20, 28, 4, 8  # words looked at; how far apart places are told from each other
+AROUND, FROM_OTHERS, OF_EDIT, FAR = 20, 28, 4, 8  # words looked at; how far apart places are told from each other
 FACTS = 28
 # The least chance to pass, by target, of what the rules attest; chosen on verdicts that the net had not seen
 # (docs/perturbation.md). Of the rest hardly one in fifty is as sure, and asking costs more than all other checks.
@@ -93,18 +93,15 @@ def chances_of(caption: Caption, candidate: Candidate) -> Array:
     """Of pass, may be true, implausible, no good English."""
     net, edit = _net(), candidate.edit
     assert edit.span is not None and edit.to is not None
-    start, end = edit.span
-    left, right = _ids(net, caption.text[:start]), _ids(net, caption.text[end:])
-    old, new = (_mean(net, text) for text in (caption.text[start:end], edit.to))
-    near = [(word, -min(len(left) - place, _FAR)) for place, word in enumerate(left)]
-    near = near[-_AROUND // 2 :] if len(left) + len(right) > _AROUND else near
-    near = [*near, *((word, min(place + 1, _FAR)) for place, word in enumerate(right))][:_AROUND]
-    words = net.words[[word for word, _ in near]]
-    places = net.places[[place + _FAR + 1 for _, place in near]]
+    near = words_around(caption.text, edit.span)
+    old, new = (_mean(net, words_of(text)[-OF_EDIT:]) for text in (caption.text[slice(*edit.span)], edit.to))
+    words = net.words[[net.ids.get(word, 1) for word, _ in near]]
+    places = net.places[[place + FAR + 1 for _, place in near]]
     seen = _pooled(net.around, (new * words, old * words, words, places), np.ones(len(near)))
-    ids, shares = _of_others(caption)
-    told = net.words[list(ids)]
-    heard = _pooled(net.others, (new * told, old * told, told, (new - old) * told), np.array(shares))
+    others = words_of_others(caption)
+    told = net.words[[net.ids.get(word, 1) for word, _ in others]]
+    shares = np.array([share for _, share in others])
+    heard = _pooled(net.others, (new * told, old * told, told, (new - old) * told), shares)
     inner = np.concatenate((new, old, new * old, seen, heard, facts(caption, candidate)))
     raised = np.maximum(inner @ net.hidden[0] + net.hidden[1], 0.0) @ net.last[0] + net.last[1]
     grown = np.exp(raised - raised.max())
@@ -119,22 +116,29 @@ def _pooled(layer: tuple[Array, Array], parts: tuple[Array, ...], shares: Array)
     return np.concatenate((made.sum(axis=0) / 3, made.max(axis=0)))
 
 
-def _ids(net: _Net, text: str) -> list[int]:
-    return [net.ids.get(word, 1) for word in _WORD.findall(text.lower())]
-
-
-def _mean(net: _Net, text: str) -> Array:
-    ids = _ids(net, text)[-_OF_EDIT:]
+def _mean(net: _Net, words: list[str]) -> Array:
+    ids = [net.ids.get(word, 1) for word in words]
     return net.words[ids].mean(axis=0) if ids else np.zeros(net.words.shape[1])
 
 
+def words_of(text: str) -> list[str]:
+    return _WORD.findall(text.lower())
+
+
+def words_around(text: str, span: tuple[int, int]) -> list[tuple[str, int]]:
+    """The words beside characters `span`, and how many words to the left (below zero) or right."""
+    left, right = words_of(text[: span[0]]), words_of(text[span[1] :])
+    near = [(word, -min(len(left) - place, FAR)) for place, word in enumerate(left)]
+    near = near[-AROUND // 2 :] if len(left) + len(right) > AROUND else near
+    return [*near, *((word, min(place + 1, FAR)) for place, word in enumerate(right))][:AROUND]
+
+
 @functools.lru_cache(maxsize=2)
-def _of_others(caption: Caption) -> tuple[tuple[int, ...], tuple[float, ...]]:
-    """The words that most of the other captions have, and how many have them."""
-    counts = Counter(word for text in caption.others for word in set(_WORD.findall(text.lower())) - _LITTLE)
-    kept = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:_FROM_OTHERS]
-    whole = max(4, len(caption.others))
-    return tuple(_net().ids.get(word, 1) for word, _ in kept), tuple(number / whole for _, number in kept)
+def words_of_others(caption: Caption) -> tuple[tuple[str, float], ...]:
+    """The words that most of the other captions have, and the share that have them."""
+    counts = Counter(word for text in caption.others for word in set(words_of(text)) - _LITTLE)
+    kept = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:FROM_OTHERS]
+    return tuple((word, number / max(4, len(caption.others))) for word, number in kept)
 
 
 def facts(caption: Caption, candidate: Candidate) -> Array:
@@ -149,8 +153,8 @@ def facts(caption: Caption, candidate: Candidate) -> Array:
             found[5 + doubt.weight] += 1
             kind = 9 + (_RELATIONS.index(doubt.of) if doubt.of in _RELATIONS else len(_RELATIONS) - 1)
             found[kind] = max(found[kind], float(doubt.weight))
-    old, new = (set(_WORD.findall(text.lower())) for text in (edit.source or "", edit.to))
-    said = [set(_WORD.findall(text.lower())) for text in caption.others]
+    old, new = (set(words_of(text)) for text in (edit.source or "", edit.to))
+    said = [set(words_of(text)) for text in caption.others]
     found[17] = len(said) / 5
     found[18] = sum(bool(old & words) for words in said) / max(1, len(said))
     found[19] = sum(bool((new - old) & words) for words in said) / max(1, len(said))

@@ -53,20 +53,22 @@ def replace_negative(
     """
     found = False
     for source in sources:
-        later: list[list[Proposal]] = [[] for _ in range(IMPOSSIBLE + 1)]
+        later: list[list[Candidate]] = [[] for _ in range(IMPOSSIBLE + 1)]
         for each in _drawn(caption, "negative", source.contrasts(caption, target), rng):
             if each is None or (attested and each.mark == "wide"):
                 continue
             found, doubt = True, doubt_of(caption, each)
-            if attested and doubt > most_doubt(each):
+            known = each.mark != "wide" and doubt <= most_doubt(each)
+            if attested and not known:
                 yield Refused(_against(caption, each))
-            elif doubt or each.mark == "wide":
-                later[doubt].append(each)
+                continue
+            made = replaced(caption.text, "negative", each)._replace(attested=known)
+            if doubt or each.mark == "wide":
+                later[doubt].append(made)
             else:
-                yield replaced(caption.text, "negative", each)._replace(attested=attested)
+                yield made
         # A place that nobody is seen at is hardly ever one; a thing or an action may be. The checks have their word.
-        for each in (each for tier in later[: NOT_KNOWN + 1 if target == "relation" else None] for each in tier):
-            yield replaced(caption.text, "negative", each)._replace(attested=attested)
+        yield from (made for tier in later[: NOT_KNOWN + 1 if target == "relation" else None] for made in tier)
     if not found:
         yield Refused(f"our word lists know no surely false word in place of any {target} in this caption")
 
