@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import cast
 
 from equipoise.errors import UserError, did_you_mean
@@ -12,6 +13,7 @@ from equipoise.perturb.llm.recipes import LLM_RECIPES
 from equipoise.perturb.operations.add import add_attribute, add_object
 from equipoise.perturb.operations.ce_clip import fill_any, swap_any_nouns
 from equipoise.perturb.operations.half_truth import add_false_detail, add_true_detail
+from equipoise.perturb.operations.judged import LEAST, replace_judged
 from equipoise.perturb.operations.negate import negate
 from equipoise.perturb.operations.replace import replace_any_positive, replace_negative, replace_positive
 from equipoise.perturb.operations.shuffle import (
@@ -35,6 +37,7 @@ from equipoise.perturb.sources.alternations import Alternations
 from equipoise.perturb.sources.base import Both
 from equipoise.perturb.sources.captions import OtherCaptions
 from equipoise.perturb.sources.details import Details
+from equipoise.perturb.sources.fillers import Fillers
 from equipoise.perturb.sources.gender import Gender
 from equipoise.perturb.sources.lexicon import Lexicon
 from equipoise.perturb.sources.wordnet import WordNetSource
@@ -66,6 +69,10 @@ def _negative(target: Section) -> Slot:
     return Slot(f"negative {target}", (_replace_negative(target),))
 
 
+def _judged_negative(target: Section) -> Slot:
+    return Slot(f"negative {target}", (functools.partial(replace_judged, target=target),))
+
+
 def _attested_negative(target: Section) -> Slot:
     return Slot(f"negative {target}", (functools.partial(replace_negative, target=target, attested=True),))
 
@@ -74,18 +81,23 @@ _SWAP_POSITIVE = Slot("positive swap", (swap_positive,))
 _OTHERS, _LEXICON, _WORDNET = Both(OtherCaptions(), Details()), Lexicon(), WordNetSource()
 _WORDS = Both(_LEXICON, Alternations())
 _PEOPLE = Both(_WORDS, Gender())
+_READ = Both(_PEOPLE, Fillers(LEAST))
 _NO_GUESSES = (
     "no masked language model was used (the paper's is RoBERTa; --masked-lm FOLDER): words come from our lists and "
     "WordNet"
 )
 
-_BALANCED = (
-    *(slot(target) for target in SECTIONS for slot in (_matched_positive, _attested_negative)),
-    _SWAP_POSITIVE,
-    Slot("positive replace", (replace_any_positive,), unless="positive"),
-    Slot("negative swap", (swap_attested,)),
-)
-# Its negatives are asked about their neighbours before (`attested`), and with the marks of their lines.
+
+def _balanced(negative: Callable[[Section], Slot]) -> tuple[Slot, ...]:
+    return (
+        *(slot(target) for target in SECTIONS for slot in (_matched_positive, negative)),
+        _SWAP_POSITIVE,
+        Slot("positive replace", (replace_any_positive,), unless="positive"),
+        Slot("negative swap", (swap_attested,)),
+    )
+
+
+# Its negatives are asked about their neighbours before, by the reader or by counts, and with the marks of their lines.
 _BALANCED_CHECKS: tuple[Check, ...] = (*(check for check in CHECKS if check is not checks.plausible), checks.agreed)
 
 RECIPES: dict[str, Recipe] = {
@@ -102,15 +114,24 @@ RECIPES: dict[str, Recipe] = {
         Recipe(
             "balanced",
             "A positive and a negative of every type that applies, matched in type and word frequency; every negative "
-            "past a learned reader. For test sets, and wherever each text counts.",
-            _BALANCED,
+            "past two learned readers. For test sets, and wherever each text counts.",
+            _balanced(_judged_negative),
             (_OTHERS, _PEOPLE),
             (*_BALANCED_CHECKS, checks.reader),
         ),
         Recipe(
+            "balanced_proposed",
+            "The same, and words of a learned proposer beside those of our lists: more negatives, more varied, about "
+            "one in ten doubtful. For training sets where number counts.",
+            _balanced(_judged_negative),
+            (_OTHERS, _READ),
+            (*_BALANCED_CHECKS, checks.reader),
+        ),
+        Recipe(
             "balanced_wide",
-            "The same without the learned reader: more negatives, more varied, one in six or seven of them doubtful.",
-            _BALANCED,
+            "Words that counts of captions attest, without learned readers: fast; one negative in six or seven is "
+            "doubtful.",
+            _balanced(_attested_negative),
             (_OTHERS, _PEOPLE),
             _BALANCED_CHECKS,
         ),

@@ -60,7 +60,7 @@ def test_the_summary_is_read_in_a_quarter_of_a_minute(tmp_path: Path) -> None:
     shown = summary(tmp_path, TEXTS[0], *nothing, *TEXTS[2:])
     assert shown[2:8] == [
         "1  got a hard positive (8.3 % of the captions, 1 texts)",
-        "1  got a hard negative (8.3 % of the captions, 1 texts)",
+        "1  got a hard negative (8.3 % of the captions, 3 texts)",
         "1  got both",
         "9  got nothing",
         "1  left out: a question (first: caption 11)",

@@ -54,7 +54,7 @@ def replace_negative(
     found = False
     for source in sources:
         later: list[list[Candidate]] = [[] for _ in range(IMPOSSIBLE + 1)]
-        for each in _drawn(caption, "negative", source.contrasts(caption, target), rng):
+        for each in drawn(caption, "negative", source.contrasts(caption, target), rng):
             if each is None or (attested and each.mark == "wide"):
                 continue
             found, doubt = True, doubt_of(caption, each)
@@ -112,14 +112,14 @@ def by_evidence(caption: Caption, proposals: Sequence[Proposal], target: Section
 def _written(
     caption: Caption, kind: Kind, proposals: Iterable[Proposal], rng: random.Random, strict: bool = False
 ) -> Iterator[Candidate | Refused]:
-    for each in _drawn(caption, kind, proposals, rng, strict):
+    for each in drawn(caption, kind, proposals, rng, strict):
         if each is None:
             yield Refused("skipped on purpose, as its new words come too often and would give the edit away")
             return
         yield replaced(caption.text, kind, each)
 
 
-def _drawn(
+def drawn(
     caption: Caption, kind: Kind, proposals: Iterable[Proposal], rng: random.Random, strict: bool = False
 ) -> Iterator[Proposal | None]:
     """Proposals in a random order whose first element leaves the frequencies of words as they are.

@@ -249,6 +249,8 @@ def _may_stand(caption: Caption, match: Match, section: Section, rule: _Rule) ->
         phrase = caption.phrase_at.get(match.start)
         if phrase is not None and match.start != phrase.head and not mod:
             return False
+    if section == "attribute" and match.start and caption.units[match.start - 1].word.endswith("ish"):
+        return False  # a blueish green car
     if section == "attribute" and caption.units[match.start].kind == "noun" and match.end - match.start == 1:
         # material and colour nouns count as attributes only before another noun
         phrase = caption.phrase_at.get(match.start)

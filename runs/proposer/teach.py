@@ -1,6 +1,6 @@
 """Teaches a large encoder the readers' verdicts, and asks it about the whole pool.
 
-    python runs/reader/teach.py ENCODER verdicts.jsonl pool.jsonl --out scores.npy [--seeds 3]
+    python runs/proposer/teach.py ENCODER verdicts.jsonl pool.jsonl --out scores.npy [--seeds 3]
 
 ENCODER is a folder of transformers (all-mpnet-base-v2 was used). It reads the edit, the caption and the other captions
 as one text; the parts of the edit that changed are pooled apart. Writes for each candidate of the pool the chances of

@@ -1,6 +1,6 @@
 """Learns the small reader of perturb/checks/reader.py from verdicts and from what the teacher says of the pool.
 
-    python runs/reader/learn.py verdicts.jsonl pool.jsonl scores.npy --encoder FOLDER [--hold 16,17] [--write]
+    python runs/proposer/learn_reader.py verdicts.jsonl pool.jsonl scores.npy --encoder FOLDER [--hold 16,17] [--write]
 
 --encoder: the teacher's folder, whose word vectors (their first 48 components) the words begin with. --hold: sheets
 whose photos are left out, and the share that passed among the likeliest is printed for them. --write: writes
@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from learn import first_vectors
 from torch import Tensor, nn
 
 from equipoise.items import Edit
@@ -123,20 +124,6 @@ def learned(parts: list[Tensor], targets: Tensor, weights: Tensor, begin: Tensor
     return net.eval().cpu()
 
 
-def first_vectors(folder: str, words: list[str]) -> Tensor:
-    """The encoder's input vectors of the words, their first components."""
-    from transformers import AutoModel, AutoTokenizer
-
-    tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-    table = AutoModel.from_pretrained(folder, local_files_only=True).get_input_embeddings().weight.detach()
-    found = torch.stack([table[tokenizer(word, add_special_tokens=False)["input_ids"]].mean(0) for word in words])
-    left, sizes, _ = torch.linalg.svd(found - found.mean(0), full_matrices=False)
-    begin = left[:, :WIDTH] * sizes[:WIDTH]
-    begin = begin / begin.std() * 0.5
-    begin[0] = 0
-    return begin.contiguous()
-
-
 def write(net: Reader, words: list[str], out: Path = OUT) -> None:
     table = net.words.weight.detach()
     scale = table.abs().amax(1, keepdim=True) / 127
@@ -177,7 +164,7 @@ def main() -> None:
     targets = torch.from_numpy(np.concatenate([scores[taken], verdicts]))
     weights = torch.cat([torch.ones(len(taken)), torch.full((len(mine),), VERDICT_WEIGHT)])
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    net = learned(tensors(examples, index), targets, weights, first_vectors(options.encoder, words), device)
+    net = learned(tensors(examples, index), targets, weights, first_vectors(options.encoder, words, WIDTH), device)
     unseen = [row for row in read if row["sheet"] in options.hold]
     if unseen:
         with torch.no_grad():

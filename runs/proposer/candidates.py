@@ -1,11 +1,11 @@
 """Replace negatives of the learning captions, good and bad alike: sheets for readers, and a pool without verdicts.
 
-    python runs/reader/candidates.py pool --shared DATA --out pool.jsonl
-    python runs/reader/candidates.py sheets pool.jsonl --count 10 --captions 200 --seed 5 --out DIR [--least P.npy 0.9]
-    python runs/reader/candidates.py collect DIR --out runs/reader/verdicts.tsv.gz
-    python runs/reader/candidates.py verdicts runs/reader/verdicts.tsv.gz --shared DATA --out verdicts.jsonl
+    python runs/proposer/candidates.py pool --shared DATA --out pool.jsonl
+    python runs/proposer/candidates.py sheets pool.jsonl --count 10 --captions 200 --out DIR [--least P.npy 0.9]
+    python runs/proposer/candidates.py collect DIR --out runs/proposer/verdicts.tsv.gz
+    python runs/proposer/candidates.py verdicts runs/proposer/verdicts.tsv.gz --shared DATA --out verdicts.jsonl
 
-A reader gets sheetK.txt and runs/reader/RULES.md, and writes `number letter` lines (p, t, i, g) to labelsK.txt. With
+A reader gets sheetK.txt and runs/proposer/RULES.md, and writes `number letter` lines (p, t, i, g) to labelsK.txt. With
 --least only candidates that a first teacher finds so likely to pass are put on the sheets: those that would be kept,
 where a verdict tells most. verdicts.tsv.gz has what was read, without the captions (they are not ours to publish).
 Nothing of the captions that are measured (caption_halves.py) is looked at.
@@ -70,12 +70,12 @@ def pool(shared: Path, out: Path) -> None:
             for place, text in enumerate(texts):
                 caption = Caption(text, tuple(other for k, other in enumerate(texts) if k != place))
                 rng = random.Random(zlib.crc32(f"{image} {text}".encode()))
-                rows = [_row(made) for made in candidates(caption, rng)]
+                rows = [row_of(made) for made in candidates(caption, rng)]
                 about = {"corpus": corpus, "image": image, "place": place, "caption": text, "others": caption.others}
                 handle.write(json.dumps({**about, "made": rows}) + "\n")
 
 
-def _row(made: Candidate) -> dict[str, Any]:
+def row_of(made: Candidate) -> dict[str, Any]:
     edit = made.edit.model_dump(include={"op", "target", "source", "to", "by", "span"})
     return {"text": made.text, "mark": made.mark, "attested": made.attested, **edit}
 
