@@ -41,3 +41,10 @@ def test_why_nothing_is_written(text: str, target: str, why: str) -> None:
     assert not [each for each in found if isinstance(each, Candidate)]
     told = [each.reason for each in found if isinstance(each, Refused)]
     assert len(told) == 1 and told[0].startswith(f"no word is sure enough in place of any {target}") and why in told[0]
+
+
+@pytest.mark.parametrize("text", ["Fewer than ten cars in the lot", "At least three people were standing outside"])
+def test_what_is_counted_with_a_bound_is_left_alone(text: str) -> None:
+    assert not [
+        each for each in perturb_caption(get_recipe("balanced"), Caption(text)).negatives if each.edit.op == "replace"
+    ]

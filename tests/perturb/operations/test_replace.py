@@ -183,6 +183,8 @@ def test_sound_ways_to_say_it_again(caption: str, replaced: str) -> None:
         ("A sheep by the side of the road", ("street",)),
         ("A young man on a boat", ("youthful",)),
         ("A man and woman at a table", ("lady", "guy")),
+        ("A weather map with rain over the coast", ("photo of", "picture of")),
+        ("A bench in the park", ("park bench",)),
         ("A vintage photo of a man", ("old-fashioned",)),
         ("A fire hydrant by a wall", ("fireplug",)),
         ("A variety of people at a fair", ("assortment",)),

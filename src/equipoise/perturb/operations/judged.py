@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -18,6 +19,10 @@ from equipoise.perturb.sources.fillers import Fillers
 
 # The least chance that the proposer must see; the reader, which costs more, is asked about what is drawn of them.
 LEAST = {"object": 0.85, "attribute": 0.85, "action": 0.85, "relation": 0.85}
+_BOUNDED = re.compile(
+    r"\b(at (least|most)|(fewer|less|more) than|up to) "
+    r"(\d|a |one|two|three|four|five|six|seven|eight|nine|ten)"
+)
 _CERTAIN = frozenset(("to the left", "to the right"))  # of something: never both, and no sheet had any
 _WHY = (
     "the likeliest may be true of the photo as well",
@@ -30,6 +35,9 @@ def replace_judged(
     caption: Caption, sources: Sequence[Source], rng: random.Random, target: Section
 ) -> Iterator[Candidate | Refused]:
     """A later source is only asked when the earlier ones have nothing that passes."""
+    if _BOUNDED.search(caption.text.lower()):
+        yield Refused("a count with a bound: of fewer than ten cars nobody knows that it is not true of bicycles")
+        return
     best = np.zeros(4, np.float32)
     for source in sources:
         mine = list(dict.fromkeys(source.contrasts(caption, target)))

@@ -269,7 +269,10 @@ def _there_is(caption: Caption) -> Iterator[Proposal]:
 
 
 _FINITE = frozenset(("VBZ", "VBP", "VBD", "MD"))
-_PICTURES = frozenset("picture photo photograph image view shot close-up closeup".split()) | {"close up"}
+_PICTURES = frozenset(  # what is one already, or nothing that one takes a photo of
+    "picture photo photograph image view shot close-up closeup map rendering render drawing painting illustration "
+    "sketch diagram chart graph x-ray scan mri screenshot poster cartoon logo micrograph".split()
+) | {"close up"}
 
 
 def _is_plain_subject(caption: Caption, phrase: NounPhrase) -> bool:
