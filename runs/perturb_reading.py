@@ -64,8 +64,8 @@ def read_before() -> list[dict[str, str]]:
 def groups(corpus: str, shared: Path, again: bool = False) -> list[tuple[str, list[str]]]:
     """(image, captions) of the part that nothing was learned from, less what was read before.
 
-    `again`: with photos that were read before. (Until the eighth reading those of which an edit had failed were left out,
-    since rules were mended by failures; nets are not, and what is left of the photos would be the easier part.)
+    `again`: with photos that were read before. (Until the eighth reading those of which an edit had failed were left
+    out, since rules were mended by failures; nets are not, and what is left would be the easier part.)
     """
     if corpus == "flickr8k":
         found = list(flickr(shared, learned=False).items())

@@ -125,7 +125,7 @@ RECIPES: dict[str, Recipe] = {
             "one in ten doubtful. For training sets where number counts.",
             _balanced(_judged_negative),
             (_OTHERS, _READ),
-            (*_BALANCED_CHECKS, checks.reader),
+            (*_BALANCED_CHECKS, checks.lenient_reader),
         ),
         Recipe(
             "balanced_wide",

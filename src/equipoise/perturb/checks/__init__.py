@@ -11,13 +11,14 @@ from equipoise.perturb.checks.meaning import (
     shares_sense,
 )
 from equipoise.perturb.checks.plausible import not_there_too, plausible
-from equipoise.perturb.checks.reader import reader
+from equipoise.perturb.checks.reader import lenient_reader, reader
 
 __all__ = [
     "agreed",
     "can_be_told",
     "changed",
     "grammar",
+    "lenient_reader",
     "not_a_positive",
     "not_there_too",
     "not_true_already",

@@ -14,6 +14,7 @@ import functools
 import math
 import re
 from collections import Counter
+from collections.abc import Mapping
 from importlib import resources
 from typing import IO, NamedTuple, cast
 
@@ -37,9 +38,11 @@ _RELATIONS = ("prep", "object", "via", "subject", "modifier", "where", "image", 
 _MARKS = {"sure": 1.0, "kin": 0.5, "wide": -1.0}
 AROUND, FROM_OTHERS, OF_EDIT, FAR = 20, 28, 4, 8  # words looked at; how far apart places are told from each other
 FACTS = 28
-# The least chance to pass, by target: of both nets, the mean of their log odds. Chosen on verdicts of what the recipe
-# itself would write, for captions that neither net had seen (docs/perturbation.md).
-LEAST = {"object": 0.965, "attribute": 0.96, "action": 0.965, "relation": 0.965}
+# The least chance to pass, by target: of both nets, the mean of their log odds. Chosen on verdicts of what the recipes
+# themselves write (docs/perturbation.md): the first for what a strict reader passes 92 times in 100, the second for
+# nine times in ten, and twice as many captions.
+LEAST = {"object": 0.98, "attribute": 0.965, "action": 0.97, "relation": 0.98}
+LENIENT = {"object": 0.95, "attribute": 0.94, "action": 0.94, "relation": 0.96}
 _CERTAIN = frozenset(("to the left", "to the right"))  # of something: never both, and no sheet had any
 _WHY = (
     "a reader may find it true of the photo as well",
@@ -77,7 +80,7 @@ def loaded(handle: IO[bytes]) -> _Net:
     return _Net({word: place for place, word in enumerate(listed)}, words, found["places"].astype(np.float64), **layers)
 
 
-def reader(caption: Caption, candidate: Candidate) -> str | None:
+def reader(caption: Caption, candidate: Candidate, least: Mapping[str, float] = LEAST) -> str | None:
     """A replace negative that a strict reader would not pass, and what he would say."""
     edit = candidate.edit
     if candidate.kind != "negative" or edit.op != "replace" or not edit.span or not edit.to or edit.target not in LEAST:
@@ -85,9 +88,14 @@ def reader(caption: Caption, candidate: Candidate) -> str | None:
     if edit.to in _CERTAIN:
         return None
     chances = chances_of(caption, candidate)
-    if both(chances, caption, candidate) >= LEAST[edit.target]:
+    if both(chances, caption, candidate) >= least[edit.target]:
         return None
     return _WHY[int(np.argmax(chances[1:]))]
+
+
+def lenient_reader(caption: Caption, candidate: Candidate) -> str | None:
+    """The same for more negatives, some of them doubtful."""
+    return reader(caption, candidate, LENIENT)
 
 
 class _Asked(NamedTuple):
