@@ -1,4 +1,4 @@
-"""runs/proposer/learn_reader.py: what is learned is what the package computes, and what was read can be put together again."""
+"""runs/proposer/learn_reader.py: what is learned is what the package computes, and a small net learns."""
 
 from __future__ import annotations
 
