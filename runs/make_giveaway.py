@@ -30,7 +30,8 @@ from equipoise.perturb import Caption, get_recipe, perturb_caption
 from equipoise.perturb.bias.giveaway import TENTHS, names, window
 from equipoise.perturb.candidate import replaced
 from equipoise.perturb.english.word_lists import SECTIONS, Section
-from equipoise.perturb.operations.replace import NOTHING, by_evidence, plain_weights
+from equipoise.perturb.operations.judged import is_bounded, passing
+from equipoise.perturb.operations.replace import NOTHING, distinct, plain_weights
 from equipoise.perturb.sources.base import Proposal
 
 OUT = Path(__file__).resolve().parents[1] / "src" / "equipoise" / "perturb" / "data" / "giveaway.json.gz"
@@ -57,24 +58,25 @@ class Slot(NamedTuple):
     options: list[Option]
 
 
-def _tiers(caption: Caption, kind: str, target: Section) -> Iterator[list[Proposal]]:
-    """What is drawn from first, and where all of that is dropped, next: as the operations do."""
+def _tiers(caption: Caption, kind: str, target: Section) -> Iterator[dict[Proposal, float]]:
+    """What is drawn from first, and where all of that is dropped, next; each with its worth: as the operations do."""
+    if kind == "negative" and is_bounded(caption):
+        return
     for source in RECIPE.sources:
         if kind == "positive":
-            yield list(source.synonyms(caption, target))
+            yield dict.fromkeys(source.synonyms(caption, target), 1.0)
         else:
-            yield from by_evidence(caption, list(source.contrasts(caption, target)), target)
+            yield passing(caption, source, target)[0]
 
 
-def _kept(caption: Caption, kind: str, proposals: list[Proposal]) -> list[tuple[Option, Proposal]]:
-    listed = list({(p.start, p.end, p.to): p for p in proposals}.values())
-    kept = []
+def _kept(caption: Caption, kind: str, proposals: dict[Proposal, float]) -> list[tuple[Option, Proposal]]:
+    listed, kept = distinct(proposals), []
     for proposal, weight in zip(listed, plain_weights(listed, caption.text if kind == "positive" else ""), strict=True):
         candidate = replaced(caption.text, kind, proposal)  # type: ignore[arg-type]
         if not any(check(caption, candidate) for check in RECIPE.checks):
             change = Counter(names(window(caption.text, proposal.start, proposal.end, proposal.to)))
             change.subtract(names(window(caption.text, proposal.start, proposal.end)))
-            kept.append((Option(weight, {name: n for name, n in change.items() if n}), proposal))
+            kept.append((Option(weight * proposals[proposal], {name: n for name, n in change.items() if n}), proposal))
     return kept
 
 
@@ -97,7 +99,7 @@ def slots_of(caption: Caption) -> list[Slot]:
         )
     made = perturb_caption(RECIPE, caption)
     for candidate in (*made.positives, *made.negatives):
-        if candidate.edit.op == "swap":  # drawn without weights, but its pairs count
+        if candidate.edit.op == "swap":  # drawn without these weights, but its pairs count
             change = Counter(names(window(candidate.text, 0, len(candidate.text))))
             change.subtract(names(window(caption.text, 0, len(caption.text))))
             found.append(Slot(candidate.kind, "always", [Option(1.0, {name: n for name, n in change.items() if n})]))

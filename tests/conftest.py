@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import logging
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from equipoise import progress
 from equipoise.evaluation.record import RunRecord
 from equipoise.evaluation.results import read_result
 
@@ -30,6 +32,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "shared_data" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.slow)
+
+
+@pytest.fixture(autouse=True)
+def _not_quiet() -> None:
+    """A command with --quiet hushes its process to the end; here the next test's warnings would be lost with it."""
+    progress.be_quiet(False)
+    logging.getLogger().setLevel(logging.WARNING)
 
 
 @pytest.fixture(scope="session")

@@ -16,7 +16,6 @@ class Candidate(NamedTuple):
     kind: Kind
     edit: Edit
     mark: str = ""  # of the line its new word is from: "sure", "kin" or "wide"
-    attested: bool = False  # a negative whose new word is sure, or seen beside its neighbours
 
 
 class Refused(NamedTuple):

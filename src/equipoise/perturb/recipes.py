@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import cast
 
 from equipoise.errors import UserError, did_you_mean
@@ -13,7 +13,7 @@ from equipoise.perturb.llm.recipes import LLM_RECIPES
 from equipoise.perturb.operations.add import add_attribute, add_object
 from equipoise.perturb.operations.ce_clip import fill_any, swap_any_nouns
 from equipoise.perturb.operations.half_truth import add_false_detail, add_true_detail
-from equipoise.perturb.operations.judged import LEAST, replace_judged
+from equipoise.perturb.operations.judged import LENIENT, STRICT, replace_judged, swap_judged
 from equipoise.perturb.operations.negate import negate
 from equipoise.perturb.operations.replace import replace_any_positive, replace_negative, replace_positive
 from equipoise.perturb.operations.shuffle import (
@@ -22,7 +22,6 @@ from equipoise.perturb.operations.shuffle import (
     shuffle_trigrams,
     shuffle_within_trigrams,
 )
-from equipoise.perturb.operations.swap_attested import swap_attested
 from equipoise.perturb.operations.swap_negative import (
     swap_across,
     swap_alike,
@@ -69,10 +68,6 @@ def _negative(target: Section) -> Slot:
     return Slot(f"negative {target}", (_replace_negative(target),))
 
 
-def _judged_negative(target: Section) -> Slot:
-    return Slot(f"negative {target}", (functools.partial(replace_judged, target=target),))
-
-
 def _attested_negative(target: Section) -> Slot:
     return Slot(f"negative {target}", (functools.partial(replace_negative, target=target, attested=True),))
 
@@ -81,23 +76,28 @@ _SWAP_POSITIVE = Slot("positive swap", (swap_positive,))
 _OTHERS, _LEXICON, _WORDNET = Both(OtherCaptions(), Details()), Lexicon(), WordNetSource()
 _WORDS = Both(_LEXICON, Alternations())
 _PEOPLE = Both(_WORDS, Gender())
-_READ = Both(_PEOPLE, Fillers(LEAST))
+_PROPOSED = Both(_PEOPLE, Fillers())
 _NO_GUESSES = (
     "no masked language model was used (the paper's is RoBERTa; --masked-lm FOLDER): words come from our lists and "
     "WordNet"
 )
 
 
-def _balanced(negative: Callable[[Section], Slot]) -> tuple[Slot, ...]:
+def _balanced(least: Mapping[str, float], negative: Callable[[Section], Slot] | None = None) -> tuple[Slot, ...]:
+    """Negatives as likely to pass a strict reader as `least` asks; replace negatives of another kind if given."""
+
+    def judged(target: Section) -> Slot:
+        return Slot(f"negative {target}", (functools.partial(replace_judged, target=target, least=least),))
+
     return (
-        *(slot(target) for target in SECTIONS for slot in (_matched_positive, negative)),
+        *(slot(target) for target in SECTIONS for slot in (_matched_positive, negative or judged)),
         _SWAP_POSITIVE,
         Slot("positive replace", (replace_any_positive,), unless="positive"),
-        Slot("negative swap", (swap_attested,)),
+        Slot("negative swap", (functools.partial(swap_judged, least=least),)),
     )
 
 
-# Its negatives are asked about their neighbours before, by the reader or by counts, and with the marks of their lines.
+# Its negatives are asked about their neighbours before, by the judge or by counts, and with the marks of their lines.
 _BALANCED_CHECKS: tuple[Check, ...] = (*(check for check in CHECKS if check is not checks.plausible), checks.agreed)
 
 RECIPES: dict[str, Recipe] = {
@@ -114,24 +114,24 @@ RECIPES: dict[str, Recipe] = {
         Recipe(
             "balanced",
             "A positive and a negative of every type that applies, matched in type and word frequency; every negative "
-            "past two learned readers. For test sets, and wherever each text counts.",
-            _balanced(_judged_negative),
-            (_OTHERS, _PEOPLE),
-            (*_BALANCED_CHECKS, checks.reader),
+            "past a learned judge. For test sets, and wherever each text counts.",
+            _balanced(STRICT),
+            (_OTHERS, _PEOPLE, Fillers()),
+            _BALANCED_CHECKS,
         ),
         Recipe(
             "balanced_proposed",
-            "The same, and words of a learned proposer beside those of our lists: more negatives, more varied, about "
-            "one in ten doubtful. For training sets where number counts.",
-            _balanced(_judged_negative),
-            (_OTHERS, _READ),
-            (*_BALANCED_CHECKS, checks.lenient_reader),
+            "The same, and words that the learned judge proposes beside those of our lists: more negatives, more "
+            "varied, about one in ten doubtful. For training sets where number counts.",
+            _balanced(LENIENT),
+            (_OTHERS, _PROPOSED),
+            _BALANCED_CHECKS,
         ),
         Recipe(
             "balanced_wide",
-            "Words that counts of captions attest, without learned readers: fast; one negative in six or seven is "
+            "Words that counts of captions attest, the judge asked of swaps alone: one negative in six or seven is "
             "doubtful.",
-            _balanced(_attested_negative),
+            _balanced(STRICT, _attested_negative),
             (_OTHERS, _PEOPLE),
             _BALANCED_CHECKS,
         ),

@@ -18,6 +18,8 @@ from equipoise.perturb import Candidate, Caption, get_recipe, perturb_caption
 from equipoise.perturb.bias import giveaway
 from equipoise.perturb.bias.giveaway import gaps, names, window
 from equipoise.perturb.english.word_lists import Section
+from equipoise.perturb.judge.reading import reading_of
+from equipoise.perturb.operations.judged import replace_judged
 from equipoise.perturb.operations.replace import (
     plain_weights,
     replace_any_positive,
@@ -182,6 +184,20 @@ def test_learning_makes_what_comes_in_go_out(learner: dict[str, Any]) -> None:
     assert learned < 30
 
 
+@pytest.mark.parametrize("text", ["A black dog sits on a white couch", "Fewer than ten dogs sit on a couch"])
+def test_learning_lists_what_the_recipe_draws_from(learner: dict[str, Any], text: str) -> None:
+    """Each first negative that the recipe may write, and no other; of a count with a bound there is none."""
+    caption, recipe = Caption(text), learner["RECIPE"]
+    tiers = list(learner["_tiers"](caption, "negative", "object"))
+    listed = {proposal.to for tier in tiers for proposal in tier}
+    made = list(replace_judged(caption, recipe.sources, random.Random(0), "object"))
+    assert listed == {each.edit.to for each in made if isinstance(each, Candidate)}
+    assert bool(listed) == (text == "A black dog sits on a white couch")
+    weights = {proposal: worth for tier in tiers for proposal, worth in tier.items()}
+    chances = dict(zip(weights, reading_of(caption).chances(list(weights))[:, 0], strict=True)) if weights else {}
+    assert all(worth == pytest.approx(1 / (1 - min(0.995, float(chances[each])))) for each, worth in weights.items())
+
+
 @pytest.fixture
 def made_data(tmp_path: Path, samples: Path) -> Path:
     """The files that the tables are learned from, made up: 2,000 COCO images, two of Flickr8k; NegCLIP's sample."""
@@ -247,7 +263,7 @@ def test_the_learned_weights_bring_words_in_as_often_as_they_go_out(
     monkeypatch.setattr(giveaway, "_weights", lambda: {"positive": {}, "negative": {}})
     monkeypatch.setattr(giveaway, "_inside", giveaway._inside.__wrapped__)
     plain = net_flow(captions)
-    # Little is left to choose since `balanced` takes only words that are sure or attested: 4 % for negatives.
+    # Of negatives little is left to choose: few words are sure enough in a place.
     assert learned["positive"] < 0.9 * plain["positive"]
     assert learned["negative"] < 0.98 * plain["negative"]
 

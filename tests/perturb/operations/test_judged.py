@@ -8,8 +8,9 @@ import pytest
 
 from equipoise.perturb import Candidate, Caption, get_recipe, perturb_caption
 from equipoise.perturb.candidate import Refused
-from equipoise.perturb.operations.judged import LEAST, replace_judged
-from equipoise.perturb.proposer.reading import Reading
+from equipoise.perturb.english.word_lists import SECTIONS
+from equipoise.perturb.judge.reading import Reading
+from equipoise.perturb.operations.judged import LENIENT, STRICT, replace_judged, swap_judged
 from equipoise.perturb.sources.base import Proposal
 from equipoise.perturb.sources.lexicon import Lexicon
 
@@ -23,11 +24,11 @@ def test_balanced_keeps_nothing_below_the_least() -> None:
                 assert each.edit.span and each.edit.to and each.edit.target
                 edit = Proposal(*each.edit.span, each.edit.to, each.edit.target, each.edit.by or "", 1.0)  # type: ignore[arg-type]
                 read += 1
-                assert Reading(caption).chances([edit])[0, 0] >= LEAST[each.edit.target] - 1e-4
+                assert Reading(caption).chances([edit])[0, 0] >= STRICT[each.edit.target] - 1e-4
     assert read >= 5
 
 
-def test_left_and_right_need_no_reader() -> None:
+def test_left_and_right_need_no_judge() -> None:
     made = perturb_caption(get_recipe("balanced"), Caption("The bicycle is to the right of the tree")).negatives
     assert "The bicycle is to the left of the tree" in [each.text for each in made]
 
@@ -48,3 +49,49 @@ def test_what_is_counted_with_a_bound_is_left_alone(text: str) -> None:
     assert not [
         each for each in perturb_caption(get_recipe("balanced"), Caption(text)).negatives if each.edit.op == "replace"
     ]
+
+
+def swaps(text: str, *others: str) -> list[Candidate | Refused]:
+    return list(swap_judged(Caption(text, others), (), random.Random(0)))
+
+
+@pytest.mark.parametrize(
+    ("text", "swapped"),
+    [
+        ("A man in a red shirt and black pants walks", "A man in a black shirt and red pants walks"),
+        ("A brown dog bites a white dog", "A white dog bites a brown dog"),
+        ("Two women and a man pose for a picture", "Two men and a woman pose for a picture"),
+    ],
+)
+def test_swaps_that_readers_pass(text: str, swapped: str) -> None:
+    assert swapped in [each.text for each in swaps(text) if isinstance(each, Candidate)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A cup next to a plate",  # the same both ways
+        "A man sits on a bench in a park",  # a bench in a park
+        "A cat and a dog on a bed",
+        "A white plate on a wooden table",
+    ],
+)
+def test_swaps_that_say_the_same_or_are_absurd_are_refused_with_a_reason(text: str) -> None:
+    found = swaps(text)
+    assert [each for each in found if isinstance(each, Candidate)] == []
+    assert [each.reason for each in found if isinstance(each, Refused)]
+
+
+def test_a_caption_with_one_thing_has_nothing_to_swap() -> None:
+    (told,) = swaps("A dog runs")
+    assert isinstance(told, Refused) and "two things" in told.reason
+
+
+def test_of_the_doubtful_more_is_asked_than_of_anything_else() -> None:
+    for least in (STRICT, LENIENT):
+        assert least["doubtful"] >= max(least[target] for target in SECTIONS)
+
+
+def test_what_stands_too_far_into_a_caption_is_told_so() -> None:
+    told = swaps(" ".join(["it is so"] * 11) + " a man in a red shirt and black pants")
+    assert next(each.reason for each in told if isinstance(each, Refused)).endswith("too far into a long caption")

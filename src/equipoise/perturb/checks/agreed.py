@@ -31,7 +31,6 @@ _COUNTED = frozenset(  # things that are there in any number
 _ENOUGH = 2  # other captions: fewer do not contradict by their silence
 
 
-@functools.lru_cache(maxsize=2)  # the reader asks again
 def agreed(caption: Caption, candidate: Candidate) -> str | None:
     """A negative may only replace what the other captions do not see otherwise."""
     edit = candidate.edit

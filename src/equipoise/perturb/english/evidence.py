@@ -138,12 +138,10 @@ def _subjects(caption: Caption, place: int) -> Iterator[str]:
 
 
 @functools.lru_cache(maxsize=1 << 16)
-def is_seen_at(noun: str, where: str, by_sort: bool = True) -> bool:
+def is_seen_at(noun: str, where: str) -> bool:
     """Some caption has the noun there; of a rare noun, one of its sort."""
     if seen_in("where", noun, where):
         return True
-    if not by_sort:
-        return False
     sort = sort_of(noun)
     few = counted("where", noun, where).first < _KNOWN_WELL
     return bool(sort) and (few or sort == "@person") and seen_in("where", sort, where) >= 2

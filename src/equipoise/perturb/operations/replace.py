@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from equipoise.perturb.bias.giveaway import gaps
 from equipoise.perturb.candidate import Candidate, Kind, Refused, replaced
@@ -62,7 +62,7 @@ def replace_negative(
             if attested and not known:
                 yield Refused(_against(caption, each))
                 continue
-            made = replaced(caption.text, "negative", each)._replace(attested=known)
+            made = replaced(caption.text, "negative", each)
             if doubt or each.mark == "wide":
                 later[doubt].append(made)
             else:
@@ -100,15 +100,6 @@ def _against(caption: Caption, proposal: Proposal) -> str:
     return max(found, key=lambda doubt: doubt.weight).reason
 
 
-def by_evidence(caption: Caption, proposals: Sequence[Proposal], target: Section) -> list[list[Proposal]]:
-    """The attested proposals by what speaks against them, the best first: what `balanced` draws from."""
-    found: list[list[Proposal]] = [[] for _ in range(IMPOSSIBLE + 1)]
-    for each in proposals:
-        if each.mark != "wide" and (doubt := doubt_of(caption, each)) <= most_doubt(each):
-            found[doubt].append(each)
-    return found[: _MOST[target] + 1]
-
-
 def _written(
     caption: Caption, kind: Kind, proposals: Iterable[Proposal], rng: random.Random, strict: bool = False
 ) -> Iterator[Candidate | Refused]:
@@ -120,30 +111,38 @@ def _written(
 
 
 def drawn(
-    caption: Caption, kind: Kind, proposals: Iterable[Proposal], rng: random.Random, strict: bool = False
+    caption: Caption,
+    kind: Kind,
+    proposals: Iterable[Proposal],
+    rng: random.Random,
+    strict: bool = False,
+    worth: Mapping[Proposal, float] | None = None,
 ) -> Iterator[Proposal | None]:
     """Proposals in a random order whose first element leaves the frequencies of words as they are.
 
     Words are drawn so that over many captions each, and each pair of neighbours, comes in about as often as it goes
     out, and a classifier that only knows which words are suspicious learns little. A `strict` order may be cut short by
-    None: no edit at all takes part in the draw too, and wins where all there is would give itself away.
+    None: no edit at all takes part in the draw too, and wins where all there is would give itself away. `worth` tells
+    how much more often one is drawn than that would say.
     """
-    first: dict[tuple[int, int, str], Proposal] = {}
-    for proposal in proposals:
-        first.setdefault((proposal.start, proposal.end, proposal.to), proposal)
-    listed = list(first.values())
+    listed = distinct(proposals)
     if not listed:
         return
+    plain = plain_weights(listed, caption.text if kind == "positive" else "")
     tilted = [
-        plain * math.exp(-gap)
-        for plain, gap in zip(
-            plain_weights(listed, caption.text if kind == "positive" else ""),
-            gaps(caption.text, kind, listed),
-            strict=True,
-        )
+        weight * math.exp(-gap) * (worth[each] if worth else 1.0)
+        for each, weight, gap in zip(listed, plain, gaps(caption.text, kind, listed), strict=True)
     ]
     for place in weighted_order([*tilted, NOTHING] if strict else tilted, rng):
         yield listed[place] if place < len(listed) else None
+
+
+def distinct(proposals: Iterable[Proposal]) -> list[Proposal]:
+    """The first of those that write the same."""
+    first: dict[tuple[int, int, str], Proposal] = {}
+    for proposal in proposals:
+        first.setdefault((proposal.start, proposal.end, proposal.to), proposal)
+    return list(first.values())
 
 
 def plain_weights(proposals: Sequence[Proposal], text: str = "") -> list[float]:

@@ -104,7 +104,7 @@ def _in_order(
     rng.shuffle(pairs)
     pairs.sort(key=lambda pair: not is_plausible_pair(caption, *pair))
     for first, second in pairs:
-        if _exchangeable(caption, first, second, whole) and not _is_symmetric(caption, first, second, whole):
+        if _exchangeable(caption, first, second, whole) and not is_symmetric(caption, first, second, whole):
             if whole:
                 spans = (first.start, first.end), (second.start, second.end)
             else:
@@ -152,7 +152,7 @@ def _is_verbal(caption: Caption, phrase: NounPhrase) -> bool:
     return len(after) == 2 and after[0].pos in {"VBN", "VBD"} and after[1].kind in {"noun", "adjective"}
 
 
-def _is_symmetric(caption: Caption, first: NounPhrase, second: NounPhrase, whole: bool) -> bool:
+def is_symmetric(caption: Caption, first: NounPhrase, second: NounPhrase, whole: bool) -> bool:
     units = caption.units
     between = [unit for unit in units[first.end : second.start] if unit.kind not in {"adverb", "be", "relative"}]
     links = [unit for unit in between if unit.kind != "verb" or unit.lemma not in _STATES]
@@ -229,7 +229,7 @@ def swap_attributes(caption: Caption, sources: Sequence[Source], rng: random.Ran
     rng.shuffle(pairs)
     for (one, _, first), (other, _, second) in pairs:
         same_noun = units[first.head].lemma == units[second.head].lemma
-        if same_noun and (_is_symmetric(caption, first, second, True) or are_alike(caption, first, second)):
+        if same_noun and (is_symmetric(caption, first, second, True) or are_alike(caption, first, second)):
             continue
         if _is_shared(caption, second):
             continue
@@ -342,13 +342,13 @@ def swapped(caption: Caption, first: tuple[int, int], second: tuple[int, int], t
     elif one.isupper() and len(one) == 1:
         one = one.lower()
     pieces = [text[:a], other, text[b:c], one, text[d:]]
-    pieces[0] = _article(pieces[0], other)
-    pieces[2] = _article(pieces[2], one)
+    pieces[0] = article_before(pieces[0], other)
+    pieces[2] = article_before(pieces[2], one)
     to = "".join(pieces[1:4])
     return edited(text, "negative", "swap", target, (a, d), to, "rules", "".join(pieces))
 
 
-def _article(before: str, word: str) -> str:
+def article_before(before: str, word: str) -> str:
     """`before` with a last "a" or "an" as the word that now follows it wants."""
     stripped = before.rstrip()
     last = stripped.split()[-1] if stripped else ""

@@ -103,7 +103,7 @@ def _alternations(caption: Caption) -> Iterator[Proposal]:
         yield _proposal(unit.start, verb.end, _finite(verb.lemma, many))
     elif not finite and _is_alone(units, place, "VBG") and not _hides_verb(caption, place):
         yield _proposal(unit.start, unit.end, _finite(unit.lemma, many))
-        if unit.lemma not in _STATES:
+        if unit.lemma not in _STATES and (many or first.core > first.start):  # "girl is blowing" is a telegram
             yield _proposal(unit.start, unit.end, f"{'are' if many else 'is'} {unit.word}")
     elif unit.pos == ("VBP" if many else "VBZ") and _is_alone(units, place, unit.pos):
         going = inflect(unit.lemma, "VBG")
@@ -271,7 +271,7 @@ def _there_is(caption: Caption) -> Iterator[Proposal]:
 _FINITE = frozenset(("VBZ", "VBP", "VBD", "MD"))
 _PICTURES = frozenset(  # what is one already, or nothing that one takes a photo of
     "picture photo photograph image view shot close-up closeup map rendering render drawing painting illustration "
-    "sketch diagram chart graph x-ray scan mri screenshot poster cartoon logo micrograph".split()
+    "sketch diagram chart graph x-ray scan mri screenshot poster cartoon logo micrograph page icon model emblem".split()
 ) | {"close up"}
 
 

@@ -1,32 +1,28 @@
 """Words that a learned net proposes: of all nouns and verbs that captions have, the likeliest for a place.
 
 Lists name what is exclusive for sure and know little of what is plausible where; this knows no list. All words of a
-kind are ranked for each place, the first of them judged, and those offered that a strict reader would likely pass.
+kind are ranked for each place, and the first of them offered.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from equipoise.perturb.english.caption import COLLECTIVES, Caption, Unit
 from equipoise.perturb.english.forms import inflect
 from equipoise.perturb.english.noun_classes import is_person
 from equipoise.perturb.english.word_lists import Section, count, members
-from equipoise.perturb.proposer import net
-from equipoise.perturb.proposer.net import Array
-from equipoise.perturb.proposer.reading import reading_of, words_of
+from equipoise.perturb.judge import net
+from equipoise.perturb.judge.net import Array
+from equipoise.perturb.judge.reading import reading_of, words_of
 from equipoise.perturb.sources.base import Proposal
+from equipoise.perturb.sources.gender import FEMALE, HE, MALE, SHE
 
-JUDGED = {"object": 20, "action": 12}  # for a place, of all words
-_SHE = frozenset("she her hers herself".split())
-_HE = frozenset("he his him himself".split())
-_MALE = frozenset("man boy guy gentleman male father dad son brother husband grandfather groom policeman lad".split())
-_FEMALE = frozenset("woman girl lady female mother mom daughter sister wife grandmother bride policewoman".split())
+OFFERED = {"object": 20, "action": 12}  # for a place, of all words
 
 
 class _Words(NamedTuple):
@@ -52,50 +48,32 @@ def _words(pos: str) -> _Words:
 
 
 class Fillers:
-    """Contrasts alone, of things and actions, each as likely to pass as `least` asks."""
+    """Contrasts alone, of things and actions: to be judged, for half of them are bad."""
 
-    name = "proposer"
-
-    def __init__(self, least: Mapping[str, float]) -> None:
-        self._least = least
+    name = "judge"
 
     def synonyms(self, caption: Caption, target: Section) -> Iterator[Proposal]:
         return iter(())
 
     def contrasts(self, caption: Caption, target: Section) -> Iterator[Proposal]:
-        found = list(_ranked(caption, target)) if target in JUDGED else []
-        if not found:
+        if target not in OFFERED:
+            return
+        places = list(_places(caption, target))
+        if not places:
             return
         reading = reading_of(caption)
-        new = np.concatenate([each.words.vectors[each.rows] for each in found])
-        facts = np.concatenate([[reading.facts_at(each.where, target)] * len(each.rows) for each in found])
-        at = [each.where for each in found for _ in each.rows]
-        chances = reading.judged(at, new, facts.astype(np.float32))[:, 0]
-        listed = [(each, row) for each in found for row in each.rows]
-        for place in np.flatnonzero(chances >= self._least[target]):
-            (_, unit, words, _), row = listed[place]
-            lemma, to = words.lemmas[row], words.forms[row]
-            if not (lemma == unit.lemma or to == unit.word or _is_told(caption, lemma) or _parts(caption, unit, lemma)):
-                made = Proposal(unit.start, unit.end, to, target, self.name, float(count(to)) ** 0.25, "wide")
-                reading.note(made, float(chances[place]))
-                yield made
-
-
-class _Ranked(NamedTuple):
-    where: tuple[int, int]  # words of the caption
-    unit: Unit
-    words: _Words
-    rows: NDArray[np.int64]  # of `words`, the likeliest for this place
-
-
-def _ranked(caption: Caption, target: Section) -> Iterator[_Ranked]:
-    reading = reading_of(caption)
-    for unit, pos in _places(caption, target):
-        where = reading.words_at(unit.start, unit.end)
-        if where is not None and reading.knows(where):
+        found = [(unit, pos, reading.words_at(unit.start, unit.end)) for unit, pos in places]
+        known = [(unit, pos, where) for unit, pos, where in found if where is not None and reading.knows(where)]
+        if not known:
+            return
+        for (unit, pos, _), place in zip(known, reading.places([where for *_, where in known]), strict=True):
             words = _words(pos)
-            ranks = net.ranks(reading.place(*where), words.vectors, words.bias)
-            yield _Ranked(where, unit, words, np.sort(np.argpartition(-ranks, JUDGED[target])[: JUDGED[target]]))
+            ranks = net.ranks(place, words.vectors, words.bias)
+            for row in np.sort(np.argpartition(-ranks, OFFERED[target])[: OFFERED[target]]):
+                lemma, to = words.lemmas[row], words.forms[row]
+                if lemma == unit.lemma or to == unit.word or _is_told(caption, lemma) or _parts(caption, unit, lemma):
+                    continue
+                yield Proposal(unit.start, unit.end, to, target, self.name, float(count(to)) ** 0.25, "wide")
 
 
 def _is_told(caption: Caption, lemma: str) -> bool:
@@ -104,13 +82,11 @@ def _is_told(caption: Caption, lemma: str) -> bool:
 
 def _parts(caption: Caption, unit: Unit, lemma: str) -> bool:
     """Whether a pronoun that may speak of the old noun cannot speak of the new one: a man and "her" dog."""
-    if lemma in _MALE:
-        return not _SHE.isdisjoint(caption.words)
-    if lemma in _FEMALE:
-        return not _HE.isdisjoint(caption.words)
-    if is_person(lemma):
-        return "its" in caption.words and not is_person(unit.lemma)
-    return is_person(unit.lemma) and not (_SHE | _HE).isdisjoint(caption.words)
+    said = caption.words
+    if is_person(lemma) or lemma in MALE | FEMALE:
+        wrong = SHE if lemma in MALE else HE if lemma in FEMALE else frozenset[str]()
+        return not wrong.isdisjoint(said) or ("its" in said and not is_person(unit.lemma))
+    return (is_person(unit.lemma) or unit.lemma in MALE | FEMALE) and not (SHE | HE).isdisjoint(said)
 
 
 def _places(caption: Caption, target: Section) -> Iterator[tuple[Unit, str]]:

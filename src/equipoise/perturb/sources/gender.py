@@ -18,10 +18,9 @@ _OTHER = {"man": "woman", "boy": "girl", "guy": "woman", "gentleman": "woman",
           "woman": "man", "girl": "boy", "lady": "man"}  # fmt: skip
 _HIS = {"he": "she", "his": "her", "him": "her", "himself": "herself"}
 _HERS = {"she": "he", "herself": "himself"}  # and "her", which is two words
-_MALE = frozenset("man boy guy gentleman male father dad son brother husband grandfather groom king policeman".split())
-_FEMALE = frozenset(
-    "woman girl lady female mother mom daughter sister wife grandmother bride queen policewoman".split()
-)
+HE, SHE = frozenset(_HIS), frozenset((*_HERS, "her", "hers"))
+MALE = frozenset("man boy guy gentleman male father dad son brother husband grandfather groom king policeman".split())
+FEMALE = frozenset("woman girl lady female mother mom daughter sister wife grandmother bride queen policewoman".split())
 _TELLS = frozenset(  # what only one of them has, wears or is in most photos
     "dress skirt bikini shirtless topless beard bearded mustache moustache pregnant bra purse heels trunks bald gown "
     "sundress blouse ponytail pigtails makeup lipstick tutu goatee breast breasts tie suit tuxedo sari kilt husband "
@@ -71,11 +70,11 @@ class Gender:
         phrase = caption.phrase_at.get(place)
         if phrase is None or phrase.head != place or caption.is_plural(phrase) or caption.is_name(place):
             return
-        is_male = noun.lemma in _MALE
+        is_male = noun.lemma in MALE
         if any((unit.word in _HIS) != is_male for unit in pronouns) or any(u.start < noun.end for u in pronouns):
             return
-        named = _FEMALE if is_male else _MALE
-        if not named.isdisjoint(caption.words | caption.other_words) or not (_MALE | _FEMALE).isdisjoint(
+        named = FEMALE if is_male else MALE
+        if not named.isdisjoint(caption.words | caption.other_words) or not (MALE | FEMALE).isdisjoint(
             unit.lemma for unit in caption.units if unit is not noun
         ):
             return

@@ -1,6 +1,6 @@
 """Wide proposals of the learning captions: any noun, verb or adjective of captions that the frame of a place suggests.
 
-    python runs/proposer/wide.py --shared DATA --out wide.jsonl [--captions 16000] [--seed 4242]
+    python runs/judge/wide.py --shared DATA --out wide.jsonl [--captions 16000] [--seed 4242]
 
 A word is scored for a place by how often captions have it after the two words on the left and before the two on the
 right (without articles), and by how alike it is to the old word (singular vectors of which words stand beside which).
@@ -164,7 +164,7 @@ def _written(caption: Caption, unit: Unit, word: str, at_random: bool) -> Iterat
     pos = ("NNS" if unit.pos in {"NNS", "NNPS"} else "NN") if unit.kind == "noun" else unit.pos
     to = inflect(word, pos) if unit.kind != "adjective" else word
     if to != unit.text:
-        made = Proposal(unit.start, unit.end, to, TARGETS[unit.kind], "proposer", 1.0)  # type: ignore[arg-type]
+        made = Proposal(unit.start, unit.end, to, TARGETS[unit.kind], "wide", 1.0)  # type: ignore[arg-type]
         yield replaced(caption.text, "negative", made), at_random
 
 

@@ -1,6 +1,6 @@
 """Teaches a large encoder the readers' verdicts, and asks it about the whole pool.
 
-    python runs/proposer/teach.py ENCODER verdicts.jsonl pool.jsonl --out scores.npy [--seeds 3]
+    python runs/judge/teach.py ENCODER verdicts.jsonl pool.jsonl --out scores.npy [--seeds 3]
 
 ENCODER is a folder of transformers (all-mpnet-base-v2 was used). It reads the edit, the caption and the other captions
 as one text; the parts of the edit that changed are pooled apart. Writes for each candidate of the pool the chances of
@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 from transformers import AutoModel, AutoTokenizer
 
-EPOCHS, BATCH, RATE, HEAD_RATE, LONGEST, SMOOTHING = 4, 64, 4e-5, 5e-4, 144, 0.03
+EPOCHS, BATCH, RATE, HEAD_RATE, LONGEST, SMOOTHING = 3, 128, 8e-5, 5e-4, 128, 0.03
 
 
 class Teacher(nn.Module):

@@ -1,9 +1,9 @@
-"""The proposer's net, in numpy: a caption is read once, then all new words for its places are judged at once.
+"""The judge's net, in numpy: a caption is read once, then all new words for its places are judged at once.
 
 Words of the caption and of the photo's other captions go through two small layers of attention. A place is what these
 make of the words that stand there. A new word is judged by its place and by what it finds among the other words, as
-pass, may be true, implausible or no good English. A second, cheaper head ranks all nouns or verbs for a place.
-runs/proposer/learn.py has the same arithmetic in torch and says what it learned from.
+pass, may be true, implausible or no good English; a swap by what is made of both its halves and of the words between.
+A second, cheaper head ranks all nouns or verbs for a place. runs/judge/learn.py has the same arithmetic in torch.
 
 The word table is int8, the rest float16, the arithmetic float32: on one machine the same bytes every time, on another
 a chance may differ in its sixth digit.
@@ -54,16 +54,21 @@ class Net(NamedTuple):
 
 @functools.cache
 def net() -> Net:
-    with resources.files("equipoise.perturb").joinpath("data", "proposer.npz").open("rb") as handle:
+    with resources.files("equipoise.perturb").joinpath("data", "judge.npz").open("rb") as handle:
         return loaded(handle)
 
 
 def loaded(handle: IO[bytes]) -> Net:
-    """What runs/proposer/learn.py wrote."""
+    """What runs/judge/learn.py wrote."""
     stored = np.load(handle, allow_pickle=False)
     texts = {name: bytes(stored[name]).decode().split("\n") for name in ("vocabulary", "nouns", "verbs")}
     weights = {name: stored[name].astype(np.float32) for name in stored.files if name not in {*texts, "words", "scale"}}
     weights["words.weight"] = stored["words"].astype(np.float32) * stored["scale"].astype(np.float32)
+    for name, parts in (("place", ("first", "A", "C")), ("new", ("B", "Dn", "q"))):  # one product for three
+        for kind in ("weight", "bias"):
+            listed = [weights[f"{part}.{kind}"] for part in parts if f"{part}.{kind}" in weights]
+            if listed:
+                weights[f"{name}.{kind}"] = np.concatenate(listed, axis=-1)
     ids = {word: place for place, word in enumerate(texts["vocabulary"])}
     return Net(ids, weights, tuple(texts["nouns"]), tuple(texts["verbs"]))
 
@@ -103,13 +108,19 @@ class Place(NamedTuple):
     shift: Array
 
 
-def place(states: Array, words: list[str], start: int, end: int) -> Place:
-    """Of the caption's words `start:end`."""
+def places(states: Array, words: list[str], wheres: Sequence[tuple[int, int]]) -> list[Place]:
+    """Of the caption's words `start:end`, for each."""
     mine = net()
-    old = mine.vector(words[start:end]) @ mine.weights["up.weight"]
-    seen = [np.add.reduce(part, 0) / np.float32(len(part)) for part in (states[start:end], states)]
-    found = np.maximum(mine.linear("slot", np.concatenate((*seen, old))), 0)
-    return Place(mine.linear("first", found), mine.linear("A", found), mine.linear("C", found))
+    whole = _mean(states)
+    old = np.stack([mine.vector(words[start:end]) for start, end in wheres]) @ mine.weights["up.weight"]
+    seen = [np.concatenate((_mean(states[start:end]), whole)) for start, end in wheres]
+    found = np.maximum(mine.linear("slot", np.concatenate((np.stack(seen), old), axis=1)), 0)
+    rank, scale = mine.weights["first.weight"].shape[1], mine.weights["A.weight"].shape[1]
+    return [Place(*np.split(row, (rank, rank + scale))) for row in mine.linear("place", found)]
+
+
+def _mean(states: Array) -> Array:
+    return np.asarray(np.add.reduce(states, 0) / np.float32(len(states)))
 
 
 class Seen(NamedTuple):
@@ -124,16 +135,29 @@ def seen_of(states: Array) -> Seen:
     return Seen(np.ascontiguousarray(key.transpose(1, 2, 0)), np.ascontiguousarray(value.transpose(1, 0, 2)))
 
 
-def judged(seen: Seen, places: Sequence[Place], at: Ids, new: Array, facts: Array) -> Array:
-    """For each new word, its place (by number) and facts: the chances of the four verdicts."""
+def considered(seen: Seen, places: Sequence[Place], at: Ids, new: Array, facts: Array) -> Array:
+    """What the net makes of each new word, its place (by number) and its facts."""
     mine = net()
     width = seen.value.shape[-1]
-    query = mine.linear("q", new).reshape(-1, HEADS, width).transpose(1, 0, 2)
+    size = mine.weights["B.weight"].shape[1]
+    scaled, plain, query = np.split(mine.linear("new", new), (size, 2 * size), axis=1)
+    query = query.reshape(-1, HEADS, width).transpose(1, 0, 2)
     found = _softmax(query @ seen.key / np.sqrt(np.float32(width))) @ seen.value
     scale, shift = np.stack([each.scale for each in places])[at], np.stack([each.shift for each in places])[at]
-    inner = scale * mine.linear("B", new) + shift + mine.linear("Dn", new) + mine.linear("r", facts)
+    inner = scale * scaled + shift + plain + mine.linear("r", facts)
     inner = inner + mine.linear("p", found.transpose(1, 0, 2).reshape(len(new), -1) * new)
-    return _softmax(mine.linear("out2", np.maximum(mine.linear("out1", np.maximum(inner, 0)), 0)))
+    return np.maximum(mine.linear("out1", np.maximum(inner, 0)), 0)
+
+
+def judged(considered: Array) -> Array:
+    """The chances of the four verdicts."""
+    return _softmax(net().linear("out2", considered))
+
+
+def judged_pairs(first: Array, second: Array, between: Array) -> Array:
+    """The same of two new words that change places, and the mean state of the words between them."""
+    joined = np.concatenate((first, second, between), axis=1)
+    return _softmax(net().linear("both2", np.maximum(net().linear("both1", joined), 0)))
 
 
 def ranks(one: Place, new: Array, bias: Array) -> Array:
