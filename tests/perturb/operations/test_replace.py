@@ -8,7 +8,8 @@ import pytest
 
 from equipoise.perturb import Candidate, Caption
 from equipoise.perturb.english.word_lists import SECTIONS, Section
-from equipoise.perturb.operations.replace import replace_negative, replace_positive
+from equipoise.perturb.operations.replace import plain_weights, replace_negative, replace_positive
+from equipoise.perturb.sources.base import Proposal
 from equipoise.perturb.sources.lexicon import Lexicon
 
 SOURCES = (Lexicon(),)
@@ -244,3 +245,11 @@ def test_words_too_close_for_a_negative_are_no_positive_either() -> None:
     """`never` lines: a street is not just any road, yet a road is no other thing than a street."""
     assert not [text for text in positives("A dog on a sidewalk") if "walkway" in text]
     assert not [text for text in negatives("A dog on a sidewalk", "object") if "walkway" in text]
+
+
+def test_a_rare_word_is_replaced_before_a_common_one_and_a_phrase_by_its_rarest_word() -> None:
+    text = "a man is running past a kiosk"
+    places = [(2, 5, "guy"), (6, 16, "runs"), (24, 29, "stall")]
+    listed = [Proposal(start, end, to, "object", "lexicon", 1.0) for start, end, to in places]
+    man, running, kiosk = plain_weights(listed, text)
+    assert kiosk == pytest.approx(1 / 3) and 0 < man < running < kiosk

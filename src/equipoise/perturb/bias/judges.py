@@ -17,7 +17,7 @@ import numpy as np
 from equipoise.errors import UserError, did_you_mean
 from equipoise.items import Item
 from equipoise.perturb.bias.refine import Judge, Kind
-from equipoise.perturb.bias.separability import Rows, fit, fold_of, group_of, words_of
+from equipoise.perturb.bias.separability import Rows, difference, fit, fold_of, group_of, words_of
 from equipoise.perturb.english.word_lists import count
 
 if TYPE_CHECKING:
@@ -90,8 +90,9 @@ def word_judge(sample: Sequence[Item], kind: Kind) -> Judge:
 
 
 def _taught(items: Sequence[Item], kind: Kind) -> dict[str, float]:
-    """Weight of every word and pair of words, from each caption against each of its edits."""
+    """Weight of every word and pair of words: which of two texts is the caption, as refinement compares them."""
     pairs = [(item.caption, edit.text) for item in items for edit in getattr(item, kind)]
     bags = words_of([text for pair in pairs for text in pair])
-    weights = fit(Rows.of(bags), np.tile([1.0, 0.0], len(pairs)))
-    return {name: float(weights[column]) for name, column in Rows.names(bags).items()}
+    differences = [difference(bags[place], bags[place + 1]) for place in range(0, len(bags), 2)]
+    weights = fit(Rows.of(differences), np.ones(len(pairs)), bias=False)
+    return {name: float(weights[column]) for name, column in Rows.names(differences).items()}

@@ -156,7 +156,7 @@ def plain_weights(proposals: Sequence[Proposal], text: str = "") -> list[float]:
     for proposal in proposals:
         place = proposal.start, proposal.end
         totals[place] = totals.get(place, 0.0) + proposal.weight**power
-    shares = {place: min(1.0, _COMMON / count(text[place[0] : place[1]])) ** 1.5 if text else 1.0 for place in totals}
+    shares = {place: _rarity(text[place[0] : place[1]]) if text else 1.0 for place in totals}
     shares |= {
         (each.start, each.end): 1.0 for each in proposals if each.by == "captions"
     }  # right here, wrong elsewhere
@@ -168,6 +168,13 @@ def plain_weights(proposals: Sequence[Proposal], text: str = "") -> list[float]:
 
 
 _COMMON = 30  # what captions have more often than this is replaced less often
+
+
+def _rarity(words: str) -> float:
+    """Phrases are seldom counted; one may be a tenth as common as its rarest word."""
+    each = words.split()
+    number = count(words) if len(each) == 1 else max(count(words), min(map(count, each), default=1) / 10)
+    return min(1.0, _COMMON / number) ** 3
 
 
 def weighted_order(weights: Sequence[float], rng: random.Random) -> list[int]:
