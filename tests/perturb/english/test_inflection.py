@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from equipoise.perturb.english.forms import write_edit
 from equipoise.perturb.english.inflection import _table, inflections, lemma
 from equipoise.words.brill import brill_lexicon
 
@@ -86,3 +87,22 @@ def test_neither_the_library_nor_torch_is_loaded() -> None:
         "print({'lemminflect', 'spacy', 'torch'} & set(sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "start", "new", "edit"),
+    [
+        (
+            "Catching a Frisbee",
+            11,
+            "blue Frisbee",
+            "Catching a blue Frisbee",
+        ),  # a name in the middle, and more before it
+        ("Frisbee on grass", 0, "blue frisbee", "Blue frisbee on grass"),
+        ("A DOG", 2, "old dog", "An OLD DOG"),
+        ("A Dog", 2, "cat", "A Cat"),
+    ],
+)
+def test_capitals_stay_where_they_were(text: str, start: int, new: str, edit: str) -> None:
+    end = text.find(" ", start)
+    assert write_edit(text, start, end if end > 0 else len(text), new) == edit

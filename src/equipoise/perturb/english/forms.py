@@ -106,8 +106,11 @@ _ARTICLE_BEFORE = re.compile(r"(?:^|(?<=[\s(\"'“]))([Aa]n?)(\s+)$")
 
 def write_edit(text: str, start: int, end: int, new: str) -> str:
     """`text` with `start:end` replaced by `new`, the article just before it fixed for the new word."""
-    new = like(text[start:end], new)
-    before = text[:start]
+    old, before = text[start:end], text[:start]
+    if start and not old.isupper() and new.lower().endswith(f" {old.lower()}"):
+        new = new[: -len(old)] + old  # a Frisbee: a blue Frisbee
+    else:
+        new = like(old, new)
     if match := _ARTICLE_BEFORE.search(before):
         right = article_for(new.split()[0]) if new else match[1]
         before = before[: match.start(1)] + like(match[1], right) + match[2]

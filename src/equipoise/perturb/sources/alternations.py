@@ -138,6 +138,12 @@ def _is_of_group(caption: Caption, phrase: NounPhrase) -> bool:
 def _has_partner(caption: Caption, verb: int) -> bool:
     units = caption.units
     for place in range(verb + 1, len(units) - 1):
+        if (
+            units[place].kind == "and"
+            and units[place - 1].kind == "verb"
+            and verb_lemma(units[place + 1].word) in _VERBS
+        ):
+            return True  # sing and work: both again, where the tagger took the second for a noun
         phrase = caption.phrase_at.get(place + 1) if units[place].kind == "and" else None
         if phrase is not None and phrase.end < len(units) and units[phrase.end].kind in {"verb", "be"}:
             return is_animate(caption.head_lemma(phrase))
