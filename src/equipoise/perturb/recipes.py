@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import cast
 
 from equipoise.errors import UserError, did_you_mean
@@ -13,7 +13,7 @@ from equipoise.perturb.llm.recipes import LLM_RECIPES
 from equipoise.perturb.operations.add import add_attribute, add_object
 from equipoise.perturb.operations.ce_clip import fill_any, swap_any_nouns
 from equipoise.perturb.operations.half_truth import add_false_detail, add_true_detail
-from equipoise.perturb.operations.judged import LENIENT, STRICT, replace_judged, swap_judged
+from equipoise.perturb.operations.judged import LENIENT, STRICT, Least, replace_judged, swap_judged
 from equipoise.perturb.operations.negate import negate
 from equipoise.perturb.operations.replace import replace_any_positive, replace_negative, replace_positive
 from equipoise.perturb.operations.shuffle import (
@@ -83,7 +83,7 @@ _NO_GUESSES = (
 )
 
 
-def _balanced(least: Mapping[str, float], negative: Callable[[Section], Slot] | None = None) -> tuple[Slot, ...]:
+def _balanced(least: Least, negative: Callable[[Section], Slot] | None = None) -> tuple[Slot, ...]:
     """Negatives as likely to pass a strict reader as `least` asks; replace negatives of another kind if given."""
 
     def judged(target: Section) -> Slot:

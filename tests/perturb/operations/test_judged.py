@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import random
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from equipoise.perturb import Candidate, Caption, get_recipe, perturb_caption
 from equipoise.perturb.candidate import Refused
-from equipoise.perturb.english.word_lists import SECTIONS
 from equipoise.perturb.judge.reading import Reading
+from equipoise.perturb.operations import judged
 from equipoise.perturb.operations.judged import LENIENT, STRICT, replace_judged, swap_judged
 from equipoise.perturb.sources.base import Proposal
 from equipoise.perturb.sources.lexicon import Lexicon
@@ -24,7 +26,7 @@ def test_balanced_keeps_nothing_below_the_least() -> None:
                 assert each.edit.span and each.edit.to and each.edit.target
                 edit = Proposal(*each.edit.span, each.edit.to, each.edit.target, each.edit.by or "", 1.0)  # type: ignore[arg-type]
                 read += 1
-                assert Reading(caption).chances([edit])[0, 0] >= STRICT[each.edit.target] - 1e-4
+                assert Reading(caption).chances([edit])[0, 0] >= STRICT[each.edit.target][0] - 1e-4
     assert read >= 5
 
 
@@ -87,9 +89,37 @@ def test_a_caption_with_one_thing_has_nothing_to_swap() -> None:
     assert isinstance(told, Refused) and "two things" in told.reason
 
 
-def test_of_the_doubtful_more_is_asked_than_of_anything_else() -> None:
+def test_the_more_speaks_against_an_edit_the_more_is_asked() -> None:
     for least in (STRICT, LENIENT):
-        assert least["doubtful"] >= max(least[target] for target in SECTIONS)
+        assert all(list(asked) == sorted(asked) for asked in least.values())
+
+
+@pytest.mark.parametrize(
+    ("mark", "doubt", "chance", "passes"),
+    [
+        ("", 0, 0.97, True),
+        ("", 0, 0.969, False),
+        ("", 1, 0.979, False),
+        ("", 1, 0.98, True),
+        ("wide", 0, 0.979, False),
+        ("wide", 0, 0.98, True),
+        ("wide", 1, 0.984, False),
+        ("wide", 1, 0.985, True),
+    ],
+)
+def test_an_unknown_neighbour_and_a_wide_line_each_ask_for_more(
+    monkeypatch: pytest.MonkeyPatch, mark: str, doubt: int, chance: float, passes: bool
+) -> None:
+    class Sure:
+        def chances(self, listed: list[Proposal]) -> np.ndarray:
+            return np.array([[chance, 0, 0, 0]])
+
+    proposal = Proposal(2, 5, "cat", "object", "lexicon", 1.0, mark)
+    source = SimpleNamespace(contrasts=lambda caption, target: [proposal])
+    monkeypatch.setattr(judged, "reading_of", lambda caption: Sure())
+    monkeypatch.setattr(judged, "doubt_of", lambda caption, proposal: doubt)
+    found, _ = judged.passing(Caption("a dog"), source, "object")  # type: ignore[arg-type]
+    assert bool(found) == passes
 
 
 def test_what_stands_too_far_into_a_caption_is_told_so() -> None:
