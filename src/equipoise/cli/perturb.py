@@ -40,6 +40,9 @@ def perturb(
     keep_all: Annotated[
         bool, typer.Option("--keep-all", help="also write the captions that no edit applies to")
     ] = False,
+    cap: Annotated[
+        int | None, typer.Option(min=1, help="at most N texts of each substitution, so that no lookup knows the label")
+    ] = None,
     refine: Annotated[
         str, typer.Option(help="balance edits against two blind judges: words, length, frequency, lm:FOLDER")
     ] = "",
@@ -122,6 +125,7 @@ def perturb(
         workers=workers,
         engine=engine,  # type: ignore[arg-type]  # checked there
         limit=limit,
+        cap=cap,
         refine=_two(refine),
         even=even_positives,
         dropped=dropped,
@@ -177,18 +181,23 @@ def describe(report: dict[str, Any]) -> str:
         lines.append(f"  {report['having']['both']:>9,}  have both now")
     lines += _left_out(report)
     lines += _why_not(report)
+    if capped := report.get("capped"):
+        lines.append(f"\nno substitution more than {report['cap']:,} times: {_kept(capped)}")
     if refined := report["refined"]:
-        lines.append(
-            f"\nrefined against {' and '.join(report['refine'])}: {refined['positives_after']:,} of "
-            f"{refined['positives_before']:,} positives and {refined['negatives_after']:,} of "
-            f"{refined['negatives_before']:,} negatives kept"
-        )
+        lines.append(f"\nrefined against {' and '.join(report['refine'])}: {_kept(refined)}")
     if evened := report.get("evened"):
         lines.append(
             f"\nevened: {evened['kept of each']:,} positives about relations (of {evened['relations']:,}) and as many "
             f"about attributes (of {evened['attributes']:,})"
         )
     return "\n".join([*lines, *_separability(report["separability"])])
+
+
+def _kept(counts: dict[str, int]) -> str:
+    told = (
+        f"{counts[f'{kind}_after']:,} of {counts[f'{kind}_before']:,} {kind}" for kind in ("positives", "negatives")
+    )
+    return f"{' and '.join(told)} kept"
 
 
 def _got(report: dict[str, Any], kind: str) -> list[str]:

@@ -23,10 +23,10 @@ from equipoise.perturb.sources.base import Proposal, Source
 # not seen (docs/perturbation.md): STRICT for what a strict reader passes 92 times in 100, LENIENT for nine in ten.
 Least = Mapping[str, tuple[float, ...]]
 STRICT: Least = {
-    "object": (0.97, 0.98, 0.985),
-    "attribute": (0.965, 0.995, 0.995),
-    "action": (0.98, 0.98, 0.99),
-    "relation": (0.985, 0.99, 0.99),
+    "object": (0.96, 0.975, 0.985),
+    "attribute": (0.96, 0.99, 0.995),
+    "action": (0.97, 0.975, 0.99),
+    "relation": (0.98, 0.985, 0.985),
     "swap": (0.9,),
 }
 LENIENT: Least = {

@@ -24,6 +24,7 @@ from equipoise.perturb.bias.judges import check_judge, judge_identity, judge_nam
 from equipoise.perturb.bias.refine import KINDS, Judges, refine_file
 from equipoise.perturb.bias.separability import separability
 from equipoise.perturb.reading.captions import caption_files, read_captions
+from equipoise.perturb.run.capping import cap_file
 from equipoise.perturb.run.evening import even_file
 from equipoise.perturb.run.joining import having
 from equipoise.perturb.run.parts import Parts, code_hash, in_words
@@ -47,6 +48,7 @@ def perturb_file(
     workers: int = 1,
     engine: Engine = "local",
     limit: int | None = None,
+    cap: int | None = None,
     refine: tuple[str, str] | None = None,
     even: bool = False,
     shard: int = SHARD,
@@ -73,12 +75,9 @@ def perturb_file(
     for group in read_captions(captions, limit):  # and a broken file before the long work
         total += group.captions
         given = given or any(record.item is not None for record in group.records)
-    if refine is not None and given:
-        raise UserError(f"--refine: would drop texts that the items of {captions} have already; refine captions alone")
-    if even and given:
-        raise UserError(
-            f"--even-positives: would drop texts that the items of {captions} have already; draw from captions"
-        )
+    for option, asked in (("--cap", cap is not None), ("--refine", refine is not None), ("--even-positives", even)):
+        if asked and given:
+            raise UserError(f"{option}: would drop texts that the items of {captions} have already; give captions")
     identity = {
         "schema": 1,
         "equipoise": __version__,
@@ -92,6 +91,7 @@ def perturb_file(
     judged = {
         "refine": None if refine is None else [judge_identity(judge) for judge in refine],
         "even_positives": True if even else None,  # None: as reports of before have it
+        "cap": cap,
     }
     parts = Parts(out, listing=dropped is not None)
     if not parts.folder.is_dir() and (done := _finished_before(out, identity | judged)) is not None:
@@ -102,7 +102,7 @@ def perturb_file(
             return done
         parts.open(identity)  # the parts are the same whoever refines them
         found = _run(captions, setup, parts, total, workers, engine, limit, shard)
-        joined, report = _finish(parts, found, identity | judged, setup, refine, even)
+        joined, report = _finish(parts, found, identity | judged, setup, cap, refine, even)
         report["seconds"] = round(time.monotonic() - started, 3)
         if out.exists() and sha256_file(out) != report["sha256"]:  # it appeared, or nobody knew whose it was
             run_folder.refuse_file(out)
@@ -298,10 +298,11 @@ def _finish(
     found: dict[int, dict[str, Any]],
     identity: dict[str, Any],
     setup: Setup,
+    cap: int | None,
     refine: tuple[str, str] | None,
     even: bool,
 ) -> tuple[Path, dict[str, Any]]:
-    """Join the parts, refine or draw, and judge the result by its words; all of it again if a kill comes between."""
+    """Join the parts, cap, refine or draw, and judge the result by its words; all again if a kill comes between."""
     counts = summed(found[number] for number in sorted(found))
     if not counts["items"]:
         parts.remove()
@@ -311,7 +312,10 @@ def _finish(
             + _reasons(". Captions left out", counts["refused"])
             + _reasons(". No", counts["lacking"])
         )
-    joined, refined, evened = parts.join(len(found)), None, None
+    joined, capped, refined, evened = parts.join(len(found)), None, None, None
+    if cap is not None:
+        capped, counts["edits"] = cap_file(joined, cap, setup.seed, setup.keep_all)
+        counts["items"] = capped["items_after"]
     if refine is not None:
         sample = list(sample_items(joined, counts["items"], _TAUGHT))
         first, second = refine
@@ -321,13 +325,14 @@ def _finish(
     if even:
         evened, counts["edits"] = even_file(joined, setup.seed, setup.keep_all)
         counts["items"] = evened["items"]
-    if refined or evened:
+    if capped or refined or evened:
         counts["having"] = counts["added"] = having(sample_items(joined, counts["items"], counts["items"]))
     return joined, {
         **identity,
         "recipe": setup.joined_name,
         "notes": setup.notes(),
         **counts,
+        "capped": capped,
         "refined": refined,
         "evened": evened,
         "separability": separability(list(sample_items(joined, counts["items"], _SAMPLE))),

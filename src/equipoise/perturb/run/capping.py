@@ -1,0 +1,56 @@
+"""No substitution more often than asked.
+
+Words have few synonyms and few opposites, so a few dozen substitutions are half of a set, and whoever has seen them
+knows a positive from a negative without its photo or its caption. A cap trades texts for that.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from equipoise.items import Item, Text
+from equipoise.perturb.bias.refine import KINDS, Kind, rewrite_file
+
+Substitution = tuple[Kind, str, str]  # what was replaced, by what; in small letters
+
+
+def substitution(kind: Kind, text: Text) -> Substitution | None:
+    if text.edit is None or text.edit.op != "replace":
+        return None
+    return kind, (text.edit.source or "").lower(), (text.edit.to or "").lower()
+
+
+def cap_items(read: Callable[[], Iterable[Item]], most: int, seed: int = 0, keep_all: bool = False) -> Iterator[Item]:
+    """Items with at most so many texts of each substitution, drawn; one left without any text goes, if not keep_all."""
+    found = Counter(name for item in read() for name in _substitutions(item))
+    rng = random.Random(f"cap {seed}")
+    kept = {name: set(rng.sample(range(count), most)) for name, count in sorted(found.items()) if count > most}
+    place: Counter[Substitution] = Counter()
+    for item in read():
+        left: dict[str, tuple[Text, ...]] = {}
+        for kind in KINDS:
+            texts = []
+            for text in getattr(item, kind):
+                name = substitution(kind, text)
+                if name not in kept or place[name] in kept[name]:
+                    texts.append(text)
+                if name in kept:
+                    place[name] += 1
+            left[kind] = tuple(texts)
+        if keep_all or any(left.values()):
+            yield item.model_copy(update=left)
+
+
+def _substitutions(item: Item) -> Iterator[Substitution]:
+    for kind in KINDS:
+        for text in getattr(item, kind):
+            if (name := substitution(kind, text)) is not None:
+                yield name
+
+
+def cap_file(path: Path, most: int, seed: int, keep_all: bool) -> tuple[dict[str, int], dict[str, int]]:
+    """An items file in place; returns how many texts there were and are, and the edits that are."""
+    return rewrite_file(path, lambda read: cap_items(read, most, seed, keep_all), "--cap left nothing")
