@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
+from itertools import pairwise
 
 from equipoise.perturb.english.caption import COLLECTIVES, Caption, NounPhrase, Unit
 from equipoise.perturb.english.forms import inflect, verb_lemma
@@ -24,7 +25,7 @@ _VERBS = frozenset(
     "stare gaze reach roll bite chew lick sniff dig splash slide race leap type use speak chat gather perch crouch "
     "kneel squat relax nap grin wave cheer march hike cycle jog wade dive pedal grind dribble bat pitch blow clean fix "
     "prepare serve draw paint make move cover show display take try attempt enjoy get go come head pass surround line "
-    "fill contain feature include approach leave enter exit board stick peer peek sniff nuzzle groom browse shop "
+    "fill contain feature approach leave enter exit board stick peer peek sniff nuzzle groom browse shop "
     "practice compete celebrate participate balance bounce wrestle fight shake spray toss pick stretch yell shout "
     "scream speed fall land turn spin flip skip tackle block juggle row sail fish shovel rake mow sweep "
     "rollerblade bark bound glide trek stroll wander crawl sled windsurf kayak canoe raft paraglide skydive spar train "
@@ -36,7 +37,7 @@ _VERBS = frozenset(
     "drool pant bathe scale descend ascend paraglide somersault".split()
 )
 # Verbs of what is, not of what goes on: "a photo is showing a cat" is not said.
-_STATES = frozenset("cover show display surround line fill contain feature include".split())
+_STATES = frozenset("cover show display surround line fill contain feature".split())
 # What things do in captions; of other verbs the tagger may have taken a noun for a participle.
 _OF_THINGS = _STATES | frozenset(
     "sit stand lie hang rest fly travel move drive float roll sail come go head pass approach leave enter pull land "
@@ -196,7 +197,7 @@ def _participles(caption: Caption) -> Iterator[Proposal]:
     if be is not None:
         if _may_be_phrase(caption, first, place):
             yield _proposal(be.start, verb.end, verb.word)
-    elif first.core > first.start or many:
+    elif (first.core > first.start or many) and not _hides_verb(caption, place):
         is_so = f"{'are' if many else 'is'} {verb.word}"
         yield _proposal(verb.start, verb.end, is_so)
         if first.core > first.start:
@@ -219,8 +220,8 @@ def _shortened(caption: Caption) -> Iterator[Proposal]:
             continue
         if units[place - 1].kind != "noun" or verb.kind != "verb" or verb.pos not in {"VBG", "VBN"}:
             continue
-        if relative.start > 0 and units[place - 1].text == ",":
-            continue
+        if sum(unit.kind == "noun" and is_animate(unit.lemma) for unit in units[:place]) > 1:
+            continue  # a man with a dog who is jumping
         yield _proposal(relative.start, verb.end, verb.word)
 
 
@@ -268,6 +269,8 @@ def _there_is(caption: Caption) -> Iterator[Proposal]:
         return
     if any(verb_lemma(unit.word) in _NOUNS_TOO and unit.kind == "noun" for unit in units):
         return  # which may be its verb
+    if any(one.pos == "NNS" and two.kind == "noun" for one, two in pairwise(units)):
+        return  # protesters picket
     is_there = f"there {'are' if many else 'is'}"
     fronts = ("a photo of", "a picture of") * 2 if listed else (is_there, is_there, "a photo of", "a picture of")
     front = fronts[quarter]
@@ -332,11 +335,15 @@ def _is_alone(units: tuple[Unit, ...], place: int, pos: str) -> bool:
         return False
     if unit.lemma == "look" and place + 1 < len(units) and units[place + 1].kind in {"adjective", "adverb", "verb"}:
         return False  # looks surprised
+    if unit.lemma == "look" and all(after.kind == "mark" for after in units[place + 1 :]):
+        return False  # The player looks.
     after_it = units[place + 1] if place + 1 < len(units) else None
     if after_it is not None and (
         after_it.pos in {"VBN", "VBG"} or (unit.lemma in {"go", "try"} and after_it.kind == "to")
     ):
         return False  # hanging attached to a line; are going to go
+    if unit.lemma == "stand" and after_it is not None and after_it.word in {"up", "out"}:
+        return False  # who stands up has been sitting
     for after in range(place + 1, len(units) - 1):
         joined = units[after].word in _JOINING or units[after].kind == "and"
         following = units[after + 1]

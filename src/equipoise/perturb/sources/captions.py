@@ -17,6 +17,7 @@ from equipoise.perturb.english.forms import inflect, noun_lemma
 from equipoise.perturb.english.noun_classes import is_animate, is_person, is_thing
 from equipoise.perturb.english.word_lists import Section, count, members, read_text
 from equipoise.perturb.sources.base import Proposal
+from equipoise.perturb.sources.gender import FEMALE, MALE
 
 _COLOURS = (  # those in one group are called by each other's names
     ("white", "cream", "ivory"), ("black",), ("red",), ("blue",), ("green",), ("yellow", "gold", "golden", "blonde"),
@@ -125,6 +126,8 @@ def _kinds(caption: Caption, phrase: NounPhrase, known: Kinds, true: bool) -> It
     said = [group for group in known if any(_is_named(caption, name, many) for name in group)]
     if len(said) != 1 or any(noun_lemma(name) in caption.words for group in known for name in group):
         return
+    if many and any(_is_mixed(caption, noun_lemma(name)) for name in said[0]):
+        return  # one says women, another a man and a woman
     if any(_has_gear_of_others(caption, name) for name in said[0]):
         return  # one says a skier, another a snowboard
     if many and not any(_is_as_many(caption, phrase, name) for name in said[0]):
@@ -179,6 +182,17 @@ def _is_named(caption: Caption, name: str, many: bool) -> bool:
     """Of several things several must be named: of two dogs one may be a puppy."""
     lemma = noun_lemma(name)
     return (inflect(lemma, "NNS") if many else lemma) in caption.other_words
+
+
+def _is_mixed(caption: Caption, name: str) -> bool:
+    """Whether others name somebody of the other sex, or couples."""
+    other = FEMALE if name in MALE else MALE if name in FEMALE else frozenset[str]()
+    return bool(other) and (
+        not other.isdisjoint(caption.other_words) or any(_COUPLE.search(text.lower()) for text in caption.others)
+    )
+
+
+_COUPLE = re.compile(r"\bcouples?\b(?! of)")
 
 
 def _has_gear_of_others(caption: Caption, role: str) -> bool:
