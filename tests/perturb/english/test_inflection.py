@@ -99,8 +99,10 @@ def test_neither_the_library_nor_torch_is_loaded() -> None:
             "Catching a blue Frisbee",
         ),  # a name in the middle, and more before it
         ("Frisbee on grass", 0, "blue frisbee", "Blue frisbee on grass"),
-        ("A DOG", 2, "old dog", "An OLD DOG"),
+        ("A DOG", 2, "old dog", "AN OLD DOG"),
         ("A Dog", 2, "cat", "A Cat"),
+        ("A TV on a desk", 2, "old tv", "An old TV on a desk"),
+        ("A TV ON A DESK", 2, "old tv", "AN OLD TV ON A DESK"),
     ],
 )
 def test_capitals_stay_where_they_were(text: str, start: int, new: str, edit: str) -> None:

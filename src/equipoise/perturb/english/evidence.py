@@ -68,7 +68,7 @@ _SPORT_OF: dict[str, frozenset[str]] = {}
 for _sport, _listed in _SPORTS.items():
     for _name in _listed.split():
         _SPORT_OF[_name] = _SPORT_OF.get(_name, frozenset()) | {_sport}
-NATURAL = frozenset(  # what has the colours it has
+_NATURAL = frozenset(  # what has the colours it has
     "tree grass sky water ocean sea leaf flower snow sand hair mountain cloud beach eye field dirt mud gravel hill "
     "rock forest lake river pond desert cliff wave stream woods meadow shore coast yard hillside lawn mountainside "
     "landscape day night background bush jungle garden pasture".split()
@@ -138,7 +138,7 @@ def _subjects(caption: Caption, place: int) -> Iterator[str]:
 
 
 @functools.lru_cache(maxsize=1 << 16)
-def is_seen_at(noun: str, where: str) -> bool:
+def _is_seen_at(noun: str, where: str) -> bool:
     """Some caption has the noun there; of a rare noun, one of its sort."""
     if seen_in("where", noun, where):
         return True
@@ -148,7 +148,7 @@ def is_seen_at(noun: str, where: str) -> bool:
 
 
 @functools.lru_cache(maxsize=1 << 16)
-def is_seen_beside(noun: str, other: str) -> bool:
+def _is_seen_beside(noun: str, other: str) -> bool:
     """Some caption names both, or neither is common enough for that to say something."""
     if noun == other or seen_in("scene", noun, other) or seen_in("scene", other, noun):
         return True
@@ -275,7 +275,7 @@ def _other_sport(caption: Caption, start: int, end: int, word: str) -> str | Non
 
 def _has_own_colours(quality: str, noun: str) -> bool:
     """A green kitten, green sand: animals, food and places have the colours they have."""
-    return quality in COLOURS and (is_animate(noun) or is_food(noun) or noun in NATURAL)
+    return quality in COLOURS and (is_animate(noun) or is_food(noun) or noun in _NATURAL)
 
 
 def _has_no_noun(caption: Caption, place: int) -> bool:
@@ -292,7 +292,7 @@ def _has_no_noun(caption: Caption, place: int) -> bool:
 def _is_grown(caption: Caption, head: int) -> bool:
     """An animal, a person, food, a plant, the sky: these have the colours they have."""
     noun = caption.units[head].lemma
-    return is_animate(noun) or is_food(noun) or noun in NATURAL or noun in BODY
+    return is_animate(noun) or is_food(noun) or noun in _NATURAL or noun in BODY
 
 
 def _seen_by_kin(pair: Pair, word: str, target: str) -> bool:
@@ -314,11 +314,11 @@ def _doubts_of_scene(caption: Caption, old: str, new: str) -> Iterator[Doubt]:
         preposition, _, noun = where.rpartition(" ")
         if subject == old and not (preposition == "with" and _is_told_where(caption, old)):
             yield from _doubt_at(new, where)
-        if noun == old and not (first != subject and is_seen_at(first, f"{preposition} {new}")):
+        if noun == old and not (first != subject and _is_seen_at(first, f"{preposition} {new}")):
             yield from _doubt_at(subject, f"{preposition} {new}")
     for phrase in caption.phrases:
         other = caption.units[phrase.head].lemma
-        if other != old and not is_seen_beside(new, other):
+        if other != old and not _is_seen_beside(new, other):
             yield Doubt(f"captions never name these two things together: {new!r} and {other!r}", UNLIKELY)
 
 
@@ -342,12 +342,12 @@ def _doubts_of_image(caption: Caption, start: int, end: int, new: str) -> Iterat
 def _doubts_of_place(caption: Caption, old: str, new: str) -> Iterator[Doubt]:
     for subject, where in places_in(caption):
         preposition, _, noun = where.rpartition(" ")
-        if preposition == old and not any(is_seen_at(subject, f"{kin} {noun}") for kin in _SAME_PLACE.get(new, ())):
+        if preposition == old and not any(_is_seen_at(subject, f"{kin} {noun}") for kin in _SAME_PLACE.get(new, ())):
             yield from _doubt_at(subject, f"{new} {noun}")
 
 
 def _doubt_at(noun: str, where: str) -> Iterator[Doubt]:
-    if not is_seen_at(noun, where):
+    if not _is_seen_at(noun, where):
         expected = max(counted("where", name, where).expected for name in (noun, sort_of(noun)))
         weight = IMPOSSIBLE if expected > 1 else UNLIKELY if expected > _EXPECTED["where"] else NOT_KNOWN
         yield Doubt(f"captions never have the thing in that place: {noun!r} {where!r}", weight, "where")
@@ -357,7 +357,7 @@ def seen_pair(relation: str, first: str, second: str, free: bool) -> bool:
     """Whether captions have the pair; a `free` quality goes with any thing that can be made or painted."""
     found = counted(relation, first, second)
     if relation == "modifier" and free:
-        if is_animate(second) or is_food(second) or second in NATURAL:
+        if is_animate(second) or is_food(second) or second in _NATURAL:
             return found.seen >= max(2, 0.1 * found.expected)
         return found.seen > 0 or found.expected < 1
     if found.seen >= max(1, 0.05 * found.expected):

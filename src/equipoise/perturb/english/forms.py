@@ -107,13 +107,13 @@ _ARTICLE_BEFORE = re.compile(r"(?:^|(?<=[\s(\"'“]))([Aa]n?)(\s+)$")
 def write_edit(text: str, start: int, end: int, new: str) -> str:
     """`text` with `start:end` replaced by `new`, the article just before it fixed for the new word."""
     old, before = text[start:end], text[:start]
-    if start and not old.isupper() and new.lower().endswith(f" {old.lower()}"):
-        new = new[: -len(old)] + old  # a Frisbee: a blue Frisbee
+    if start and not text.isupper() and new.lower().endswith(f" {old.lower()}"):
+        new = new[: -len(old)] + old  # a TV, a Frisbee: an old TV, a blue Frisbee
     else:
         new = like(old, new)
     if match := _ARTICLE_BEFORE.search(before):
         right = article_for(new.split()[0]) if new else match[1]
-        before = before[: match.start(1)] + like(match[1], right) + match[2]
+        before = before[: match.start(1)] + (right.upper() if text.isupper() else like(match[1], right)) + match[2]
     if start and text[start - 1] in ".!?" and new[:1].islower():
         before += " "
     return before + new + text[end:]

@@ -58,7 +58,7 @@ def replace_negative(
             if each is None or (attested and each.mark == "wide"):
                 continue
             found, doubt = True, doubt_of(caption, each)
-            known = each.mark != "wide" and doubt <= most_doubt(each)
+            known = each.mark != "wide" and doubt <= _most_doubt(each)
             if attested and not known:
                 yield Refused(_against(caption, each))
                 continue
@@ -73,7 +73,7 @@ def replace_negative(
         yield Refused(f"our word lists know no surely false word in place of any {target} in this caption")
 
 
-def most_doubt(proposal: Proposal) -> int:
+def _most_doubt(proposal: Proposal) -> int:
     """What may speak against an attested negative: of qualities a colour alone goes with what captions do not have."""
     if proposal.target == "attribute" and lemma_of(proposal.to, "attribute") not in COLOURS:
         return 0

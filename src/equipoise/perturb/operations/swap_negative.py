@@ -50,7 +50,7 @@ NO_THING = frozenset(
 def swap_alike(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate]:
     """Two noun phrases of a kind (two persons, two pieces of furniture), so that the result is plausible."""
     phrases = [p for p in caption.phrases if caption.units[p.head].lemma not in NO_THING]
-    pairs = [(a, b) for a, b in itertools.pairwise(phrases) if is_plausible_pair(caption, a, b)]
+    pairs = [(a, b) for a, b in itertools.pairwise(phrases) if _is_plausible_pair(caption, a, b)]
     pairs += _actors(caption, phrases)
     for whole in (True, False):
         yield from _in_order(caption, [pair for pair in pairs if _fit(caption, *pair, whole)], rng, whole)
@@ -74,7 +74,7 @@ def _actors(caption: Caption, phrases: list[NounPhrase]) -> list[tuple[NounPhras
         (a, b)
         for place, a in enumerate(phrases)
         for b in phrases[place + 2 :]
-        if is_plausible_pair(caption, a, b)
+        if _is_plausible_pair(caption, a, b)
         and is_animate(caption.units[a.head].lemma)
         and caption.units[a.end].kind in {"verb", "be", "preposition"}
         and caption.units[b.start - 1].word not in _SYMMETRIC  # a man flying a kite with a boy: both do
@@ -102,7 +102,7 @@ def _in_order(
     caption: Caption, pairs: list[tuple[NounPhrase, NounPhrase]], rng: random.Random, whole: bool
 ) -> Iterator[Candidate]:
     rng.shuffle(pairs)
-    pairs.sort(key=lambda pair: not is_plausible_pair(caption, *pair))
+    pairs.sort(key=lambda pair: not _is_plausible_pair(caption, *pair))
     for first, second in pairs:
         if _exchangeable(caption, first, second, whole) and not is_symmetric(caption, first, second, whole):
             if whole:
@@ -325,7 +325,7 @@ def _are_apart(caption: Caption, first: NounPhrase, second: NounPhrase) -> bool:
     return not same_sort(one, other) or ("room" in sets_of(one)) != ("room" in sets_of(other))
 
 
-def is_plausible_pair(caption: Caption, first: NounPhrase, second: NounPhrase) -> bool:
+def _is_plausible_pair(caption: Caption, first: NounPhrase, second: NounPhrase) -> bool:
     """Both persons, both animals or both things: "a horse riding a man" can at least be drawn."""
     one, other = caption.units[first.head].lemma, caption.units[second.head].lemma
     return is_person(one) == is_person(other) and same_sort(one, other)

@@ -133,7 +133,9 @@ _OBJECTS = frozenset("it him them itself himself herself themselves".split())
 def _is_of_group(caption: Caption, phrase: NounPhrase) -> bool:
     """A group of people, but not a close up of a child."""
     units, before = caption.units, phrase.start - 2
-    return before >= 0 and units[before + 1].word == "of" and units[before].lemma in COLLECTIVES
+    return (
+        before > 0 and units[before + 1].word == "of" and units[before].lemma in COLLECTIVES
+    )  # "group of" is no sentence
 
 
 def _has_partner(caption: Caption, verb: int) -> bool:
@@ -146,6 +148,8 @@ def _has_partner(caption: Caption, verb: int) -> bool:
         ):
             return True  # sing and work: both again, where the tagger took the second for a noun
         phrase = caption.phrase_at.get(place + 1) if units[place].kind == "and" else None
+        if phrase is not None and units[phrase.start].word == "another" and is_animate(caption.head_lemma(phrase)):
+            return True  # a dog jumping and another dog on the grass
         if phrase is not None and phrase.end < len(units) and units[phrase.end].kind in {"verb", "be"}:
             return is_animate(caption.head_lemma(phrase))
     return False
