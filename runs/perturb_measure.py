@@ -1,6 +1,6 @@
 """Counts what `balanced` makes of captions: coverage, how many substitutions carry the positives, what a lookup knows.
 
-    python runs/perturb_measure.py --shared DIR [--flickr] [--limit N]
+    python runs/perturb_measure.py --shared DIR [--flickr] [--recipe balanced] [--cap N] [--limit N]
 
 On the captions that nothing was learned from (caption_halves.py). A lookup of substitutions is learned on half of the
 images and asked about the other half: a pair (from, to) gets the label it had more often, an unknown one a coin.
@@ -16,8 +16,11 @@ from pathlib import Path
 
 from caption_halves import coco, flickr
 
+from equipoise.items import Item, Text
 from equipoise.perturb import Caption, get_recipe, perturb_caption
-from equipoise.perturb.candidate import Candidate
+from equipoise.perturb.bias.refine import KINDS
+from equipoise.perturb.recipe import Perturbed
+from equipoise.perturb.run.capping import cap_items, substitution
 
 Edits = list[tuple[str, str]]  # (kind, substitution)
 
@@ -27,28 +30,29 @@ def main() -> None:
     parser.add_argument("--shared", required=True, type=Path, help="the folder that holds coco/, flickr8k/")
     parser.add_argument("--flickr", action="store_true", help="Flickr8k's test images instead of COCO's")
     parser.add_argument("--recipe", default="balanced")
+    parser.add_argument("--cap", type=int, help="at most so many texts of each substitution, as perturb --cap")
     parser.add_argument("--limit", type=int, help="images")
     options = parser.parse_args()
     groups = _groups(options.shared, options.flickr)[: options.limit]
     recipe = get_recipe(options.recipe)
-    found: Counter[str] = Counter()
-    halves: tuple[Edits, Edits] = ([], [])
-    count, began = 0, time.process_time()
+    images, items, began = [], [], time.process_time()
     for image, texts in groups:
-        half = halves[zlib.crc32(f"lookup{image}".encode()) % 2]
         for place, text in enumerate(texts):
-            count += 1
             others = tuple(other for k, other in enumerate(texts) if k != place)
-            made = perturb_caption(recipe, Caption(text, others))
-            found["a positive"] += bool(made.positives)
-            found["a negative"] += bool(made.negatives)
-            listed = [*made.positives, *made.negatives]
-            found.update({f"{c.kind} {c.edit.op} {c.edit.target if c.edit.op != 'swap' else ''}" for c in listed})
-            half += [(c.kind, _substitution(c)) for c in listed if c.edit.op == "replace"]
-    spent = time.process_time() - began
+            images.append(image)
+            items.append(_item(f"{image} {place}", perturb_caption(recipe, Caption(text, others)), text))
+    spent, count = time.process_time() - began, len(items)
+    if options.cap:
+        items = list(cap_items(lambda: items, options.cap, keep_all=True))
     print(f"{count:,} captions of {len(groups):,} images; {1000 * spent / count:.2f} ms of CPU a caption")
-    for name, number in sorted(found.items()):
+    for name, number in sorted(Counter(name for item in items for name in _kinds(item)).items()):
         print(f"  {number:7,} {number / count:6.1%}  {name}")
+    halves: tuple[Edits, Edits] = ([], [])
+    for image, item in zip(images, items, strict=True):
+        half = halves[zlib.crc32(f"lookup{image}".encode()) % 2]
+        for kind in KINDS:
+            named = (substitution(kind, text) for text in getattr(item, kind))
+            half += [(kind.removesuffix("s"), f"{found[1]} -> {found[2]}") for found in named if found]
     _diversity([*halves[0], *halves[1]])
     _lookup(*halves)
 
@@ -60,8 +64,20 @@ def _groups(shared: Path, of_flickr: bool) -> list[tuple[str, list[str]]]:
     return [(str(r["image"]), [" ".join(text.split()) for text in r["caption"]]) for r in records]  # type: ignore[attr-defined]
 
 
-def _substitution(candidate: Candidate) -> str:
-    return f"{(candidate.edit.source or '').lower()} -> {(candidate.edit.to or '').lower()}"
+def _item(name: str, made: Perturbed, caption: str) -> Item:
+    positives, negatives = (
+        tuple(Text(text=each.text, edit=each.edit) for each in listed) for listed in (made.positives, made.negatives)
+    )
+    return Item(id=name, caption=caption, positives=positives, negatives=negatives)
+
+
+def _kinds(item: Item) -> set[str]:
+    """What the caption has."""
+    found = {f"a {kind.removesuffix('s')}" for kind in KINDS if getattr(item, kind)}
+    for kind in KINDS:
+        edits = [text.edit for text in getattr(item, kind)]
+        found |= {f"{kind.removesuffix('s')} {e.op} {e.target if e.op != 'swap' else ''}" for e in edits}
+    return found
 
 
 def _diversity(edits: Edits) -> None:
