@@ -78,6 +78,7 @@ def test_articles_and_shared_determiners(caption: str, swapped: str) -> None:
     "caption",
     [
         "more and more people on a street",
+        "Set of 4 glass bowls and a wooden tray",  # four of what?
         "a salt and pepper shaker on a table",
         "a salt-and-pepper beard",
         "a man walking back and forth",

@@ -88,7 +88,7 @@ def out_of_scope(caption: Caption, left: NounPhrase, right: NounPhrase, start: i
     if before is not None and before.word in _INTO and own and left.core == left.start:
         return "it is not clear whether the place is that of both or of one"
     after = units[end] if end < len(units) else None
-    if before is not None and before.kind == "number":
+    if before is not None and (before.kind == "number" or before.word.isdigit()):
         return "the number may count only the first side"
     if before is not None and before.word == "of" and start > 1:
         outer = units[start - 2].lemma
