@@ -41,7 +41,7 @@ def perturb(
         bool, typer.Option("--keep-all", help="also write the captions that no edit applies to")
     ] = False,
     cap: Annotated[
-        int | None, typer.Option(min=1, help="at most N texts of each substitution, so that no lookup knows the label")
+        int | None, typer.Option(min=1, help="at most N texts of each substitution; a lookup of them knows less then")
     ] = None,
     refine: Annotated[
         str, typer.Option(help="balance edits against two blind judges: words, length, frequency, lm:FOLDER")
@@ -182,7 +182,10 @@ def describe(report: dict[str, Any]) -> str:
     lines += _left_out(report)
     lines += _why_not(report)
     if capped := report.get("capped"):
-        lines.append(f"\nno substitution more than {report['cap']:,} times: {_kept(capped)}")
+        lost = capped["items_before"] - capped["items_after"]
+        lines.append(
+            f"\nno substitution more than {report['cap']:,} times: {_kept(capped)}; {lost:,} captions left without any"
+        )
     if refined := report["refined"]:
         lines.append(f"\nrefined against {' and '.join(report['refine'])}: {_kept(refined)}")
     if evened := report.get("evened"):

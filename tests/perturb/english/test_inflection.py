@@ -98,6 +98,8 @@ def test_neither_the_library_nor_torch_is_loaded() -> None:
             "blue Frisbee",
             "Catching a blue Frisbee",
         ),  # a name in the middle, and more before it
+        ("A corner. Hydrant by a curb", 10, "fire hydrant", "A corner. Fire hydrant by a curb"),  # a new sentence
+        ("AN AIRPLANE", 3, "plane", "A PLANE"),
         ("Frisbee on grass", 0, "blue frisbee", "Blue frisbee on grass"),
         ("A DOG", 2, "old dog", "AN OLD DOG"),
         ("A Dog", 2, "cat", "A Cat"),

@@ -23,7 +23,7 @@ def text(old: str, new: str, op: Operation = "replace") -> Text:
 
 
 def made() -> list[Item]:
-    """Ten times couch for sofa right, once wrong, ten swaps; three times dog for cat."""
+    """Eleven times couch for sofa right, once wrong, ten swaps; three times dog for cat."""
     found = [Item(id=str(n), caption="c", positives=(text("Couch" if n % 2 else "couch", "sofa"),)) for n in range(10)]
     found += [Item(id=f"s{n}", caption="c", positives=(text("couch", "sofa", "swap"),)) for n in range(10)]
     found += [Item(id=f"n{n}", caption="c", negatives=(text("dog", "cat"),)) for n in range(3)]
@@ -62,10 +62,9 @@ def test_the_command_caps_and_says_so(tmp_path: Path) -> None:
     items = load_items(out)
     counted = numbers(items)
     assert items and max(count for name, count in counted.items() if name) == 2
-    positives = sum(len(item.positives) for item in items)
-    assert f"no substitution more than 2 times: {positives} of 30 positives and 0 of 0 negatives kept" in " ".join(
-        told.split()
-    )
+    kept = f"{sum(len(item.positives) for item in items)} of 30 positives and 0 of 0 negatives kept"
+    left = f"{30 - len(items)} captions left without any"
+    assert f"no substitution more than 2 times: {kept}; {left}" in " ".join(told.split())
     with pytest.raises(UserError, match="cap: there 2, here nothing"):
         CliRunner().invoke(app, arguments, catch_exceptions=False)
 
@@ -74,3 +73,20 @@ def test_texts_that_were_there_before_are_never_dropped(tmp_path: Path) -> None:
     write_items(tmp_path / "items.jsonl", [Item(id="1", caption="a cat on a couch")])
     with pytest.raises(UserError, match="--cap: would drop texts"):
         perturb_file(tmp_path / "items.jsonl", tmp_path / "x.jsonl", Setup("hard_positives_rules"), cap=1)
+
+
+def test_the_same_bytes_for_any_number_of_workers_and_the_report_counts_what_is_left(tmp_path: Path) -> None:
+    captions = tmp_path / "captions.txt"
+    seats = ("couch", "sofa", "couch", "bench")
+    captions.write_text("\n".join(f"a cat on a {seats[n % 4]} near {n} mice" for n in range(160)))
+    made = []
+    for workers in (1, 2):
+        out = tmp_path / f"{workers}.jsonl"
+        setup = Setup("hard_positives_rules")
+        report = perturb_file(captions, out, setup, workers=workers, shard=40, cap=12, refine=("length", "frequency"))
+        made.append(out.read_bytes())
+        items = load_items(out)
+        assert report["items"] == len(items) and sum(report["edits"].values()) == sum(len(i.positives) for i in items)
+        assert report["capped"]["items_after"] == report["refined"]["items_before"] < report["capped"]["items_before"]
+        assert max(count for name, count in numbers(items).items() if name) <= 12
+    assert made[0] == made[1]

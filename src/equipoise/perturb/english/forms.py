@@ -101,13 +101,14 @@ def like(original: str, new: str) -> str:
     return new
 
 
-_ARTICLE_BEFORE = re.compile(r"(?:^|(?<=[\s(\"'“]))([Aa]n?)(\s+)$")
+_ARTICLE_BEFORE = re.compile(r"(?:^|(?<=[\s(\"'“]))([Aa][Nn]?)(\s+)$")
+_GOES_ON = re.compile(r"[\w,]\s+$")  # no sentence begins here
 
 
 def write_edit(text: str, start: int, end: int, new: str) -> str:
     """`text` with `start:end` replaced by `new`, the article just before it fixed for the new word."""
     old, before = text[start:end], text[:start]
-    if start and not text.isupper() and new.lower().endswith(f" {old.lower()}"):
+    if old and not text.isupper() and _GOES_ON.search(before) and new.lower().endswith(f" {old.lower()}"):
         new = new[: -len(old)] + old  # a TV, a Frisbee: an old TV, a blue Frisbee
     else:
         new = like(old, new)

@@ -105,7 +105,7 @@ def _written(
 ) -> Iterator[Candidate | Refused]:
     for each in drawn(caption, kind, proposals, rng, strict):
         if each is None:
-            yield Refused("skipped on purpose, as its new words come too often and would give the edit away")
+            yield Refused("skipped on purpose, as its words come too often and would give the edit away")
             return
         yield replaced(caption.text, kind, each)
 

@@ -131,11 +131,12 @@ _OBJECTS = frozenset("it him them itself himself herself themselves".split())
 
 
 def _is_of_group(caption: Caption, phrase: NounPhrase) -> bool:
-    """A group of people, but not a close up of a child."""
+    """A group of people, or groups, but not a close up of a child; "large group of people" is no sentence's subject."""
     units, before = caption.units, phrase.start - 2
-    return (
-        before > 0 and units[before + 1].word == "of" and units[before].lemma in COLLECTIVES
-    )  # "group of" is no sentence
+    if before < 0 or units[before + 1].word != "of" or units[before].lemma not in COLLECTIVES:
+        return False
+    outer = caption.phrase_at.get(before)
+    return outer is not None and (outer.core > outer.start or caption.is_plural(outer))
 
 
 def _has_partner(caption: Caption, verb: int) -> bool:
@@ -201,9 +202,10 @@ def _participles(caption: Caption) -> Iterator[Proposal]:
     if be is not None:
         if _may_be_phrase(caption, first, place):
             yield _proposal(be.start, verb.end, verb.word)
-    elif (first.core > first.start or many) and not _hides_verb(caption, place):
+    elif first.core > first.start or many:
         is_so = f"{'are' if many else 'is'} {verb.word}"
-        yield _proposal(verb.start, verb.end, is_so)
+        if not _hides_verb(caption, place):
+            yield _proposal(verb.start, verb.end, is_so)
         if first.core > first.start:
             yield _proposal(verb.start, verb.end, f"{'who' if is_person(units[first.head].lemma) else 'that'} {is_so}")
 
@@ -224,9 +226,13 @@ def _shortened(caption: Caption) -> Iterator[Proposal]:
             continue
         if units[place - 1].kind != "noun" or verb.kind != "verb" or verb.pos not in {"VBG", "VBN"}:
             continue
-        if sum(unit.kind == "noun" and is_animate(unit.lemma) for unit in units[:place]) > 1:
+        if sum(unit.kind == "noun" and _is_somebody(unit.lemma) for unit in units[:place]) > 1:
             continue  # a man with a dog who is jumping
         yield _proposal(relative.start, verb.end, verb.word)
+
+
+def _is_somebody(noun: str) -> bool:
+    return is_animate(noun) and noun not in COLLECTIVES
 
 
 def _with_who(caption: Caption) -> Iterator[Proposal]:

@@ -186,12 +186,13 @@ def _is_named(caption: Caption, name: str, many: bool) -> bool:
 
 def _is_mixed(caption: Caption, name: str) -> bool:
     """Whether others name somebody of the other sex, or couples."""
-    other = FEMALE if name in MALE else MALE if name in FEMALE else frozenset[str]()
+    other = (FEMALE if name in MALE else MALE if name in FEMALE else frozenset[str]()) - _NOT_PEOPLE
     return bool(other) and (
         not other.isdisjoint(caption.other_words) or any(_COUPLE.search(text.lower()) for text in caption.others)
     )
 
 
+_NOT_PEOPLE = frozenset(("groom", "king", "queen"))  # who grooms a horse; a king size bed
 _COUPLE = re.compile(r"\bcouples?\b(?! of)")
 
 
