@@ -9,6 +9,7 @@ holds it. Scores on any scale are allowed: gaps are divided by the largest.
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 from collections import Counter
@@ -81,14 +82,18 @@ def refine_items(
     Each edit makes a pair with its caption. `read` is called several times, so that a file need not fit into memory.
     """
     kept = {kind: set(refine(*_gaps(read(), kind, two), seed)) for kind, two in judges.items()}
-    place = dict.fromkeys(KINDS, 0)
+    place = {kind: itertools.count() for kind in kept}
+    return keep_texts(read, lambda kind, _: kind not in kept or next(place[kind]) in kept[kind], keep_all)
+
+
+def keep_texts(
+    read: Callable[[], Iterable[Item]], keep: Callable[[Kind, Text], bool], keep_all: bool
+) -> Iterator[Item]:
+    """Items with the texts that `keep` says, asked in their order; one left without any goes, if not keep_all."""
     for item in read():
-        left: dict[str, tuple[Text, ...]] = {}
-        for kind in KINDS:
-            texts = getattr(item, kind)
-            numbered = enumerate(texts, place[kind])
-            left[kind] = tuple(text for number, text in numbered if kind not in kept or number in kept[kind])
-            place[kind] += len(texts)
+        left: dict[str, tuple[Text, ...]] = {
+            kind: tuple(text for text in getattr(item, kind) if keep(kind, text)) for kind in KINDS
+        }
         if keep_all or any(left.values()):
             yield item.model_copy(update=left)
 

@@ -191,16 +191,16 @@ def _exchanged(
     candidate = swapped(caption, first, second, _TARGETS[sort])
     before = caption.units[first[0] - 1].kind if first[0] else ""
     if agree and before not in {"preposition", "verb"}:  # else it is no subject
-        candidate = _agreed(caption, first[1], candidate, spans)
+        candidate = _agreed(caption, first[1], candidate, spans, sort)
     return _exchange(candidate, sort, spans, texts[::-1])
 
 
-def _agreed(caption: Caption, place: int, candidate: Candidate, spans: list[Span]) -> Candidate:
+def _agreed(caption: Caption, place: int, candidate: Candidate, spans: list[Span], sort: Sort) -> Candidate:
     """The verb right after the first phrase in the number of what now stands before it."""
     verb = caption.units[place] if place < len(caption.units) else None
     if verb is None or not _is_finite(verb):
         return candidate
-    start, end = candidate.edit.span or (0, 0)
+    start, end = spans[0][0], spans[1][1]
     first = candidate.text.find(
         verb.text, max(0, verb.start + spans[1][1] - spans[1][0] - spans[0][1] + spans[0][0] - 2)
     )
@@ -208,7 +208,7 @@ def _agreed(caption: Caption, place: int, candidate: Candidate, spans: list[Span
         return candidate
     text = candidate.text[:first] + _other_number(verb) + candidate.text[first + len(verb.text) :]
     to = text[start : end + len(text) - len(caption.text)]
-    return edited(caption.text, "negative", "swap", candidate.edit.target or "object", (start, end), to, "rules", text)
+    return edited(caption.text, "negative", "swap", _TARGETS[sort], (start, end), to, "rules", text)
 
 
 def _agrees(caption: Caption, first: NounPhrase) -> bool:

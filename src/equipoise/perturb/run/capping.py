@@ -6,13 +6,14 @@ knows a positive from a negative without its photo or its caption. A cap trades 
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from equipoise.items import Item, Text
-from equipoise.perturb.bias.refine import KINDS, Kind, rewrite_file
+from equipoise.perturb.bias.refine import KINDS, Kind, keep_texts, rewrite_file
 
 Substitution = tuple[Kind, str, str]  # what was replaced, by what; in small letters
 
@@ -25,30 +26,17 @@ def substitution(kind: Kind, text: Text) -> Substitution | None:
 
 def cap_items(read: Callable[[], Iterable[Item]], most: int, seed: int = 0, keep_all: bool = False) -> Iterator[Item]:
     """Items with at most so many texts of each substitution, drawn; one left without any text goes, if not keep_all."""
-    found = Counter(name for item in read() for name in _substitutions(item))
+    names = (substitution(kind, text) for item in read() for kind in KINDS for text in getattr(item, kind))
+    found = Counter(name for name in names if name is not None)
     rng = random.Random(f"cap {seed}")
     kept = {name: set(rng.sample(range(count), most)) for name, count in sorted(found.items()) if count > most}
-    place: Counter[Substitution] = Counter()
-    for item in read():
-        left: dict[str, tuple[Text, ...]] = {}
-        for kind in KINDS:
-            texts = []
-            for text in getattr(item, kind):
-                name = substitution(kind, text)
-                if name not in kept or place[name] in kept[name]:
-                    texts.append(text)
-                if name in kept:
-                    place[name] += 1
-            left[kind] = tuple(texts)
-        if keep_all or any(left.values()):
-            yield item.model_copy(update=left)
+    place = {name: itertools.count() for name in kept}
 
+    def keep(kind: Kind, text: Text) -> bool:
+        name = substitution(kind, text)
+        return name is None or name not in kept or next(place[name]) in kept[name]
 
-def _substitutions(item: Item) -> Iterator[Substitution]:
-    for kind in KINDS:
-        for text in getattr(item, kind):
-            if (name := substitution(kind, text)) is not None:
-                yield name
+    return keep_texts(read, keep, keep_all)
 
 
 def cap_file(path: Path, most: int, seed: int, keep_all: bool) -> tuple[dict[str, int], dict[str, int]]:

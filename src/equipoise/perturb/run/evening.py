@@ -9,6 +9,7 @@ there; ours stay, and so do swaps.
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import Literal
 
 from equipoise.errors import UserError
 from equipoise.items import Item, Text
-from equipoise.perturb.bias.refine import rewrite_file
+from equipoise.perturb.bias.refine import Kind, keep_texts, rewrite_file
 
 Side = Literal["relations", "attributes"]
 _SIDES: dict[str | None, Side] = {"relation": "relations", "action": "relations", "attribute": "attributes"}
@@ -29,17 +30,13 @@ def side(text: Text) -> Side | None:
 
 def even_items(read: Callable[[], Iterable[Item]], kept: dict[Side, set[int]], keep_all: bool) -> Iterator[Item]:
     """Items with the positives of those numbers, counted for each side from 0; one left without any text goes too."""
-    place: dict[Side, int] = dict.fromkeys(kept, 0)
-    for item in read():
-        left = []
-        for text in item.positives:
-            which = side(text)
-            if which is None or place[which] in kept[which]:
-                left.append(text)
-            if which is not None:
-                place[which] += 1
-        if keep_all or left or item.negatives:
-            yield item.model_copy(update={"positives": tuple(left)})
+    place = {which: itertools.count() for which in kept}
+
+    def keep(kind: Kind, text: Text) -> bool:
+        which = side(text) if kind == "positives" else None
+        return which is None or next(place[which]) in kept[which]
+
+    return keep_texts(read, keep, keep_all)
 
 
 def even_file(path: Path, seed: int, keep_all: bool) -> tuple[dict[str, int], dict[str, int]]:
