@@ -321,7 +321,7 @@ def test_columns_that_say_an_item_is_good_say_it_of_good_ones_only(
         changed(image={"path": "1.jpg", "box": [0.0, 0.0, -1.0, 1.0]}),
         changed(image={"path": None, "box": None}),
         *(changed(negatives=[one]) for one in (None, {"text": None, "edit": None}, {"text": " ", "edit": None})),
-        *(edited(op=op) for op in (None, "other")),
+        *(edited(op=op) for op in (None, "Not a name")),
         edited(target="other"),
         changed(tags=[("split", None)]),
     ]

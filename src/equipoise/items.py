@@ -25,7 +25,8 @@ from equipoise.formats import columns as arrow
 from equipoise.formats import json_columns, parquet
 from equipoise.records import ByLine, by_block, checked, jsonl_lines
 
-Operation = Literal["swap", "replace", "negate", "add", "shuffle"]
+OPERATIONS = ("swap", "replace", "negate", "add", "shuffle")  # our own; a recipe may name another
+Operation = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,39}$")]
 Target = Literal["object", "attribute", "relation", "action", "order"]
 NonEmpty = Annotated[str, StringConstraints(min_length=1)]
 IMAGES = ("positive_images", "negative_images")  # fields of alternative images, in the order they are scored
@@ -334,7 +335,7 @@ def _good(columns: Mapping[str, Any]) -> bool:
             op, target, *_, span = edit.flatten()
             good = not texts_.null_count and arrow.written(text) and op.null_count == edit.null_count
             good = good and arrow.of_length(span, 2)
-            good = good and arrow.among(op, get_args(Operation)) and arrow.among(target, get_args(Target))
+            good = good and arrow.among(op, OPERATIONS) and arrow.among(target, get_args(Target))
     return good
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -115,6 +117,28 @@ def test_perturb_names_the_next_commands_that_fit_what_it_made(run: Run) -> None
     assert code == 0 and "equipoise eval MODEL --bench c-both.jsonl" in said
     said = run("perturb", "caps.csv", "--recipe", "crepe_ma_2023", "--out", "d.jsonl", "--workers", "1")[1]
     assert "equipoise train hn_only --items d.jsonl" in said
+
+
+def test_captions_lead_to_a_result_by_the_commands_that_are_printed(run: Run) -> None:
+    """eval names a perturb command that works as printed, and perturb an eval command that scores what it wrote."""
+    Path("my photos.csv").write_text(f"image,caption\n0.png,{TEXT}\n1.png,A black cat sits on a wooden table.\n")
+    code, _, said = run(*EVAL, "--bench", "my photos.csv")
+    assert code == 2
+    (hint,) = re.findall(r"equipoise (perturb .*)", said.replace("\n", " "))
+    code, said, _ = run(*shlex.split(hint.strip()), "--workers", "1")
+    assert code == 0 and "my photos.items.jsonl" in said and "balanced" in said
+    (judge,) = re.findall(r"equipoise eval MODEL (--bench .*) --images FOLDER", said)
+    code, out, _ = run(*EVAL, *shlex.split(judge))
+    assert code == 0 and "my photos" in out
+
+
+def test_items_without_negatives_lead_to_a_command_that_adds_them(run: Run) -> None:
+    Path("caps.csv").write_text(f"image,caption\n0.png,{TEXT}\n")
+    assert run("perturb", "caps.csv", "--recipe", "hard_positives_rules", "--workers", "1")[0] == 0
+    code, _, said = run(*EVAL, "--bench", "caps.items.jsonl")
+    assert code == 2 and "equipoise perturb ITEMS --out MORE.jsonl" in said
+    assert run("perturb", "caps.items.jsonl", "--out", "more.jsonl", "--workers", "1")[0] == 0
+    assert run(*EVAL, "--bench", "more.jsonl")[0] == 0
 
 
 def test_perturb_says_in_words_whose_items_are_there(run: Run) -> None:

@@ -7,6 +7,7 @@ the row). Empty cells are skipped. Every other column becomes a tag, `split` amo
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -55,7 +56,8 @@ def _from_table(path: Path) -> list[Item]:
     if "caption" not in header or not any(name.startswith("negative") for name in header):
         raise UserError(
             f"{path}, line 1: expected the columns image, caption, negative (also negative_2, positive, split, ...), "
-            f"found {', '.join(header)}. Negatives and positives for captions: equipoise perturb {path}"
+            f"found {', '.join(header)}. To write hard negatives and positives for its captions: "
+            f"equipoise perturb {shlex.quote(str(path))}"
         )
     items: list[Item] = []
     lines: dict[str, int] = {}

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import cast
 
 from equipoise.benchmarks.base import PAIR_CHANCE, Average, Benchmark, github
 from equipoise.benchmarks.photos import COCO_VAL2017
 from equipoise.benchmarks.reading import Case, Raw, choose, read
-from equipoise.items import Edit, ImageRef, Item, Operation, Target, texts
+from equipoise.items import Edit, ImageRef, Item, Target, texts
 
 SPLITS: dict[str, int | None] = {
     "add_att": 692,
@@ -36,7 +35,7 @@ class _Record(Raw):
 def edit_of(split: str) -> Edit:
     """What a split's name says about its negatives: "swap_att" swaps attributes."""
     operation, target = split.split("_")
-    return Edit(op=cast(Operation, operation), target=_TARGETS[target], by="ChatGPT")
+    return Edit(op=operation, target=_TARGETS[target], by="ChatGPT")
 
 
 def _items(split: str, key: str, record: _Record) -> Iterator[Case]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -31,8 +32,10 @@ def perturb(
             help="one of `perturb --list`, or several joined by commas; py:module:name is your own",
             autocompletion=offer_edits,
         ),
-    ] = "hard_positives_rules",
-    out: Annotated[Path | None, typer.Option(help="the items file to write, .jsonl")] = None,
+    ] = "balanced",
+    out: Annotated[
+        Path | None, typer.Option(help="the items file to write, .jsonl; NAME.items.jsonl here if not given")
+    ] = None,
     workers: Annotated[int, typer.Option(min=1, help="processes")] = os.cpu_count() or 1,
     engine: Annotated[str, typer.Option(help="local, or ray (the extra: scale)")] = "local",
     seed: Annotated[int, typer.Option(min=0, help="of every draw; the same seed gives the same bytes")] = 0,
@@ -84,8 +87,9 @@ def perturb(
             typer.echo(fold(f"{name}\n    {about}"))
         typer.echo("py:module:name\n    A recipe of your own (equipoise.perturb.Recipe), here or installed.")
         return
-    if captions is None or out is None:
-        raise UserError(f"perturb needs captions and --out: equipoise perturb CAPTIONS --recipe {recipe} --out F.jsonl")
+    if captions is None:
+        raise UserError("perturb needs a file of captions, e.g. equipoise perturb captions.csv")
+    out = out or Path(f"{Path(captions.resolve().name.removesuffix('.gz')).stem}.items.jsonl")
     from equipoise.perturb.llm.recipes import LLM_RECIPES
     from equipoise.perturb.run.engine import perturb_file, report_path
     from equipoise.plugins import is_named
@@ -271,11 +275,12 @@ def _percent(number: dict[str, Any]) -> str:
 
 def _where_and_next(out: Path, report: Path, found: dict[str, Any], dropped: Path | None) -> str:
     """Where everything is, and the next command that fits what these items have: images, positives, negatives."""
+    items = shlex.quote(str(out))
     listed = f"every caption and candidate that was refused is in {dropped}"
     lines = [
         f"\nThe items are in {out}, all counts and reasons in {report} (--json prints them);",
         f"{listed if dropped else '--dropped FILE lists every caption and candidate that was refused'}.",
-        f"Next: equipoise audit {out}",
+        f"Next: equipoise audit {items}",
     ]
     with out.open(encoding="utf-8") as handle:
         seen = bool(json.loads(handle.readline()).get("image"))
@@ -285,11 +290,12 @@ def _where_and_next(out: Path, report: Path, found: dict[str, Any], dropped: Pat
     recipe = (
         "hard_positives_kamath_2024" if having["both"] else "hn_only" if having["a negative"] else "hp_only"
     )  # train's, for what is there
-    judge = f"equipoise eval MODEL --bench {out} --images FOLDER"
+    judge = f"equipoise eval MODEL --bench {items} --images FOLDER"
     if not having["a negative"]:
         lines.append("      to judge a model they need negatives too, which another recipe adds:")
-        judge = f"equipoise perturb {out} --recipe crepe_ma_2023 --out {out.with_stem(out.stem + '-both')}"
-    train = f"equipoise train {recipe} --items {out} --images FOLDER --model MODEL --out RUN"
+        both = shlex.quote(str(out.with_stem(out.stem + "-both")))
+        judge = f"equipoise perturb {items} --recipe balanced --out {both}"
+    train = f"equipoise train {recipe} --items {items} --images FOLDER --model MODEL --out RUN"
     return "\n".join([*lines, f"      {judge}", f"      {train}"])
 
 

@@ -186,6 +186,7 @@ def check_photos(items: Sequence[Item], images: str | Path | None, allow_missing
 def _refuse_all(items: Sequence[Item], skipped: Mapping[str, str]) -> NoReturn:
     why = next(iter(skipped.values()))
     where = " (a table names it in its column `image`)" if why == NO_IMAGE else ""
+    where = ". `equipoise perturb ITEMS --out MORE.jsonl` adds hard negatives" if "negative" in why else where
     raise UserError(f"none of {len(items):,} items could be scored; the first because: {why}{where}")
 
 

@@ -105,7 +105,7 @@ RECIPES: dict[str, Recipe] = {
     for recipe in (
         Recipe(
             "hard_positives_rules",
-            'One replace positive and, where an "and" allows it, one swap positive; offline. Our default.',
+            'One replace positive and, where an "and" allows it, one swap positive; offline.',
             (Slot("positive replace", (replace_any_positive,)), _SWAP_POSITIVE),
             (_WORDS,),
             CHECKS,
@@ -114,7 +114,7 @@ RECIPES: dict[str, Recipe] = {
         Recipe(
             "balanced",
             "A positive and a negative of every type that applies, matched in type and word frequency; every negative "
-            "past a learned judge. For test sets, and wherever each text counts.",
+            "past a learned judge. The default. For test sets, and wherever each text counts.",
             _balanced(STRICT),
             (_OTHERS, _PEOPLE, Fillers()),
             _BALANCED_CHECKS,
@@ -246,7 +246,7 @@ def get_recipe(name: str, folder: str | None = None) -> Recipe:
         raise UserError(
             f"recipe {name} asks a language model, so a name is not enough: Setup({name!r}, llm="
             f"LlmSettings(url, model)).recipe() makes it (equipoise.perturb.Setup, "
-            "equipoise.perturb.llm.client.LlmSettings); on the command "
+            "equipoise.served.client.LlmSettings); on the command "
             f"line: equipoise perturb CAPTIONS --recipe {name} --llm URL --llm-model NAME --out F.jsonl"
         )
     if name not in RECIPES:

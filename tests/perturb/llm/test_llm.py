@@ -17,7 +17,8 @@ from equipoise.errors import UserError
 from equipoise.items import load_items
 from equipoise.perturb.candidate import Candidate
 from equipoise.perturb.english.caption import Caption
-from equipoise.perturb.llm.answers import contradicts, edit_between, tidy, valid
+from equipoise.perturb.llm.answers import edit_between, tidy, valid
+from equipoise.perturb.llm.meaning import keeps_meaning
 from equipoise.perturb.llm.prompts import PROMPTS
 from equipoise.perturb.llm.recipes import llm_recipe
 from equipoise.perturb.recipe import perturb_caption
@@ -359,8 +360,6 @@ def test_a_caption_is_not_taken_for_a_preamble(text: str) -> None:
         (Answer("A man riding a bicycle [bike] down the street.", "stop"), "a remark in brackets"),
         (Answer("A man riding a <script>bike</script> down the street.", "stop"), "markup in the answer"),
         (Answer("A man riding a <img src=x onerror=alert(1) bike down the street.", "stop"), "markup in the answer"),
-        (Answer("A guy riding a bicycle down the street.", "stop"), "more than one word changed"),
-        (Answer("A man riding a two wheeled pedal driven vehicle down the street.", "stop"), "more than one word"),
     ],
 )
 def test_what_cannot_be_used_is_refused_with_a_reason(answer: Answer, reason: str) -> None:
@@ -386,7 +385,7 @@ def test_one_word_may_take_its_small_words_along(caption: str, text: str) -> Non
     assert valid(found, Candidate(text, "positive", edit_between(found, text, "replace", "x"))) is None
 
 
-@pytest.mark.parametrize("spoilt", ["", "A man (same) on a bike", "a <b>man</b> on a bike", "a guy on a bicycle"])
+@pytest.mark.parametrize("spoilt", ["", "A man (same) on a bike", "a <b>man</b> on a bike"])
 def test_what_is_refused_for_its_form_is_not_kept_as_an_answer(server: Server, tmp_path: Path, spoilt: str) -> None:
     """The next run asks again; but what the model left unchanged is its answer."""
     recipe = llm_recipe("hard_positives_kamath_2024", Llm(settings(server, cache=str(tmp_path))))
@@ -474,7 +473,7 @@ def test_a_swap_must_keep_the_words() -> None:
 def test_a_neighbour_is_no_synonym(old: str, new: str, apart: bool) -> None:
     caption = Caption(f"some {old} things" if old == "red" else f"some {old}")
     text = caption.text.replace(old, new)
-    found = contradicts(caption, Candidate(text, "positive", edit_between(caption, text, "replace", "x")))
+    found = keeps_meaning(caption, Candidate(text, "positive", edit_between(caption, text, "replace", "x")))
     assert (found is not None) == apart
 
 
@@ -527,6 +526,24 @@ def test_recipe_replaces_everywhere_and_swaps_where_the_paper_does(server: Serve
     ]
     assert [reason for _, reason in found[3].dropped] == ["the edit changes nothing"]
     assert not any(one.negatives for one in found)
+
+
+def test_the_faithful_recipe_keeps_every_answer(server: Server) -> None:
+    """As the paper did: swaps that break the meaning, answers that were cut off, captions that came back unchanged."""
+    answers = {"a dog and a cat": "a cat a and dog", "a red car": "a blue car", "a boy on a bike": "a boy on a bike"}
+
+    def reply(prompt: str, before: int) -> Reply:
+        caption = next(text for text in answers if text in prompt.splitlines()[-1] + prompt.splitlines()[-2])
+        return chat(answers[caption])
+
+    server.reply = reply
+    kept, checked = (
+        [[p.text for p in perturb_caption(recipe, Caption(text), 0).positives] for text in answers]
+        for recipe in (
+            llm_recipe(f"hard_positives_kamath_2024{form}", Llm(settings(server))) for form in ("_faithful", "")
+        )
+    )
+    assert kept == [["a cat a and dog"], ["a blue car"], ["a boy on a bike"]] and checked == [[], [], []]
 
 
 def test_relation_prompts_exist_and_take_the_caption_verbatim() -> None:

@@ -57,7 +57,7 @@ def test_the_command_caps_and_says_so(tmp_path: Path) -> None:
     captions.write_text("\n".join(f"a cat on a couch near {n} mice" for n in range(30)))
     app = typer.Typer(pretty_exceptions_enable=False)
     app.command()(perturb)
-    arguments = [str(captions), "--out", str(out), "--workers", "1"]
+    arguments = [str(captions), "--recipe", "hard_positives_rules", "--out", str(out), "--workers", "1"]
     told = CliRunner().invoke(app, [*arguments, "--cap", "2"], catch_exceptions=False).output
     items = load_items(out)
     counted = numbers(items)

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 import typer
+from threadpoolctl import threadpool_info, threadpool_limits
 from typer.testing import CliRunner
 
 from equipoise.cli.perturb import describe, perturb
@@ -343,3 +344,19 @@ def test_an_image_is_never_cut_in_two(captions: Path) -> None:
 )
 def test_reasons_are_counted_without_their_words(reason: str, expected: str) -> None:
     assert reason_class(reason) == expected
+
+
+def test_a_shard_is_made_with_one_blas_thread(captions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The judge's products are small: with two threads each costs three times as much (bench/perturb.py)."""
+    seen: list[int] = []
+    work = shards._perturb_all
+
+    def spied(*arguments: Any) -> Any:
+        seen.extend(one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas")
+        return work(*arguments)
+
+    monkeypatch.setattr(shards, "_perturb_all", spied)
+    with threadpool_limits(2, user_api="blas"):
+        perturb_file(captions, tmp_path / "items.jsonl", SETUP, limit=3)
+        after = {one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"}
+    assert seen and set(seen) == {1} and after == {2}

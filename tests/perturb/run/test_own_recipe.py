@@ -8,9 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from equipoise.errors import UserError
-from equipoise.items import load_items
+from equipoise.items import Edit, load_items
 from equipoise.perturb.run.engine import perturb_file
 from equipoise.perturb.run.setup import Setup
 
@@ -116,3 +117,13 @@ def test_llm_is_for_recipes_that_ask_one(folder: Path) -> None:
     )
     failed = command(folder, *arguments)
     assert failed.returncode == 2 and "asks no language model" in failed.stderr
+
+
+def test_an_operation_of_its_own_has_its_own_name(folder: Path) -> None:
+    (folder / "own_recipe.py").write_text(MODULE.replace('op="replace", target="order"', 'op="paraphrase"'))
+    report = perturb_file("captions.txt", "out.jsonl", Setup("py:own_recipe:SHOUT"))
+    assert report["edits"] == {"positive paraphrase": 40}
+    (edit,) = {text.edit.op for item in load_items("out.jsonl") for text in item.positives if text.edit}
+    assert edit == "paraphrase"
+    with pytest.raises(ValidationError):
+        Edit(op="Not a name!", by="shout")

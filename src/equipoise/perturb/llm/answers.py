@@ -6,17 +6,14 @@ must not betray it. `valid` is a check like the others: None to keep it, or the 
 
 from __future__ import annotations
 
-import difflib
-import functools
 import json
 import re
 from collections import Counter
 
 from equipoise.items import Edit, Operation, Target
 from equipoise.perturb.candidate import Candidate
-from equipoise.perturb.english.caption import Caption, Unit
-from equipoise.perturb.english.forms import noun_lemma, verb_lemma
-from equipoise.perturb.english.word_lists import exclusive
+from equipoise.perturb.english.caption import Caption
+from equipoise.perturb.english.forms import noun_lemma
 from equipoise.perturb.reading.captions import clean
 from equipoise.perturb.reading.raw import LONGEST
 from equipoise.served.kept import Answer
@@ -43,7 +40,6 @@ _QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "’", "«": "»", "`": "`"}
 _DECLINED = re.compile(
     r"^(?:i'?m sorry|i am sorry|sorry|i can(?:no|')t|i am unable|i'm unable|as an ai)\b", re.IGNORECASE
 )
-_SEVERAL = "more than one word changed"
 _MARKUP = re.compile(r"</?[a-z!?]|javascript:|&(?:#\d+|#x[0-9a-f]+|[a-z]+);", re.IGNORECASE)
 _BRACKETS = re.compile(r"[()\[\]{}]")
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
@@ -96,6 +92,13 @@ def _in_style(text: str, caption: str) -> str:
     return text
 
 
+def any_text(caption: Caption, candidate: Candidate) -> str | None:
+    """The faithful recipe's check: None for any text that an items file can hold."""
+    if candidate.text == REFUSED:
+        return "the server refused the request"
+    return clean(candidate.text)[1] if candidate.text.strip() else "no answer"
+
+
 def valid(caption: Caption, candidate: Candidate) -> str | None:
     """None for a usable answer, or what is wrong with it."""
     text = candidate.text
@@ -128,14 +131,12 @@ def valid(caption: Caption, candidate: Candidate) -> str | None:
         return "another language or a rewrite: less than half of the words are left"
     if candidate.edit.op == "swap" and _swappable(before) != _swappable(after):
         return "the swap changed other words"
-    return _SEVERAL if candidate.edit.op == "replace" and _replaced(caption, text) > 1 else None
+    return None
 
 
 def spoiled(caption: Caption, candidate: Candidate) -> bool:
-    """Answers that are not kept: what a model says beside its task is asked for again by the next run."""
-    return candidate.text != REFUSED and (
-        _unfit(caption.text, candidate.text) is not None or valid(caption, candidate) == _SEVERAL
-    )
+    """Answers that are not cached, so that the next run asks again: remarks instead of a caption."""
+    return candidate.text != REFUSED and _unfit(caption.text, candidate.text) is not None
 
 
 def _unfit(caption: str, text: str) -> str | None:
@@ -147,45 +148,6 @@ def _unfit(caption: str, text: str) -> str | None:
     if text[0] not in "{[" and len(_BRACKETS.findall(text)) > len(_BRACKETS.findall(caption)):
         return "a remark in brackets"
     return None
-
-
-def _replaced(caption: Caption, text: str) -> int:
-    """How many words of the caption were exchanged. Articles follow, and a preposition may follow its verb ("talking
-    to", "conversing with"); a compound is one word. A word may become three ("wearing": "clothed in"), not more."""
-    words = list(_WORD.finditer(caption.text))
-    old, new = [match[0].lower() for match in words], _words(text)
-    exchanged: set[Unit] = set()
-    grown = 0
-    for what, a, b, c, d in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if what != "equal":
-            places = [words[place].start() for place in range(a, b)]
-            exchanged.update(unit for unit in caption.units for place in places if unit.start <= place < unit.end)
-            grown = max(grown, (d - c) - (b - a))
-    kinds = {unit.kind for unit in exchanged}
-    beside = {"determiner"} | ({"preposition", "to"} if "verb" in kinds else set())
-    return sum(unit.kind not in beside for unit in exchanged) + (grown > 2)
-
-
-def contradicts(caption: Caption, candidate: Candidate) -> str | None:
-    """A model's "synonym" may be a neighbour: red for blue, cat for dog. Our exclusive sets know the common ones."""
-    edit = candidate.edit
-    if edit.op != "replace" or not edit.source or not edit.to:
-        return None
-    lemma = verb_lemma if edit.target == "action" else noun_lemma
-    old, new = (_groups().get(lemma(text.lower()), {}) for text in (edit.source, edit.to))
-    apart = [name for name in old.keys() & new.keys() if old[name].isdisjoint(new[name])]
-    return f"the new word is another thing: {edit.to!r} for {edit.source!r}" if apart else None
-
-
-@functools.cache
-def _groups() -> dict[str, dict[str, set[int]]]:
-    """Word -> exclusive set -> the groups of the set that hold the word."""
-    found: dict[str, dict[str, set[int]]] = {}
-    for line in exclusive():
-        for number, group in enumerate(line.groups):
-            for member in group:
-                found.setdefault(member.entry.text, {}).setdefault(line.name, set()).add(number)
-    return found
 
 
 def _words(text: str) -> list[str]:

@@ -1,16 +1,18 @@
-"""Recipes that ask a language model: each slot is a prompt, and every answer goes through the checks."""
+"""Recipes that ask a language model: each slot is a prompt. Answers are checked, but in the faithful recipe."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 from equipoise.perturb import checks
 from equipoise.perturb.candidate import Candidate
 from equipoise.perturb.english.caption import Caption
-from equipoise.perturb.llm.answers import contradicts, edit_between, spoiled, tidy, valid
+from equipoise.perturb.llm.answers import CUT, any_text, edit_between, spoiled, tidy, valid
+from equipoise.perturb.llm.meaning import keeps_meaning
 from equipoise.perturb.llm.prompts import PROMPTS, PromptName
-from equipoise.perturb.recipe import Op, Recipe, Slot
+from equipoise.perturb.recipe import Check, Op, Recipe, Slot
 from equipoise.perturb.sources.base import Source
 from equipoise.served.client import Llm
 from equipoise.served.kept import Answer
@@ -27,32 +29,44 @@ def _any(_: Caption) -> bool:
     return True
 
 
-_ABOUT = {
-    "hard_positives_kamath_2024": (
-        'Kamath et al.: a language model replaces one word, and swaps around "and" in captions under 15 words.',
+class _Asked(NamedTuple):
+    about: str
+    prompts: tuple[PromptName, ...]
+    checks: tuple[Check, ...] = (valid, keeps_meaning, checks.grammar)
+
+
+_RECIPES = {
+    "hard_positives_kamath_2024": _Asked(
+        'Kamath et al.: a language model replaces a word, and swaps around "and" in captions under 15 words; checked.',
         ("REPLACE", "SWAP"),
     ),
-    "hard_positives_kamath_2024_relations": (
-        "Kamath et al., Appendix C.3: a language model replaces one verb, and one spatial preposition.",
+    "hard_positives_kamath_2024_faithful": _Asked(
+        "The same with every answer kept, as in the paper, which checked nothing.", ("REPLACE", "SWAP"), (any_text,)
+    ),
+    "hard_positives_kamath_2024_relations": _Asked(
+        "Kamath et al., Appendix C.3: a language model replaces one verb, and one spatial preposition; checked.",
         ("REPLACE_VERB", "REPLACE_SPATIAL"),
     ),
 }
-LLM_RECIPES: dict[str, str] = {name: about for name, (about, _) in _ABOUT.items()}
+LLM_RECIPES: dict[str, str] = {name: asked.about for name, asked in _RECIPES.items()}
 _APPLIES: dict[str, Callable[[Caption], bool]] = {"SWAP": _swappable}
 
 
 def llm_recipe(name: str, llm: Llm) -> Recipe:
-    about, prompts = _ABOUT[name]
-    slots = tuple(Slot(f"positive {prompt}", (_asking(llm, prompt),)) for prompt in prompts)  # type: ignore[arg-type]
-    return Recipe(name, about, slots, (), (valid, contradicts, checks.grammar))
+    asked = _RECIPES[name]
+    slots = tuple(
+        Slot(f"positive {prompt}", (_asking(llm, prompt, any_text in asked.checks),)) for prompt in asked.prompts
+    )
+    return Recipe(name, asked.about, slots, (), asked.checks)
 
 
-def _asking(llm: Llm, name: PromptName) -> Op:
+def _asking(llm: Llm, name: PromptName, keep_cut: bool) -> Op:
     prompt, applies = PROMPTS[name], _APPLIES.get(name, _any)
     by = f"llm:{llm.settings.model}"
 
     def candidate(caption: Caption, answer: Answer) -> Candidate:
         text = tidy(answer, caption.text)
+        text = text.removesuffix(CUT) if keep_cut else text
         return Candidate(text, "positive", edit_between(caption, text, prompt.op, by))
 
     def ask(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate]:

@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
+from threadpoolctl import threadpool_limits
+
 from equipoise.errors import UserError
 from equipoise.files import json_line
 from equipoise.items import Item
@@ -50,6 +52,12 @@ def shards_of(groups: Iterable[Group], size: int = SHARD) -> Iterator[Shard]:
 
 def run_shard(setup: Setup, parts: Parts, shard: Shard) -> dict[str, Any]:
     """Perturb a shard and write it; returns its counts."""
+    # The judge multiplies thousands of small matrices: BLAS threads cost three times what they save.
+    with threadpool_limits(1, user_api="blas"):
+        return _run_shard(setup, parts, shard)
+
+
+def _run_shard(setup: Setup, parts: Parts, shard: Shard) -> dict[str, Any]:
     jobs = [(group, record) for group in shard.groups for record in group.records]
     counts = Counts()
     listed: list[str] = []

@@ -1,0 +1,181 @@
+"""Whether a language model's answer still means what the caption says.
+
+A swap keeps the meaning where it only reorders what "and" joins: each member stays whole, so each adjective keeps its
+noun and each agent its action. "A white shirt and black pants" may become "black pants and a white shirt", but not "a
+black shirt and white pants". The learned judge of `balanced` reads the same edit as a hard negative; what it is sure of
+is refused.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from equipoise.items import Edit
+from equipoise.perturb.candidate import Candidate
+from equipoise.perturb.checks import not_true_already
+from equipoise.perturb.english.caption import Caption, Unit
+from equipoise.perturb.english.forms import noun_lemma, verb_lemma
+from equipoise.perturb.english.noun_classes import is_animate
+from equipoise.perturb.english.word_lists import SECTIONS, Section, exclusive
+from equipoise.perturb.judge.reading import Pair, reading_of
+from equipoise.perturb.operations.exchange import exchanges
+
+NEGATIVE = 0.9  # the judge's chance from which an answer is taken for a hard negative
+_JOINS = frozenset(("and", "or", "&", ","))
+_OWN = frozenset("with without that which who whose of".split())  # after the last member, these describe it alone
+_ARTICLES = frozenset(("a", "an"))
+_LOST_ARTICLE = re.compile(r"\b(?:an?|the) (?:and|or|an?|the)\b|\b(?:an?|the)\W*$")
+_KINDS: dict[str, Section] = {
+    "noun": "object", "adjective": "attribute", "number": "attribute", "verb": "action", "preposition": "relation",
+}  # fmt: skip
+
+
+def keeps_meaning(caption: Caption, candidate: Candidate) -> str | None:
+    """None to keep the answer, or the reason against it."""
+    new = Caption(candidate.text, (), caption.tagger)
+    moved = Counter(_plain(caption)) == Counter(_plain(new))  # a model asked to replace may swap all the same
+    if candidate.edit.op == "swap" or moved:
+        return None if _reorders(caption, new) else "the swap does more than reorder what and joins"
+    return _contradiction(caption, new)
+
+
+# ---------------------------------------------------------------------------- swaps
+
+
+class _Word(NamedTuple):
+    word: str  # the lemma; "," for everything that joins
+    unit: Unit
+
+
+def _words(caption: Caption) -> list[_Word]:
+    """Without articles and full stops, and with one mark for each ", and"."""
+    found: list[_Word] = []
+    for unit in caption.units:
+        if unit.word in _JOINS:
+            if not (found and found[-1].word == ","):
+                found.append(_Word(",", unit))
+        elif unit.word not in _ARTICLES and unit.kind != "mark":
+            found += (_Word(noun_lemma(part), unit) for part in unit.word.split())
+    return found
+
+
+def _plain(caption: Caption) -> list[str]:
+    return [each.word for each in _words(caption)]
+
+
+def _members(words: list[str]) -> Counter[tuple[str, ...]]:
+    found: list[list[str]] = [[]]
+    for word in words:
+        if word == ",":
+            found.append([])
+        else:
+            found[-1].append(word)
+    return Counter(map(tuple, found))
+
+
+def _reorders(caption: Caption, answer: Caption) -> bool:
+    here, old, new = _words(caption), _plain(caption), _plain(answer)
+    if len(old) != len(new) or old == new or _LOST_ARTICLE.search(answer.text.lower()):
+        return False
+    first = next(place for place, (one, other) in enumerate(zip(old, new, strict=True)) if one != other)
+    last = len(old) - next(
+        place for place, (one, other) in enumerate(zip(reversed(old), reversed(new), strict=True)) if one != other
+    )
+    for start in range(first, -1, -1):
+        for end in range(last, len(old) + 1):
+            members = _members(old[start:end])
+            if () not in members and members.total() > 1 and members == _members(new[start:end]):
+                return _stands_alone(caption, here, start, end) and not _is_a_negative(caption, answer.text)
+    return False
+
+
+def _stands_alone(caption: Caption, words: list[_Word], start: int, end: int) -> bool:
+    """Nothing before or after the members belongs to one of them alone."""
+    if end < len(words) and words[end].unit.word in _OWN:
+        return False  # a couch and a chair with a pillow
+    phrase = caption.phrase_at.get(caption.units.index(words[start].unit))
+    joins = [place for place in range(start, end) if words[place].word == ","]
+    inside = phrase is not None and caption.units[phrase.core].start < words[start].unit.start
+    if inside and any(_has_article(caption, words[place + 1].unit) for place in joins):
+        return False  # a white cat and a dog
+    if start and words[start - 1].unit.kind in {"preposition", "verb"}:
+        heads = [caption.phrase_at.get(caption.units.index(words[place].unit)) for place in (start, joins[-1] + 1)]
+        lives = {is_animate(caption.units[one.head].lemma) for one in heads if one is not None}
+        return len(lives) < 2  # a man wearing a hat and a woman
+    return True
+
+
+def _has_article(caption: Caption, unit: Unit) -> bool:
+    place = caption.units.index(unit)
+    return place > 0 and caption.units[place - 1].kind == "determiner"
+
+
+def _is_a_negative(caption: Caption, text: str) -> bool:
+    """By the judge, which knows the swaps that two nouns, qualities or phrases make."""
+    pairs: list[Pair] = [each.pair for each in exchanges(caption) if each.candidate.text.lower() == text.lower()]
+    return bool(pairs) and bool((reading_of(caption).swaps(pairs)[:, 0] >= NEGATIVE).any())
+
+
+# ---------------------------------------------------------------------------- replacements
+
+
+class _Replaced(NamedTuple):
+    """Words that were exchanged, as the judge asks for them."""
+
+    start: int
+    end: int
+    to: str
+    target: Section
+    by: str = ""
+
+
+def _replacements(caption: Caption, answer: Caption) -> Iterator[_Replaced]:
+    """One word or compound for another. Longer rewordings are not looked at."""
+    new = answer.units
+    matcher = difflib.SequenceMatcher(None, [u.word for u in caption.units], [u.word for u in new], autojunk=False)
+    for what, a, b, c, d in matcher.get_opcodes():
+        if what == "replace" and b - a == d - c:
+            for old, made in zip(caption.units[a:b], new[c:d], strict=True):
+                if (target := _KINDS.get(old.kind)) is not None:
+                    yield _Replaced(old.start, old.end, made.text, target)
+
+
+def _contradiction(caption: Caption, answer: Caption) -> str | None:
+    """A model's "synonym" may be a neighbour: red for blue, cat for dog. Our exclusive sets know the common ones, the
+    judge many more. It was taught no synonyms, so it is not asked about those of our lists and of WordNet."""
+    found = [each for each in _replacements(caption, answer) if each.target in SECTIONS]
+    if not found:
+        return None
+    sure = reading_of(caption).chances(found)[:, 0] >= NEGATIVE
+    for each, is_negative in zip(found, sure, strict=True):
+        old = caption.text[each.start : each.end]
+        if (is_negative or _excludes(old, each.to, each.target)) and not _is_synonym(caption, each, old):
+            return f"the new word is another thing: {each.to!r} for {old!r}"
+    return None
+
+
+def _is_synonym(caption: Caption, each: _Replaced, old: str) -> bool:
+    edit = Edit(op="replace", target=each.target, source=old, to=each.to)
+    return not_true_already(caption, Candidate(each.to, "negative", edit)) is not None
+
+
+def _excludes(old: str, new: str, target: Section) -> bool:
+    lemma = verb_lemma if target == "action" else noun_lemma
+    first, second = (_groups().get(lemma(text.lower()), {}) for text in (old, new))
+    return any(first[line].isdisjoint(second[line]) for line in first.keys() & second.keys())
+
+
+@functools.cache
+def _groups() -> dict[str, dict[int, set[int]]]:
+    """Word -> line of exclusive groups -> the groups of the line that hold the word."""
+    found: dict[str, dict[int, set[int]]] = {}
+    for line, listed in enumerate(exclusive()):
+        for number, group in enumerate(listed.groups):
+            for member in group:
+                found.setdefault(member.entry.text, {}).setdefault(line, set()).add(number)
+    return found
