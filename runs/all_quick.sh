@@ -8,6 +8,7 @@ cd "$(dirname "$0")/.."
 if [ -z "${PYTHON:-}" ]; then
     make .venv/.ready
     PYTHON=.venv/bin/python
+    "$PYTHON" -m pip install --quiet --constraint constraints.txt --editable '.[lora]'  # SVLC and DAC train adapters
 fi
 PYTHONPATH="src${PYTHONPATH:+:$PYTHONPATH}" OMP_NUM_THREADS="${OMP_NUM_THREADS:-1}" \
-    exec "$PYTHON" runs/tables/all.py --jobs 2 "$@"
+    exec "$PYTHON" runs/tables/table.py all --jobs 2 "$@"

@@ -17,12 +17,17 @@ from lib.jobs import Job
 
 @dataclass(frozen=True)
 class Column:
-    """Where a column of a paper's table comes from: test sets (their mean), or the items of one with a tag's value."""
+    """Where a column of a paper's table comes from: test sets, all of their items or those with a tag's value.
+
+    The average is over the groups of the tags in `over`, else by the benchmark's `rule` (its own where none is named),
+    else over the test sets. A rule holds within a part too: the paper's "replace" is the mean of three splits.
+    """
 
     tests: tuple[str, ...]
     tag: str = ""
     value: str = ""
-    rule: str | None = None  # the average, where the benchmark has several
+    rule: str | None = None
+    over: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -40,13 +45,19 @@ class Form(Protocol):
     variants: dict[str, str]  # other base models, and what is said of them
 
     def prepare(self, jobs: Iterable[Job], tests: Iterable[str], standards: Iterable[str], processes: int) -> None:
-        """Make or check all data, before anything is trained."""
+        """Make or check all data of these models, test sets and standard sets, before anything is trained."""
 
     def can(self, job: Job) -> bool:
-        """Whether this form has the data of a model; one that it has not is a row of dashes."""
+        """Whether this form can make or load a model; of one that it cannot, only the published row is shown."""
 
     def trains(self, job: Job) -> bool:
         """Whether a model is made by training here."""
+
+    def label(self, job: Job) -> str:
+        """Its name in a table, with what it is where the name alone would claim more."""
+
+    def weights(self, job: Job) -> str:
+        """A hash of the files of its base model, or of its checkpoint."""
 
     def recipe(self, job: Job, seed: int) -> Recipe: ...
     def base(self, job: Job, device: str) -> ClipModel: ...
@@ -55,3 +66,6 @@ class Form(Protocol):
     def standard(self, name: str) -> AnySet: ...
     def about(self) -> str:
         """What a reader of a table must know, in a sentence or two."""
+
+    def prior(self) -> str:
+        """What the rows named after earlier papers are."""

@@ -1,12 +1,13 @@
 """Every model of the tables by name: a recipe, its options, and the items that it is finetuned on.
 
 A model is trained once and read by every table that shows it. `items` names one of the sets that `world.py` (quick) and
-`real.py` (real) know. The names of the published models are given to the recipe that is nearest to them here.
+`real.py` (real) know. A row named after an earlier paper is that paper's loss on our items unless the real form finds
+the published checkpoint; `Form.label` says which in every table.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 HP = "hard_positives_kamath_2024"
@@ -22,44 +23,60 @@ class Job:
     items: str = "captions"
     short: bool = False  # half of the steps in the quick form: CE-CLIP's family, whose twenty models share that
     variant: str = ""  # a base model other than the usual one; see variants.py and real.py
-    checkpoint: str = ""  # in the real form the published file of this name is used where it is there
+    checkpoint: str = ""  # "PAPER/VARIANT": in the real form DATA/checkpoints/PAPER-VARIANT.pt is used if it exists
+    seen: str = ""  # which of REPLACE and SWAP its hard negatives are like: the shading of the paper's Table 1
+
+    @property
+    def file(self) -> str:
+        """The name of its checkpoint below DATA/checkpoints."""
+        return f"{self.checkpoint.replace('/', '-')}.pt"
 
 
-def job(name: str, label: str, recipe: str | None = None, items: str = "captions", **options: Any) -> Job:
-    return Job(name, label, recipe, tuple(options.items()), items)
+def job(name: str, label: str, recipe: str | None = None, seen: str = "", **options: Any) -> Job:
+    return Job(name, label, recipe, tuple(options.items()), seen=seen)
 
 
 def ce(name: str, label: str, items: str = "four-types", **options: Any) -> Job:
     return Job(name, label, CE, tuple(options.items()), items, short=True)
 
 
-def prior(name: str, label: str, recipe: str, checkpoint: str, items: str = "captions", **options: Any) -> Job:
-    return Job(name, label, recipe, tuple(options.items()), items, checkpoint=checkpoint)
+def prior(
+    name: str,
+    label: str,
+    seen: str,
+    checkpoint: str,
+    recipe: str | None = None,
+    items: str = "captions",
+    **options: Any,
+) -> Job:
+    """A model of an earlier paper; without a recipe it exists only as its checkpoint."""
+    return Job(name, label, recipe, tuple(options.items()), items, checkpoint=checkpoint, seen=seen)
 
 
 BASE = job("base", "base (not finetuned)")
 CONTROL = job("control", "`control` (captions alone)", "control")
-HN = job("hn", "Our HN", "hn_only")
-HP_HN = job("hp-hn", "Our HP+HN", HP)
-SWAP_ONLY = job("hp-hn-swap", "Our HP+HN (Swap-only)", HP, swap_only=True)
-REPLACE_ONLY = job("hp-hn-replace", "Our HP+HN (Replace-only)", HP, replace_only=True)
+HN = job("hn", "Our HN", "hn_only", "both")
+HP_HN = job("hp-hn", "Our HP+HN", HP, "both")
+SWAP_ONLY = job("hp-hn-swap", "Our HP+HN (Swap-only)", HP, "SWAP", swap_only=True)
+REPLACE_ONLY = job("hp-hn-replace", "Our HP+HN (Replace-only)", HP, "REPLACE", replace_only=True)
 RATIOS = (
     job("hp", "0 HN", "hp_only"),
-    job("hn-25", "0.25 HN", HP, hn_weight=0.25),
-    job("hn-50", "0.50 HN", HP, hn_weight=0.5),
-    job("hn-75", "0.75 HN", HP, hn_weight=0.75),
+    job("hn-25", "0.25 HN", HP, "both", hn_weight=0.25),
+    job("hn-50", "0.50 HN", HP, "both", hn_weight=0.5),
+    job("hn-75", "0.75 HN", HP, "both", hn_weight=0.75),
 )
-NEGCLIP = prior("negclip", "NegCLIP", "negclip_yuksekgonul_2023", "negclip", "mined")
+NEG = "negclip_yuksekgonul_2023"
+NEGCLIP = prior("negclip", "NegCLIP", "SWAP", "negclip", NEG, "mined")
+DAC = prior("dac", "DAC-LLM", "REPLACE", "dac/llm", "dac_doveh_2023")
 PRIOR = (
     NEGCLIP,
-    prior("crepe-swap", "CREPE-Swap", "negclip_yuksekgonul_2023", "crepe-ft/swap", "swaps", hard_images=False),
-    prior("crepe-replace", "CREPE-Replace", "negclip_yuksekgonul_2023", "crepe-ft/replace", "replacements",
-          hard_images=False),
-    prior("svlc", "SVLC", "svlc_doveh_2023", "svlc/llm_and_rb_negs", positive_weight=0),
-    prior("svlc-pos", "SVLC+Pos", "svlc_doveh_2023", "svlc/llm_and_rb_negs_pos"),
-    prior("dac", "DAC-LLM", "dac_doveh_2023", "dac/llm"),
-)  # fmt: skip
-DAC = PRIOR[-1]
+    prior("crepe-swap", "CREPE-Swap", "SWAP", "crepe-ft/swap", NEG, "swaps", hard_images=False),
+    prior("crepe-replace", "CREPE-Replace", "REPLACE", "crepe-ft/replace", NEG, "replacements", hard_images=False),
+    prior("svlc", "SVLC", "REPLACE", "svlc/llm_and_rb_negs", "svlc_doveh_2023", positive_weight=0),
+    prior("svlc-pos", "SVLC+Pos", "REPLACE", "svlc/llm_and_rb_negs_pos", "svlc_doveh_2023"),
+    DAC,
+    prior("dac-sam", "DAC-SAM", "REPLACE", "dac/sam"),
+)
 OURS = job("equipoise", "`equipoise_2026`", "equipoise_2026")
 NEW = (  # the recipes of 2024 to 2026, on the same items as the rest of the hard-positive paper's table
     job("ce-clip-captions", "`ce_clip_zhang_2024`", CE),
@@ -73,7 +90,8 @@ NEW = (  # the recipes of 2024 to 2026, on the same items as the rest of the har
 
 CLIP_FT = Job("clip-ft", "CLIP-FT (captions alone)", "control", items="four-types", short=True)
 CE_CLIP = ce("ce-clip", "CE-CLIP")
-CE_PLUS = ce("ce-clip-plus", "CE-CLIP+ (more data)", "more")
+CE_RELEASED = prior("ce-clip-released", "CE-CLIP", "", "ce-clip")  # the ablations need one that is trained here
+CE_PLUS = replace(ce("ce-clip-plus", "CE-CLIP+", "more"), checkpoint="ce-clip/plus")
 LOSSES = (
     ce("ce-itc", "itc(hn)", imc_weight=0, cmr_weight=0),
     ce("ce-imc", "IMC, contrast without negatives", itc="plain", cmr_weight=0),

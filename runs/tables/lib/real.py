@@ -4,9 +4,9 @@ Everything lies below one folder, DATA, and all that is missing is said at once,
 Not run here: no CLIP weights and no COCO photos were at hand. What it shares with the quick form (training, scoring,
 tables) is the same code.
 
-Of the papers it does not do CE-CLIP+ (CC3M's three million photos) and X-VLM. Ablations that the paper did with
-CE-CLIP+ are done with CE-CLIP. Finetuned models of earlier papers are their published checkpoints where
-DATA/checkpoints has them, else our recipe.
+Of the papers it does not train CE-CLIP+ (CC3M's three million photos), DAC-SAM and X-VLM. Ablations that the paper did
+with CE-CLIP+ are done with CE-CLIP. Models of earlier papers are their published checkpoints where DATA/checkpoints has
+them (`Job.checkpoint`), else that paper's loss on our items, and every row says which.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pathlib import Path
 
 from equipoise import registry
 from equipoise.errors import UserError
+from equipoise.files import sha256_file, sha256_json
 from equipoise.images.sources import ImageSource, open_source
 from equipoise.items import Item, load_items
 from equipoise.models import load_model
@@ -48,7 +49,8 @@ MAKE = {  # items to finetune on: the commands that make them, D being the folde
     ),
     "four-types": (
         "equipoise bench build ce-clip --source D/ce-clip --out D/four-types.jsonl   (D/ce-clip: the authors' "
-        "processed_dataset*.npy)"
+        "processed_dataset*.npy; without them: equipoise perturb D/coco/annotations/captions_train2014.json --recipe "
+        "ce_clip_zhang_2024_faithful --out D/four-types.jsonl)"
     ),
     "mined": (
         "equipoise mine D/captions.jsonl --images D/coco/images --model hf:D/clip-vit-base-patch32 --out D/mined.jsonl"
@@ -56,18 +58,23 @@ MAKE = {  # items to finetune on: the commands that make them, D being the folde
 }
 FILES = {"swaps": "captions", "replacements": "captions"}  # parts of a file
 STANDARDS = {"ImageNet": ("imagenet",), "COCO": ("coco",), "Flickr30k": ("flickr30k",)}
+FOLDERS = {"VTAB": 20, "ELEVATER": 20}  # CLIP_benchmark's folders, as many as there are, and how many the papers had
 KARPATHY = "https://cs.stanford.edu/people/karpathy/deepimagesent/caption_datasets.zip"
 PER_CORE = 136  # photos a second that a core makes ready (bench/input_pipeline.py), the limit of training
 MODEL_LIMIT = 7_487  # pairs a second that an H200 takes (bench/train_step.py)
 SCORED = 3_090  # photos a second in evaluation (bench/eval_gpu.py)
 
 
-def _valse(split: str) -> Column:
-    return Column(("valse",), "split", split)
+def _valse(value: str, tag: str = "split") -> Column:
+    return Column(("valse",), tag, value, rule="ce_clip")
 
 
-def _vl(column: str) -> Column:
-    return Column(("vl-checklist",), "column", column)
+def _vl(value: str, tag: str = "column") -> Column:
+    return Column(("vl-checklist",), tag, value, rule="ce_clip")
+
+
+def _sc(value: str, tag: str = "split") -> Column:
+    return Column(("sugarcrepe",), tag, value, rule="ce_clip")
 
 
 COLUMNS = {
@@ -79,7 +86,7 @@ COLUMNS = {
     "ARO attribution": Column(("aro-vg-a",)),
     "VALSE existence": _valse("existence"),
     "VALSE plurality": _valse("plurals"),
-    "VALSE counting": Column(("valse",), "phenomenon", "counting"),
+    "VALSE counting": _valse("counting", "phenomenon"),
     "VALSE relations": _valse("relations"),
     "VALSE actions": _valse("action-replacement"),
     "VALSE actant swap": _valse("actant-swap"),
@@ -92,21 +99,21 @@ COLUMNS = {
         for name, value in {"action": "action", "colour": "color", "material": "material", "size": "size"}.items()
     },
     "VL attribute state": _vl("Attribute_state"),
-    "VL attribute": Column(("vl-checklist",), "type", "Attribute"),
+    "VL attribute": _vl("Attribute", "type"),
     "VL object location": _vl("Object_Location"),
     "VL object size": _vl("Object_Size"),
-    "VL object": Column(("vl-checklist",), "type", "Object"),
+    "VL object": _vl("Object", "type"),
     "VL relation action": _vl("Relation_action"),
     "VL relation spatial": _vl("Relation_spatial"),
-    "VL relation": Column(("vl-checklist",), "type", "Relation"),
+    "VL relation": _vl("Relation", "type"),
     "VL-CheckList": Column(("vl-checklist",), rule="ce_clip"),
     **{
-        f"SC {kind} {name}": Column(("sugarcrepe",), "split", f"{kind}_{short}")
+        f"SC {kind} {name}": _sc(f"{kind}_{short}")
         for kind in ("replace", "swap", "add")
         for name, short in (("object", "obj"), ("attribute", "att"), ("relation", "rel"))
         if kind == "replace" or short != "rel"
     },
-    **{f"SC {kind}": Column(("sugarcrepe",), "group", kind) for kind in ("replace", "swap", "add")},
+    **{f"SC {kind}": _sc(kind, "group") for kind in ("replace", "swap", "add")},
     "SugarCrepe": Column(("sugarcrepe",), rule="ce_clip"),
 }
 
@@ -119,7 +126,7 @@ class Real:
         self.data = data
         self.variants = {folder: label for folder, (label, _) in VARIANTS.items()}
         self.standards = dict(STANDARDS)
-        for paper in ("VTAB", "ELEVATER"):  # CLIP_benchmark's folders, as many as there are
+        for paper in FOLDERS:
             found = sorted(path.name for path in (data / paper.lower()).glob("*") if path.is_dir())
             self.standards[paper] = tuple(f"{paper.lower()}-{name}" for name in found)
 
@@ -133,12 +140,26 @@ class Real:
     # ------------------------------------------------------------------ is all there, and how long will it take?
 
     def prepare(self, jobs: Iterable[Job], tests: Iterable[str], standards: Iterable[str], processes: int) -> None:
-        jobs = list(jobs)
-        missing = list(dict.fromkeys(self._missing(jobs, sorted(tests), sorted(standards))))
+        jobs, standards = list(jobs), list(standards)
+        sets = sorted({one for name in standards for one in self.standards.get(name, ())})
+        missing = list(dict.fromkeys(self._missing(jobs, sorted(tests), sets)))
         if missing:
             lines = "\n".join(f"  {one}" for one in missing)
-            raise UserError(f"{self.data}: {len(missing)} of the files that these tables need are missing:\n{lines}")
-        print(self.time(jobs, list(tests)), flush=True)
+            raise UserError(
+                f"{self.data}: {len(missing)} of the files that these tables need are missing:\n{lines}\n"
+                f"{self.optional(jobs, standards)}"
+            )
+        print(self.optional(jobs, standards), self.time(jobs, list(tests)), sep="\n", flush=True)
+
+    def optional(self, jobs: Iterable[Job], standards: Iterable[str]) -> str:
+        """What is used where it exists, and whether it does."""
+        files = {job.file: self._checkpoint(job) for job in jobs if job.checkpoint}
+        lines = [f"checkpoints/{name}: {'found' if path else 'not found'}" for name, path in files.items()]
+        for name in standards:
+            if name in FOLDERS:
+                count = len(self.standards[name])
+                lines.append(f"{name.lower()}/: {count} of {FOLDERS[name]} sets found, each a folder of CLIP_benchmark")
+        return "\n".join(["not required, used if present:", *(f"  {one}" for one in lines)])
 
     def _missing(self, jobs: list[Job], tests: list[str], standards: list[str]) -> Iterator[str]:
         folders = {BASE, *(job.variant for job in jobs if job.variant)}
@@ -147,6 +168,8 @@ class Real:
                 yield f"{folder}/: hf download {HUB[folder]} --local-dir {self.data / folder}"
         trained = [job for job in jobs if self.trains(job)]
         wanted = {FILES.get(job.items, job.items) for job in trained}
+        if "mined" in wanted and not (self.data / "mined.jsonl").exists():
+            wanted.add("captions")  # which it is made of
         for name, command in MAKE.items():
             if name in wanted and not (self.data / f"{name}.jsonl").exists():
                 yield f"{name}.jsonl: {command.replace('D/', f'{self.data}/')}"
@@ -196,14 +219,32 @@ class Real:
     # ------------------------------------------------------------------ models and data
 
     def can(self, job: Job) -> bool:
-        return job.items != "more"
+        trained = job.recipe is not None and job.items != "more"
+        return trained or self._checkpoint(job) is not None or not (job.recipe or job.checkpoint)
 
     def _checkpoint(self, job: Job) -> Path | None:
-        path = self.data / "checkpoints" / f"{job.checkpoint.replace('/', '-')}.pt"
+        path = self.data / "checkpoints" / job.file
         return path if job.checkpoint and path.exists() else None
 
     def trains(self, job: Job) -> bool:
         return job.recipe is not None and self._checkpoint(job) is None
+
+    def label(self, job: Job) -> str:
+        if not job.checkpoint:
+            return job.label
+        return f"{job.label} ({'published checkpoint' if self._checkpoint(job) else 'loss only, our data'})"
+
+    def prior(self) -> str:
+        return (
+            "Rows marked *loss only, our data* are that paper's loss on captions.jsonl (COCO with CREPE's negatives), "
+            "not on its own data: DAC has no dense captions there, SVLC no language model's negatives. Put the "
+            "published file into DATA/checkpoints to replace such a row."
+        )
+
+    def weights(self, job: Job) -> str:
+        path = self._checkpoint(job) or self.data / (job.variant or BASE)
+        files = [path] if path.is_file() else sorted(one for one in path.rglob("*") if one.is_file())
+        return sha256_json([[one.name, sha256_file(one)] for one in files])
 
     def recipe(self, job: Job, seed: int) -> Recipe:
         assert job.recipe is not None

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from equipoise.evaluation.record import Change, Interval, Metric, Numbers
 from equipoise.standard.record import Number
 from lib.jobs import Job
-from lib.published import DEFECTS
+from lib.published import Rows
 from lib.study import Study
 
 GONE = "–"  # the paper has this column, this form has nothing that stands for it
@@ -55,44 +55,61 @@ def change(found: Change | None) -> str:
 
 @dataclass(frozen=True)
 class Cell:
-    """A column of a table: its title, what stands for it, and which share."""
+    """A column of a table: its title, what stands for it, and which share; or the mean of several, without interval."""
 
     title: str
-    column: str
+    column: str = ""
     metric: Metric = "original"
+    mean_of: tuple[str, ...] = ()
 
 
-def grid(
-    study: Study, jobs: Sequence[Job], cells: Sequence[Cell], printed: Mapping[str, Sequence[float | None]]
+def grid(study: Study, jobs: Sequence[Job], cells: Sequence[Cell], printed: Rows, *, seen: bool = False) -> str:
+    """A row for every model and under it the paper's own; n stands in the heading.
+
+    `seen` adds which of the two benchmarks has the kind of hard negative that a model was finetuned on.
+    """
+    able = [job for job in jobs if study.form.can(job)]
+    found = {job: [study.numbers(job, cell.column) if cell.column else None for cell in cells] for job in able}
+    heads = []
+    for place, one in enumerate(cells):
+        n = next((numbers.n for numbers in (found[job][place] for job in able) if numbers), None)
+        heads.append(one.title if one.mean_of else f"{one.title} ({GONE if n is None else f'n = {n:,}'})")
+
+    def shown(job: Job) -> list[str]:
+        both = zip(found[job], cells, strict=True)
+        values = [mean(study, job, one) if one.mean_of else cell(numbers, one.metric) for numbers, one in both]
+        return [*([job.seen or GONE] if seen else []), *values]
+
+    rows = {name: [None, *row] for name, row in printed.items()} if seen else printed
+    return listing(study, jobs, ["finetuned on", *heads] if seen else heads, shown, rows)
+
+
+def mean(study: Study, job: Job, cell: Cell) -> str:
+    values = [numbers[cell.metric] for column in cell.mean_of if (numbers := study.numbers(job, column))]
+    known = [value for value in values if value is not None]
+    return share(sum(known) / len(known), None) if len(known) == len(cell.mean_of) else GONE
+
+
+def listing(
+    study: Study,
+    jobs: Sequence[Job],
+    heads: Sequence[str],
+    shown: Callable[[Job], Sequence[str]],
+    printed: Mapping[str, Sequence[float | None]],
+    digits: int = 1,
 ) -> str:
-    """A row for every model and under it the paper's own; n stands in the heading."""
-    found = {job.name: [study.numbers(job, cell.column) for cell in cells] for job in jobs}
-    first = found[jobs[0].name]
-    counts = [GONE if one is None else f"n = {one.n:,}" for one in first]
-    rows = []
+    """A row for each model that the form has, the paper's under it, and at the end what only the paper has."""
+    printed = {name: [*row, *[None] * (len(heads) - len(row))] for name, row in printed.items()}
+    rows: list[list[str]] = []
     for job in jobs:
-        shown = zip(found[job.name], cells, strict=True)
-        rows.append([job.label, *(cell(one, where.metric) for one, where in shown)])
-        rows += published(job.label, printed.get(job.name))
-    heads = [f"{cell.title} ({count})" for cell, count in zip(cells, counts, strict=True)]
+        rows += [[study.form.label(job), *shown(job)]] if study.form.can(job) else []
+        rows += published(job.label, printed[job.name], digits) if job.name in printed else []
+    names = {job.name for job in jobs}
+    for name, row in printed.items():
+        rows += [] if name in names else published(name, row, digits)
     return table(["model", *heads], rows)
 
 
-def section(study: Study, name: str, title: str, *parts: str) -> str:
-    """A table with its heading, the command that makes it, and what is wrong with the published numbers."""
-    real = " --real --data DIR" if study.form.name == "real" else ""
-    said = [f"## {title}", f"    python runs/tables/{name}.py{real}", *parts, defects(name)]
-    return "\n\n".join(part for part in said if part)
-
-
-def published(label: str, row: Sequence[float | None] | None, digits: int = 1) -> list[list[str]]:
-    """A row of the paper's own numbers, or none."""
-    if row is None:
-        return []
+def published(label: str, row: Sequence[float | None], digits: int = 1) -> list[list[str]]:
+    """A row of the paper's own numbers."""
     return [[f"*{label}, published*", *(GONE if value is None else f"*{value:.{digits}f}*" for value in row)]]
-
-
-def defects(name: str) -> str:
-    """What is known to be wrong with the published numbers of a table."""
-    known = DEFECTS.get(name, ())
-    return "" if not known else "Known defects of the published numbers: " + "; ".join(known) + "."

@@ -1,17 +1,20 @@
 """Training and scoring each model once, and reading back what every table asks for.
 
-OUT/models/NAME-SEED-HASH holds a trained model and, once they are scored, its runs; the hash is of the recipe and the
-form, so a model that was trained with other steps is another one. What is there is not made again.
+OUT/models/NAME-SEED-HASH holds a trained model, runs/TEST-HASH below it what it scored. The hashes are of content: the
+recipe, the base's weights, the items and photos that it was trained on; the items and photos that it is judged on. So
+nothing is made twice, and another base, file or photo gives another folder. (The code of the trainer is not hashed.)
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
 from multiprocessing import get_context
 from os import cpu_count
 from pathlib import Path
@@ -19,10 +22,15 @@ from typing import Any
 
 import numpy as np
 
+from equipoise.errors import UserError
 from equipoise.evaluation.comparison import Run, average, difference, grouped, joined, leaves_of, load_run
+from equipoise.evaluation.metrics import leaves
 from equipoise.evaluation.record import Difference, Interval, Numbers
 from equipoise.evaluation.run import evaluate
 from equipoise.files import sha256_json, write_json
+from equipoise.images.opening import ImageProblem
+from equipoise.images.sources import ImageSource
+from equipoise.items import Item
 from equipoise.models import load_model
 from equipoise.standard.reading.sets import ItemSet
 from equipoise.standard.record import Number, StandardRecord
@@ -65,6 +73,7 @@ class Study:
     device: str = "cpu"
     seeds: tuple[int, ...] = (0,)
     known: dict[tuple[Job, str], Numbers] = field(default_factory=dict, compare=False)  # several tables ask the same
+    hashes: dict[tuple[str, str], str] = field(default_factory=dict, compare=False)  # kind and name -> of the content
 
     # ------------------------------------------------------------------ making
 
@@ -76,8 +85,9 @@ class Study:
         wanted = list(wanted)
         tasks = self.tasks(wanted)
         tests = {test for task in tasks for test in (*task.tests, *task.analyses)}
-        standards = {name for task in tasks for name in task.standards}
-        self.form.prepare([task.job for task in tasks], tests, standards, processes)
+        jobs = list(dict.fromkeys(job for want in wanted for job in want.jobs))
+        self._require_peft(jobs)
+        self.form.prepare(jobs, tests, sorted({name for want in wanted for name in want.standards}), processes)
         todo = [task for task in tasks if not self.is_done(task)]
         threads = 0 if processes == 1 else max(1, (cpu_count() or 1) // processes)
         orders = [(self, task, threads) for task in todo]
@@ -89,6 +99,13 @@ class Study:
             if pool is not None:
                 self._count(pool, wanted)
         return failed
+
+    def _require_peft(self, jobs: Iterable[Job]) -> None:
+        """Say at once what would fail after an hour."""
+        trained = [job for job in jobs if self.form.can(job) and self.form.trains(job)]
+        adapted = [job.name for job in trained if self.form.recipe(job, 0).lora]
+        if adapted and find_spec("peft") is None:
+            raise UserError(f"{', '.join(adapted)}: trained with LoRA, which needs peft: pip install 'equipoise[lora]'")
 
     def _count(self, pool: ProcessPoolExecutor, wanted: Iterable[Wanted]) -> None:
         """The intervals of every model and column, which the tables then find in `known`."""
@@ -121,34 +138,67 @@ class Study:
     def column(self, name: str) -> Column:
         return self.form.columns.get(name, Column(()))
 
+    # ------------------------------------------------------------------ where things are kept
+
     def folder(self, job: Job, seed: int) -> Path:
-        about: Any = self.form.recipe(job, seed).describe() if self.form.trains(job) else "as it is"
-        named = sha256_json([self.form.name, self.form.about(), job.items, job.variant, str(about)])[:8]
-        return self.out / "models" / f"{job.name}-{seed}-{named}"
+        made_of: list[Any] = [self._weights(job)]
+        if self.form.trains(job):
+            recipe = self.form.recipe(job, seed).describe()
+            made_of += [str(recipe), self._hash("finetuning", job.variant or job.items)]
+        return self.out / "models" / f"{job.name}-{seed}-{sha256_json(made_of)[:12]}"
+
+    def run_folder(self, job: Job, seed: int, kind: str, name: str) -> Path:
+        """Of a test set, a standard set or an analysis of a test set."""
+        named = f"{name}-analysis" if kind == "analysis" else name
+        content = self._hash("standard" if kind == "standard" else "test", name)
+        return self.folder(job, seed) / "runs" / f"{named}-{content[:12]}"
+
+    def _weights(self, job: Job) -> str:
+        key = ("weights", f"{job.variant}/{job.checkpoint}")
+        if key not in self.hashes:
+            self.hashes[key] = self.form.weights(job)
+        return self.hashes[key]
+
+    def _hash(self, kind: str, name: str) -> str:
+        """Of the content; computed once and sent to the workers with the study."""
+        if (kind, name) not in self.hashes:
+            self.hashes[kind, name] = self._content(kind, name)
+        return self.hashes[kind, name]
+
+    def _content(self, kind: str, name: str) -> str:
+        if kind == "finetuning":
+            items, images = self.form.finetuning(name)
+            return content_of([item.to_json() for item in items], _paths(items), images)
+        if kind == "test":
+            test = self.form.test(name)
+            return content_of([item.to_json() for item in test.items], _paths(test.items), test.images)
+        data = self.form.standard(name)
+        return content_of(data.content(), [ref.path for ref in data.refs()], data.source)
+
+    def folders(self, task: Task) -> dict[tuple[str, str], Path]:
+        asked = {"test": task.tests, "standard": task.standards, "analysis": task.analyses}
+        pairs = [(kind, name) for kind, names in asked.items() for name in names]
+        return {pair: self.run_folder(task.job, task.seed, *pair) for pair in pairs}
 
     def is_done(self, task: Task) -> bool:
-        folder = self.folder(task.job, task.seed)
-        names = [*task.tests, *task.standards, *(f"{name}-analysis" for name in task.analyses)]
-        return all((folder / "runs" / name / "result.json").exists() for name in names)
+        return all((folder / "result.json").exists() for folder in self.folders(task).values())
 
     def make(self, task: Task) -> None:
-        folder = self.folder(task.job, task.seed)
-        model: Any = self._model(task.job, task.seed, folder)
-        for name in task.tests:
-            out = folder / "runs" / name
-            if not (out / "result.json").exists():
-                test = self.form.test(name)
+        model: Any = self._model(task.job, task.seed, self.folder(task.job, task.seed))
+        for (kind, name), out in self.folders(task).items():
+            if (out / "result.json").exists():
+                continue
+            if kind == "standard":
+                run_standard(model, self.form.standard(name), out=out, workers=1)
+                continue
+            test = self.form.test(name)
+            if kind == "test":
                 evaluate(
                     model, test.items, images=test.images, benchmark=test.benchmark, name=test.name, out=out, workers=1
                 )
-        for name in task.standards:
-            if not (folder / "runs" / name / "result.json").exists():
-                run_standard(model, self.form.standard(name), out=folder / "runs" / name, workers=1)
-        for name in task.analyses:
-            if not (folder / "runs" / f"{name}-analysis" / "result.json").exists():
-                test = self.form.test(name)
+            else:
                 asked = ItemSet(test.name, None, test.images, tuple(item for item in test.items if item.negatives))
-                run_standard(model, asked, out=folder / "runs" / f"{name}-analysis", workers=1)
+                run_standard(model, asked, out=out, workers=1)
 
     def _model(self, job: Job, seed: int, folder: Path) -> Any:
         if not self.form.trains(job):
@@ -181,12 +231,15 @@ class Study:
             return None
         found = []
         for seed in self.seeds_of(job):
-            folders = [self.folder(job, seed) / "runs" / test for test in where.tests]
+            folders = [self.run_folder(job, seed, "test", test) for test in where.tests]
             if not all((folder / "result.json").exists() for folder in folders):
                 return None
             parts = [load_run(folder) for folder in folders]
             run = parts[0] if len(parts) == 1 else joined(parts)
-            found.append(run.where(where.tag, where.value) if where.tag else run)
+            run = run.where(where.tag, where.value) if where.tag else run
+            if not run.rows or leaves(run.outcomes.tags, *self._rule(run, column)) is None:
+                return None  # no item, or no group that is large enough: a dash
+            found.append(run)
         return found
 
     def numbers(self, job: Job, column: str) -> Numbers | None:
@@ -206,13 +259,11 @@ class Study:
         return difference(first * len(second) if len(first) == 1 else first, second, path=path, least=least)
 
     def _rule(self, run: Run, column: str) -> tuple[Sequence[str], int]:
-        """How the items of a column are averaged: over its test sets, by the benchmark's own rule, or plainly."""
+        """How the items of a column are averaged; see `Column`."""
         where = self.column(column)
-        if len(where.tests) > 1:
-            return ("benchmark",), 1
+        if where.over or len(where.tests) > 1:
+            return where.over or ("benchmark",), 1
         about = run.records[0].benchmark
-        if where.tag:
-            return (), 1
         if where.rule and about.averages and where.rule in about.averages:
             return tuple(about.averages[where.rule].over), about.averages[where.rule].least
         return tuple(about.macro or ()), about.least or 1
@@ -239,9 +290,8 @@ class Study:
     def standard(self, job: Job, name: str, metric: str) -> Number | None:
         """A number of what stands for a standard set, of the first seed; of several sets the mean, without interval."""
         sets = self.form.standards.get(name, ()) if self.form.can(job) else ()
-        folder = self.folder(job, self.seeds_of(job)[0]) / "runs"
-        sets = [one for one in sets if (folder / one / "result.json").exists()]
-        found = [read_standard(folder / one).numbers.metrics.get(metric) for one in sets]
+        folders = [self.run_folder(job, self.seeds_of(job)[0], "standard", one) for one in sets]
+        found = [read_standard(one).numbers.metrics.get(metric) for one in folders if (one / "result.json").exists()]
         known = [one for one in found if one is not None and one.value is not None]
         if len(known) < 2:
             return known[0] if known else None
@@ -249,9 +299,10 @@ class Study:
         return Number(value=float(np.mean(values)), interval=None, n=sum(one.n for one in known))
 
     def analysis(self, job: Job, column: str) -> list[StandardRecord]:
-        """Of the first seed, for each test set of a column: 50,000 resamples, 99% intervals."""
-        folder = self.folder(job, self.seeds_of(job)[0]) / "runs"
-        return [read_standard(folder / f"{test}-analysis") for test in self.column(column).tests]
+        """Of the first seed, for each test set of a column: 50,000 resamples, 99% intervals; none of what failed."""
+        seed = self.seeds_of(job)[0]
+        folders = [self.run_folder(job, seed, "analysis", test) for test in self.column(column).tests]
+        return [read_standard(one) for one in folders if (one / "result.json").exists()]
 
     def seconds(self, job: Job) -> list[float]:
         """How long each seed was trained; none of a model that was not trained here."""
@@ -260,7 +311,26 @@ class Study:
 
     def log(self, job: Job) -> list[dict[str, Any]]:
         """What training wrote at every step, of the first seed."""
-        return [one for one in read_log(self.folder(job, self.seeds_of(job)[0]) / "training") if "parts" in one]
+        folder = self.folder(job, self.seeds_of(job)[0]) / "training"
+        return [one for one in read_log(folder) if "parts" in one] if folder.is_dir() else []
+
+
+def _paths(items: Iterable[Item]) -> Iterator[str]:
+    return (image.path for item in items for image in item.images())
+
+
+def content_of(about: Any, paths: Iterable[str], images: ImageSource) -> str:
+    """A hash of what is asked and of the bytes of every photo; one that cannot be read is evaluated as missing."""
+
+    def digest(path: str) -> str:
+        try:
+            return hashlib.sha256(images.read(path)).hexdigest()
+        except ImageProblem:
+            return "missing"
+
+    listed = sorted(set(paths))
+    with ThreadPoolExecutor(cpu_count() or 1) as pool:
+        return sha256_json([about, listed, list(pool.map(digest, listed))])
 
 
 Order = tuple[Study, Task, int]  # and how many threads

@@ -1,7 +1,8 @@
 """The quick form: the built-in world. Its pictures are drawn once into tar files below OUT/world, in several processes.
 
 What stands for the papers' columns is named in COLUMNS; what the world cannot show (pictures with added things, numbers
-of plurals, coreference) has no column there, and the tables say so with a dash.
+of plurals, coreference) has no column there, and the tables say so with a dash. Averages of VALSE and VL-CheckList are
+means of their printed columns, which are the items' types.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from random import Random
 import numpy as np
 from PIL import Image
 
-from equipoise import registry
-from equipoise.files import atomic_write
+from equipoise import registry, world
+from equipoise.files import atomic_write, sha256_file, sha256_json
 from equipoise.images.sources import ImageSource, TarImages
 from equipoise.items import Item, load_items, write_items
 from equipoise.models import load_model
@@ -65,15 +66,16 @@ COLUMNS = {
     "VALSE relations": Column(("relations",)),
     "VALSE actions": Column(("actions",)),
     "VALSE foil-it": Column(("objects",)),
-    "VALSE": Column(("unseen", "relations", "actions", "objects")),
+    "VALSE": Column(("unseen", "relations", "actions", "objects"), over=("type",)),
     "VL attribute colour": Column(("attributes",), "type", "colour"),
     "VL attribute material": Column(("attributes",), "type", "texture"),
     "VL attribute size": Column(("attributes",), "type", "size"),
-    "VL attribute": Column(("attributes",)),
+    "VL attribute": Column(("attributes",), over=("type",)),
     "VL object": Column(("objects",)),
     "VL relation action": Column(("actions",)),
     "VL relation spatial": Column(("relations",)),
-    "VL-CheckList": Column(("attributes", "objects", "relations", "actions")),
+    "VL relation": Column(("actions", "relations"), over=("type",)),
+    "VL-CheckList": Column(("attributes", "objects", "relations", "actions"), over=("type",)),
     "SC replace object": Column(("objects",)),
     "SC replace attribute": Column(("attributes",)),
     "SC replace relation": Column(("relations",)),
@@ -90,7 +92,7 @@ class World:
     columns = COLUMNS
 
     def __init__(self, out: Path, steps: int, pretraining_steps: int, share: float = 1.0) -> None:
-        self.folder = out / ("world" if share == 1 else f"world-{share:g}")
+        self.folder = out / f"world-{share:g}-{_made_of()}"
         self.steps, self.pretraining_steps, self.share = steps, pretraining_steps, share
         self.standards = {"ImageNet": ("classes",), "ELEVATER": ("classes",), "COCO": ("retrieval",)}
         self.variants = {name: label for name, (label, *_) in VARIANTS.items()}
@@ -114,6 +116,7 @@ class World:
 
     def prepare(self, jobs: Iterable[Job], tests: Iterable[str], standards: Iterable[str], processes: int) -> None:
         wanted = {"pretraining" if job.variant else job.items for job in jobs if self.trains(job)}
+        standards = {one for name in standards for one in self.standards.get(name, ())}
         sets: dict[str, Callable[[], list[Item]]] = {}
         if wanted & {"captions", "swaps", "replacements", "mined", "more"}:
             sets["captions"] = lambda: list(world_items("finetune", self.size(FINETUNING)))
@@ -192,10 +195,26 @@ class World:
     # ------------------------------------------------------------------ models
 
     def can(self, job: Job) -> bool:
-        return True
+        return bool(job.recipe or job.variant or not job.checkpoint)
 
     def trains(self, job: Job) -> bool:
         return bool(job.recipe or job.variant)
+
+    def label(self, job: Job) -> str:
+        if job.items == "more":
+            return f"{job.label} (more of the world)"
+        return f"{job.label} (loss only, our data)" if job.checkpoint else job.label
+
+    def prior(self) -> str:
+        return (
+            "Rows marked *loss only, our data* are that paper's loss on the world's items: no published checkpoint and "
+            "none of its data was used. NegCLIP has swaps and mined hard images, CREPE-Swap and CREPE-Replace have one "
+            "kind of negative each in the same contrast, SVLC and DAC have both kinds, and DAC has the caption and the "
+            "positive in place of dense captions."
+        )
+
+    def weights(self, job: Job) -> str:
+        return sha256_json([job.variant, _made_of()])
 
     def recipe(self, job: Job, seed: int) -> Recipe:
         if job.variant:
@@ -207,7 +226,9 @@ class World:
             job.recipe == "dac_doveh_2023"
         ):  # ten captions and ten negatives of 128 pictures would cost ten times the rest
             options |= {"dense_captions": 2, "batch_size": 64}
-        return get_recipe(job.recipe, quick=True, **options)
+        recipe = get_recipe(job.recipe, quick=True, **options)
+        most = self.size(FINETUNING) // 4  # half of the items are swaps
+        return recipe if recipe.batch_size <= most else replace(recipe, batch_size=most)
 
     def base(self, job: Job, device: str) -> ClipModel:
         model = untrained(job.variant, self.folder / "untrained") if job.variant else load_model("world", device=device)
@@ -235,6 +256,15 @@ class World:
         return ClassSet(
             "world-kinds", None, source, kinds, ("{}", "a {}", "there is a {}", "a picture of a {}"), photos
         )
+
+
+@cache
+def _made_of() -> str:
+    """A short hash of what the world and its base models are made by: another world is drawn into another folder."""
+    package, here = Path(world.__file__).parent, Path(__file__)
+    files = sorted(path for path in package.rglob("*") if path.is_file() and path.suffix != ".pyc")
+    made = [[path.name, sha256_file(path)] for path in (*files, here, here.with_name("variants.py"))]
+    return sha256_json(made)[:8]
 
 
 def _test_items(name: str, size: int) -> list[Item]:
