@@ -1,13 +1,14 @@
 """Writes docs/audits.md: `equipoise audit` of every benchmark that can be read from a folder of annotation files.
 
-    python runs/audits.py [DATA] [NAME ...]
+    python runs/audits.py [--data DATA] [NAME ...]
 
-DATA is the folder of ../shared/data/README.md. With names, only those are audited and
-the page is printed instead of written.
+DATA has a folder of annotation files for each benchmark. With names, only those are audited and the page is printed
+instead of written. A benchmark that is missing ends the script before anything is written.
 """
 
 from __future__ import annotations
 
+import argparse
 import random
 import sys
 from collections.abc import Iterator, Sequence
@@ -98,9 +99,6 @@ def load(name: str, data: Path) -> tuple[Sequence[Item], int]:
 
 def audits(data: Path, names: Sequence[str]) -> Iterator[tuple[Audit, int]]:
     for name in names:
-        if not (data / FOLDERS[name]).is_dir():
-            print(f"{name}: not in {data}", file=sys.stderr)
-            continue
         items, total = load(name, data)
         print(f"{name}: {len(items):,} of {total:,} items", file=sys.stderr, flush=True)
         yield audit(items, name, SEED), total
@@ -194,13 +192,29 @@ def page(found: Sequence[tuple[Audit, int]]) -> str:
     ) + "\n"  # fmt: skip
 
 
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--data", type=Path, default=DATA, help="the folder of all annotation files (default: %(default)s)"
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(FOLDERS)}")
+    asked = parser.parse_args()
+    unknown = sorted(set(asked.names) - set(FOLDERS))
+    if unknown:
+        parser.error(f"unknown: {', '.join(unknown)}; known: {', '.join(FOLDERS)}")
+    names = asked.names or list(FOLDERS)
+    missing = [name for name in names if not (asked.data / FOLDERS[name]).is_dir()]
+    if missing:
+        get = "; ".join(f"equipoise bench fetch {name} --out {asked.data / FOLDERS[name]}" for name in missing)
+        parser.error(f"no annotation files of {', '.join(missing)} in {asked.data}: {get}")
+    made = page(list(audits(asked.data, names)))
+    if asked.names:
+        print(made)
+        return
+    with atomic_write(PAGE) as handle:
+        handle.write(made)
+    print(f"wrote {PAGE}")
+
+
 if __name__ == "__main__":
-    given = sys.argv[1:]
-    data = Path(given.pop(0)) if given and Path(given[0]).is_dir() else DATA
-    made = list(audits(data, given or list(FOLDERS)))
-    if given:
-        print(page(made))
-    else:
-        with atomic_write(PAGE) as handle:
-            handle.write(page(made))
-        print(f"wrote {PAGE}")
+    main()

@@ -15,6 +15,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from needs import existing, needed
+
 from equipoise import registry
 from equipoise.blind import rules
 from equipoise.evaluation.embedding.cache import EmbeddingCache, default_cache
@@ -86,15 +88,21 @@ def table(rows: Sequence[Sequence[str]], lm: str | None) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="folder of the annotation files, one folder each")
-    parser.add_argument("--lm", help="folder of a causal language model")
+    parser.add_argument("--lm", type=existing(), help="folder of a causal language model")
     parser.add_argument("--sample", type=int, default=500, help="items that the language model is asked about")
     parser.add_argument("--lm-on", help="benchmarks that the language model is asked about, all if not given")
     parser.add_argument("--only", help="benchmarks, separated by commas; the file is then not written")
     parser.add_argument("--out", type=Path, default=Path("docs/blind.md"))
     options = parser.parse_args()
+    names = options.only.split(",") if options.only else (*FOLDERS, *WORLD)
+    unknown = [name for name in names if name not in (*FOLDERS, *WORLD)]
+    missing = [options.data / FOLDERS[name] for name in names if name in FOLDERS]
+    missing = [path for path in missing if not path.is_dir()]
+    if unknown or missing:
+        parser.error(f"unknown: {', '.join(unknown)}" if unknown else needed(missing))
     lm = load_model(f"blind:lm:{options.lm}") if options.lm else None
     rows = []
-    for name in options.only.split(",") if options.only else (*FOLDERS, *WORLD):
+    for name in names:
         folder = default_cache() / "world" if name in WORLD else options.data / FOLDERS[name]
         asked = lm if options.lm_on is None or name in options.lm_on.split(",") else None
         for row in rows_of(name, folder, asked, options.sample):

@@ -13,6 +13,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from needs import existing
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
@@ -21,7 +22,7 @@ FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-ne
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("page", type=Path)
+    parser.add_argument("page", type=existing())
     parser.add_argument("--out", type=Path, default=Path("docs/pictures"))
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)

@@ -8,9 +8,11 @@ ends with exit code 1: the site must work from a disk without a network.
 
 from __future__ import annotations
 
+import argparse
 import subprocess
 import sys
 from html.parser import HTMLParser
+from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -38,6 +40,10 @@ class Links(HTMLParser):
 
 
 def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.parse_args()
+    if find_spec("zensical") is None:
+        parser.error("zensical is not installed: make docs")
     built = subprocess.run([sys.executable, "-m", "zensical", "build", "--clean", "--strict"], cwd=ROOT, check=False)
     if built.returncode:
         return built.returncode

@@ -8,15 +8,14 @@ dictionary for which the nets and our endings do not give what it gives).
 
 from __future__ import annotations
 
+import argparse
 import gzip
 import json
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import lemminflect
 import numpy as np
-from lemminflect.core.Inflections import Inflections
-from lemminflect.core.Lemmatizer import Lemmatizer
 
 from equipoise.perturb.english import inflection
 
@@ -39,6 +38,14 @@ def ending(rule: str) -> tuple[int, str, bool]:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.parse_args()
+    if find_spec("lemminflect") is None:
+        parser.error("needs lemminflect: pip install lemminflect==0.2.3")
+    import lemminflect
+    from lemminflect.core.Inflections import Inflections
+    from lemminflect.core.Lemmatizer import Lemmatizer
+
     lemmas, forms = Lemmatizer(), Inflections()
     rules, styles = lemmas._getOOVLemmatizer(), forms._getInflStyleModel()
     assert styles.output_classes == ["reg", "regd", "glreg"], "the order that inflection._regular knows"

@@ -24,6 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 from caption_halves import learning
+from needs import HALVES, existing
 from numpy.typing import NDArray
 
 from equipoise.perturb import Caption, get_recipe, perturb_caption
@@ -195,7 +196,7 @@ def _job(job: tuple[float, Caption]) -> tuple[float, list[Slot]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("shared", type=Path, help="the folder that holds coco/, flickr8k/ and negclip/")
+    parser.add_argument("shared", type=existing(*HALVES), help="the folder that holds coco/, flickr8k/ and negclip/")
     parser.add_argument("--workers", type=int, default=2)
     arguments = parser.parse_args()
     with Pool(arguments.workers) as pool:

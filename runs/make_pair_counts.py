@@ -15,6 +15,7 @@ from collections import Counter
 from pathlib import Path
 
 from caption_halves import learning
+from needs import HALVES, existing
 
 from equipoise.perturb.english.caption import Caption
 from equipoise.perturb.english.collocations import RELATIONS
@@ -28,13 +29,14 @@ OFTEN, IMAGES = 0.025, 20  # nouns named together in so large a share of the ima
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("shared", type=Path, help="the folder that holds coco/, flickr8k/ and negclip/")
+    parser.add_argument("shared", type=existing(*HALVES), help="the folder that holds coco/, flickr8k/ and negclip/")
+    shared = parser.parse_args().shared
     counted: dict[str, dict[str, Counter[str]]] = {relation: {} for relation in (*RELATIONS, "where", "scene", "image")}
     chosen = {m.entry.text for line in exclusive() if line.section == "object" for group in line.groups for m in group}
     shown: Counter[str] = Counter()
     images: Counter[str] = Counter()
     together: dict[str, Counter[str]] = {}
-    for _, listed in learning(parser.parse_args().shared):
+    for _, listed in learning(shared):
         nouns, words = set(), set()
         for caption in map(Caption, dict.fromkeys(text.strip() for text in listed)):
             here = {unit.lemma for unit in caption.units if unit.kind == "noun"}

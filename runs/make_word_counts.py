@@ -16,6 +16,7 @@ from collections import Counter
 from pathlib import Path
 
 from caption_halves import learning
+from needs import HALVES, existing
 
 DATA = Path(__file__).resolve().parents[1] / "src" / "equipoise" / "perturb" / "data"
 WORD = re.compile(r"[a-z]+(?:['-][a-z]+)*")
@@ -36,10 +37,11 @@ def wanted_phrases() -> set[tuple[str, ...]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("shared", type=Path, help="the folder that holds coco/, flickr8k/ and negclip/")
+    parser.add_argument("shared", type=existing(*HALVES), help="the folder that holds coco/, flickr8k/ and negclip/")
+    shared = parser.parse_args().shared
     words: Counter[str] = Counter()
     phrases = wanted_phrases()
-    for caption in (text for _, texts in learning(parser.parse_args().shared) for text in texts):
+    for caption in (text for _, texts in learning(shared) for text in texts):
         found = WORD.findall(caption.lower())
         words.update(found)
         for length in range(2, 6):

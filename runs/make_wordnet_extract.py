@@ -13,6 +13,8 @@ import argparse
 import re
 from pathlib import Path
 
+from needs import existing
+
 from equipoise.perturb.english.forms import noun_lemma, verb_lemma
 from equipoise.perturb.english.word_lists import counts
 from equipoise.perturb.english.wordnet_files import EXTRACT, read_folder, write_extract
@@ -32,7 +34,7 @@ def vocabulary() -> set[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path, help="WordNet's database files")
+    parser.add_argument("folder", type=existing("index.noun", "data.noun"), help="WordNet's database files")
     data = read_folder(parser.parse_args().folder, vocabulary())
     size = write_extract(data, DATA / EXTRACT)
     print(f"{len(data.senses)} lemmas, {len(data.synsets)} synsets, {size} bytes")

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from caption_halves import coco, flickr
+from needs import HALVES, existing
 
 from equipoise.benchmarks.negclip import load
 from equipoise.items import Item, texts
@@ -30,7 +31,9 @@ _SAMPLE = 4_000  # items of a type, as many as the report takes of all
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--shared", required=True, type=Path, help="the folder that holds coco/, flickr8k/, negclip/")
+    parser.add_argument(
+        "--shared", required=True, type=existing(*HALVES), help="the folder that holds coco/, flickr8k/, negclip/"
+    )
     parser.add_argument("--flickr", action="store_true", help="Flickr8k's test images instead of COCO's")
     parser.add_argument("--negclip", action="store_true", help="NegCLIP's published negatives too")
     parser.add_argument("--types", action="store_true", help="a row for each type of edit")

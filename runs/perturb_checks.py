@@ -16,6 +16,8 @@ import random
 from collections.abc import Iterator
 from pathlib import Path
 
+from needs import existing
+
 from equipoise.items import Edit, Operation
 from equipoise.perturb.candidate import Candidate
 from equipoise.perturb.checks.named import check_named
@@ -69,9 +71,11 @@ def as_negative(candidate: Candidate) -> Candidate:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("labels", type=Path)
+    parser.add_argument("labels", type=existing())
     parser.add_argument("checks", nargs="+")
-    parser.add_argument("--flickr8k", type=Path, help="captions.tsv, for labels that name a caption and do not hold it")
+    parser.add_argument(
+        "--flickr8k", type=existing(), help="captions.tsv, for labels that name a caption and do not hold it"
+    )
     options = parser.parse_args()
     with options.labels.open(newline="", encoding="utf-8") as handle:
         rows = list(csv.DictReader(handle, delimiter="\t"))

@@ -15,6 +15,7 @@ from collections import Counter
 from pathlib import Path
 
 from caption_halves import coco, flickr
+from needs import HALVES, existing
 
 from equipoise.items import Item, Text
 from equipoise.perturb import Caption, get_recipe, perturb_caption
@@ -27,7 +28,9 @@ Edits = list[tuple[str, str]]  # (kind, substitution)
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--shared", required=True, type=Path, help="the folder that holds coco/, flickr8k/")
+    parser.add_argument(
+        "--shared", required=True, type=existing(*HALVES), help="the folder that holds coco/, flickr8k/"
+    )
     parser.add_argument("--flickr", action="store_true", help="Flickr8k's test images instead of COCO's")
     parser.add_argument("--recipe", default="balanced")
     parser.add_argument("--cap", type=int, help="at most so many texts of each substitution, as perturb --cap")

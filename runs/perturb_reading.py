@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from caption_halves import coco, flickr
+from needs import HALVES, existing
 
 from equipoise.benchmarks.negclip import load as negclip
 from equipoise.benchmarks.replace.build import load as replace
@@ -167,14 +168,14 @@ def main() -> None:
     verbs = parser.add_subparsers(dest="verb", required=True)
     make = verbs.add_parser("sheet")
     make.add_argument("corpus", choices=("flickr8k", "coco"))
-    make.add_argument("--shared", required=True, type=Path)
+    make.add_argument("--shared", required=True, type=existing(*HALVES))
     make.add_argument("--seed", required=True, type=int)
     make.add_argument("--out", required=True, type=Path)
     make.add_argument("--sorts", type=lambda text: text.split(","), help=f"of {', '.join(WANTED)}; all if not given")
     make.add_argument("--again", action="store_true", help="unread edits of photos read before too")
     judge = verbs.add_parser("count")
-    judge.add_argument("key", type=Path)
-    judge.add_argument("readers", type=Path, nargs="+")
+    judge.add_argument("key", type=existing())
+    judge.add_argument("readers", type=existing(), nargs="+")
     options = parser.parse_args()
     if options.verb == "sheet":
         sheet(options.corpus, options.shared, options.seed, options.out, options.sorts, options.again)

@@ -15,6 +15,8 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from needs import existing
+
 from equipoise.perturb import Caption, get_recipe, perturb_caption
 
 
@@ -37,7 +39,7 @@ def captions(path: Path) -> list[Caption]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("captions", type=Path)
+    parser.add_argument("captions", type=existing())
     parser.add_argument("out", type=Path)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--count", type=int, default=200)

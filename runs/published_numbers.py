@@ -2,14 +2,14 @@
 
     python runs/published_numbers.py [DATA]
 
-DATA is the folder of ../shared/data/README.md. Nothing here runs a model: scores and outcomes are read as
+DATA holds the folders that others published (READ below). Nothing here runs a model: scores and outcomes are read as
 `equipoise metrics` reads them. tests/test_published_numbers.py holds the numbers.
 """
 
 from __future__ import annotations
 
+import argparse
 import csv
-import sys
 from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import Any
 
 from equipoise import registry
 from equipoise.benchmarks.valse import SPLITS as VALSE
+from equipoise.errors import UserError
 from equipoise.evaluation.foreign.judging import measure_foreign
 from equipoise.evaluation.foreign.layouts import read_any
 from equipoise.evaluation.record import Elsewhere, ItemNumbers, PaperNumbers
@@ -46,6 +47,7 @@ BIVLC = {
     "BiVLC_CLIP_TROHN-Text": ("CLIP TROHN-Text", (78.18, 62.19, 57.48)),
 }
 SUGARCREPE_BIVLC = 76.56
+READ = ("predicate_noun", "winoground_scores", "valse_scores", "bivlc", "published/vl_compo_individual_results.csv")
 
 
 # ---------------------------------------------------------------------------- what is measured
@@ -292,9 +294,16 @@ def page(data: Path = DATA) -> str:
 
 
 def main() -> None:
-    data = Path(sys.argv[1]) if len(sys.argv) > 1 else DATA
+    from needs import existing  # a test loads this file without its folder
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=existing(*READ), nargs="?", default=str(DATA), help="(default: %(default)s)")
+    try:
+        made = page(parser.parse_args().data)
+    except UserError as error:
+        parser.error(str(error))
     with atomic_write(PAGE) as handle:
-        handle.write(page(data))
+        handle.write(made)
     print(f"wrote {PAGE}")
 
 

@@ -5,7 +5,7 @@ python runs/seed_coverage.py [REPETITIONS]
 
 from __future__ import annotations
 
-import sys
+import argparse
 from pathlib import Path
 
 import numpy as np
@@ -56,4 +56,6 @@ def main(repetitions: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 200)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("repetitions", type=int, nargs="?", default=200)
+    main(parser.parse_args().repetitions)

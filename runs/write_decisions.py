@@ -8,6 +8,7 @@ the page equal to what this script writes.
 
 from __future__ import annotations
 
+import argparse
 import ast
 import inspect
 import textwrap
@@ -86,5 +87,6 @@ def _benchmarks() -> Iterator[str]:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     PAGE.write_text(page(), encoding="utf-8")
     print(f"wrote {PAGE}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ def standard_schema() -> dict[str, Any]:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     write_json(RESULT, result_schema())
     write_json(STANDARD, standard_schema())
     print(f"wrote {RESULT} and {STANDARD}")

@@ -18,14 +18,18 @@ import dataclasses
 import json
 import math
 import multiprocessing
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
 import torch
 from bases import KEPT, Base, first_round, score, second_round, seeds_round, tails_round
+from needs import existing
 from parts import Shape, dual_encoder
 from retrieval import recalls
 from torch import Tensor
@@ -315,10 +319,10 @@ def results(out: Path) -> dict[str, dict[str, Any]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("data")
-    parser.add_argument("--photos", required=True)
-    parser.add_argument("--wheel", required=True)
-    parser.add_argument("--minilm", required=True, help="folder of all-MiniLM-L6-v2")
+    parser.add_argument("data", type=existing("train.jsonl"))
+    parser.add_argument("--photos", type=existing(), required=True)
+    parser.add_argument("--wheel", type=existing(), required=True)
+    parser.add_argument("--minilm", type=existing(), required=True, help="folder of all-MiniLM-L6-v2")
     parser.add_argument("--out", required=True)
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--jobs", type=int, default=1, help="bases at a time")
@@ -338,7 +342,14 @@ def main() -> None:
             for start in range(0, len(names), AT_ONCE):
                 path = out / "views" / f"{split}-{start:05d}.pt"
                 todo.append(
-                    (options.wheel, options.photos, names[start : start + AT_ONCE], path, views, options.device)
+                    (
+                        str(options.wheel),
+                        str(options.photos),
+                        names[start : start + AT_ONCE],
+                        path,
+                        views,
+                        options.device,
+                    )
                 )
         pool.starmap(see, todo, chunksize=1)
         print(f"photos seen after {time.time() - began:.0f} s", flush=True)

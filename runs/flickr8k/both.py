@@ -23,8 +23,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
 from choose import UNCHANGED, choose
 from jobs import FIFTH, FINAL, OURS, SEEDS, STYLES, Job
+from needs import existing
 from run import prepare, work
 
 TOWERS = {"s": "scratch", "m": "minilm"}
@@ -116,9 +119,9 @@ def run_all(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("data")
-    parser.add_argument("--photos", required=True)
-    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("data", type=existing("train.jsonl"))
+    parser.add_argument("--photos", type=existing(), required=True)
+    parser.add_argument("--out", type=existing("chosen.json"), required=True, help="what base.py wrote")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--jobs", type=int, default=2, help="models at a time")
     parser.add_argument("--seconds", type=float, default=math.inf, help="no model is begun later")
@@ -133,7 +136,8 @@ def main() -> None:
         (out / tower).mkdir(exist_ok=True)
         if not (out / tower / "base").exists():
             (out / tower / "base").symlink_to("../base")
-        where[tower] = {"data": options.data, "photos": options.photos, "device": options.device} | RATES[tower]
+        where[tower] = {"data": str(options.data), "photos": str(options.photos), "device": options.device}
+        where[tower] |= RATES[tower]
         where[tower] |= {"out": str(out / tower), "base": names[kind], "weights": "keep" if options.keep else "drop"}
         where[tower] |= {"until": str(until)}
     tasks = [task for task in planned() if not options.only or task[2].name in options.only]
@@ -166,7 +170,15 @@ def main() -> None:
 def _mine(options: argparse.Namespace, tower: str, where: dict[str, str]) -> subprocess.Popen[bytes]:
     """NegCLIP's hard images, found beside the others."""
     out = options.out / tower
-    command = [sys.executable, "-m", "equipoise", "mine", f"{options.data}/train.jsonl", "--images", options.photos]
+    command = [
+        sys.executable,
+        "-m",
+        "equipoise",
+        "mine",
+        f"{options.data}/train.jsonl",
+        "--images",
+        str(options.photos),
+    ]
     command += ["--model", f"hf:{out}/base/{where['base']}-0/model", "--out", str(out / "mined.jsonl"), "--quiet"]
     if (out / "mined.jsonl").exists():
         command = [sys.executable, "-c", ""]

@@ -20,12 +20,16 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
 from bases import RECALLS
 from jobs import OURS
+from needs import existing
 from scores import read_rows
 
 from equipoise.files import atomic_write
@@ -103,7 +107,7 @@ def choose(outs: Sequence[Path]) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("out", type=Path, nargs="+")
+    parser.add_argument("out", type=existing(), nargs="+")
     choose(parser.parse_args().out)
 
 

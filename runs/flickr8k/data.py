@@ -18,8 +18,13 @@ from __future__ import annotations
 import argparse
 import hashlib
 import random
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from needs import FLICKR8K, existing
 
 from equipoise.items import Edit, ImageRef, Item, Text, load_items, write_items
 from equipoise.perturb import Setup, perturb_file
@@ -33,10 +38,10 @@ RECIPES = {
 }
 
 
-def captions(split: str) -> Iterator[tuple[str, str, str]]:
+def captions(source: Path, split: str) -> Iterator[tuple[str, str, str]]:
     """(id, photo, caption) of a split, in the order of the captions' file."""
-    photos = set((SHARED / f"Flickr_8k.{split}Images.txt").read_text().split())
-    for line in (SHARED / "captions.tsv").read_text().splitlines():
+    photos = set((source / f"Flickr_8k.{split}Images.txt").read_text().split())
+    for line in (source / "captions.tsv").read_text().splitlines():
         name, text = line.split("\t")
         photo, _, number = name.partition("#")
         if photo in photos and text.strip():
@@ -88,9 +93,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--negatives", choices=sorted(RECIPES), default="balanced", help="who writes the negatives")
+    parser.add_argument(
+        "--source", type=existing(*FLICKR8K), default=str(SHARED), help="Flickr8k's captions and splits"
+    )
     options = parser.parse_args()
     for split in ("train", "dev", "test"):
-        plain = [Item(id=name, image=ImageRef(path=photo), caption=text) for name, photo, text in captions(split)]
+        plain = [
+            Item(id=name, image=ImageRef(path=photo), caption=text)
+            for name, photo, text in captions(options.source, split)
+        ]
         path = options.out / f"{split}-captions.jsonl"
         write_items(path, plain)
         perturbed = options.out / f"{split}-perturbed.jsonl"

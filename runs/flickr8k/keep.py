@@ -11,9 +11,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from needs import existing
 from scores import read_rows
 
 from equipoise.files import atomic_write
@@ -34,7 +38,7 @@ def lines(out: Path, stages: Sequence[str] = STAGES) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("folder", type=existing())
     parser.add_argument("--stages", nargs="*", default=STAGES)
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()

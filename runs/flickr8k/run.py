@@ -20,6 +20,7 @@ import argparse
 import json
 import multiprocessing
 import shutil
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partialmethod
@@ -27,9 +28,12 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
 import numpy as np
 import torch
 from jobs import BASES, FIFTH, FINAL, FIRST, FOURTH, MINI_BASES, SECOND, SEEDS, STYLES, THIRD, Job
+from needs import existing
 from numpy.typing import NDArray
 from PIL import Image
 from retrieval import experts, outcomes, ranks, recalls
@@ -286,9 +290,9 @@ def work(task: tuple[str, Job, int, dict[str, str]]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("stage", choices=("base", *STAGES))
-    parser.add_argument("data")
-    parser.add_argument("--photos", required=True)
-    parser.add_argument("--wheel")
+    parser.add_argument("data", type=existing("train.jsonl"))
+    parser.add_argument("--photos", type=existing(), required=True)
+    parser.add_argument("--wheel", type=existing())
     parser.add_argument("--text", default="", help="folder of all-MiniLM-L6-v2; else the text tower is from scratch")
     parser.add_argument("--lr", default="2e-4", help="of finetuning")
     parser.add_argument("--epochs", default="5", help="of finetuning")
@@ -306,7 +310,7 @@ def main() -> None:
     jobs = [job for job in jobs if not options.only or job.name in options.only]
     seeds = options.seeds or (SEEDS if options.stage in TESTED else [0])
     where = {key: str(value) for key, value in vars(options).items() if key in {"data", "photos", "out", "base"}}
-    where |= {"device": options.device, "wheel": options.wheel or "", "text": options.text, "lr": options.lr}
+    where |= {"device": options.device, "wheel": str(options.wheel or ""), "text": options.text, "lr": options.lr}
     where |= {"epochs": options.epochs, "batch": options.batch, "until": str(time.time() + options.seconds)}
     if options.stage != "base":
         prepare(where)

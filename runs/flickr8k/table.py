@@ -10,12 +10,16 @@ A difference is taken per photo and seed; both are drawn again 2,000 times (seed
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
 import numpy as np
+from needs import existing
 from numpy.typing import NDArray
 from retrieval import outcomes
 from scores import read_rows, read_scores
@@ -147,7 +151,7 @@ class Results:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("out", type=Path)
+    parser.add_argument("out", type=existing())
     parser.add_argument("--pairs", nargs="*", help="differences, ONE:OTHER; instead of all tables")
     options = parser.parse_args()
     held = Results(options.out)

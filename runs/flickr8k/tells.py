@@ -10,6 +10,7 @@ harmless rewording wrong, which is the shortcut behind brittleness.
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import math
 import random
@@ -17,6 +18,11 @@ import re
 import sys
 from collections import Counter
 from itertools import pairwise
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from needs import existing
 
 from equipoise.items import Item, load_items
 
@@ -64,7 +70,9 @@ def judge(items: list[Item]) -> dict[str, float]:
 
 
 def main() -> None:
-    for path in sys.argv[1:]:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("items", type=existing(), nargs="+")
+    for path in parser.parse_args().items:
         found = judge(load_items(path))
         print(path, *(f"{name}: {value:,.1f}" for name, value in found.items()), sep="\n  ")
 

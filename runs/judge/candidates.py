@@ -34,6 +34,7 @@ from typing import Any, NamedTuple
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from caption_halves import coco, flickr
+from needs import HALVES, existing
 
 from equipoise.perturb import Caption, checks, get_recipe
 from equipoise.perturb.candidate import Candidate, replaced
@@ -282,19 +283,19 @@ def main() -> None:
     one = verbs.add_parser("pool")
     one.add_argument("--passed", action="store_true", help="only what the judge lets pass")
     two = verbs.add_parser("sheets")
-    two.add_argument("pool", type=Path)
+    two.add_argument("pool", type=existing())
     two.add_argument("--count", type=int, default=10)
     two.add_argument("--captions", type=int, default=200)
     two.add_argument("--seed", type=int, default=5)
     two.add_argument("--least", nargs=2, metavar=("SCORES", "CHANCE"))
     two.add_argument("--op", choices=("replace", "swap"), help="only these: of a caption's edits few are swaps")
     three = verbs.add_parser("collect")
-    three.add_argument("folder", type=Path)
+    three.add_argument("folder", type=existing())
     four = verbs.add_parser("verdicts")
-    four.add_argument("source", type=Path)
+    four.add_argument("source", type=existing())
     for verb in (one, four):
-        verb.add_argument("--shared", type=Path, required=True)
-        verb.add_argument("--more", type=Path)
+        verb.add_argument("--shared", type=existing(*HALVES), required=True)
+        verb.add_argument("--more", type=existing())
     for verb in (one, two, three, four):
         verb.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()

@@ -11,11 +11,15 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
 import numpy as np
+from needs import existing
 
 from equipoise.perturb import Caption
 from equipoise.perturb.judge.reading import SORTS, Pair, reading_of
@@ -45,7 +49,7 @@ def area(chances: np.ndarray, passed: np.ndarray) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("verdicts", type=Path)
+    parser.add_argument("verdicts", type=existing())
     parser.add_argument("--sheets", required=True, type=lambda text: {int(sheet) for sheet in text.split(",")})
     options = parser.parse_args()
     groups: dict[str, list[tuple[float, bool]]] = defaultdict(list)

@@ -18,14 +18,18 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import numpy as np
 import torch
 from examples import Arrays, Data, vocabulary
 from model import Judge, first_vectors, read_again, write
+from needs import existing
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -97,11 +101,11 @@ def worth(sheet: int) -> float:
     return 4.0 if sheet >= 400 else 2.0 if 200 <= sheet < 300 else 1.0
 
 
-def pool_of(files: list[list[str]], held: set[str]) -> Data:
+def pool_of(files: list[list[Path]], held: set[str]) -> Data:
     found = Data()
     for name, scores in files:
         chances, place = np.load(scores).astype(np.float32), 0
-        with Path(name).open(encoding="utf-8") as lines:
+        with name.open(encoding="utf-8") as lines:
             for block in map(json.loads, lines):
                 mine = chances[place : place + len(block["made"])]
                 place += len(block["made"])
@@ -129,12 +133,18 @@ def report(net: Judge, unseen: Arrays, device: str) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("verdicts", type=Path)
-    parser.add_argument("--pool", nargs=2, action="append", required=True, metavar=("POOL", "SCORES"))
-    parser.add_argument("--encoder", help="for the first pass: a folder of transformers, whose word vectors begin")
-    parser.add_argument("--shared", type=Path, help="for the first pass with --write: for the words that are proposed")
-    parser.add_argument("--begin", type=Path, help="for the second pass: what the first wrote")
-    parser.add_argument("--own", nargs=2, action="append", metavar=("POOL", "SCORES"), help="for the second pass")
+    parser.add_argument("verdicts", type=existing())
+    parser.add_argument("--pool", nargs=2, type=existing(), action="append", required=True, metavar=("POOL", "SCORES"))
+    parser.add_argument(
+        "--encoder", type=existing(), help="for the first pass: a folder of transformers, whose word vectors begin"
+    )
+    parser.add_argument(
+        "--shared", type=existing(), help="for the first pass with --write: for the words that are proposed"
+    )
+    parser.add_argument("--begin", type=existing(), help="for the second pass: what the first wrote")
+    parser.add_argument(
+        "--own", nargs=2, type=existing(), action="append", metavar=("POOL", "SCORES"), help="for the second pass"
+    )
     parser.add_argument("--hold", type=lambda text: {int(sheet) for sheet in text.split(",")}, default=set())
     parser.add_argument("--epochs", type=float, default=EPOCHS)
     parser.add_argument("--write", action="store_true")

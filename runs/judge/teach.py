@@ -11,11 +11,15 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
 import numpy as np
 import torch
+from needs import existing
 from torch import Tensor, nn
 from transformers import AutoModel, AutoTokenizer
 
@@ -101,9 +105,9 @@ def asked(teacher: Teacher, data: tuple[Tensor, Tensor, Tensor], device: str) ->
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("encoder")
-    parser.add_argument("verdicts", type=Path)
-    parser.add_argument("pool", type=Path)
+    parser.add_argument("encoder", type=existing())
+    parser.add_argument("verdicts", type=existing())
+    parser.add_argument("pool", type=existing())
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--seeds", type=int, default=3)
     options = parser.parse_args()

@@ -26,6 +26,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from candidates import KEPT, learning, row_of
 from caption_halves import learning as all_learning
+from needs import HALVES, existing
 
 from equipoise.perturb import Caption
 from equipoise.perturb.candidate import Candidate, replaced
@@ -170,7 +171,7 @@ def _written(caption: Caption, unit: Unit, word: str, at_random: bool) -> Iterat
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--shared", type=Path, required=True)
+    parser.add_argument("--shared", type=existing(*HALVES), required=True)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--captions", type=int, default=16_000)
     parser.add_argument("--seed", type=int, default=4242)
