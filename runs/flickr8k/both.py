@@ -1,6 +1,7 @@
 """All that is finetuned for the last tables, of both text towers, in one queue: what matters most is begun first.
 
     python runs/flickr8k/both.py DATA --photos PHOTOS --out OUT --jobs 16 --seconds 600
+    python runs/flickr8k/both.py DATA ... --stages final styles         without the search: the recipe as it is
 
 OUT is what `base.py --tails` wrote; OUT/s and OUT/m get what `run.py` writes for a base. The fifth round comes first,
 on dev; beside it the rivals, on test; once its form is chosen (choose.py), ours on test. A model that has its line is
@@ -126,6 +127,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2, help="models at a time")
     parser.add_argument("--seconds", type=float, default=math.inf, help="no model is begun later")
     parser.add_argument("--keep", action="store_true", help="the weights of every model")
+    parser.add_argument("--stages", nargs="*", default=["fifth", "final", "styles"])
     parser.add_argument("--only", nargs="*", help="names of jobs")
     options = parser.parse_args()
     out, began = options.out, time.time()
@@ -140,7 +142,8 @@ def main() -> None:
         where[tower] |= RATES[tower]
         where[tower] |= {"out": str(out / tower), "base": names[kind], "weights": "keep" if options.keep else "drop"}
         where[tower] |= {"until": str(until)}
-    tasks = [task for task in planned() if not options.only or task[2].name in options.only]
+    tasks = [task for task in planned() if task[1] in options.stages]
+    tasks = [task for task in tasks if not options.only or task[2].name in options.only]
     queue = Queue(tasks, out, lambda: choose([out / tower for tower in TOWERS]))
     if not queue.open:
         earlier = out / "s" / "ours.json"
@@ -149,7 +152,8 @@ def main() -> None:
     pool = ProcessPoolExecutor(options.jobs, mp_context=spawn)
     list(pool.map(prepare, where.values()))
     print(f"photos seen by both bases after {time.time() - began:.0f} s", flush=True)
-    mining = [_mine(options, tower, where[tower]) for tower in TOWERS]
+    towers = {task[0] for task in tasks if task[2].train == "mined"}
+    mining = [_mine(options, tower, where[tower]) for tower in sorted(towers)]
 
     def submit(task: Task) -> Future[None]:
         nonlocal pool

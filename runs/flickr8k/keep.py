@@ -1,10 +1,10 @@
-"""What run.py found of one text tower, of all its models, in one file small enough for the repository.
+"""Pack what run.py found of one text tower into two files small enough for the repository.
 
     python runs/flickr8k/keep.py OUT/s --out runs/flickr8k/results/s.jsonl
     python runs/flickr8k/keep.py OUT --stages base --out runs/flickr8k/results/bases.jsonl
 
-A line for each model: its recipe, options, seed, seconds and numbers (no captions, no scores).
-`table.py` and `choose.py` read it in place of OUT/s; intervals need the scores, 0.1 MB a model, which stay in OUT.
+s.jsonl has a line for each model: its recipe, options, seed, seconds and numbers. s.npz has the item scores of every
+model that was judged on test (scores.py says in which form); `table.py` recomputes every interval from it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from needs import existing
-from scores import read_rows
+from scores import pack, read_rows
 
 from equipoise.files import atomic_write
 
@@ -45,6 +45,8 @@ def main() -> None:
     options.out.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(options.out) as handle:
         handle.write("\n".join(lines(options.folder, options.stages)) + "\n")
+    if (options.folder / "scores").is_dir():
+        pack(options.folder / "scores", options.out.with_suffix(".npz"))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,10 @@
-"""What a model said of the test photos, small enough to keep of every model: 0.1 MB each.
+"""What a model said of the test photos, small enough to keep of every model.
 
-One npz: of each kind of item the scores of caption, positive and negative, of every search its rank, of every pair that
-the experts judged the score; beside each the number of its photo, over which intervals are taken.
+run.py writes one npz a model: of each kind of item the scores of caption, positive and negative, of every search its
+rank, of every pair that the experts judged the score; each with the number of its photo, over which intervals are taken.
+
+`pack` joins them into one file, 0.04 MB a model. A model keeps, as "NAME-SEED/KIND", s(c) - s(n) and s(p) - s(n) of
+every item in half precision: the signs, and so every outcome, stay exact. Its ranks stop at 255.
 """
 
 from __future__ import annotations
@@ -17,6 +20,8 @@ from numpy.typing import NDArray
 from equipoise.files import atomic_write
 
 Arrays = Mapping[str, NDArray[Any]]
+KINDS = ("seen", "unseen", "swap", "type")
+SHARED = (*(f"{kind}/photo" for kind in KINDS), "captions/photo", "experts/photo", "experts/ratings")
 
 
 def numbers(names: Sequence[str], photos: Sequence[str]) -> NDArray[np.int16]:
@@ -34,6 +39,24 @@ def write_scores(path: Path, arrays: Arrays) -> None:
 def read_scores(path: Path) -> dict[str, NDArray[Any]]:
     with np.load(path, allow_pickle=False) as held:
         return {name: held[name] for name in held.files}
+
+
+def pack(folder: Path, out: Path) -> None:
+    """All models of a folder as one file; what is the same for all of them is kept once."""
+    found: dict[str, NDArray[Any]] = {}
+    for path in sorted(folder.glob("*.npz")):
+        held, name = read_scores(path), path.name.removesuffix(".npz")
+        for key in SHARED:
+            if not np.array_equal(found.setdefault(key, held[key]), held[key]):
+                raise SystemExit(f"{path}: judged on other items than the models before it ({key})")
+        for kind in KINDS:
+            c, p, n = held[f"{kind}/scores"]
+            found[f"{name}/{kind}"] = margins = np.stack([c - n, p - n]).astype(np.float16)
+            if not np.array_equal(np.sign(margins), np.sign([c - n, p - n])):
+                raise SystemExit(f"{path}: a margin of {kind} is too small for half precision")
+        found |= {f"{name}/{way}": np.minimum(held[way], 255).astype(np.uint8) for way in ("t2i", "i2t")}
+        found[f"{name}/experts"] = held["experts/scores"].astype(np.float16)
+    write_scores(out, found)
 
 
 def read_rows(out: Path, *stages: str) -> Iterator[dict[str, Any]]:
