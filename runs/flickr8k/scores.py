@@ -1,7 +1,7 @@
 """What a model said of the test photos, small enough to keep of every model.
 
 run.py writes one npz a model: of each kind of item the scores of caption, positive and negative, of every search its
-rank, of every pair that the experts judged the score; each with the number of its photo, over which intervals are taken.
+rank, of every pair that the experts judged the score; each with the number of its photo, which intervals resample.
 
 `pack` joins them into one file, 0.04 MB a model. A model keeps, as "NAME-SEED/KIND", s(c) - s(n) and s(p) - s(n) of
 every item in half precision: the signs, and so every outcome, stay exact. Its ranks stop at 255.

@@ -11,7 +11,7 @@ import functools
 import math
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -238,16 +238,89 @@ def share_interval(
     much to either side. Of a share of 0 or 1 that is Wilson's interval. `clusters` are the images that the share is
     of: an item without a positive says nothing about Augmented accuracy.
     """
-    known = spread[~np.isnan(spread)]
-    if not len(known) or np.ptp(known) < _SAME:  # none: a group so small that no resample holds it
-        unseen = wilson(0, clusters, level)[1]
-        return (max(lowest, value - unseen), min(1.0, value + unseen))
-    return percentile_interval(spread, level)
+    one = Average(np.array([[value]]), spread[:, None, None], np.array([[clusters]]), np.ones(1))
+    return one.interval(0, level, lowest)
 
 
 def difference_interval(value: float, spread: Floats, clusters: int) -> tuple[float, float]:
     """The same of one share minus another."""
     return share_interval(value, spread, clusters, lowest=-1.0)
+
+
+class Average(NamedTuple):
+    """Columns of shares (or differences of shares) within each group of an average, measured and resampled.
+
+    The rule for images that are all alike holds within each group: a split of three images, all right, adds no spread
+    to the average, however little three images say. What the rule allows in each group is added by squares.
+    """
+
+    parts: Floats  # (groups, columns)
+    drawn: Floats  # (resamples, groups, columns)
+    images: NDArray[np.int64]  # (groups, columns): the images that each share is of
+    weights: Floats  # (groups,)
+
+    def only(self, group: int) -> Average:
+        """One group by itself."""
+        place = slice(group, group + 1)
+        return Average(self.parts[place], self.drawn[:, place], self.images[place], np.ones(1))
+
+    @property
+    def values(self) -> Floats:
+        found: Floats = weighted_mean(self.parts[None], self.weights)[0]
+        return found
+
+    @property
+    def spread(self) -> Floats:
+        """(resamples, columns)"""
+        return weighted_mean(self.drawn, self.weights)
+
+    def interval(self, column: int, level: float = LEVEL, lowest: float = 0.0) -> tuple[float, float]:
+        parts, drawn = self.parts[:, column], self.drawn[:, :, column]
+        there = ~np.isnan(parts)
+        share = np.where(there, self.weights, 0.0) / self.weights[there].sum()
+        value = float((share * np.where(there, parts, 0.0)).sum())
+        down = up = 0.0
+        for group in np.flatnonzero(there & _all_alike(drawn)).tolist():
+            unseen = wilson(0, int(self.images[group, column]), level)[1]
+            down += (share[group] * min(unseen, parts[group] - lowest)) ** 2
+            up += (share[group] * min(unseen, 1.0 - parts[group])) ** 2
+        mean = weighted_mean(drawn[:, :, None], self.weights)[:, 0]
+        low, high = (value, value) if _all_alike(mean) else percentile_interval(mean, level)
+        if down:
+            low = max(lowest, value - math.hypot(max(0.0, value - low), math.sqrt(down)))
+        if up:
+            high = min(1.0, value + math.hypot(max(0.0, high - value), math.sqrt(up)))
+        return low, high
+
+
+def averaged(
+    values: Floats,
+    counts: Floats,
+    cluster: NDArray[np.int64],
+    groups: Sequence[NDArray[np.bool_]],
+    weights: Floats | None = None,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+) -> Average:
+    """`grouped_ratios` as an average of the groups; without weights they are to be looked at one by one (`only`)."""
+    parts, drawn = grouped_ratios(values, counts, cluster, groups, seed, resamples)
+    images = np.array([distinct_by(cluster[mask], counts[mask]) for mask in groups])
+    return Average(parts, drawn, images, np.ones(len(groups)) if weights is None else weights)
+
+
+def _all_alike(drawn: Floats) -> NDArray[np.bool_]:
+    """Whether resamples (axis 0) never differ, or, as the group is so small, never hold it."""
+    most, least = np.fmax.reduce(drawn, 0, initial=-np.inf), np.fmin.reduce(drawn, 0, initial=np.inf)
+    return np.asarray(most - least < _SAME)
+
+
+def weighted_mean(ratios: Floats, weights: Floats) -> Floats:
+    """Weighted mean over groups (axis 1); a group that a resample misses gives its weight to the others."""
+    there = ~np.isnan(ratios)
+    shares = weights[None, :, None] * there
+    with np.errstate(invalid="ignore", divide="ignore"):
+        result: Floats = np.nansum(np.where(there, ratios, 0.0) * shares, axis=1) / shares.sum(axis=1)
+    return result
 
 
 def mcnemar(only_first: int, only_second: int) -> float:

@@ -28,14 +28,15 @@ def test_sign_flips_against_all_of_them(changes: list[float]) -> None:
     observed = abs(sum(changes))
     signs = itertools.product((1, -1), repeat=len(changes))
     exact = np.mean([abs(np.dot(one, changes)) >= observed - 1e-12 for one in signs])
-    sums = sign_flip_sums(np.array(changes, dtype=float)[:, None], flips=20_000)
-    assert flip_p_value(sum(changes), sums[:, 0]) == pytest.approx(exact, abs=0.015)
+    array = np.array(changes, dtype=float)
+    sums = sign_flip_sums(array[:, None], flips=20_000)
+    assert flip_p_value(array, sums[:, 0]) == pytest.approx(exact, abs=0.015)
 
 
 @pytest.mark.parametrize(("lost", "gained"), [(0, 6), (3, 9), (20, 25), (40, 80)])
 def test_one_item_an_image_is_mcnemar(lost: int, gained: int) -> None:
     changes = np.array([1.0] * gained + [-1.0] * lost + [0.0] * 50)[:, None] / (gained + lost + 50)
-    found = flip_p_value(float(changes.sum()), sign_flip_sums(changes)[:, 0])
+    found = flip_p_value(changes[:, 0], sign_flip_sums(changes)[:, 0])
     assert found == pytest.approx(stats.mcnemar(lost, gained), abs=0.012)
 
 
@@ -48,8 +49,22 @@ def test_signs_are_those_that_were_always_drawn(clusters: int) -> None:
 
 
 def test_no_change_and_no_p_value_of_zero() -> None:
-    assert flip_p_value(0.0, sign_flip_sums(np.zeros((5, 1)))[:, 0]) == 1.0
-    assert flip_p_value(1.0, sign_flip_sums(np.full((400, 1), 1 / 400), flips=99)[:, 0]) == 0.01
+    assert flip_p_value(np.zeros(5), sign_flip_sums(np.zeros((5, 1)))[:, 0]) == 1.0
+    changes = np.full((400, 1), 1 / 400)
+    assert 2 / 2**400 < flip_p_value(changes[:, 0], sign_flip_sums(changes, flips=99)[:, 0]) < 1e-80
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_far_out_p_is_small_and_never_below_the_exact_one(seed: int) -> None:
+    """With no flips drawn, only the tail speaks: compared with all 2^16 orders, of equal and of very unequal images."""
+    rng = np.random.default_rng(seed)
+    changes = rng.choice([1.0, 1.0, 2.0, 10.0], 16) if seed % 2 else np.ones(16)
+    changes *= np.where(rng.random(16) < 0.1, -1, 1)
+    every = np.array(list(itertools.product((1, -1), repeat=16))) @ changes
+    exact = float((np.abs(every) >= abs(changes.sum()) - 1e-12).mean())
+    found = flip_p_value(changes, np.empty(0))
+    assert found >= exact >= 2 / 2**16
+    assert found <= 40 * exact
 
 
 def test_models_that_do_not_differ_are_called_different_once_in_twenty() -> None:
@@ -58,7 +73,7 @@ def test_models_that_do_not_differ_are_called_different_once_in_twenty() -> None
     found = items = 0
     for repetition in range(300):
         images = rng.choice([-1, 0, 1], size=40, p=[0.2, 0.6, 0.2]) * 10.0
-        found += flip_p_value(float(images.sum()), sign_flip_sums(images[:, None], repetition, 499)[:, 0]) < 0.05
+        found += flip_p_value(images, sign_flip_sums(images[:, None], repetition, 499)[:, 0]) < 0.05
         items += stats.mcnemar(int(images[images < 0].sum() * -1), int(images[images > 0].sum())) < 0.05
     assert 0.02 <= found / 300 <= 0.08
     assert items / 300 > 0.3
@@ -173,19 +188,24 @@ def test_letters() -> None:
 
 
 def test_smallest_detectable_by_hand() -> None:
-    assert smallest_detectable(0.01, 10_000) == pytest.approx(0.01 * (1.959964 + 0.841621), rel=1e-5)
-    assert smallest_detectable(0.0, 600) == 0.01  # six images
-    assert smallest_detectable(0.01, 10_000, 4) == pytest.approx(0.01 * (2.776445 + 0.940965), rel=1e-5)
+    many = np.full(10, 1e-9)  # so many images that one of them is nothing: quantiles times the error
+    assert smallest_detectable(0.01, many, 1e-9, math.inf) == pytest.approx(0.01 * (1.959964 + 0.841621), rel=1e-5)
+    assert smallest_detectable(0.01, many, 1e-9, 4) == pytest.approx(0.01 * (2.776445 + 0.940965), rel=1e-5)
+    assert smallest_detectable(0.0, np.zeros(600), 1 / 600, math.inf) == pytest.approx(8.75 / 600, rel=1e-2)
+    assert smallest_detectable(0.0, np.zeros(20), 1 / 20, math.inf) == 8 / 20  # eight items
+    assert smallest_detectable(0.0, np.zeros(20), 1 / 400, math.inf) < 10 / 400  # twenty an image: eight of 400
 
 
-def test_a_difference_of_that_size_is_found_four_times_in_five() -> None:
-    """1,000 images, 20% of them discordant: the size from the formula, then 400 repetitions of the test."""
+@pytest.mark.parametrize(("images", "discordant"), [(1000, 0.2), (500, 0.02), (100, 0.06)])
+def test_a_difference_of_that_size_is_found_four_times_in_five(images: int, discordant: float) -> None:
+    """The size from the formula, then 400 repetitions: gains as much more likely as losses are less."""
     rng = np.random.default_rng(5)
-    images, discordant = 1000, 0.2
-    size = smallest_detectable(math.sqrt(discordant / images), images)
-    up = (discordant + size) / 2
+    changes = np.full(int(images * discordant), 1 / images)
+    size = smallest_detectable(math.sqrt(discordant / images), changes, 1 / images, images - 1)
+    both = math.hypot(discordant, size)
+    up = (both + size) / 2
     found = 0
     for _ in range(400):
-        gained, lost = rng.multinomial(images, [up, discordant - up, 1 - discordant])[:2]
+        gained, lost = rng.multinomial(images, [up, both - up, 1 - both])[:2]
         found += stats.mcnemar(int(lost), int(gained)) < 0.05
-    assert 0.72 <= found / 400 <= 0.86
+    assert 0.72 <= found / 400 <= 0.88

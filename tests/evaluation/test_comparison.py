@@ -26,11 +26,14 @@ def _records(make_record: Callable[..., RunRecord]) -> None:
     _make = make_record
 
 
-def run(original: list[int], positive: list[int] | None = None, splits: str = "", name: str = "items") -> Run:
+def run(
+    original: list[int], positive: list[int] | None = None, splits: str = "", name: str = "items", images: str = ""
+) -> Run:
     """A run whose items have the given outcomes: caption and positive above (1) or below (0) the negative."""
     rows = [
         ItemScores(
             id=str(index),
+            image=images[index] if images else None,
             caption=float(value),
             positives=[] if positive is None else [float(positive[index])],
             negatives=[0.5],
@@ -50,10 +53,16 @@ def test_worked_case() -> None:
     assert found["original"].mcnemar == 1.0 and not found["original"].clear
 
 
+def test_mcnemar_is_left_out_where_items_share_an_image() -> None:
+    alone, shared = (run([1, 0, 0, 1], [1, 0, 0, 0], images=images) for images in ("abcd", "aabb"))
+    assert difference([alone], [alone], resamples=20)["original"].mcnemar == 1.0
+    assert difference([shared], [shared], resamples=20)["original"].mcnemar is None
+
+
 def test_models_that_agree_everywhere_are_not_equal_beyond_doubt() -> None:
     right, unseen = run([1, 1, 1], [1, 1, 1]), wilson(0, 3)[1]
     assert average([right]).intervals["original"] == pytest.approx((1 - unseen, 1))
-    assert average([right]).intervals["drop"] == pytest.approx((-unseen, unseen))
+    assert average([right]).intervals["drop"] == pytest.approx((0, unseen))
     same = difference([right], [right])["original"]
     assert same.difference == 0 and same.interval == pytest.approx((-unseen, unseen)) and not same.clear
 

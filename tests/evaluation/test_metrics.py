@@ -205,7 +205,25 @@ def test_three_items_that_agree_have_honest_intervals() -> None:
     unseen = stats.wilson(0, 3)[1]
     assert whole.intervals["original"] == pytest.approx((1 - unseen, 1))
     assert whole.intervals["brittleness"] == pytest.approx((0, unseen))
-    assert whole.intervals["drop"] == pytest.approx((-unseen, unseen))  # it may be below zero: a difference
+    assert whole.intervals["drop"] == pytest.approx((0, unseen))  # a run's own drop is never below zero
+
+
+def test_a_small_split_that_is_all_right_keeps_its_doubt() -> None:
+    """1,000 of 1,000 and 3 of 3: the mean of the splits knows no more of the second than three items say."""
+    rows = [
+        row(f"{split}{i}", 1, [1], [0.5], tags={"split": split})
+        for split, n in (("a", 1000), ("b", 3))
+        for i in range(n)
+    ]
+    found = macro(judge(rows), ["split"], resamples=50)
+    assert found is not None
+    low, high = found.intervals["original"]
+    assert high == 1 and low == pytest.approx(1 - math.hypot(stats.wilson(0, 1000)[1], stats.wilson(0, 3)[1]) / 2)
+    rows[:100] = [row(f"a{i}", 0, [1], [0.5], tags={"split": "a"}) for i in range(100)]  # 90% of the large split
+    found = macro(judge(rows), ["split"], resamples=200)
+    assert found is not None and found.original == pytest.approx(0.95)
+    assert found.intervals["original"][0] < 0.95 - stats.wilson(0, 3)[1] / 2 < 0.7
+    assert found.intervals["original"][1] < 0.97  # three right answers cannot be more than right
 
 
 def test_mcnemar_against_the_binomial_sum() -> None:

@@ -100,3 +100,13 @@ def test_intervals_resample_clusters() -> None:
     # of two balanced values alpha is about 1 - 2 x (share of disagreement), whose spread is a binomial's
     assert narrow.high - narrow.low == pytest.approx(2 * 1.96 * 2 * np.sqrt(0.2 * 0.8 / 200), rel=0.2)  # type: ignore[operator]
     assert krippendorff_alpha(many, "nominal", seed=0) == narrow != krippendorff_alpha(many, "nominal", seed=1)
+
+
+def test_three_questions_without_disagreement_are_not_certainty() -> None:
+    """Wilson leaves 56 in 100 to a disagreement that three questions did not show; by chance 44 in 100 disagree."""
+    unseen = 3.8415 / (3 + 3.8415)
+    for found in (cohen_kappa(units([list("aab")] * 2)), krippendorff_alpha(units([[1, 1, 2]] * 2), "ordinal")):
+        assert found.value == 1 and found.high == 1
+        assert found.low == pytest.approx(1 - unseen / (1 - (2 / 3) ** 2 - (1 / 3) ** 2), abs=1e-3)
+    many = cohen_kappa(units([list("ab") * 200] * 2))
+    assert many.low is not None and 0.97 < many.low < 1

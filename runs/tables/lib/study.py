@@ -276,7 +276,8 @@ class Study:
         outcomes = runs[0].outcomes
         groups = leaves_of(runs[0], *self._rule(runs[0], column))
         values = [np.stack([one.outcomes.caption, one.outcomes.negative, one.outcomes.positive], 1) for one in runs]
-        measured, spread = grouped(np.mean(values, axis=0), outcomes, groups, 0, RESAMPLES)
+        found = grouped(np.mean(values, axis=0), outcomes, groups, 0, RESAMPLES)
+        measured, spread = found.values, found.spread
         return {
             name: Number(
                 value=float(measured[place]),

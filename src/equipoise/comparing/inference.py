@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from equipoise.collector import ahead
 from equipoise.stats import LEVEL, Floats
 
-FLIPS = 9_999  # sign flips; the smallest p-value is 1 / 10,000
+FLIPS = 9_999  # sign flips
 POWER = 0.8
-LEAST_IMAGES = 6  # that all change one way: 2 * 0.5**6 = 3%; five would be 6%
+LEAST_ITEMS = 8  # expected to change one way, so that six do in 80 of 100: 2 * 0.5**6 = 3%, five would be 6%
 _CHUNK = 256  # flips at once
 _AT_ONCE = 2**19  # and signs, so that they stay in the processor's cache
 _MANY = 20_000  # clusters; for fewer, signs are drawn before a thread has begun
+_RADEMACHER = 1 / (2 * math.erfc(1))  # 3.178: 1 / (4 P(Z > sqrt 2))
 _NODES = np.polynomial.legendre.leggauss(100)
 
 
@@ -87,10 +88,19 @@ def _bits(rng: np.random.Generator, count: int) -> NDArray[np.uint8]:
     return words.astype("<u8", copy=False).view(np.uint8)[:count] >> np.uint8(7)
 
 
-def flip_p_value(observed: float, sums: Floats) -> float:
-    """Two-sided; the observed order counts as one of the flips, so it is never 0."""
-    least = abs(observed) - 1e-9 * max(1e-9, abs(observed))  # sums of equal size must count as equal
-    return float((1 + (np.abs(sums) >= least).sum()) / (1 + len(sums)))
+def flip_p_value(changes: Floats, sums: Floats) -> float:
+    """Two-sided p of the sum of `changes` (one of each cluster) among its sign flips; `sums` are a sample of them.
+
+    The observed order counts as one of the flips. So a sample alone cannot say less than 1 / 10,000, and a board of 33
+    models corrects for 528 pairs. Far out in the tail a theorem says more than the sample: a sum of random signs is at
+    most 3.178 times as likely to exceed x of its standard deviations as a normal value is (Bentkus and Dzindzalieta
+    2015), whatever the weights and however few they are. So this is never below 2 / 2^m for m clusters that differ.
+    """
+    observed = abs(float(changes.sum()))
+    least = observed - 1e-9 * max(1e-9, observed)  # sums of equal size must count as equal
+    sampled = float((1 + (np.abs(sums) >= least).sum()) / (1 + len(sums)))
+    deviation = float(np.sqrt((changes**2).sum()))
+    return min(sampled, _RADEMACHER * math.erfc(observed / deviation / math.sqrt(2))) if deviation else 1.0
 
 
 def within(t: float, df: float) -> float:
@@ -117,12 +127,20 @@ def t_quantile(level: float, df: float) -> float:
     return scale * math.tan(low)
 
 
-def smallest_detectable(error: float, clusters: int, df: float = math.inf) -> float:
-    """The true difference that a test at 5% finds in 80 of 100 repetitions, for this standard error.
+def smallest_detectable(error: float, changes: Floats, item: float, df: float) -> float:
+    """The true difference that a test at 5% finds in about 80 of 100 repetitions.
 
-    At least six images' worth: fewer that all change one way cannot be told from luck, whatever the error says.
+    Two models that differ by d also disagree more than two alike do. With u the typical size of an image's
+    contribution where it changes, and gains as much more likely than before as losses are less, their squared error is
+    sqrt(error^4 + d^2 u^2) - d^2 u. So d = quantiles * that error + u, the last as sums of changes move in steps of
+    2 u. At least eight items' worth: the six that a test needs come in 55 of 100 repetitions where six are expected.
     """
-    return max((t_quantile(LEVEL, df) + t_quantile(2 * POWER - 1, df)) * error, LEAST_IMAGES / clusters)
+    quantiles = (t_quantile(LEVEL, df) + t_quantile(2 * POWER - 1, df)) ** 2
+    total = float(np.abs(changes).sum())
+    unit = float((changes**2).sum()) / total if total else item
+    own = (1 + quantiles * unit) ** 2
+    part = math.sqrt((quantiles * unit**2) ** 2 + 4 * own * error**4)
+    return max(math.sqrt(quantiles * (quantiles * unit**2 + part) / (2 * own)) + unit, LEAST_ITEMS * item)
 
 
 # ---------------------------------------------------------------------------- many tests

@@ -83,24 +83,28 @@ def compare_models(
             sides = [np.mean([per_item(run.outcomes) for run in runs], axis=0) for runs in (first, second)]
             parts = contributions(sides[1] - sides[0], outcomes.cluster, leaves_of(first[0], path, least))
             flips = stack.enter_context(elsewhere(inference.sign_flip_sums, parts, seed))
-        found, (groups, before, after, change, measured, spread) = measured_difference(
+        found, (groups, before, after, change, measured) = measured_difference(
             first, second, seed, resamples, path, least
         )
-        flipped = flips() if flips else inference.sign_flip_sums(contributions(change, outcomes.cluster, groups), seed)
+        parts = contributions(change, outcomes.cluster, groups)
+        flipped = flips() if flips else inference.sign_flip_sums(parts, seed)
+    weights = _weights(change, groups)
+    values, spread = measured.values, measured.spread
     images = images_of(change, outcomes, groups)
-    sides = [_seeds(values, outcomes.cluster, groups) for values in (before, after) if len(values) > 1]
+    sides = [_seeds(runs, outcomes.cluster, groups) for runs in (before, after) if len(runs) > 1]
     drawn = _draw_seeds(sides, seed, resamples)
     changes: dict[str, Change] = {}
     for index, metric in enumerate(METRICS):
         if (known := found[metric]) is None:
             continue
-        clusters = images[index]
-        value, image_error = float(measured[index]), float(np.nanstd(spread[:, index], ddof=1))
-        p_value = inference.flip_p_value(value, flipped[:, index])
+        clusters, own = images[index], parts[:, index]
+        item = float(weights[:, index].min(where=weights[:, index] > 0, initial=1.0))
+        value, image_error = float(values[index]), float(np.nanstd(spread[:, index], ddof=1))
+        p_value = inference.flip_p_value(own, flipped[:, index])
         if not sides:
             more: dict[str, Any] = {
                 "p": p_value,
-                "detectable": inference.smallest_detectable(image_error, clusters),
+                "detectable": inference.smallest_detectable(image_error, own, item, max(1, clusters - 1)),
                 "image_error": image_error,
             }
         else:
@@ -111,7 +115,7 @@ def compare_models(
                 "interval": Interval(value - half, value + half) if error else known.interval,
                 "clear": abs(value) > half if error else known.clear,
                 "p": 1 - inference.within(abs(value) / error, df) if error else p_value,
-                "detectable": inference.smallest_detectable(error, clusters, df),
+                "detectable": inference.smallest_detectable(error, own, item, df),
                 "image_error": image_error,
                 "seed_error": math.sqrt(sum(side.own[index] for side in sides)),
             }
@@ -261,7 +265,7 @@ def _placed(
         # One set of flips serves all pairs. Images on which all models agree say nothing, and cost nothing.
         sums = inference.sign_flip_sums(parts - parts[:, :1], seed)
         p_values = [
-            inference.flip_p_value(float(values[order[a]] - values[order[b]]), sums[:, order[a]] - sums[:, order[b]])
+            inference.flip_p_value(parts[:, order[a]] - parts[:, order[b]], sums[:, order[a]] - sums[:, order[b]])
             for a, b in pairs
         ]
     else:

@@ -19,8 +19,8 @@ import numpy as np
 from equipoise import stats
 from equipoise.collector import cores, elsewhere
 from equipoise.errors import UserError
-from equipoise.evaluation.image_side import interval_of, named
-from equipoise.evaluation.metrics import Leaves, Outcomes, judge, leaves, weighted_mean
+from equipoise.evaluation.image_side import named
+from equipoise.evaluation.metrics import Leaves, Outcomes, judge, leaves
 from equipoise.evaluation.record import (
     IMAGE_METRICS,
     METRICS,
@@ -108,7 +108,7 @@ def difference(
     """second - first for every metric: value, 95% interval, whether the interval leaves zero out, and by seed.
 
     `path` and `least` average over groups as `metrics.macro` does (REPLACE: ("split",)), so that the difference is
-    that of the two headlines; McNemar's test knows items only and is given where they all weigh the same.
+    that of the two headlines. McNemar's test is given where every image has one item and all items weigh the same.
     """
     return measured_difference(first, second, seed, resamples, path, least)[0]
 
@@ -120,8 +120,7 @@ class Measured(NamedTuple):
     before: list[stats.Floats]  # of each run, by item
     after: list[stats.Floats]
     change: stats.Floats  # by item
-    values: stats.Floats
-    spread: stats.Floats  # by resample
+    found: stats.Average
 
 
 def measured_difference(
@@ -140,20 +139,22 @@ def measured_difference(
     def measured(of_run: Callable[[Outcomes], stats.Floats]) -> Measured:
         before, after = ([of_run(run.outcomes) for run in runs] for runs in (first, second))
         change = np.mean(after, axis=0) - np.mean(before, axis=0)
-        return Measured(groups, before, after, change, *grouped(change, outcomes, groups, seed, resamples))
+        return Measured(groups, before, after, change, grouped(change, outcomes, groups, seed, resamples))
 
     def changes(one: Measured) -> list[Change | None]:
         pairs = zip(one.before, one.after, strict=False)
-        seeds = [grouped(there - here, outcomes, groups, seed, 0)[0] for here, there in pairs]
-        images = images_of(one.change, outcomes, groups)
+        seeds = [grouped(there - here, outcomes, groups, seed, 0).values for here, there in pairs]
         return [
-            _change(value, one.spread[:, index], images[index], [float(by_seed[index]) for by_seed in seeds])
-            for index, value in enumerate(one.values.tolist())
+            _change(value, one.found.interval(index, lowest=-1.0), [float(by_seed[index]) for by_seed in seeds])
+            if not np.isnan(value)
+            else None
+            for index, value in enumerate(one.found.values.tolist())
         ]
 
     on_texts = measured(per_item)
     found = _known(METRICS, changes(on_texts))
-    if len(first) == len(second) == 1 and not path and "original" in found:
+    alone = len(groups.kept) == stats.distinct(outcomes.cluster)  # items that share an image are no coin tosses
+    if len(first) == len(second) == 1 and not path and alone and "original" in found:
         p_value = stats.mcnemar(*_discordant(outcomes, second[0].outcomes))
         found["original"] = found["original"].model_copy(update={"mcnemar": p_value})
     on_images = _known(IMAGE_METRICS, changes(measured(per_item_images))) if outcomes.images is not None else {}
@@ -174,13 +175,9 @@ def _known(names: Iterable[_Name], changes: Iterable[Change | None]) -> dict[_Na
     return {name: change for name, change in zip(names, changes, strict=True) if change is not None}
 
 
-def _change(value: float, spread: stats.Floats, images: int, by_run: list[float]) -> Change | None:
-    if np.isnan(value):
-        return None
-    low, high = stats.difference_interval(value, spread, images)
-    return Change(
-        difference=value, interval=Interval(low, high), clear=bool(low > 0 or high < 0), by_run=by_run, mcnemar=None
-    )
+def _change(value: float, interval: tuple[float, float], by_run: list[float]) -> Change:
+    clear = bool(interval[0] > 0 or interval[1] < 0)
+    return Change(difference=value, interval=Interval(*interval), clear=clear, by_run=by_run, mcnemar=None)
 
 
 def average(
@@ -195,10 +192,9 @@ def average(
     values = [per_item(run.outcomes) for run in runs]
     outcomes = runs[0].outcomes
     groups = leaves_of(runs[0], path, least)
-    measured, spread = grouped(np.mean(values, axis=0), outcomes, groups, seed, resamples)
-    known = {name: index for index, name in enumerate(METRICS) if not np.isnan(measured[index])}
-    found = {name: float(measured[index]) for name, index in known.items()}
-    images = images_of(values[0], outcomes, groups)
+    measured = grouped(np.mean(values, axis=0), outcomes, groups, seed, resamples)
+    known = {name: index for index, name in enumerate(METRICS) if not np.isnan(measured.values[index])}
+    found = {name: float(measured.values[index]) for name, index in known.items()}
     return Numbers(
         n=int(groups.kept.sum()),
         n_positives=int((groups.kept & outcomes.has_positive).sum()),
@@ -207,9 +203,7 @@ def average(
         augmented=found.get("augmented"),
         brittleness=found.get("brittleness"),
         drop=found.get("drop"),
-        intervals={
-            name: interval_of(name, found[name], spread[:, index], images[index]) for name, index in known.items()
-        },
+        intervals={name: Interval(*measured.interval(index)) for name, index in known.items()},
     )
 
 
@@ -245,15 +239,11 @@ def leaves_of(run: Run, path: Sequence[str], least: int) -> Leaves:
     return found
 
 
-def grouped(
-    values: stats.Floats, outcomes: Outcomes, groups: Leaves, seed: int, resamples: int
-) -> tuple[stats.Floats, stats.Floats]:
-    """Mean of each column over the groups, and its bootstrap values; NaN is no value."""
+def grouped(values: stats.Floats, outcomes: Outcomes, groups: Leaves, seed: int, resamples: int) -> stats.Average:
+    """Each column of (items, columns) averaged over the groups; NaN is no value."""
     there = ~np.isnan(values)
-    measured, spread = stats.grouped_ratios(
-        np.where(there, values, 0.0), there.astype(float), outcomes.cluster, groups.masks, seed, resamples
-    )
-    return weighted_mean(measured[None], groups.weights)[0], weighted_mean(spread, groups.weights)
+    filled = np.where(there, values, 0.0)
+    return stats.averaged(filled, there.astype(float), outcomes.cluster, groups.masks, groups.weights, seed, resamples)
 
 
 def images_of(values: stats.Floats, outcomes: Outcomes, groups: Leaves) -> list[int]:

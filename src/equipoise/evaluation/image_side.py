@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise import stats
-from equipoise.evaluation.record import IMAGE_METRICS, ImageMetric, ImageNumbers, Interval, Metric
+from equipoise.evaluation.record import IMAGE_METRICS, ImageNumbers, Interval
 from equipoise.evaluation.scores import ImageScores, ItemScores
 
 Bools = NDArray[np.bool_]
@@ -158,15 +158,13 @@ def named(columns: stats.Floats) -> stats.Floats:
     return found
 
 
-def image_numbers(
-    outcomes: ImageOutcomes, mask: Bools, cluster: NDArray[np.int64], measured: stats.Floats, ratios: stats.Floats
-) -> ImageNumbers | None:
-    """The numbers of the items of `mask` from measured and resampled columns; None where none was asked."""
+def image_numbers(outcomes: ImageOutcomes, mask: Bools, found: stats.Average) -> ImageNumbers | None:
+    """The numbers of the items of `mask`, whose columns were averaged; None where none was asked."""
     asked = mask & outcomes.asked
     if not asked.any():
         return None
-    values, spread = named(measured), named(ratios)
-    clusters = stats.distinct_by(cluster[mask], outcomes.columns()[1][mask])
+    found = found._replace(parts=named(found.parts), drawn=named(found.drawn))
+    values = found.values
     known = {name: column for column, name in enumerate(IMAGE_METRICS) if np.isfinite(values[column])}
     return ImageNumbers(
         n=int(asked.sum()),
@@ -174,14 +172,5 @@ def image_numbers(
         n_groups=int((mask & outcomes.square).sum()),
         ties=int((mask & outcomes.tie).sum()),
         **{name: float(values[known[name]]) if name in known else None for name in IMAGE_METRICS},
-        intervals={
-            name: interval_of(name, float(values[column]), spread[:, column], clusters[column])
-            for name, column in known.items()
-        },
+        intervals={name: Interval(*found.interval(column)) for name, column in known.items()},
     )
-
-
-def interval_of(name: Metric | ImageMetric, value: float, spread: stats.Floats, images: int) -> Interval:
-    """The metrics are shares, of texts as of images; the drop is a difference of two."""
-    rule = stats.difference_interval if name == "drop" else stats.share_interval
-    return Interval(*rule(value, spread, images))

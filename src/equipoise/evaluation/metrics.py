@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from equipoise import stats
 from equipoise.collector import without_collection
 from equipoise.evaluation import graded
-from equipoise.evaluation.image_side import ImageOutcomes, image_numbers, interval_of, judge_images
+from equipoise.evaluation.image_side import ImageOutcomes, image_numbers, judge_images, named
 from equipoise.evaluation.record import (
     METRICS,
     SHARES,
@@ -197,8 +197,7 @@ def _columns(outcomes: Outcomes) -> tuple[stats.Floats, stats.Floats]:
 
 
 def _numbers(outcomes: Outcomes, groups: Sequence[Bools], seed: int, resamples: int) -> list[ItemNumbers]:
-    wins, counts = _columns(outcomes)
-    measured, ratios = stats.grouped_ratios(wins, counts, outcomes.cluster, groups, seed, resamples)
+    columns = stats.averaged(*_columns(outcomes), outcomes.cluster, groups, seed=seed, resamples=resamples)
     chance = _chance(outcomes, groups)
     on_images = _image_side(outcomes, groups, seed, resamples)
     found = []
@@ -207,8 +206,7 @@ def _numbers(outcomes: Outcomes, groups: Sequence[Bools], seed: int, resamples: 
         n, n_positive = int(mask.sum()), int((mask & outcomes.has_positive).sum())
         compared = mask & outcomes.has_negative
         right = int((mask & outcomes.original).sum())
-        clusters = stats.distinct_by(outcomes.cluster[mask], counts[mask])
-        values, intervals = _named(measured[index], ratios[:, index], clusters)
+        values, intervals = _named(columns.only(index))
         found.append(
             ItemNumbers(
                 n=n,
@@ -244,26 +242,19 @@ def _shares(values: stats.Floats) -> dict[Metric, float]:
 
 
 def _image_side(outcomes: Outcomes, groups: Sequence[Bools], seed: int, resamples: int) -> list[ImageNumbers | None]:
-    images, cluster = outcomes.images, outcomes.cluster
+    images = outcomes.images
     if images is None:
         return [None] * len(groups)
-    measured, ratios = stats.grouped_ratios(*images.columns(), cluster, groups, seed, resamples)
-    return [image_numbers(images, mask, cluster, measured[i], ratios[:, i]) for i, mask in enumerate(groups)]
+    found = stats.averaged(*images.columns(), outcomes.cluster, groups, seed=seed, resamples=resamples)
+    return [image_numbers(images, mask, found.only(index)) for index, mask in enumerate(groups)]
 
 
-def _named(
-    measured: stats.Floats, ratios: stats.Floats, clusters: Sequence[int]
-) -> tuple[dict[Metric, float | None], dict[Metric, Interval]]:
-    """Four columns (see _columns) as the metrics people read, and their intervals where there is a value.
-
-    `clusters`: the images of each column; those of the fourth are the drop's.
-    """
-    of = dict(zip(METRICS, clusters, strict=True))
-    values = dict(zip(METRICS, [*measured[:3], measured[3] - measured[1]], strict=True))
-    spread = dict(zip(METRICS, [*ratios[:, :3].T, ratios[:, 3] - ratios[:, 1]], strict=True))
-    finite = {name: _finite(value) for name, value in values.items()}
-    known = [name for name in METRICS if finite[name] is not None]
-    return finite, {name: interval_of(name, values[name], spread[name], of[name]) for name in known}
+def _named(found: stats.Average) -> tuple[dict[Metric, float | None], dict[Metric, Interval]]:
+    """Four columns (see _columns) as the metrics people read, and their intervals where there is a value."""
+    found = found._replace(parts=named(found.parts), drawn=named(found.drawn))
+    values = {name: _finite(value) for name, value in zip(METRICS, found.values, strict=True)}
+    known = {name: column for column, name in enumerate(METRICS) if values[name] is not None}
+    return values, {name: Interval(*found.interval(column)) for name, column in known.items()}
 
 
 def _mean_score(values: stats.Floats) -> float | None:
@@ -293,11 +284,8 @@ def macro(
     found = leaves(outcomes.tags, path, least)
     if found is None:
         return None
-    wins, counts = _columns(outcomes)
-    measured, ratios = stats.grouped_ratios(wins, counts, outcomes.cluster, found.masks, seed, resamples)
-    clusters = stats.distinct_by(outcomes.cluster[found.kept], counts[found.kept])
-    measured_mean, ratios_mean = (weighted_mean(part, found.weights) for part in (measured[None], ratios))
-    values, intervals = _named(measured_mean[0], ratios_mean, clusters)
+    columns = stats.averaged(*_columns(outcomes), outcomes.cluster, found.masks, found.weights, seed, resamples)
+    values, intervals = _named(columns)
     return MacroNumbers(
         rule=None,
         over=list(path),
@@ -309,19 +297,18 @@ def macro(
         ties=int((outcomes.tie & found.kept).sum()),
         **values,
         intervals=intervals,
-        chance=_shares(weighted_mean(_chance(outcomes, found.masks)[None], found.weights)[0]),
+        chance=_shares(stats.weighted_mean(_chance(outcomes, found.masks)[None], found.weights)[0]),
         mean_scores=_macro_scores(outcomes, found),
         image_side=_macro_images(outcomes, found, seed, resamples),
     )
 
 
 def _macro_images(outcomes: Outcomes, found: Leaves, seed: int, resamples: int) -> ImageNumbers | None:
-    images, cluster = outcomes.images, outcomes.cluster
+    images = outcomes.images
     if images is None:
         return None
-    measured, ratios = stats.grouped_ratios(*images.columns(), cluster, found.masks, seed, resamples)
-    mean, spread = (weighted_mean(part, found.weights) for part in (measured[None], ratios))
-    return image_numbers(images, found.kept, cluster, mean[0], spread)
+    columns = stats.averaged(*images.columns(), outcomes.cluster, found.masks, found.weights, seed, resamples)
+    return image_numbers(images, found.kept, columns)
 
 
 def _macro_scores(outcomes: Outcomes, found: Leaves) -> MeanScores:
@@ -337,7 +324,9 @@ def _macro_scores(outcomes: Outcomes, found: Leaves) -> MeanScores:
             for mask in found.masks
         ]
     )
-    caption, positive, negative = (_finite(value * _SCALE) for value in weighted_mean(means[None], found.weights)[0])
+    caption, positive, negative = (
+        _finite(value * _SCALE) for value in stats.weighted_mean(means[None], found.weights)[0]
+    )
     return MeanScores(caption=caption, positive=positive, negative=negative)
 
 
@@ -378,12 +367,3 @@ def _leaf_weight(leaf: tuple[str, ...], leaves: Sequence[tuple[str, ...]]) -> fl
         siblings = {other[: depth + 1] for other in leaves if other[:depth] == leaf[:depth]}
         weight /= len(siblings)
     return weight
-
-
-def weighted_mean(ratios: stats.Floats, weights: stats.Floats) -> stats.Floats:
-    """Weighted mean over groups (axis 1); a group that a resample misses gives its weight to the others."""
-    there = ~np.isnan(ratios)
-    shares = weights[None, :, None] * there
-    with np.errstate(invalid="ignore", divide="ignore"):
-        result: stats.Floats = np.nansum(np.where(there, ratios, 0.0) * shares, axis=1) / shares.sum(axis=1)
-    return result

@@ -111,4 +111,10 @@ def _resampled(tables: NDArray[Any], units: Sequence[Unit], measure: Any, seed: 
         for _, counts in stats.draws(len(number), seed, stats.RESAMPLES)
     ]
     low, high = stats.percentile_interval(np.concatenate(spread))
+    if high - low < 1e-12:
+        # Nobody disagreed, or all questions are alike. As many clusters may be otherwise as Wilson's interval leaves to
+        # what was seen 0 times, and one disagreement in D by chance costs 1 / D of the coefficient.
+        share = tables.sum((0, 2)) / tables.sum()
+        unseen = stats.wilson(0, len(number))[1] / (1 - float((share**2).sum()))
+        low, high = max(-1.0, value - unseen), min(1.0, value + unseen)
     return Agreement(value, low, high, len(units))

@@ -18,7 +18,7 @@ from equipoise.benchmarks.base import Benchmark
 from equipoise.benchmarks.ceilings import Ceilings, ceilings
 from equipoise.blind import rules
 from equipoise.errors import UserError
-from equipoise.evaluation.metrics import MOST_GROUPS, Leaves, Outcomes, judge, leaves, weighted_mean
+from equipoise.evaluation.metrics import MOST_GROUPS, Leaves, Outcomes, judge, leaves
 from equipoise.evaluation.record import Blind, BlindNumbers, BlindShare, Gain, Interval, Metric
 from equipoise.evaluation.results import find_runs, read_run
 from equipoise.evaluation.scores import ItemScores, Scores
@@ -109,28 +109,23 @@ class _Table:
 
     def __init__(self, outcomes: Outcomes, judged: Mapping[str, Outcomes], seed: int) -> None:
         self._names = ["", *judged]  # "": the model
-        self._cluster, self._seed = outcomes.cluster, seed
+        self._seed = seed
         wins, counts = [], []
         for one in (outcomes, *judged.values()):
             wins += [one.original, one.augmented, one.brittle]
             counts += [outcomes.has_negative, outcomes.has_positive, outcomes.has_positive]
-        self._wins, self._counts = (np.stack(part, axis=1).astype(np.float64) for part in (wins, counts))
-
-    def _ratios(self, masks: Sequence[np.ndarray]) -> tuple[stats.Floats, stats.Floats]:
-        return stats.grouped_ratios(self._wins, self._counts, self._cluster, masks, self._seed)
+        first, second = (np.stack(part, axis=1).astype(np.float64) for part in (wins, counts))
+        self._columns = first, second, outcomes.cluster
 
     def groups(self, masks: Sequence[np.ndarray]) -> list[BlindNumbers]:
-        measured, spread = self._ratios(masks)
-        return [self._numbers(measured[at], spread[:, at], mask) for at, mask in enumerate(masks)]
+        found = stats.averaged(*self._columns, masks, seed=self._seed)
+        return [self._numbers(found.only(at)) for at in range(len(masks))]
 
     def average(self, found: Leaves) -> BlindNumbers:
-        measured, spread = self._ratios(found.masks)
-        mean, spread = (weighted_mean(part, found.weights) for part in (measured[None], spread))
-        return self._numbers(mean[0], spread, found.kept)
+        return self._numbers(stats.averaged(*self._columns, found.masks, found.weights, self._seed))
 
-    def _numbers(self, measured: stats.Floats, spread: stats.Floats, mask: np.ndarray) -> BlindNumbers:
-        clusters = stats.distinct_by(self._cluster[mask], self._counts[mask])
-        width = len(SHARES)
+    def _numbers(self, found: stats.Average) -> BlindNumbers:
+        measured, width = found.values, len(SHARES)
         judges: dict[str, BlindShare] = {}
         for place, name in list(enumerate(self._names))[1:]:
             values: dict[Metric, float | None] = {}
@@ -138,8 +133,7 @@ class _Table:
             for at, metric in enumerate(SHARES, place * width):
                 values[metric] = float(measured[at]) if math.isfinite(measured[at]) else None
                 if values[metric] is not None:
-                    share = stats.share_interval(float(measured[at]), spread[:, at], clusters[at])
-                    intervals[metric] = Interval(*share)
+                    intervals[metric] = Interval(*found.interval(at))
             judges[name] = BlindShare(**values, intervals=intervals)
         gain: dict[Metric, Gain] = {}
         numbers = BlindNumbers(judges=judges, gain={})
@@ -147,7 +141,11 @@ class _Table:
             if (best := numbers.best(metric)) is None:
                 continue
             other = self._names.index(best[0]) * width + at
-            difference = float(measured[at] - measured[other])
-            low, high = stats.difference_interval(difference, spread[:, at] - spread[:, other], clusters[at])
-            gain[metric] = Gain(over=best[0], difference=difference, interval=Interval(low, high))
+            change = found._replace(
+                parts=found.parts[:, [at]] - found.parts[:, [other]],
+                drawn=found.drawn[:, :, [at]] - found.drawn[:, :, [other]],
+                images=found.images[:, [at]],
+            )
+            interval = Interval(*change.interval(0, lowest=-1.0))
+            gain[metric] = Gain(over=best[0], difference=float(measured[at] - measured[other]), interval=interval)
         return BlindNumbers(judges=judges, gain=gain)
