@@ -302,6 +302,23 @@ def test_a_gate_fails_where_the_whole_interval_is_beyond_it(
     assert found.low <= found.loss <= found.high
 
 
+@pytest.mark.parametrize(
+    ("loss", "verdict", "failed"),
+    [((0.0, -1.0, 1.0), "fine", False), ((0.0, -4.0, 4.0), "not shown", True), ((5.0, 3.0, 7.0), "worse", True)],
+)
+def test_a_strict_gate_fails_unless_the_loss_is_shown_to_be_small(
+    loss: tuple[float, float, float], verdict: str, failed: bool
+) -> None:
+    gate = read_gate("original:2", strict=True)
+    value, low, high = (points / 100 for points in loss)
+    (found,) = judge_gates([gate], [_compared(-value, -high, -low)])
+    assert (found.verdict, found.failed) == (verdict, failed)
+    (lenient,) = judge_gates([read_gate("original:2")], [_compared(-value, -high, -low)])
+    assert lenient.failed is (verdict == "worse")
+    with pytest.raises(UserError, match="--fail-unless-shown original:x"):
+        read_gate("original:x", strict=True)
+
+
 def test_what_a_gate_refuses() -> None:
     assert read_gate("drop:0") == Gate("drop", 0.0)
     for text, words in [

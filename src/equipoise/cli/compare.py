@@ -37,6 +37,14 @@ def compare(
             "brittleness, drop (higher is worse). May be given several times",
         ),
     ] = None,
+    fail_unless_shown: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="METRIC:POINTS",
+            help="exit 1 unless the loss is shown to be below POINTS percentage points: the whole 95% interval lies "
+            "below. Too few images fail. May be given several times",
+        ),
+    ] = None,
     flips: Annotated[int, typer.Option(min=0, help="how many flipped items and tags are shown")] = 10,
     seed: Annotated[int, typer.Option(min=0, help="of the bootstrap")] = 0,
     as_json: Annotated[bool, typer.Option("--json")] = False,
@@ -57,13 +65,16 @@ def compare(
     if len(runs) < 2:
         raise UserError("compare needs two runs or more: equipoise compare BEFORE AFTER")
     gates = [read_gate(text) for text in fail_if_worse or []]
+    gates += [read_gate(text, strict=True) for text in fail_unless_shown or []]
     folders = [seeds_of(text) for text in runs]
     # Standard evaluations know no seeds: they are compared where every model is one folder.
     single = all(len(seeds) == 1 for seeds in folders)
     retained = compare_standard(folders[0][0], [seeds[0] for seeds in folders[1:]], seed) if single else []
     only_standard = retained and not holds_runs(folders[0][0])
     if only_standard and gates:
-        raise UserError("--fail-if-worse is of runs of `equipoise eval`; these are standard evaluations alone")
+        raise UserError(
+            f"{gates[0].option}: gates are of runs of `equipoise eval`; these are standard evaluations alone"
+        )
     found = Compared([], []) if only_standard else compare_folders(runs, seed, average, correct, flips)
     passed = judge_gates(gates, found.differences)
     if as_json:

@@ -1,8 +1,10 @@
-"""A gate for the CI of a model team: is the new model worse, by more than is allowed, beyond doubt?
+"""A gate for the CI of a model team: two questions about the loss of a new model, METRIC:POINTS each.
 
-METRIC:POINTS fails where the whole 95% interval of the loss lies above POINTS: not where the measured loss does, which
-luck alone makes of every second change, and not where it may or may not. So a gate lets pass what it cannot see; how
-much that is, it says (`visible`), and a team that wants to see less adds items.
+`--fail-if-worse` fails where the whole 95% interval of the loss lies above POINTS: not where the measured loss does,
+which luck alone makes of every second change. So it lets pass what it cannot see.
+
+`--fail-unless-shown` fails unless the whole interval lies below POINTS: the loss is shown to be smaller (a test of
+non-inferiority). So it fails what it cannot see. Both say how much that is (`visible`); more images see less.
 """
 
 from __future__ import annotations
@@ -23,6 +25,11 @@ Verdict = Literal["worse", "not shown", "fine"]
 class Gate:
     metric: Metric
     points: float
+    strict: bool = False  # fail-unless-shown
+
+    @property
+    def option(self) -> str:
+        return f"--fail-{'unless-shown' if self.strict else 'if-worse'} {self.metric}:{self.points:g}"
 
 
 @dataclass(frozen=True)
@@ -36,20 +43,22 @@ class Passed:
     loss: float
     low: float
     high: float
-    visible: float | None  # the smallest true loss that fails here in 80 of 100 repetitions
+    visible: float | None  # the smallest true loss that fails, or POINTS with which no loss passes, in 80 of 100
     verdict: Verdict
+    strict: bool = False
 
     @property
     def failed(self) -> bool:
-        return self.verdict == "worse"
+        return self.verdict == "worse" or (self.strict and self.verdict == "not shown")
 
 
-def read_gate(text: str) -> Gate:
+def read_gate(text: str, strict: bool = False) -> Gate:
     """'augmented:1.5' -> Gate."""
+    option = f"--fail-{'unless-shown' if strict else 'if-worse'} {text}"
     metric, _, points = text.partition(":")
     if metric not in METRICS:
         raise UserError(
-            f"--fail-if-worse {text}: no metric {metric!r}; expected METRIC:POINTS, METRIC one of "
+            f"{option}: no metric {metric!r}; expected METRIC:POINTS, METRIC one of "
             f"{', '.join(METRICS)}.{did_you_mean(metric, METRICS)}"
         )
     try:
@@ -57,8 +66,8 @@ def read_gate(text: str) -> Gate:
     except ValueError:
         value = math.nan
     if not 0 <= value <= 100:
-        raise UserError(f"--fail-if-worse {text}: expected METRIC:POINTS, POINTS from 0 to 100, as in {metric}:1")
-    return Gate(metric, value)
+        raise UserError(f"{option}: expected METRIC:POINTS, POINTS from 0 to 100, as in {metric}:1")
+    return Gate(metric, value, strict)
 
 
 def judge_gates(gates: Sequence[Gate], found: Sequence[Comparison]) -> list[Passed]:
@@ -69,13 +78,20 @@ def judge_gates(gates: Sequence[Gate], found: Sequence[Comparison]) -> list[Pass
             change = one[gate.metric]
             if change is None:
                 raise UserError(
-                    f"--fail-if-worse {gate.metric}:{gate.points:g}: {one.benchmark} has no {gate.metric} "
+                    f"{gate.option}: {one.benchmark} has no {gate.metric} "
                     "(its items have no hard positive), so nothing could fail"
                 )
             sign = 1 if gate.metric in LOWER else -1
             low, high = sorted(100 * sign * end for end in change.interval)
             loss = 100 * sign * change.difference
-            verdict: Verdict = "worse" if low > gate.points else "not shown" if loss > gate.points else "fine"
-            visible = None if change.detectable is None else gate.points + 100 * change.detectable
-            passed.append(Passed(gate.metric, gate.points, one.benchmark, one.after, loss, low, high, visible, verdict))
+            verdict: Verdict = "worse" if low > gate.points else "not shown" if _open(gate, loss, high) else "fine"
+            least = 0.0 if gate.strict else gate.points
+            visible = None if change.detectable is None else least + 100 * change.detectable
+            said = (gate.metric, gate.points, one.benchmark, one.after, loss, low, high, visible, verdict, gate.strict)
+            passed.append(Passed(*said))
     return passed
+
+
+def _open(gate: Gate, loss: float, high: float) -> bool:
+    """Whether it is neither shown that the loss is too large nor, of a strict gate, that it is not."""
+    return high >= gate.points if gate.strict else loss > gate.points

@@ -162,7 +162,14 @@ def gate_line(gate: Passed) -> str:
         "not shown": "passed: worse by more than allowed is not shown",
         "fine": "passed",
     }
-    seen = "" if gate.visible is None else f"; a true loss of {gate.visible:.1f} points fails 80 times in 100"
+    if gate.strict:
+        words |= {
+            "not shown": "FAILED: a loss below the limit is not shown",
+            "fine": "passed: a loss below it is shown",
+        }
+    seen = "" if gate.visible is None else f"; a true loss of {gate.visible:.1f} points fails about 80 times in 100"
+    if gate.strict and gate.visible is not None:
+        seen = f"; a model without a loss passes about 80 times in 100 with a limit of {gate.visible:.1f} points"
     return printable(
         f"{gate.metric}:{gate.points:g} {words[gate.verdict]}: {gate.benchmark}, {gate.after}: loss "
         f"{gate.loss:+.2f} points [{gate.low:+.2f}, {gate.high:+.2f}]{seen}"
