@@ -66,8 +66,8 @@ def test_in_the_groups_of_a_comparison(make_record: Callable[..., RunRecord]) ->
     assert same["original"].interval == pytest.approx((-EIGHT, EIGHT))
     assert same["augmented"].interval == pytest.approx((-ONE, ONE))
     tested = compare_models([run], [run], resamples=100)
-    assert tested["original"].detectable == 6 / 8
-    assert tested["augmented"].detectable == 6  # of one image nothing can be shown
+    assert tested["original"].detectable == 8 / 8
+    assert tested["augmented"].detectable == 8  # of one image nothing can be shown
 
 
 def test_beside_blind_judges() -> None:

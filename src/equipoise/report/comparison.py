@@ -89,7 +89,7 @@ def _tests(found: Sequence[Comparison], correction: str) -> str:
             rows.append(cells + ([_size(change.seed_error)] if seeds else []))
     caption = (
         f"p ({words}): corrected for all lines of this table; smallest detectable: the true difference in points that "
-        "is found in 80 of 100 repetitions (none: fewer than six images)"
+        "is found in about 80 of 100 repetitions (none: fewer than eight items)"
     )
     return text_table(header, rows, caption)
 
@@ -103,7 +103,7 @@ def _size(value: float | None) -> str:
 
 
 def _detectable(value: float | None) -> str:
-    """Of fewer than six images, where all of them changing one way would not be enough, there is none."""
+    """Of fewer than eight items, where all of them changing one way may not be enough, there is none."""
     return "none" if value is not None and value > 1 else _size(value)
 
 
