@@ -140,16 +140,17 @@ class Real:
     # ------------------------------------------------------------------ is all there, and how long will it take?
 
     def prepare(self, jobs: Iterable[Job], tests: Iterable[str], standards: Iterable[str], processes: int) -> None:
-        jobs, standards = list(jobs), list(standards)
+        asked, standards = list(jobs), list(standards)
+        jobs = [job for job in asked if self.can(job)]
         sets = sorted({one for name in standards for one in self.standards.get(name, ())})
         missing = list(dict.fromkeys(self._missing(jobs, sorted(tests), sets)))
         if missing:
             lines = "\n".join(f"  {one}" for one in missing)
             raise UserError(
                 f"{self.data}: {len(missing)} of the files that these tables need are missing:\n{lines}\n"
-                f"{self.optional(jobs, standards)}"
+                f"{self.optional(asked, standards)}"
             )
-        print(self.optional(jobs, standards), self.time(jobs, list(tests)), sep="\n", flush=True)
+        print(self.optional(asked, standards), self.time(jobs, list(tests)), sep="\n", flush=True)
 
     def optional(self, jobs: Iterable[Job], standards: Iterable[str]) -> str:
         """What is used where it exists, and whether it does."""
@@ -159,7 +160,7 @@ class Real:
             if name in FOLDERS:
                 count = len(self.standards[name])
                 lines.append(f"{name.lower()}/: {count} of {FOLDERS[name]} sets found, each a folder of CLIP_benchmark")
-        return "\n".join(["not required, used if present:", *(f"  {one}" for one in lines)])
+        return "\n".join(["not required, used if present:", *(f"  {one}" for one in lines)]) if lines else ""
 
     def _missing(self, jobs: list[Job], tests: list[str], standards: list[str]) -> Iterator[str]:
         folders = {BASE, *(job.variant for job in jobs if job.variant)}
@@ -219,15 +220,14 @@ class Real:
     # ------------------------------------------------------------------ models and data
 
     def can(self, job: Job) -> bool:
-        trained = job.recipe is not None and job.items != "more"
-        return trained or self._checkpoint(job) is not None or not (job.recipe or job.checkpoint)
+        return self.trains(job) or self._checkpoint(job) is not None or not (job.recipe or job.checkpoint)
 
     def _checkpoint(self, job: Job) -> Path | None:
         path = self.data / "checkpoints" / job.file
         return path if job.checkpoint and path.exists() else None
 
     def trains(self, job: Job) -> bool:
-        return job.recipe is not None and self._checkpoint(job) is None
+        return job.recipe is not None and job.items != "more" and self._checkpoint(job) is None
 
     def label(self, job: Job) -> str:
         if not job.checkpoint:
