@@ -155,6 +155,13 @@ def test_a_story_that_contradicts_the_paper_says_so(story: Callable[..., Any]) -
     assert not any("REPLACE, HN → HP+HN" in line and "Brittleness" in line for line in unlike)  # both fall
 
 
+def test_a_change_of_brittleness_is_in_points_of_all_items(story: Callable[..., Any]) -> None:
+    """20 of 100 items are brittle, then 30, then 25: five points of all items, not five of the brittle ones."""
+    line = demo.findings(story(base=(120, 40), HN=(100, 60), HP_HN=(100, 50)))[0]
+    assert "hard negatives changed Brittleness by +10.0 points" in line
+    assert "adding hard positives changed Brittleness by -5.0 points" in line and "brittle items" not in line
+
+
 def test_a_story_like_the_papers_does_not(story: Callable[..., Any]) -> None:
     """What is not clear is not said."""
     same = demo.findings(story(base=(100, 20), HN=(100, 20), HP_HN=(100, 20)))

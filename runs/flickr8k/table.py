@@ -1,220 +1,222 @@
-"""docs/flickr8k.md's tables: every recipe on the test photos, what it kept of retrieval, and one against another.
+"""docs/flickr8k.md's tables: every recipe on the test photos, one against another, and whose negatives were used.
 
-    python runs/flickr8k/table.py OUT [--pairs ours:hp-hn ...]             OUT is what run.py final and styles wrote
-    python runs/flickr8k/table.py runs/flickr8k/results/s.jsonl            means alone, of what the repository has
+    python runs/flickr8k/table.py                                   of runs/flickr8k/results, what the repository keeps
+    python runs/flickr8k/table.py RESULTS/s.jsonl RESULTS/m.jsonl   of other files that keep.py wrote
 
-A difference is taken per photo and seed; both are drawn again 2,000 times (seeds first, then photos), and the middle
-95% is shown. The three seeds share one base, as a paper's models share one CLIP.
+Intervals and p-values are those of `equipoise compare`, over photos and seeds, from the item scores in s.npz and m.npz.
+All that are computed here are corrected together (Holm). The seeds share one base, as a paper's models share one CLIP,
+so nothing here speaks of other bases. Without the .npz files the means are printed alone.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cache
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import numpy as np
+from jobs import FINAL, STYLES
 from needs import existing
-from numpy.typing import NDArray
-from retrieval import outcomes
-from scores import read_rows, read_scores
+from scores import KINDS, read_rows, read_scores
 
-from equipoise.standard.ratings import spearman
+from equipoise.comparing.inference import holm
+from equipoise.comparing.models import compare_models
+from equipoise.evaluation.comparison import Run
+from equipoise.evaluation.metrics import judge
+from equipoise.evaluation.record import Change, Metric
+from equipoise.evaluation.scores import ItemScores
 
-KINDS = {"seen": "seen synonyms", "unseen": "unseen synonyms", "swap": "swap", "type": "unseen type (relations)"}
+RESULTS = Path(__file__).parent / "results"
+TOWERS = {"s": "text tower from scratch", "m": "text tower MiniLM"}
+WORDS = {"seen": "seen synonyms", "unseen": "unseen synonyms", "swap": "swap", "type": "relations"}
 RECALLS = tuple((way, top) for way in ("t2i", "i2t") for top in (1, 5, 10))
-APART = ("seen", "unseen")  # whose score preservation the table of retention shows
-STYLES = [f"{recipe}-{style}:{recipe}" for recipe in ("hn", "hp-hn", "ours") for style in ("negclip", "crepe")]
-PAIRS = ["ours:hp-hn", "ours:ce-clip", "ours:control", "hn:base", *STYLES]
-RESAMPLES = 2000
-Sums = tuple[NDArray[Any], NDArray[Any]]  # (columns, photos): what is counted of each photo, and out of how many
-Interval = tuple[float, float, float]
-read = cache(read_scores)
+RECALL = "mean of six recalls"
+LOWER = "brittleness"
+PRINTED: tuple[Metric, ...] = ("original", "augmented", "brittleness")
+OURS = "ours"
+Pair = tuple[str, str]  # the first minus the second
+Line = tuple[str, Pair, str, str]  # tower, pair, kind of item or RECALL, metric
 
 
-def sums(photo: NDArray[Any], columns: NDArray[Any], photos: int) -> Sums:
-    """Rows x columns as sums and counts of each photo."""
-    total = np.stack([np.bincount(photo, column, photos) for column in columns.T])
-    return total, np.broadcast_to(np.bincount(photo, minlength=photos).astype(float), total.shape)
+@dataclass
+class Tower:
+    """What keep.py wrote of one text tower: the numbers of every model, and the scores where they were kept."""
+
+    name: str
+    path: Path
+    rows: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for row in read_rows(self.path, "final", "styles"):
+            self.rows.setdefault(row["name"], []).append(row)
+
+    @property
+    def kept(self) -> bool:
+        return self.path.with_suffix(".npz").exists()
+
+    def main(self) -> list[str]:
+        return [job.name for job in FINAL if job.name in self.rows]
+
+    def pairs(self) -> list[Pair]:
+        """Every recipe against every other, and each style of negatives against ours of the same recipe."""
+        styles = [(job.name, job.name.rpartition("-")[0]) for job in STYLES if job.name in self.rows]
+        ranked = sorted(self.main(), key=lambda name: name != OURS)  # ours minus another, not the other way
+        return [*combinations(ranked, 2), *styles]
+
+    def mean(self, name: str, key: str) -> float:
+        return float(np.mean([row["found"][key] for row in self.rows[name]]))
+
+    def runs(self, name: str, kind: str) -> list[Run]:
+        return [_run(self.path, f"{name}-{row['seed']}", kind) for row in self.rows[name]]
 
 
 @cache
-def composition(path: Path, kind: str) -> Sums:
-    """Original, Augmented, Brittleness and |s(c) - s(p)| in units of the scores' spread, of the photos with items."""
-    held = read(path)
-    c, p, n = held[f"{kind}/scores"]
-    apart = np.abs(c - p) / held[f"{kind}/scores"].std() / 100
-    photos, photo = np.unique(held[f"{kind}/photo"], return_inverse=True)
-    return sums(photo, np.stack([*outcomes(c, p, n), apart], 1) * 1.0, len(photos))
+def _scores(path: Path) -> dict[str, Any]:
+    return read_scores(path.with_suffix(".npz"))
 
 
 @cache
-def retrieval(path: Path) -> Sums:
-    """The six recalls: of a photo its share of both kinds of searches."""
-    held = read(path)
-    photos = len(held["i2t"])
-    found = []
+def _run(path: Path, model: str, kind: str) -> Run:
+    """One model's scores of one kind of item as `compare` reads a run; of a search, the item is its hit or miss."""
+    rows = list(_searches(path, model) if kind == RECALL else _items(path, model, kind))
+    return Run(Path(model), (), rows, judge(rows))
+
+
+def _items(path: Path, model: str, kind: str) -> Iterator[ItemScores]:
+    held = _scores(path)
+    above, rewording = held[f"{model}/{kind}"].astype(float).tolist()
+    for place, photo in enumerate(held[f"{kind}/photo"].tolist()):
+        scores = {"caption": above[place], "positives": [rewording[place]], "negatives": [0.0]}
+        yield ItemScores(id=str(place), image=str(photo), tags={}, **scores)
+
+
+def _searches(path: Path, model: str) -> Iterator[ItemScores]:
+    held = _scores(path)
+    photos = {"t2i": held["captions/photo"].tolist(), "i2t": list(range(len(held[f"{model}/i2t"])))}
     for way, top in RECALLS:
-        where = held["captions/photo"] if way == "t2i" else np.arange(photos)
-        found.append(sums(where, (held[way] < top)[:, None] * 1.0, photos))
-    return np.concatenate([one for one, _ in found]), np.concatenate([two for _, two in found])
+        hits = (held[f"{model}/{way}"] < top).astype(float).tolist()
+        for place, (photo, hit) in enumerate(zip(photos[way], hits, strict=True)):
+            scores = {"caption": hit, "positives": [], "negatives": [0.5]}
+            yield ItemScores(id=f"{way}@{top}/{place}", image=str(photo), tags={"of": f"{way}@{top}"}, **scores)
 
 
-def drawn_photos(photos: int, rng: np.random.Generator) -> NDArray[Any]:
-    """How often each photo is drawn in each of the resamples."""
-    return np.stack([np.bincount(rng.integers(photos, size=photos), minlength=photos) for _ in range(RESAMPLES)])
+def compared(towers: Sequence[Tower]) -> dict[Line, Change]:
+    """Every pair on every kind of item and on recall; p-values corrected for all of them."""
+    found: dict[Line, Change] = {}
+    for tower in towers:
+        pairs = tower.pairs() if tower.kept else []
+        for number, pair in enumerate(pairs, 1):
+            print(f"{tower.name}: comparison {number} of {len(pairs)}", end="\r", file=sys.stderr, flush=True)
+            after, before = pair
+            for kind in (*KINDS, RECALL):
+                path = ("of",) if kind == RECALL else ()
+                whole = compare_models(tower.runs(before, kind), tower.runs(after, kind), path=path)
+                for metric in PRINTED[:1] if kind == RECALL else PRINTED:
+                    change = whole[metric]
+                    assert change is not None
+                    found[tower.name, pair, kind, metric] = change
+    adjusted = holm([change.p or 0.0 for change in found.values()])
+    return {
+        line: change.model_copy(update={"adjusted": p})
+        for (line, change), p in zip(found.items(), adjusted, strict=True)
+    }
 
 
-@cache
-def agreement(path: Path) -> NDArray[Any]:
-    """Spearman's correlation with the experts: of all pairs, then of each resample of their photos (the same ones for
-    every model)."""
-    held = read(path)
-    photos, photo = np.unique(held["experts/photo"], return_inverse=True)
-    weights = drawn_photos(len(photos), np.random.default_rng(0))[:, photo]
-    weights = np.concatenate([np.ones((1, len(photo))), weights])
-    scores, ratings = held["experts/scores"].astype(np.float64), held["experts/ratings"]
-    return np.concatenate([spearman(scores, ratings, some) for some in np.array_split(weights, 20)])
+def ahead(found: dict[Line, Change], tower: Tower, name: str, kind: str, metric: str) -> bool:
+    """Whether a model is shown to be better than every other of its table."""
+    lines = [(pair, found.get((tower.name, pair, kind, metric))) for pair in combinations_with(tower, name)]
+    sign = -1 if metric == LOWER else 1
+
+    def better(pair: Pair, change: Change | None) -> bool:
+        return change is not None and change.shown and sign * change.difference * (1 if pair[0] == name else -1) > 0
+
+    return bool(lines) and all(better(pair, change) for pair, change in lines)
 
 
-def agreed(runs: Sequence[Path], before: Sequence[Path] | None = None) -> Interval:
-    """Points and 95% interval of the correlation, over seeds and photos; of after - before, where there is a before."""
-    found = np.stack([agreement(path) for path in runs])
-    if before is not None:
-        found = found - np.stack([agreement(path) for path in before])
-    seeds = np.random.default_rng(1).integers(len(runs), size=(RESAMPLES, len(runs)))
-    drawn = found[seeds, np.arange(1, RESAMPLES + 1)[:, None]].mean(1)
-    low, high = np.percentile(drawn, [2.5, 97.5])
-    return 100 * float(found[:, 0].mean()), 100 * float(low), 100 * float(high)
+def combinations_with(tower: Tower, name: str) -> list[Pair]:
+    return [pair for pair in tower.pairs() if name in pair and set(pair) <= set(tower.main())]
 
 
-def measured(runs: Sequence[Sums], before: Sequence[Sums] | None = None) -> list[Interval]:
-    """Points and 95% interval of each column, over seeds and photos; of after - before, where there is a before."""
-    counts = runs[0][1]
-    top = np.stack([total for total, _ in runs])  # seeds, columns, photos
-    if before is not None:
-        top = top - np.stack([total for total, _ in before])
-    top = top / counts.sum(1, keepdims=True)
-    share = counts / counts.sum(1, keepdims=True)
-    rng = np.random.default_rng(0)
-    drawn = []
-    for _ in range(RESAMPLES):
-        chosen = rng.integers(len(runs), size=len(runs))
-        weight = np.bincount(rng.integers(counts.shape[1], size=counts.shape[1]), minlength=counts.shape[1])
-        drawn.append((top[chosen].mean(0) @ weight) / (share @ weight))
-    low, high = np.percentile(np.array(drawn), [2.5, 97.5], axis=0)
-    return [(100 * m, 100 * a, 100 * b) for m, a, b in zip(top.mean(0).sum(1), low, high, strict=True)]
+def recipe(name: str) -> str:
+    known = {job.name: job.recipe for job in FINAL}
+    return f"`{known[name]}`" if known.get(name) else name
 
 
-def plain(one: Interval) -> str:
-    return f"{one[0]:.1f} [{one[1]:.1f}, {one[2]:.1f}]"
-
-
-def signed(one: Interval) -> str:
-    return f"{one[0]:+.1f} [{one[1]:+.1f}, {one[2]:+.1f}]"
-
-
-def line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+def line(cells: Sequence[str]) -> None:
+    print("|", " | ".join(cells), "|")
 
 
 def head(cells: Sequence[str]) -> None:
-    print(line(cells), line(["---"] * len(cells)), sep="\n")
+    line(cells)
+    line(["---"] * len(cells))
 
 
-class Results:
-    """The rows that run.py wrote for one base, and the scores beside them."""
+def interval(change: Change) -> str:
+    low, high = change.interval
+    star = "\\*" if change.shown else ""
+    return f"{100 * change.difference:+.1f} [{100 * low:+.1f}, {100 * high:+.1f}]{star}"
 
-    def __init__(self, out: Path) -> None:
-        self.rows: dict[str, list[dict[str, Any]]] = {}
-        self.scores = out / "scores"
-        for row in read_rows(out, "final", "styles"):
-            if out.is_file() or (self.scores / f"{row['name']}-{row['seed']}.npz").exists():
-                self.rows.setdefault(row["name"], []).append(row)
 
-    def paths(self, name: str) -> list[Path]:
-        return [self.scores / f"{name}-{run['seed']}.npz" for run in self.rows[name]]
+def means(tower: Tower, names: Sequence[str], labels: Sequence[str], found: dict[Line, Change]) -> None:
+    head([tower.name, *(f"{WORDS[kind]}: Aug. / Brit." for kind in KINDS), "R@1 t2i / i2t", RECALL, "experts", "apart"])
+    for name, label in zip(names, labels, strict=True):
+        cells = []
+        for kind in KINDS:
+            values = [f"{tower.mean(name, f'{kind}/{metric}'):.1f}" for metric in PRINTED[1:]]
+            bold = [ahead(found, tower, name, kind, metric) for metric in PRINTED[1:]]
+            cells.append(" / ".join(f"**{v}**" if b else v for v, b in zip(values, bold, strict=True)))
+        recall = np.mean([tower.mean(name, f"{way}@{top}") for way, top in RECALLS])
+        cells += [f"{tower.mean(name, 't2i@1'):.1f} / {tower.mean(name, 'i2t@1'):.1f}", f"{recall:.1f}"]
+        cells += [f"{tower.mean(name, 'experts'):.1f}"]
+        line([label, *cells, f"{tower.mean(name, 'seen/apart'):.2f} / {tower.mean(name, 'unseen/apart'):.2f}"])
 
-    def pair(self, name: str, other: str) -> tuple[list[Path], list[Path]]:
-        """Models of two recipes, seed by seed; the base has one for all seeds."""
-        if other == "base":
-            return self.paths(name), self.paths("base")[:1] * len(self.rows[name])
-        seeds = {run["seed"] for run in self.rows[name]} & {run["seed"] for run in self.rows[other]}
-        both = [[self.scores / f"{one}-{seed}.npz" for seed in sorted(seeds)] for one in (name, other)]
-        return both[0], both[1]
+
+def differences(tower: Tower, pairs: Sequence[Pair], found: dict[Line, Change]) -> None:
+    head([tower.name, "items", "Original", "Augmented", "Brittleness"])
+    for pair in pairs:
+        for kind in KINDS:
+            cells = [interval(found[tower.name, pair, kind, metric]) for metric in PRINTED]
+            line([f"{pair[0]} - {pair[1]}", WORDS[kind], *cells])
+        line([f"{pair[0]} - {pair[1]}", RECALL, interval(found[tower.name, pair, RECALL, "original"]), "", ""])
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("out", type=existing())
-    parser.add_argument("--pairs", nargs="*", help="differences, ONE:OTHER; instead of all tables")
-    options = parser.parse_args()
-    held = Results(options.out)
-    if options.pairs is None:
-        means(held)
-    if options.out.is_file():
-        return
-    if options.pairs is None and "base" in held.rows:
-        retention(held)
-    for ours, theirs in (pair.split(":") for pair in options.pairs or PAIRS):
-        if ours in held.rows and theirs in held.rows:
-            against(held, ours, theirs)
-
-
-def means(held: Results) -> None:
-    """Every model, over its seeds."""
-    head(["model", *(f"{kind}: Aug. / Brit." for kind in KINDS.values()), "R@1 t2i / i2t", "experts", "seeds"])
-    for name, runs in held.rows.items():
-        mean = {key: np.mean([run["found"][key] for run in runs]) for key in runs[0]["found"]}
-        cells = [f"{mean[f'{kind}/augmented']:.1f} / {mean[f'{kind}/brittleness']:.1f}" for kind in KINDS]
-        recalls = f"{mean['t2i@1']:.1f} / {mean['i2t@1']:.1f}"
-        print(line([name, *cells, recalls, f"{mean['experts']:.1f}", str(len(runs))]))
-
-
-def retention(held: Results) -> None:
-    """Retrieval of every model and its paired difference from the base; how far a rewording moves the score."""
-    print("\nRetention: retrieval after finetuning, and its difference from the base, paired")
-    heads = ["model", "t2i R@1", "from the base", "i2t R@1", "from the base", "mean of six recalls, from the base"]
-    head([*heads, "experts", "from the base", "c and p apart: seen", "unseen"])
-    for name in held.rows:
-        after, before = ([retrieval(path) for path in paths] for paths in held.pair(name, "base"))
-        own, changed = measured(after), name != "base"
-        lost = [signed(one) if changed else "" for one in measured(after, before)]
-        apart = [f"{measured([composition(path, kind) for path in held.paths(name)])[3][0]:.2f}" for kind in APART]
-        rho = [plain(agreed(held.paths(name))), signed(agreed(*held.pair(name, "base"))) if changed else ""]
-        mean = signed(_mean(after, before)) if changed else ""
-        print(line([name, plain(own[0]), lost[0], plain(own[3]), lost[3], mean, *rho, *apart]))
-
-
-def against(held: Results, ours: str, theirs: str) -> None:
-    """Ours minus theirs, paired."""
-    one, two = held.pair(ours, theirs)
-    print(f"\n{ours} - {theirs}, {len(one)} seeds:")
-    head(["items", "n", "Original", "Augmented", "Brittleness", "c and p apart"])
-    for kind, words in KINDS.items():
-        after, before = ([composition(path, kind) for path in paths] for paths in (one, two))
-        *three, apart = measured(after, before)
-        cells = [*(signed(value) for value in three), "{:+.3f} [{:+.3f}, {:+.3f}]".format(*apart)]
-        print(line([words, f"{int(after[0][1][0].sum()):,}", *cells]))
-    after, before = ([retrieval(path) for path in paths] for paths in (one, two))
-    found = {f"{way} R@{top}": value for (way, top), value in zip(RECALLS, measured(after, before), strict=True)}
-    found |= {"mean of six recalls": _mean(after, before), "experts": agreed(one, two)}
-    print("; ".join(f"{name} {signed(value)}" for name, value in found.items()))
-
-
-def _mean(after: Sequence[Sums], before: Sequence[Sums]) -> Interval:
-    """The mean of the columns as one column."""
-
-    def one(part: Sums) -> Sums:
-        share = part[0] / part[1].sum(1, keepdims=True)
-        return share.mean(0, keepdims=True), np.full((1, share.shape[1]), 1 / share.shape[1])
-
-    return measured([one(part) for part in after], [one(part) for part in before])[0]
+    parser.add_argument("files", type=existing(), nargs="*", default=[RESULTS / "s.jsonl", RESULTS / "m.jsonl"])
+    files = parser.parse_args().files
+    towers = [Tower(TOWERS.get(path.stem, path.stem), path) for path in files]
+    found = compared(towers)
+    for tower in towers:
+        means(tower, tower.main(), [recipe(name) for name in tower.main()], found)
+        print()
+    for tower in towers:
+        styled = [job.name for job in STYLES if job.name in tower.rows]
+        if styled:
+            names = [
+                name
+                for base in ("hn", "hp-hn", OURS)
+                for name in (base, *(s for s in styled if s.startswith(f"{base}-")))
+            ]
+            means(tower, names, names, {})
+            print()
+        if not tower.kept:
+            print(f"{tower.path.with_suffix('.npz')} is not there: no item scores, so no intervals.\n")
+            continue
+        ours = [pair for pair in combinations_with(tower, OURS) if pair[0] == OURS]
+        others = [pair for pair in tower.pairs() if pair[0] in styled or set(pair) == {"hn", "base"}]
+        differences(tower, [*ours, *others], found)
+        print()
+    if found:
+        print("Differences are over photos and seeds, as `equipoise compare` has them.")
+        print(f"\\*: shown, by interval and by p-value, which is corrected (Holm) for all {len(found)} comparisons.")
+        print("Bold: shown to be better than every other row of its table.")
 
 
 if __name__ == "__main__":

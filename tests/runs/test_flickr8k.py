@@ -237,60 +237,82 @@ def test_what_dies_with_its_process_is_tried_once_more(flickr8k: Any, tmp_path: 
 # ---------------------------------------------------------------------------- intervals
 
 
-def kept_scores(rng: Any, photos: int = 100) -> dict[str, Any]:
-    """What run.py keeps of a model, drawn."""
+def kept_scores(rng: Any, right: dict[str, float], photos: int = 100) -> dict[str, Any]:
+    """What run.py keeps of a model, drawn; `right`: the share of captions above their negative, of each kind."""
     held: dict[str, Any] = {}
     for kind in ("seen", "unseen", "swap", "type"):
         held[f"{kind}/photo"] = np.repeat(np.arange(photos), 2).astype(np.int16)
-        held[f"{kind}/scores"] = rng.normal(size=(3, 2 * photos)).astype(np.float32)
+        above = np.where(rng.random(2 * photos) < right.get(kind, 0.5), 0.1, -0.1)
+        held[f"{kind}/scores"] = np.stack([above, above + 0.01, 0 * above]).astype(np.float32)
     held["captions/photo"] = np.repeat(np.arange(photos), 5).astype(np.int16)
-    held |= {"t2i": rng.integers(0, 30, 5 * photos), "i2t": rng.integers(0, 30, photos)}
-    ratings = rng.integers(1, 5, 3 * photos).astype(float)
+    held |= {"t2i": rng.integers(0, 300, 5 * photos), "i2t": rng.integers(0, 30, photos)}
+    ratings = np.arange(3 * photos) % 4 + 1.0
     held |= {"experts/photo": np.repeat(np.arange(photos), 3).astype(np.int16), "experts/ratings": ratings}
     held["experts/scores"] = (ratings + rng.normal(size=len(ratings))).astype(np.float32)
     return held
 
 
-def test_a_difference_is_paired_by_photo(flickr8k: Any, tmp_path: Path) -> None:
-    table, write = flickr8k("table"), flickr8k("scores").write_scores
-    rng = np.random.default_rng(0)
-    before = kept_scores(rng, 200)
-    after = dict(before)
-    for way in ("t2i", "i2t"):
-        after[way] = np.where(rng.random(len(before[way])) < 0.1, 0, before[way])
-    after["experts/scores"] = before["experts/scores"] + (0.5 * before["experts/ratings"]).astype(np.float32)
-    paths = {name: tmp_path / f"{name}.npz" for name in ("before", "after")}
-    write(paths["before"], before)
-    write(paths["after"], after)
-    one, two = (table.retrieval(paths[name]) for name in ("before", "after"))
-    value, low, high = table.measured([two], [one])[0]
-    hits = [100 * np.mean(np.array(held["t2i"]) < 1) for held in (before, after)]
-    assert value == pytest.approx(hits[1] - hits[0])
-    alone = table.measured([two])[0]
-    assert alone[0] == pytest.approx(hits[1])
-    assert 0 < low < value < high and high - low < alone[2] - alone[1]
-    assert table.measured([one], [one])[0] == (0, 0, 0)
-    gain, plain = table.agreed([paths["after"]], [paths["before"]]), table.agreed([paths["after"]])
-    assert 0 < gain[1] < gain[0] < gain[2] and gain[2] - gain[1] < plain[2] - plain[1]
-    assert table.agreed([paths["after"]], [paths["after"]]) == (0, 0, 0)
-
-
-def test_the_table_is_of_the_seeds_that_both_have(flickr8k: Any, tmp_path: Path, capsys: Any, monkeypatch: Any) -> None:
-    table, write = flickr8k("table"), flickr8k("scores").write_scores
-    monkeypatch.setattr(table, "RESAMPLES", 50)
-    rng = np.random.default_rng(0)
-    (tmp_path / "final").mkdir()
-    found = {f"{kind}/{what}": 1.0 for kind in table.KINDS for what in ("augmented", "brittleness")}
-    found |= {"t2i@1": 1.0, "i2t@1": 1.0, "experts": 1.0}
-    for name, seeds in (("base", [0]), ("hp-hn", [0, 1]), ("ours", [1, 2])):
-        for seed in seeds:
+def results_of(flickr8k: Any, folder: Path) -> Path:
+    """A base, control and ours, three seeds: ours is far ahead on seen synonyms, level on all others."""
+    write, rng = flickr8k("scores").write_scores, np.random.default_rng(0)
+    (folder / "out" / "final").mkdir(parents=True)
+    found = {
+        f"{kind}/{what}": 1.0 for kind in flickr8k("scores").KINDS for what in ("augmented", "brittleness", "apart")
+    }
+    found |= {f"{way}@{top}": 1.0 for way in ("t2i", "i2t") for top in (1, 5, 10)} | {"experts": 1.0}
+    for name, seeds, right in (("base", 1, {}), ("control", 3, {}), ("ours", 3, {"seen": 0.95})):
+        for seed in range(seeds):
             row = {"name": name, "seed": seed, "found": found}
-            (tmp_path / "final" / f"{name}-{seed}.json").write_text(json.dumps(row))
-            write(tmp_path / "scores" / f"{name}-{seed}.npz", kept_scores(rng))
-    monkeypatch.setattr("sys.argv", ["table.py", str(tmp_path)])
+            (folder / "out" / "final" / f"{name}-{seed}.json").write_text(json.dumps(row))
+            write(folder / "out" / "scores" / f"{name}-{seed}.npz", kept_scores(rng, right))
+    return folder / "out"
+
+
+def test_the_table_is_what_compare_says_and_bold_is_shown(
+    flickr8k: Any, tmp_path: Path, capsys: Any, monkeypatch: Any
+) -> None:
+    out, kept = results_of(flickr8k, tmp_path), tmp_path / "s.jsonl"
+    monkeypatch.setattr("sys.argv", ["keep.py", str(out), "--out", str(kept)])
+    flickr8k("keep").main()
+    table = flickr8k("table")
+    monkeypatch.setattr("sys.argv", ["table.py", str(kept)])
     table.main()
     said = capsys.readouterr().out
-    assert "ours - hp-hn, 1 seeds:" in said and "Retention" in said and "experts" in said.splitlines()[-1]
+    ours = next(line for line in said.splitlines() if line.startswith("| `equipoise_2026` |")).split(" | ")
+    assert ours[1] == "**1.0** / 1.0" and ours[2] == ours[3] == "1.0 / 1.0"  # ahead on seen synonyms, level elsewhere
+    differences = [line for line in said.splitlines() if line.startswith("| ours - control |")]
+    assert "\\*" in differences[0] and not any("\\*" in line for line in differences[1:])
+    assert "for all 39 comparisons" in said  # three pairs, thirteen lines each
+
+    tower = table.Tower("s", kept)
+    change = table.compare_models(tower.runs("control", "seen"), tower.runs("ours", "seen")).augmented
+    assert f"{table.interval(change.model_copy(update={'adjusted': 0.0}))}" in differences[0]
+    assert change.seed_error is not None  # seeds are a sample, as photos are
+    drawn = [np.load(path)["seen/scores"] for path in sorted((out / "scores").glob("*.npz"))]
+    right = [float(((c > n) & (p > n)).mean()) for c, p, n in drawn]  # base, control x 3, ours x 3
+    assert change.difference == pytest.approx(np.mean(right[4:]) - np.mean(right[1:4]))
+
+    kept.with_suffix(".npz").unlink()
+    table.main()
+    said = capsys.readouterr().out
+    assert "no item scores, so no intervals" in said and "**" not in said
+
+
+def test_packed_scores_keep_every_outcome(flickr8k: Any, tmp_path: Path) -> None:
+    scores, rng = flickr8k("scores"), np.random.default_rng(1)
+    held = kept_scores(rng, {})
+    held["seen/scores"] = rng.normal(0.3, 1e-4, held["seen/scores"].shape).astype(np.float32)  # nearly ties
+    held["seen/scores"][:, :5] = 0.25  # and ties
+    scores.write_scores(tmp_path / "in" / "ours-0.npz", held)
+    scores.pack(tmp_path / "in", tmp_path / "s.npz")
+    above, rewording = scores.read_scores(tmp_path / "s.npz")["ours-0/seen"].astype(float)
+    expected = flickr8k("retrieval").outcomes(*held["seen/scores"])
+    found = flickr8k("retrieval").outcomes(above, rewording, np.zeros(len(above)))
+    assert all(np.array_equal(one, other) for one, other in zip(found, expected, strict=True))
+    other = dict(held) | {"seen/photo": held["seen/photo"][::-1]}
+    scores.write_scores(tmp_path / "in" / "ours-1.npz", other)
+    with pytest.raises(SystemExit, match="judged on other items"):
+        scores.pack(tmp_path / "in", tmp_path / "s.npz")
 
 
 def test_the_kept_numbers_print_the_tables_again(flickr8k: Any, capsys: Any, monkeypatch: Any) -> None:
@@ -301,7 +323,7 @@ def test_the_kept_numbers_print_the_tables_again(flickr8k: Any, capsys: Any, mon
     assert sorted(results.iterdir()) == before  # nothing is written beside them
     monkeypatch.setattr("sys.argv", ["table.py", str(results / "s.jsonl")])
     table.main()
-    ours = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("| ours |"))
+    ours = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("| `equipoise_2026` |"))
     page = (results.parents[2] / "docs" / "flickr8k.md").read_text(encoding="utf-8")
     cells = ours.split(" | ")[1:5]
     row = next(line for line in page.splitlines() if line.startswith("| `equipoise_2026` |"))

@@ -147,14 +147,11 @@ def plain_words(runs: Mapping[str, Sequence[dict[str, Run]]]) -> str:
     gain, harm, cure = learned.original, learned.brittleness, unlearned.brittleness
     parts = []
     if gain and gain.clear:
-        parts.append(f"hard negatives changed Original accuracy by {100 * gain.difference:+.0f} points")
+        parts.append(f"hard negatives changed Original accuracy by {100 * gain.difference:+.1f} points")
     if harm and harm.clear:
-        more = "brittle" if harm.difference > 0 else "steady"
-        parts.append(f"made the model {more} on {abs(100 * harm.difference):.0f} in 100 items more")
+        parts.append(f"hard negatives changed Brittleness by {100 * harm.difference:+.1f} points")
     if cure and cure.clear:
-        way = "took back" if cure.difference < 0 else "added"
-        of = "of them" if harm and harm.clear and harm.difference > 0 else "in 100 brittle items"
-        parts.append(f"hard positives {way} {abs(100 * cure.difference):.0f} {of}")
+        parts.append(f"adding hard positives changed Brittleness by {100 * cure.difference:+.1f} points")
     ends: tuple[Metric, ...] = ("augmented", "brittleness")
     if left := [_from_base(name, change) for name in ends if (change := whole[name]) and change.clear]:
         parts.append(f"in the end HP+HN is {' and '.join(left)}")
