@@ -181,7 +181,8 @@ def page(found: Sequence[tuple[Audit, int]]) -> str:
             "## Shortcuts",
             "Percent right without an image [95 % interval, images resampled], chance 50, on at most 4,000 items "
             "(seed 0): which of two texts is the caption (c) and which the hard negative (n) or hard positive (p), "
-            "by logistic regression on words, by \"the shorter one\", by \"the one of more frequent words\" (far "
+            "by logistic regression on words (learned on other images, so to a good part by known substitutions), "
+            "by \"the shorter one\", by \"the one of more frequent words\" (far "
             "below 50 tells as much), by a table of changed words from the other half of the images; whether `from "
             "-> to` is a hard positive or a hard negative, by the same kind of table. Last: percent of the hard "
             "positives that a detector taught on (c, n) of other images calls wrong. n is of items; pairs may be a "

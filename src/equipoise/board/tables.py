@@ -58,7 +58,8 @@ def caption(test: TestSet, correction: str) -> str:
     """What a reader of a table must know."""
     lines = [
         f"percent [95% interval, images resampled]; {test.average}; models that share a letter cannot be told apart "
-        f"(every pair tested, corrected by {correction} within a column), a is the best"
+        f"(every pair tested, corrected by {correction} within a column), a is the best; letters "
+        "hold for this list of models"
     ]
     if test.reported:
         lines.append("(reported): by others, without the items behind it: no interval, not in any group")

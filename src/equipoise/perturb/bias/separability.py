@@ -5,7 +5,8 @@ here teaches which words and word orders are suspicious. The judge is logistic r
 neighbouring words, cross-validated with a caption and its edits (and all captions of an image) in the same fold.
 
 Two questions: *unpaired*, is this text an original or an edit; and *paired*, which of these two is the original. The
-paired one is the more sensitive, because what both texts say cancels out. Chance is 50 %; below it is noise.
+paired one is the more sensitive, because what both texts say cancels out. Chance is 50 %. A value
+whose interval lies below 50 is no noise either: what was learned points the wrong way on other images.
 """
 
 from __future__ import annotations
