@@ -32,7 +32,9 @@ def only(board: Board) -> TestSet:
 
 
 def test_groups_in_place_of_ranks(make_runs: MakeRuns) -> None:
-    test = only(build_board([str(make_runs(MODELS))]))
+    board = build_board([str(make_runs(MODELS))])
+    test = only(board)
+    assert "letters hold for this list of models" in render_board(board, "md")
     letters = {row.model: row.numbers["original"].letters for row in test.rows}
     assert letters == {"strong": "a", "like-strong": "a", "weak": "b"}
     assert (test.first, test.n, test.average) == ("original", 280, "vl_compo: mean of 3 group groups")
