@@ -515,6 +515,17 @@ def test_train_watches_augmented_accuracy_and_takes_ones_own_recipe(run: Run, ph
     assert described["recipe"] == "py:my_recipes:few" and described["options"] == {"steps": 2}
     assert described["crop"] == [0.5, 1.0] and described["warmup_steps"] == 1 and len(described["source"]) == 64
     assert (tmp_path / "run" / "best").exists() and (tmp_path / "open.safetensors").exists()
+    before = (tmp_path / "open.safetensors").read_bytes()
+    # Weights that are there are never replaced, finished run or not; what was watched is part of the run.
+    for place, found in (("run", b"mine"), ("other-run", before)):
+        (tmp_path / "open.safetensors").write_bytes(found)
+        refused(run(*("other-run" if one == "run" and place != "run" else one for one in asked), *watch), "nothing is")
+        sys.modules.pop("my_recipes", None)
+        assert (tmp_path / "open.safetensors").read_bytes() == found
+    (tmp_path / "fewer.jsonl").write_text("\n".join((tmp_path / "items.jsonl").read_text().splitlines()[:4]))
+    for other in (("--watch", "fewer.jsonl", "--watch-images", "photos"), (*watch[:4], "--watch-metric", "original")):
+        refused(run(*asked, *other), "run holds another run")
+        sys.modules.pop("my_recipes", None)
     card = (tmp_path / "run" / "model" / "README.md").read_text()
     assert "| augmented |" in card and "| original |" in card
     # What was trained on is no test, not even a part of it with other hard texts; the base was trained on none of it.

@@ -46,6 +46,7 @@ def make():
 
 class Model:
     """Right where the caption says "right", whatever the image."""
+    card = {"digest": "words"}
     def embed_images(self, images): return np.tile([1.0, 0.0], (len(images), 1))
     def embed_texts(self, texts): return np.array([[1.0, 0.0] if "right" in t else [0.9, len(t) / 99] for t in texts])
 '''

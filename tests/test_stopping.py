@@ -70,10 +70,16 @@ def test_a_signal_while_the_arguments_are_read(
 ) -> None:
     """Typer makes 130 of it, and says nothing."""
     monkeypatch.setattr(cli.Verbs, "parse_args", stop)
-    monkeypatch.setattr(sys, "argv", ["equipoise", "bench", "list"])
-    with pytest.raises(SystemExit) as ended:
-        cli.main()
-    assert ended.value.code == 143 and "what was finished is kept" in capsys.readouterr().err
+    for words, said in (
+        (["eval"], "what was finished is kept, the same command goes on"),
+        (["bench", "fetch"], "what was finished is kept"),
+        (["report"], "begins anew"),
+        (["bench", "list"], "begins anew"),
+    ):
+        monkeypatch.setattr(sys, "argv", ["equipoise", *words])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        assert ended.value.code == 143 and said in capsys.readouterr().err
 
 
 def test_a_signal_before_the_command_begins(monkeypatch: pytest.MonkeyPatch) -> None:

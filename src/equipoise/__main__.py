@@ -6,10 +6,11 @@ seconds. SIGTERM acts as Ctrl-C, so that what a batch system stops is closed as 
 
 import os
 import signal
+import sys
 import threading
 from types import FrameType
 
-from equipoise.errors import STOPPED, Stopped
+from equipoise.errors import Stopped, stopped_words
 
 PATIENCE = 4.0  # seconds for closing; after that the process ends, wherever it hangs. Workers end with it
 
@@ -36,7 +37,7 @@ def _stop(number: int, frame: FrameType | None) -> None:
 
 
 def _leave(code: int) -> None:
-    os.write(2, f"error: {STOPPED}\n".encode())
+    os.write(2, f"error: {stopped_words(sys.argv[1:])}\n".encode())
     os._exit(code)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import difflib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 SHOWN = 20  # problems printed in full; the rest is counted
 
@@ -26,7 +26,14 @@ class Stopped(KeyboardInterrupt):
         self.code = code
 
 
-STOPPED = "stopped; what was finished is kept, the same command goes on from there"
+_RESUME = {"eval", "standard", "analyse", "perturb", "train", "mine", "demo", "bench fetch", "study make", "world make"}
+
+
+def stopped_words(arguments: Sequence[str]) -> str:
+    """What a stopped command leaves, by its words: only some go on where they were."""
+    if _RESUME & {" ".join(arguments[:1]), " ".join(arguments[:2])}:
+        return "stopped; what was finished is kept, the same command goes on from there"
+    return "stopped; the same command begins anew"
 
 
 class Problems:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from equipoise.errors import UserError
-from equipoise.files import make_folder, read_json, write_json
+from equipoise.files import atomic_write, make_folder, plain_target, read_json, write_json
 
 try:
     import fcntl
@@ -94,6 +94,28 @@ def refuse_other(
 def refuse_file(path: Path, why: str = "it is already there, and not what this command would write") -> NoReturn:
     """The refusal to overwrite a file that is somebody else's."""
     raise UserError(f"{path}: {why}; nothing is overwritten. {_ways_out('file')}")
+
+
+_HEAD = 2_000  # bytes, within which a mark stands
+
+
+def write_own(path: str | Path, text: str, mark: str = "") -> None:
+    """Write a text, but over nobody else's file: see `refuse_foreign`. The mark stands in the text itself."""
+    refuse_foreign(path, mark, text)
+    with atomic_write(path) as handle:
+        handle.write(text)
+
+
+def refuse_foreign(path: str | Path, mark: str, text: str | None = None) -> None:
+    """Raise where a file is there that this command did not write: one without its `mark`, which is not empty and not
+    the `text` itself. Called before long work, and again by `write_own`."""
+    target = plain_target(path)
+    if not target.exists():
+        return
+    with target.open("rb") as handle:
+        there = handle.read(_HEAD if text is None else -1)
+    if there and not (mark and mark.encode() in there[:_HEAD]) and (text is None or there != text.encode()):
+        refuse_file(Path(path), "already there, and not written by this command")
 
 
 def _ways_out(kind: str) -> str:

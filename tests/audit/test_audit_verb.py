@@ -41,10 +41,32 @@ def test_the_page_and_the_record(
     page = capsys.readouterr().out
     assert page.startswith("# Audit of items")
     assert "### forced ties: 1 of 1" in page and "Fix: " in page
-    out = tmp_path / "page.md"
-    assert run("audit", str(items), "--json", "--out", str(out), monkeypatch=monkeypatch) == 0
-    assert out.read_text() == markdown(record)
-    assert Audit.model_validate_json(out.with_suffix(".json").read_text()) == record
+    for _ in range(2):  # the same command again replaces its own
+        assert run("audit", str(items), "--out", str(tmp_path / "page.md"), monkeypatch=monkeypatch) == 0
+        assert run("audit", str(items), "--json", "--out", str(tmp_path / "r.json"), monkeypatch=monkeypatch) == 0
+    assert (tmp_path / "page.md").read_text() == f"<!-- equipoise audit -->\n\n{markdown(record)}"
+    assert Audit.model_validate_json((tmp_path / "r.json").read_text()) == record
+    assert {path.name for path in tmp_path.iterdir()} == {"items.jsonl", "page.md", "r.json"}
+
+
+@pytest.mark.parametrize("name", ["README.md", "README.json"])
+def test_nothing_that_a_user_wrote_is_overwritten(
+    name: str, items: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / name
+    out.write_text("precious notes on equipoise audit")
+    more = ["--json"] if out.suffix == ".json" else []
+    assert run("audit", str(items), *more, "--out", str(out), monkeypatch=monkeypatch) == 2
+    assert f"{name}: already there, and not written by this command" in capsys.readouterr().err
+    assert out.read_text() == "precious notes on equipoise audit"
+
+
+def test_html_in_tags_and_names_is_text() -> None:
+    tag = "<script>document.title='x'</script> [a](javascript:b)"
+    same = [Item(id=str(n), caption="a cat", negatives=texts("a cat"), tags={"split": tag + str(n)}) for n in range(2)]
+    page = markdown(audit(same, tag))
+    assert "<script" not in page and "[a](" not in page.replace("\\[a](", "")
+    assert "&lt;script&gt;" in page
 
 
 def test_texts_of_strangers_stay_code(items: Path) -> None:
@@ -65,7 +87,9 @@ def test_every_number_of_the_page_is_in_the_record(samples: Path, monkeypatch: p
 
 def test_refusals(items: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("audit", str(items), "--out", "page.html", monkeypatch=monkeypatch) == 2
-    assert "ends in .md" in capsys.readouterr().err
+    assert "name a .md" in capsys.readouterr().err
+    assert run("audit", str(items), "--json", "--out", "page.md", monkeypatch=monkeypatch) == 2
+    assert "ends in .json" in capsys.readouterr().err
     assert run("audit", "sugarcrep", monkeypatch=monkeypatch) == 2
     assert "sugarcrepe" in capsys.readouterr().err
     assert run("audit", "sugarcrepe", monkeypatch=monkeypatch) == 2

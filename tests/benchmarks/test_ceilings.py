@@ -93,3 +93,15 @@ def test_the_traps_of_whole_files(shared_data: Path) -> None:
     assert (swapped.items, swapped.same_words, swapped.forced_ties) == (4839, 4832, 11)
     pairs = ceilings(sugarcrepe.load(shared_data / "sugarcrepe", []))
     assert (pairs.same_words, pairs.forced_ties, pairs.duplicates) == (364, 0, 3)
+
+
+def test_texts_that_are_the_same_up_to_the_models_cut_are_forced_ties() -> None:
+    long = "a dog " * 90
+    items = [
+        Item(id="1", caption=long + "cat", positives=texts(long + "cup"), negatives=texts(long + "mat")),
+        Item(id="2", caption="a dog " * 20 + "cat", negatives=texts("a dog " * 20 + "mat")),
+    ]
+    found = ceilings(items)
+    assert (found.forced_ties, found.forced_ties_augmented) == (1, 1) and "1 forced ties" in found.line()
+    assert ceilings(items, context=32).forced_ties == 2, "a model that reads less"
+    assert ceilings(items, context=500).forced_ties == 0

@@ -183,7 +183,7 @@ def test_errors(options: list[str], message: str) -> None:
 
 def test_same_runs_same_page(make_runs: MakeRuns, tmp_path: Path) -> None:
     folder = str(make_runs(MODELS))
-    for name in ("a", "b"):
+    for name in ("a.html", "b.html"):
         call(folder, "--out", str(tmp_path / name))
-    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
     assert render_board(build_board([folder]), "md").count("\n| ") == 2 + len(MODELS)  # two lines of the head

@@ -11,6 +11,7 @@ import pytest
 from equipoise.comparing.folders import compare_folders
 from equipoise.errors import UserError
 from equipoise.evaluation.comparison import Run, average, difference, joined, load_run
+from equipoise.evaluation.measure import measure
 from equipoise.evaluation.metrics import judge, macro, summarise
 from equipoise.evaluation.record import METRICS, Metrics, RunRecord
 from equipoise.evaluation.results import write_run
@@ -97,7 +98,8 @@ def test_other_items_are_refused() -> None:
 
 def test_a_run_comes_back_from_disk(tmp_path: Path) -> None:
     written = run([1, 0], [0, 1])
-    record = write_run(tmp_path, written.records[0], written.rows, written.outcomes, {})
+    metrics = measure(written.rows, written.outcomes, None, resamples=20)
+    record = write_run(tmp_path, _make("items", metrics=metrics), written.rows, written.outcomes, {})
     read = load_run(tmp_path)
     assert read.rows == written.rows and read.records == (record,)
     assert read.outcomes.brittle.tolist() == [True, True]

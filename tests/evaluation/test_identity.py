@@ -16,10 +16,11 @@ from equipoise import Result, evaluate, load_items, registry, write_items
 from equipoise.benchmarks.base import Average
 from equipoise.errors import UserError
 from equipoise.evaluation.comparison import load_run
-from equipoise.evaluation.identity import items_hash, model_card, probe_digest
 from equipoise.evaluation.results import read_result
 from equipoise.evaluation.run import evaluate_benchmarks
+from equipoise.evaluation.run_id import model_card
 from equipoise.files import sha256_json
+from equipoise.identity import of_answers, of_items
 from equipoise.items import Edit, ImageRef, Item, Text, texts
 
 
@@ -149,14 +150,14 @@ def test_a_model_that_cannot_be_told_from_another_is_never_reused(run: Run) -> N
                 raise ValueError("not my words")
             return super().embed_texts(strings)
 
-    assert probe_digest(Narrow()) is None
+    assert of_answers(Narrow()) is None
     run(Narrow())
     with pytest.raises(UserError, match="the model cannot be told from another: give it a card"):
         run(Narrow())
 
 
 def test_the_probe_is_the_same_every_time() -> None:
-    assert probe_digest(Mean()) == probe_digest(Mean()) != probe_digest(Mean(1.001))
+    assert of_answers(Mean()) == of_answers(Mean()) != of_answers(Mean(1.001))
 
 
 def test_whatever_a_card_says_counts(run: Run) -> None:
@@ -192,7 +193,7 @@ def test_the_batch_size_counts_where_it_can_be_seen(run: Run, tmp_path: Path) ->
 
 def test_other_code_that_embeds_is_another_run(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     run()
-    monkeypatch.setattr("equipoise.evaluation.identity.EMBEDDING_CODE", 99)
+    monkeypatch.setattr("equipoise.evaluation.run_id.EMBEDDING_CODE", 99)
     with pytest.raises(UserError, match="settings embedding code"):
         run()
 
@@ -316,4 +317,4 @@ def test_the_hash_of_items_is_that_of_their_json() -> None:
         ),
     ]
     for some in (cases, cases[:1], []):
-        assert items_hash(some) == sha256_json([item.to_json() for item in some])
+        assert of_items(some) == sha256_json([item.to_json() for item in some])

@@ -23,7 +23,7 @@ from equipoise.evaluation.record import Comparison
 from equipoise.evaluation.results import read_run
 from equipoise.evaluation.run import evaluate
 from equipoise.evaluation.scores import ImageScores, ItemScores, read_scores
-from equipoise.evaluation.scoring import photo_digests, score_items
+from equipoise.evaluation.scoring import score_items, scored_photos
 from equipoise.items import ImageRef, Item, texts
 from equipoise.report.comparison import render_differences
 from equipoise.report.tables import metrics_rows, render
@@ -362,7 +362,7 @@ def test_a_run_is_one_of_its_alternative_photos(photos: Path, tmp_path: Path) ->
     model = type("Model", (Pixel,), card)()
     found = evaluate(model, items, images=photos, out=tmp_path / "run")
     assert found.record.images is not None and found.record.images.count == 3
-    assert set(photo_digests(items, photos, 1, False)) == {"red.png", "pink.png", "blue.png"}
+    assert set(scored_photos(items, photos, 1, False)) == {"red.png", "pink.png", "blue.png"}
     record, rows = read_run(tmp_path / "run")
     assert rows == found.rows and record.metrics.overall.image_side == found.record.metrics.overall.image_side
     lines = [json.loads(line) for line in (tmp_path / "run" / "items.jsonl").read_text().splitlines()]

@@ -83,6 +83,16 @@ def test_files_that_are_something_else_are_refused(tmp_path, name):
         open_source(tmp_path / name)
 
 
+def test_a_tar_that_ends_between_two_members_was_cut(tmp_path: Path) -> None:
+    whole = _tar(tmp_path / "whole.tar", list(FILES)).read_bytes()
+    for blocks in range(4, 28, 4):  # every member is a header and a block
+        (tmp_path / "cut.tar").write_bytes(whole[: 512 * blocks])
+        with pytest.raises(UserError, match="ends without its end mark"):
+            TarImages([tmp_path / "cut.tar"])
+    (tmp_path / "cut.tar").write_bytes(whole[: 512 * 29])
+    assert len(TarImages([tmp_path / "cut.tar"]).members) == 14, "one block of zeros is an end"
+
+
 @pytest.mark.parametrize("name", ["nowhere", "nowhere.tar", "nowhere.parquet"])
 def test_what_is_not_there_is_said(tmp_path, name):
     with pytest.raises(UserError, match=f"{name}: no such"):

@@ -98,6 +98,32 @@ def test_a_second_run_asks_nothing(serve: Make, photos: Path, tmp_path: Path) ->
     assert again.rows == first.rows
 
 
+@pytest.mark.parametrize("ask", ["yes", "choice"])
+def test_another_server_under_the_same_name_is_another_model(
+    ask: str, serve: Make, photos: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A base and its finetuned child behind two servers, both called tiny."""
+
+    def asked(server: Vision, out: str | None = None) -> Any:
+        caplog.clear()
+        cache = EmbeddingCache(tmp_path / "cache")
+        where = tmp_path / out if out else None
+        return evaluate(load_model(_spec(server, f"ask={ask}")), _items(10), images=photos, cache=cache, out=where)
+
+    if ask == "yes":
+        base, child = serve(_yes), serve(lambda prompt, body: (200, yes_no(1 - share_of(asked_about(prompt)))))
+    else:
+        base, child = serve(_likes("caption")), serve(_likes("negative"))
+    first = asked(base, "run")
+    assert "read from cache" not in caplog.text
+    with pytest.raises(UserError, match="model digest: there"):
+        asked(child, "run")
+    assert asked(child).rows != first.rows and "read from cache" not in caplog.text
+    again = asked(base)
+    wanted = 40 if ask == "yes" else 60  # every pair, or both orders of every duel
+    assert again.rows == first.rows and f"{wanted} of {wanted} answers read from cache" in caplog.text
+
+
 def test_neither_yes_nor_no(serve: Make, photos: Path) -> None:
     top = [{"token": "Perhaps", "logprob": -0.1}]
     answer = says("Perhaps")

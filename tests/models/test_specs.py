@@ -14,7 +14,9 @@ import pytest
 import torch
 from PIL import Image
 
+from equipoise import Result, evaluate
 from equipoise.errors import UserError
+from equipoise.items import ImageRef, Item, texts
 from equipoise.models import Embedder, PairScorer, TokenEmbedder, kind_of, load_model, plain_spec
 from equipoise.models.clip import ClipModel
 from equipoise.models.openclip import OpenClipModel
@@ -173,3 +175,46 @@ def test_what_a_model_is_asked_for(tiny_clip: ClipModel, tiny_siglip: ClipModel)
     assert kind_of(pieces()) == "embeds"  # some of the pieces are not enough
     with pytest.raises(UserError, match="int is no model: it has neither embed_images and embed_texts nor score_pairs"):
         kind_of(3)
+
+
+def test_another_factory_or_file_is_another_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two judges that say no to everything they are asked as a probe are still two models."""
+    source = (
+        "class Judge:\n"
+        "    def __init__(self, word): self.word = word\n"
+        "    def score_pairs(self, images, texts): return [float(self.word in text) for text in texts]\n"
+        "def a(): return Judge('giraffe')\n"
+        "def b(): return Judge('zebra')\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "two_judges.py").write_text(source)
+    (tmp_path / "photos").mkdir()
+    Image.new("RGB", (4, 4)).save(tmp_path / "photos" / "1.png")
+    items = [Item(id="1", image=ImageRef(path="1.png"), caption="a giraffe", negatives=texts("a zebra"))]
+
+    def run(name: str) -> Result:
+        return evaluate(load_model(f"py:two_judges:{name}"), items, images=tmp_path / "photos", out=tmp_path / "run")
+
+    assert run("a").numbers.original == 1
+    with pytest.raises(UserError, match=r"(?s)cannot be told from another.*model spec.*model source factory"):
+        run("b")
+    first = load_model("py:two_judges:a").card
+    assert first["spec"] == "py:two_judges:a" and len(first["source"]["sha256"]) == 64
+    (tmp_path / "two_judges.py").write_text(source + "# changed\n")
+    assert load_model("py:two_judges:a").card["source"]["sha256"] != first["source"]["sha256"]
+
+
+def test_a_card_of_a_models_own_stays_and_one_that_cannot_be_set_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "carded.py").write_text(
+        "class Fine:\n"
+        "    card = {'spec': 'mine', 'digest': '1'}\n"
+        "    def score_pairs(self, images, texts): return [1.0 for text in texts]\n"
+        "class Fixed(Fine):\n"
+        "    card = property(lambda self: {'digest': '1'})\n"
+    )
+    card = load_model("py:carded:Fine").card
+    assert (card["spec"], card["digest"], card["source"]["factory"]) == ("mine", "1", "carded:Fine")
+    refused("py:carded:Fixed", "the attribute `card` of your model cannot be set", "make it a plain dict")

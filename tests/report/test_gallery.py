@@ -94,7 +94,7 @@ def test_other_pictures_of_an_item(make_runs: Runs) -> None:
     item = next(item for item in data["chapters"][0]["items"] if item["i"] == 0)
     first, second = item["others"]
     assert (first["right"], first["path"], first["box"]) == (False, "7.png", [0, 0, 10, 10]) and "box" not in second
-    assert first["scores"] == [rows[0].negative_images[0].caption for rows in chapter.rows]
+    assert first["scores"] == [rows.negative_images[0].caption for rows in chapter.rows(0)]
     assert len({first["picture"], second["picture"], item["picture"]}) == 3 <= len(data["pictures"]) <= 8
 
 

@@ -9,11 +9,15 @@ import pytest
 
 from equipoise.evaluation.metrics import judge
 from equipoise.evaluation.scores import ItemScores
-from equipoise.report.orderings import CLASSES, NOT_COMPARED, OUTCOMES, classify, classify_all, shares
+from equipoise.report.orderings import CLASSES, NOT_COMPARED, OUTCOMES, classify_all, shares
 
 
 def row(caption: float, positives: list[float], negatives: list[float]) -> ItemScores:
     return ItemScores(id="x", caption=caption, positives=positives, negatives=negatives)
+
+
+def classify(one: ItemScores) -> int:
+    return int(classify_all([one])[0])
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import pytest
 from tests.standard.helpers import COLOURS, Blind, Eye, paint
 
 from equipoise.errors import UserError
+from equipoise.evaluation.run_id import model_card
 from equipoise.report.chapters import read_chapters
 from equipoise.report.page import report_page, write_page
 from equipoise.report.retention import with_retention
@@ -31,14 +32,14 @@ def runs(make_runs: Runs, tmp_path: Path) -> list[Path]:
     data = open_set(str(tmp_path / "colours"))
     for folder, model in zip(folders, (Eye(), Blind()), strict=True):
         run_standard(model, data, out=folder / "colours-classification", workers=1)
-        change(folder / "made", weight_sha256=None, digest=model.card["digest"])
+        change(folder / "made", model_card(model, probe=False).model_dump(mode="json"))
     return folders
 
 
-def change(folder: Path, **card: Any) -> None:
+def change(folder: Path, card: dict[str, Any]) -> None:
     path = folder / "result.json"
     record = json.loads(path.read_text())
-    record["model"] |= card
+    record["model"] = card
     path.write_text(json.dumps(record))
 
 
@@ -71,7 +72,7 @@ def test_folders_may_be_named(runs: list[Path], tmp_path: Path) -> None:
 
 
 def test_another_models_evaluation_is_not_ours(runs: list[Path]) -> None:
-    change(runs[1] / "made", digest="somebody else")
+    change(runs[1] / "made", {"spec": "eye", "device": "cpu", "digest": "1", "activation": "gelu"})
     (chapter,) = with_retention(read_chapters(runs), runs)
     assert not chapter.beside, "one model alone is no comparison"
     assert "No run of the model, so not shown" in chapter.notes[-1] and "second" in chapter.notes[-1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -30,8 +31,9 @@ def test_a_page_and_tables(runs: list[str], tmp_path: Path) -> None:
     for form, start in (("md", "|  | n |"), ("latex", "% percent"), ("csv", "benchmark,label")):
         text = call(*runs, "--format", form)
         assert text.startswith(start) and "first" in text and "second" in text
-        call(*runs, "--format", form, "--out", str(tmp_path / "table"))
-        assert (tmp_path / "table").read_text() == text
+        for _ in range(2):  # the same command again finds its own
+            call(*runs, "--format", form, "--out", str(tmp_path / f"table.{form}"))
+        assert (tmp_path / f"table.{form}").read_text().endswith(text)
     assert call(*runs, "--json") == call(*runs, "--format", "json")
     assert call(str(Path(runs[0]).parent), "--format", "md") == call(*runs, "--format", "md"), "a folder of runs"
 
@@ -49,6 +51,76 @@ def test_a_page_and_tables(runs: list[str], tmp_path: Path) -> None:
 def test_errors(runs: list[str], options: list[str], message: str) -> None:
     with pytest.raises(UserError, match=message):
         CliRunner().invoke(app, ["report", *runs, *options], catch_exceptions=False)
+
+
+@pytest.mark.parametrize("verb", ["report", "board"])
+@pytest.mark.parametrize("form", ["html", "latex", "md", "csv", "json", "text"])
+def test_nothing_that_a_user_wrote_is_overwritten(verb: str, form: str, runs: list[str], tmp_path: Path) -> None:
+    out = tmp_path / f"notes.{form}"
+    asked = [verb, *runs, "--format", form, "--out", str(out)]
+    for mine in ("precious notes on equipoise report and equipoise board\n", "<html><head></head>mine</html>"):
+        out.write_text(mine)
+        with pytest.raises(UserError, match=r"notes\.\w+: already there, and not written by this command"):
+            CliRunner().invoke(app, asked, catch_exceptions=False)
+        assert out.read_text() == mine
+    out.write_text("")
+    assert CliRunner().invoke(app, asked, catch_exceptions=False).exit_code == 0, "an empty file holds nothing"
+    first = out.read_bytes()
+    assert CliRunner().invoke(app, asked, catch_exceptions=False).exit_code == 0 and out.read_bytes() == first
+
+
+def test_a_page_of_ours_is_replaced_by_its_own_command_alone(runs: list[str], tmp_path: Path) -> None:
+    for name in ("page.html", "table.md", "table.tex"):
+        form = {".html": "html", ".md": "md", ".tex": "latex"}[Path(name).suffix]
+        out = ["--format", form, "--out", str(tmp_path / name)]
+        call(runs[0], *out)
+        before = (tmp_path / name).read_text()
+        call(*runs, *out)
+        assert (tmp_path / name).read_text() != before
+        with pytest.raises(UserError, match="not written by this command"):
+            CliRunner().invoke(app, ["board", *runs, *out], catch_exceptions=False)
+
+
+@pytest.mark.parametrize("verb", ["report", "board"])
+def test_a_page_ends_in_html(verb: str, runs: list[str]) -> None:
+    place = Path(runs[0]) / "made" / "result.json"
+    before = place.read_bytes()
+    with pytest.raises(UserError, match=r"result\.json: the page is HTML; name a file that ends in \.html"):
+        CliRunner().invoke(app, [verb, *runs, "--out", str(place)], catch_exceptions=False)
+    assert place.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("verb", "more"),
+    [
+        ("report", ["--format", "csv"]),
+        ("report", ["--out", "page.html"]),
+        ("board", ["--format", "csv"]),
+        ("compare", []),
+        ("export", ["--to", "clip-benchmark", "--out", "exported"]),
+        ("export", ["--to", "eval-results", "--out", "exported"]),
+        ("export", ["--to", "every-eval-ever", "--out", "exported"]),
+        ("export", ["--to", "mteb", "--out", "exported"]),
+    ],
+)
+@pytest.mark.parametrize("edited", ["number", "share of a tag", "scores"])
+def test_what_was_edited_by_hand_is_not_printed(
+    verb: str, more: list[str], edited: str, runs: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result, items = Path(runs[0]) / "made" / "result.json", Path(runs[0]) / "made" / "items.jsonl"
+    value = json.loads(result.read_text())
+    if edited == "number":
+        value["metrics"]["overall"]["original"] = 0.93
+    elif edited == "share of a tag":
+        value["metrics"]["by"]["type"]["size"]["brittleness"] = 0.01
+    else:
+        items.write_text(items.read_text().replace("0.3", "0.25", 1))
+    result.write_text(json.dumps(value))
+    wanted = runs if verb == "compare" else runs[:1]
+    with pytest.raises(UserError, match="changed after the run"):
+        CliRunner().invoke(app, [verb, *wanted, *more], catch_exceptions=False)
+    assert not (tmp_path / "page.html").exists() and not (tmp_path / "exported").exists()
 
 
 def test_a_folder_without_runs(tmp_path: Path) -> None:

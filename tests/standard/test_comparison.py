@@ -16,7 +16,7 @@ from equipoise.cli import main
 from equipoise.errors import UserError
 from equipoise.standard.comparison import difference
 from equipoise.standard.reading.open import open_set
-from equipoise.standard.run import run_standard
+from equipoise.standard.run import run_standard, standard_runs
 from equipoise.stats import wilson
 
 
@@ -162,3 +162,14 @@ def test_bad_input_ends_with_2(run: Run) -> None:
     ):
         code, _, err = run("standard", "py:painted:eye", *arguments)
         assert code == 2 and words in err, (arguments, err)
+
+
+def test_a_number_edited_by_hand_is_refused_by_every_reader(folder: Path) -> None:
+    run_standard(Eye(), open_set(str(folder / "colours")), out=folder / "run" / "x", workers=1)
+    assert standard_runs(folder / "run")
+    path = folder / "run" / "x" / "result.json"
+    value = json.loads(path.read_text())
+    next(iter(value["numbers"]["metrics"].values()))["value"] = 0.123
+    path.write_text(json.dumps(value))
+    with pytest.raises(UserError, match="changed after the run"):
+        standard_runs(folder / "run")

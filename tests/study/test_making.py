@@ -35,6 +35,16 @@ def test_pictures_are_cut_small_and_bare(tmp_path: Path) -> None:
         assert picture.size == (900, 300) and not picture.getexif()
 
 
+def test_what_a_kill_left_goes(make: Make) -> None:
+    folder = make()
+    (folder / "study.json").unlink()
+    left = [folder / ".study.json.abcd1234.part", folder / "images" / ".00001.jpg.abcd1234.part"]
+    for path in left:
+        path.write_bytes(b"half")
+    make()
+    assert (folder / "study.json").is_file() and not any(path.exists() for path in left)
+
+
 def test_a_folder_with_answers_is_left_alone(make: Make) -> None:
     folder = make()
     (folder / "answers.sqlite").write_bytes(b"not to be touched")

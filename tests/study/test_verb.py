@@ -48,6 +48,26 @@ def test_from_items_to_the_human_line(study: Path, tmp_path: Path) -> None:
     assert record["answered"] == {"anna": 6} and record["together"] == {}
 
 
+def test_nothing_that_a_user_wrote_is_overwritten(study: Path, tmp_path: Path) -> None:
+    about = read_study(study)
+    store = Store(study, about.digest)
+    for name in ("anna", "ben"):
+        for number in range(6):
+            store.record(name, number, 1, stored(about, name, number, "cp"))
+    store.close()
+    for out, asked in (
+        (tmp_path / "notes.html", ("page", study, "--annotator", "zoe", "--out")),
+        (tmp_path / "notes.json", ("score", study, "--points")),
+    ):
+        out.write_text("precious notes on equipoise study")
+        with pytest.raises(UserError, match="already there, and not written by this command"):
+            run(*asked, out)
+        assert out.read_text() == "precious notes on equipoise study"
+        out.unlink()
+        run(*asked, out)
+        run(*asked, out)  # an earlier one of ours is replaced
+
+
 def test_the_other_verbs(study: Path, tmp_path: Path) -> None:
     assert "wrote" in run("page", study, "--annotator", "Zoë", "--out", tmp_path / "zoe.html")
     about = read_study(study)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 from collections.abc import Iterable, Sequence
 
 from equipoise.audit.record import Audit, Check, Example, Share
@@ -12,7 +14,8 @@ _LONG = 160  # characters of an example
 def markdown(audit: Audit, level: int = 1) -> str:
     """One page; `level` is that of its heading."""
     title, below = "#" * level, "#" * (level + 1)
-    parts = [f"{title} Audit of {audit.benchmark}", _opening(audit), f"{below} Texts", _checks_table(audit.checks)]
+    name = _plain(audit.benchmark)
+    parts = [f"{title} Audit of {name}", _opening(audit), f"{below} Texts", _checks_table(audit.checks)]
     parts += [_finding(check, below + "#") for check in audit.checks if check.count]
     if audit.reuse:
         reuse = audit.reuse
@@ -29,7 +32,7 @@ def markdown(audit: Audit, level: int = 1) -> str:
 
 
 def _opening(audit: Audit) -> str:
-    splits = ", ".join(f"{name} {count:,}" for name, count in list(audit.splits.items())[:12])
+    splits = ", ".join(f"{_plain(name)} {count:,}" for name, count in list(audit.splits.items())[:12])
     more = f" and {len(audit.splits) - 12} more" if len(audit.splits) > 12 else ""
     return (
         f"{audit.items:,} items, {audit.with_positives:,} with a hard positive, {audit.with_negatives:,} with a hard "
@@ -63,9 +66,9 @@ def _finding(check: Check, title: str) -> str:
     parts = []
     if len(check.by_split) > 1:
         most = sorted(check.by_split.items(), key=lambda pair: (-pair[1], pair[0]))[:10]
-        parts.append(", ".join(f"{name} {count:,}" for name, count in most))
+        parts.append(", ".join(f"{_plain(name)} {count:,}" for name, count in most))
     if check.by_kind:
-        parts.append("texts: " + ", ".join(f"{name} {count:,}" for name, count in check.by_kind.items()))
+        parts.append("texts: " + ", ".join(f"{_plain(name)} {count:,}" for name, count in check.by_kind.items()))
     counted = f" ({'; '.join(parts)})" if parts else ""
     heading = f"{title} {check.name.replace('_', ' ')}: {check.count:,} of {check.of:,}"
     return f"{heading}\n\n{_sentence(check.what)}{counted}.\n\n{_examples(check.examples)}Fix: {check.fix}."
@@ -79,6 +82,11 @@ def _examples(examples: Sequence[Example]) -> str:
     """Texts are strangers': as code, on one line, not endless."""
     lines = [f"- `{_code(example.id)}`: `{_code(example.said)}`" for example in examples]
     return "\n".join(lines) + "\n\n" if lines else ""
+
+
+def _plain(text: str) -> str:
+    """A stranger's word in the text, which is neither HTML nor a link."""
+    return re.sub(r"([\\`*\[])", r"\\\1", html.escape(" ".join(text.split()), quote=False))
 
 
 def _code(text: str) -> str:

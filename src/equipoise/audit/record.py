@@ -80,6 +80,7 @@ class Detector(_Record):
 
 
 class Audit(_Record):
+    made_by: str = "equipoise audit"
     schema_version: int = SCHEMA
     benchmark: str
     items: int

@@ -6,8 +6,9 @@ items count twice without being two, and a text that one item calls right and an
 of the two a lie. All of it in one pass over the texts, so it is computed with every run.
 
 The tokens are those of CLIP's tokenizer before its merges (lower case, entities unescaped, white space squeezed, words,
-single digits and runs of punctuation). Its cut after 77 is not seen here, so texts that differ only later are not
-found.
+single digits and runs of punctuation). A model reads only its first tokens (CLIP: 77, with one at each end), and every
+word or sign is at least one: texts that are the same up to there are forced ties too. Words of several tokens bring the
+cut forward, so there may be more of them than are counted.
 """
 
 from __future__ import annotations
@@ -83,14 +84,22 @@ def as_read(text: str) -> str:
     return " ".join(_TOKEN.findall(text.lower()))
 
 
+def _heard(read: str, context: int) -> str:
+    """What of a text's tokens a model reads, at most; a text of fewer letters than tokens is not cut."""
+    return read if len(read) < 2 * (context - 2) else " ".join(read.split(" ")[: context - 2])
+
+
 def has_words_of(text: str, others: Sequence[str]) -> bool:
     """Whether one of the others has the same words; texts of another length cannot."""
     alike = [other for other in others if len(other) == len(text)]
     return bool(alike) and sorted(text.split()) in [sorted(other.split()) for other in alike]
 
 
-def ceilings(items: Iterable[Item]) -> Ceilings:
-    """The counts of some items, in one pass; of every text only a hash is kept."""
+CONTEXT = 77  # tokens that CLIP reads
+
+
+def ceilings(items: Iterable[Item], context: int = CONTEXT) -> Ceilings:
+    """The counts of some items, in one pass; of every text only a hash is kept. `context` is what the model reads."""
     count: Counter[str] = Counter()
     seen: set[int] = set()
     right: dict[int, int] = {}  # (image, text) -> the one item that calls it right, or _SEVERAL
@@ -98,7 +107,8 @@ def ceilings(items: Iterable[Item]) -> Ceilings:
     for place, item in enumerate(items):
         read = [as_read(text) for text in item.texts()]
         correct, negatives = read[: 1 + len(item.positives)], read[1 + len(item.positives) :]
-        tied = [text in negatives for text in correct]
+        heard = {_heard(text, context) for text in negatives}
+        tied = [_heard(text, context) in heard for text in correct]
         same = [has_words_of(text, negatives) for text in correct]
         count["items"] += bool(negatives)
         count["same_words"] += same[0]

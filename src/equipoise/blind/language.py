@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from equipoise.errors import UserError
+from equipoise.identity import of_folder
 from equipoise.perturb.bias.fluency import CausalLM
-from equipoise.perturb.english.lm_folder import folder_hash, load_lm, longest
+from equipoise.perturb.english.lm_folder import load_lm, longest
 
 Likelihood = Literal["mean", "sum"]
 TOGETHER = 16  # texts; with more Gemma-3-270M gains nothing
@@ -107,7 +108,7 @@ class Vera:
 def _card(spec: str, folder: str, model: Any) -> dict[str, Any]:
     return {
         "spec": spec,
-        "weight_sha256": folder_hash(folder),  # the tokenizer's files among them
+        "weight_sha256": of_folder(folder),  # the tokenizer's files among them
         "blind": True,
         "architecture": type(model).__name__,
         "dtype": "float32",

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from equipoise.blind.folds import folds
+from equipoise.identity import of_code
 from equipoise.items import Item
 from equipoise.perturb.bias.separability import FOLDS, Bag, Rows, difference, fit, words_of
 
@@ -29,7 +30,8 @@ class Taught:
     reads_images = False
 
     def __init__(self, spec: str, rule: Callable[[Sequence[Item]], TextScores], about: str) -> None:
-        self.card: dict[str, Any] = {"spec": spec, "digest": f"{spec} 1", "blind": True, "about": about, "folds": FOLDS}
+        digest = f"{spec} {of_code('blind', 'perturb/bias')}"
+        self.card: dict[str, Any] = {"spec": spec, "digest": digest, "blind": True, "about": about, "folds": FOLDS}
         self._rule = rule
 
     def score_taught(self, items: Sequence[Item]) -> TextScores:

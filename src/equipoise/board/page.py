@@ -12,10 +12,11 @@ from markupsafe import Markup
 from equipoise.board.record import COLUMNS, Board, Column, Reported, TestSet
 from equipoise.board.tables import points, share, spread
 from equipoise.errors import printable
-from equipoise.files import atomic_write
 from equipoise.report.page import page_part, templates
 from equipoise.report.svg import at, line, strip
+from equipoise.run_folder import write_own
 
+MARK = '<meta name="generator" content="equipoise board">'  # by which an earlier page of ours is known
 MANY = 25  # rows of a table that are shown at first
 BETTER_LOW: tuple[Column, ...] = ("brittleness",)
 
@@ -45,8 +46,7 @@ def write_board(path: str | Path, board: Board) -> None:
         style=style,
         digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
-    with atomic_write(path) as handle:
-        handle.write(text)
+    write_own(path, text, MARK)
 
 
 def _part(name: str) -> str:

@@ -27,7 +27,7 @@ from equipoise.cli.standard import analyse, standard
 from equipoise.cli.study import app as study_commands
 from equipoise.cli.train import app as train_commands
 from equipoise.cli.world import app as world_commands
-from equipoise.errors import STOPPED, UserError, printable
+from equipoise.errors import UserError, printable, stopped_words
 from equipoise.progress import is_told
 from equipoise.report import FORMATS, fold
 
@@ -76,7 +76,7 @@ def main() -> None:
     except UserError as error:
         _fail(str(error), 2)
     except (typer.Abort, KeyboardInterrupt, StoppedVerb) as stopped:
-        _fail(str(stopped) or STOPPED, getattr(stopped, "code", 130))
+        _fail(str(stopped) or stopped_words(sys.argv[1:]), getattr(stopped, "code", 130))
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)

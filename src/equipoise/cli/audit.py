@@ -23,7 +23,7 @@ def audit(
     ],
     source: Annotated[Path | None, typer.Option(help="folder of the annotation files")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="the whole record instead of the page")] = False,
-    out: Annotated[Path | None, typer.Option(help="FILE.md: write the page there (with --json also FILE.json)")] = None,
+    out: Annotated[Path | None, typer.Option(help="write it to this file: .md, with --json .json")] = None,
 ) -> None:
     """What is wrong with the texts of a benchmark.
 
@@ -32,22 +32,26 @@ def audit(
     from equipoise import registry
     from equipoise.audit.page import markdown
     from equipoise.audit.run import audit as run_audit
-    from equipoise.files import atomic_write
+    from equipoise.run_folder import refuse_foreign, write_own
 
-    if out is not None and out.suffix != ".md":
-        raise UserError(f"--out {out}: the page is Markdown; name a file that ends in .md")
+    if out is not None and out.suffix != (".json" if as_json else ".md"):
+        what = "the record is JSON; name a file that ends in .json" if as_json else "the page is Markdown; name a .md"
+        raise UserError(f"--out {out}: {what}")
+    if out is not None:
+        refuse_foreign(out, _MARKS[out.suffix])
     items, benchmark = registry.load(bench, source)
     with progress(len(items), f"audit of {benchmark.name}") as advance:
         found = run_audit(items, benchmark.name, advance=advance)
-    record = found.model_dump_json(indent=2)
+    text = f"{found.model_dump_json(indent=2)}\n" if as_json else markdown(found)
     if out is None:
-        typer.echo(record if as_json else _on_screen(printable(markdown(found), lines=True)))
+        typer.echo(text.rstrip("\n") if as_json else _on_screen(printable(text, lines=True)))
         return
-    written = {out: markdown(found)} | ({out.with_suffix(".json"): record + "\n"} if as_json else {})
-    for path, text in written.items():
-        with atomic_write(path) as handle:
-            handle.write(text)
-        typer.echo(printable(f"wrote {path}"))
+    mark = _MARKS[out.suffix]
+    write_own(out, text if mark in text else f"{mark}\n\n{text}", mark)
+    typer.echo(printable(f"wrote {out}"))
+
+
+_MARKS = {".md": "<!-- equipoise audit -->", ".json": '"made_by": "equipoise audit"'}
 
 
 def _on_screen(page: str) -> str:

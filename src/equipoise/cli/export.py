@@ -28,6 +28,7 @@ def export(
 
     CLIP_benchmark, mteb, the hub or Every Eval Ever (docs/exports.md).
     """
+    from equipoise.evaluation.comparison import load_run
     from equipoise.evaluation.results import find_runs
     from equipoise.exports.base import Export, File, checked_model, model_id, write
     from equipoise.exports.clip_benchmark import clip_benchmark
@@ -43,10 +44,10 @@ def export(
     if model is not None:
         checked_model(model)
     files: dict[str, File] = {}
-    for folder, record in find_runs(runs):
-        one = Export(
-            folder if folder.is_dir() else folder.parent, record, model or model_id(record.model.spec), by, dataset
-        )
+    for place, record in find_runs(runs):
+        folder = place if place.is_dir() else place.parent
+        load_run(folder)  # refuses numbers and scores that were edited
+        one = Export(folder, record, model or model_id(record.model.spec), by, dataset)
         for file in writers[to](one):
             if files.setdefault(file.path, file) != file:
                 raise UserError(

@@ -168,11 +168,14 @@ def describe(report: dict[str, Any]) -> str:
 
     All counts and reasons are in the report file, and `--json` prints it.
     """
+    from equipoise.served.client import from_cache
+
     captions, rate = report["captions"], report["captions"] / max(report["seconds"], 1e-9)
     lines = [
         f"{report['recipe']}: {report['items']:,} items from {captions:,} captions "
         f"({report['seconds']:,.1f} s, {rate:,.0f} captions/s)",
         *report["notes"],
+        *([from_cache(report["answers"], report["answers_from_cache"])] if report.get("answers_from_cache") else []),
         "",
         *(line for kind in ("positive", "negative") for line in _got(report, kind)),
         f"  {report['added']['both']:>9,}  got both",

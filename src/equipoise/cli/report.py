@@ -38,13 +38,13 @@ def report(
     """One page to look at and to mail: figures, tables, items. Needs no network to read."""
     from equipoise.images.sources import open_source
     from equipoise.report.chapters import lines, read_chapters, read_points
-    from equipoise.report.page import report_page, write_page
+    from equipoise.report.page import MARK, report_page, write_page
     from equipoise.report.retention import with_retention
     from equipoise.report.tables import render
 
     table = _table_format(form, as_json)
-    if table is None and out is None:
-        raise UserError("--out: name the page to write, for instance --out report.html")
+    if table is None:
+        _check_page(out, "report.html", MARK)
     for_page = {"images": images, "points": points, "standard": standard}
     if table is not None and (given := [name for name, value in for_page.items() if value]):
         raise UserError(f"--{given[0]} is for the page; a table has none (--format html)")
@@ -59,7 +59,7 @@ def report(
         return
     averages = dict.fromkeys(chapter.average for chapter in chapters)
     text = render(lines(chapters), table, f"percent [95% interval, images resampled]; {', '.join(averages)}")
-    _put(text, out)
+    _put(text, out, table, "report")
 
 
 def board(
@@ -94,14 +94,14 @@ def board(
 
     Groups that cannot be told apart in place of ranks, reported numbers beside ours.
     """
-    from equipoise.board.page import write_board
+    from equipoise.board.page import MARK, write_board
     from equipoise.board.reported import read_reported
     from equipoise.board.standings import build_board
     from equipoise.board.tables import render_board
 
     table = _table_format(form, as_json)
-    if table is None and out is None:
-        raise UserError("--out: name the page to write, for instance --out board.html")
+    if table is None:
+        _check_page(out, "board.html", MARK)
     pairs: dict[str, str] = {}
     for text in same or []:
         name, equals, run = text.rpartition("=")
@@ -114,8 +114,7 @@ def board(
         write_board(out, found)
         typer.echo(printable(f"open {out}"))
         return
-    text = render_board(found, table)
-    _put(text, out)
+    _put(render_board(found, table), out, table, "board")
 
 
 def _table_format(form: str, as_json: bool) -> Format | None:
@@ -125,12 +124,26 @@ def _table_format(form: str, as_json: bool) -> Format | None:
     return form_name(form, "html") if form != "html" else None
 
 
-def _put(text: str, out: Path | None) -> None:
-    """A table, printed or written."""
-    from equipoise.files import atomic_write
+def _check_page(out: Path | None, example: str, mark: str) -> None:
+    """Refused before anything is read: a page without a name, under another's ending, or over somebody's file."""
+    if out is None:
+        raise UserError(f"--out: name the page to write, for instance --out {example}")
+    if out.suffix.lower() not in {".html", ".htm"}:
+        raise UserError(f"--out {out}: the page is HTML; name a file that ends in .html, or a table with --format")
+    from equipoise.run_folder import refuse_foreign
 
+    refuse_foreign(out, mark)
+
+
+_COMMENTS = {"md": "<!-- equipoise {} -->", "latex": "% equipoise {}"}  # csv and json have none
+
+
+def _put(text: str, out: Path | None, form: Format, command: str) -> None:
+    """A table, printed or written; written with a mark where the format has comments, so that it can be replaced."""
     if out is None:
         typer.echo(text)
         return
-    with atomic_write(out) as handle:
-        handle.write(text + "\n")
+    from equipoise.run_folder import write_own
+
+    mark = _COMMENTS.get(form, "").format(command)
+    write_own(out, f"{mark}\n{text}\n" if mark else f"{text}\n", mark)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -105,7 +106,7 @@ def score(
     seed: Annotated[int, typer.Option(min=0, help="of the bootstrap")] = 0,
 ) -> None:
     """The papers' human estimate, and how far annotators agree. A point only if both are right; with intervals."""
-    from equipoise.files import write_json
+    from equipoise.run_folder import write_own
     from equipoise.study.questions import annotator_name, read_study
     from equipoise.study.score import human_point
     from equipoise.study.score import score as scored
@@ -117,7 +118,8 @@ def score(
     found = scored(about, open_answers(study, about.digest), names, seed)
     typer.echo(found.model_dump_json(indent=2) if as_json else printable(in_words(found), lines=True))
     if points is not None:
-        write_json(points, [human_point(found).model_dump(mode="json")])
+        text = json.dumps([human_point(found).model_dump(mode="json")], indent=2, ensure_ascii=False)
+        write_own(points, f"{text}\n", '"source": "equipoise study ')
         typer.echo(printable(f"wrote {points}: equipoise report RUN... --points {points} --out report.html"), err=True)
 
 

@@ -159,8 +159,8 @@ def train(
     parts = _parts(items or [], images or [], weight)
     evaluation = _evaluation(watch, watch_images, watch_metric)
     loaded = _model(model, device)
-    _check_openclip(openclip, loaded)
     known = Checkpoints(out).model.is_dir()
+    _check_openclip(openclip, loaded, known)
     if quick and not known and is_told():
         typer.echo(fold(_changed(get_recipe(recipe, quick=False, **settings), chosen)), err=True)
     finished = run(
@@ -289,6 +289,8 @@ def _evaluation(watch: Path | None, images: Path | None, metric: str | None) -> 
     from equipoise.benchmarks.own import load as load_own
     from equipoise.evaluation.record import SHARES
     from equipoise.evaluation.run import evaluate
+    from equipoise.evaluation.scoring import default_workers
+    from equipoise.identity import of_items, of_photos, photo_digests
     from equipoise.images.sources import absent, open_source
     from equipoise.train.run.options import Evaluation
 
@@ -314,7 +316,9 @@ def _evaluation(watch: Path | None, images: Path | None, metric: str | None) -> 
         numbers = evaluate(model, judged, images=source).numbers
         return {name: value for name in SHARES if (value := numbers[name]) is not None}
 
-    return Evaluation(judge, best=best)
+    paths = (ref.path for item in scored for ref in item.images())
+    photos = of_photos(photo_digests(paths, source, default_workers()))
+    return Evaluation(judge, best=best, identity={"items": of_items(judged), "images": photos, "best by": best})
 
 
 def _before_and_after(base: str, finished: Path, watch: Path, images: Path, out: Path, device: str) -> None:
@@ -348,24 +352,33 @@ def _before_and_after(base: str, finished: Path, watch: Path, images: Path, out:
         typer.echo(render_changes(compare_standard(folders[0], folders[1:])))
 
 
-def _check_openclip(path: Path | None, model: ClipModel) -> None:
+def _check_openclip(path: Path | None, model: ClipModel, finished: bool) -> None:
     """A night of training must not end in a file that cannot be written."""
     if path is None:
         return
+    from equipoise import run_folder
+    from equipoise.files import plain_target
     from equipoise.models.convert import to_open_clip
 
     if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK | os.X_OK):
         why = "it is a folder" if path.is_dir() else f"{path.parent} is no folder that can be written to"
         raise UserError(f"--openclip {path}: expected a file to write, but {why}")
+    if plain_target(path).exists() and not finished:
+        run_folder.refuse_file(path, "already there")
     to_open_clip(model.network)  # refuses models that open_clip has no keys for
 
 
 def _write_openclip(folder: Path, path: Path) -> None:
-    from safetensors.torch import save_file
+    """Weights that are there are never replaced: the same command again finds its own."""
+    from safetensors.torch import save
 
-    from equipoise.files import as_new
+    from equipoise import run_folder
+    from equipoise.files import atomic_write
     from equipoise.models.convert import to_open_clip
     from equipoise.models.hf import load_folder
 
-    save_file(to_open_clip(load_folder(folder, spec=f"hf:{folder}", device="cpu", dtype="float32").network), path)
-    as_new(path)
+    raw = save(to_open_clip(load_folder(folder, spec=f"hf:{folder}", device="cpu", dtype="float32").network))
+    if path.exists() and path.read_bytes() != raw:
+        run_folder.refuse_file(path)
+    with atomic_write(path, "wb") as handle:
+        handle.write(raw)

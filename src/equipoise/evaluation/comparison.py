@@ -30,7 +30,7 @@ from equipoise.evaluation.record import (
     Numbers,
     RunRecord,
 )
-from equipoise.evaluation.results import read_run
+from equipoise.evaluation.results import read_run, refuse_edited
 from equipoise.evaluation.scores import ItemScores, Scores
 
 LARGE = 100 * 2**20  # bytes of items.jsonl; a process starts in a second, and this is read in two
@@ -71,10 +71,12 @@ class Run:
 
 
 def load_run(folder: str | Path) -> Run:
-    """A run folder's result and scores; judged again, so that nobody's edited outcome is believed."""
+    """A run folder's result and scores; judged again, so that nobody's edited outcome or number is believed."""
     folder = Path(folder)
     record, rows = read_run(folder)
-    return Run(folder, (record,), rows, judge(rows))
+    outcomes = judge(rows)
+    refuse_edited(folder, record, rows, outcomes)
+    return Run(folder, (record,), rows, outcomes)
 
 
 def load_runs(folders: Sequence[str | Path]) -> list[Run]:

@@ -6,6 +6,7 @@ Both are written atomically and result.json last, so a folder that has it is who
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,13 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 import equipoise
+from equipoise.benchmarks.base import Average, Benchmark
 from equipoise.collector import without_collection
 from equipoise.errors import Problems, UserError
 from equipoise.evaluation import schema_1
+from equipoise.evaluation.measure import measure
 from equipoise.evaluation.metrics import Outcomes
-from equipoise.evaluation.record import SCHEMA, RunRecord
+from equipoise.evaluation.record import IMAGE_METRICS, METRICS, SCHEMA, BenchmarkId, Metrics, RunRecord
 from equipoise.evaluation.scores import ItemScores, Scores, read_scores
 from equipoise.files import atomic_write, read_json, sha256_file, write_json
 from equipoise.items import IMAGES, Item
@@ -179,3 +182,71 @@ def _is_standard(path: Path) -> bool:
 
 def _verb(value: Mapping[str, Any]) -> str:
     return "analyse" if value["standard"] == "analysis" else "standard"
+
+
+# ---------------------------------------------------------------------------- judged again
+
+
+def refuse_edited(
+    folder: Path, record: RunRecord, rows: Sequence[ItemScores], outcomes: Outcomes, fresh: Metrics | None = None
+) -> None:
+    """Raise where result.json says something else than its scores; `fresh` are their numbers where they are known.
+
+    Intervals are left out: they take a while, and differ in the last digits between versions of numpy.
+    """
+    if fresh is None:
+        fresh = measure(rows, outcomes, _benchmark(record.benchmark), record.settings.seed, resamples=0)
+    there, here = _flat(record.metrics), _flat(fresh)
+    names = there.keys() | here.keys()
+    if record.benchmark.averages is None:  # schema 1, which did not record how it was averaged
+        names = {name for name in names if name.startswith(("overall.", "by."))}
+    wrong = sorted(name for name in names if not _equal(there.get(name), here.get(name)))
+    if wrong:
+        raise UserError(
+            f"{folder / 'result.json'}: changed after the run: items.jsonl gives other numbers for "
+            f"{', '.join(wrong[:5])}. Evaluate again into another folder (--out)."
+        )
+
+
+def _benchmark(about: BenchmarkId) -> Benchmark:
+    """As much of the benchmark as its numbers need."""
+    averages = {rule: Average(tuple(one.over), one.cite, one.least) for rule, one in (about.averages or {}).items()}
+    return Benchmark(
+        name=about.name,
+        title=about.name,
+        splits={},
+        chance=about.chance,
+        ties="",
+        licence="",
+        citation="",
+        url="",
+        get="",
+        load=lambda source, splits: (),
+        averages=averages,
+        metrics=tuple(about.metrics or ()),
+    )
+
+
+_COUNTS = ("n", "n_positives", "ties")
+
+
+def _flat(metrics: Metrics) -> dict[str, Any]:
+    """Every number but the intervals, by its place."""
+    parts = {"overall": metrics.overall} | ({"macro": metrics.macro} if metrics.macro else {})
+    parts |= {f"by.{tag}.{value}": one for tag, values in metrics.by.items() for value, one in values.items()}
+    parts |= {f"averages.{rule}": one for rule, one in metrics.averages.items()}
+    found = {f"{part}.{name}": getattr(one, name) for part, one in parts.items() for name in (*METRICS, *_COUNTS)}
+    found |= {
+        f"{part}.image_side.{name}": getattr(one.image_side, name)
+        for part, one in parts.items()
+        if one.image_side
+        for name in (*IMAGE_METRICS, *_COUNTS)
+    }
+    papers = {f"paper.{paper}.{name}": one for paper, all_ in metrics.paper.items() for name, one in all_.items()}
+    return found | {name: one for name, one in papers.items() if not isinstance(one, tuple)}
+
+
+def _equal(first: Any, second: Any) -> bool:
+    if isinstance(first, int | float) and isinstance(second, int | float):
+        return math.isclose(first, second, abs_tol=1e-9)
+    return bool(first == second)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,32 +15,28 @@ from pydantic import JsonValue
 
 from equipoise import registry, run_folder
 from equipoise.benchmarks.base import Benchmark
-from equipoise.benchmarks.ceilings import Ceilings, ceilings
+from equipoise.benchmarks.ceilings import CONTEXT, Ceilings, ceilings
 from equipoise.collector import elsewhere, set_aside
 from equipoise.errors import UserError
 from equipoise.evaluation.blind.numbers import Known, beside, from_texts, known_runs
-from equipoise.evaluation.embedding.cache import EmbeddingCache, default_cache
+from equipoise.evaluation.embedding.cache import EmbeddingCache, default_world
 from equipoise.evaluation.embedding.ranks import ALONE, Ranks
 from equipoise.evaluation.graded import by_edit
-from equipoise.evaluation.identity import Identity, benchmark_id, images_id, model_card, settings_of
 from equipoise.evaluation.measure import measure
 from equipoise.evaluation.metrics import Outcomes, judge
 from equipoise.evaluation.paper_metrics import require_tags
 from equipoise.evaluation.record import (
-    IMAGE_METRICS,
-    METRICS,
     Arguments,
     FullArguments,
-    ImageNumbers,
     ItemCounts,
-    Metrics,
     Numbers,
     RunRecord,
     Seconds,
 )
-from equipoise.evaluation.results import read_result, read_run, write_run
+from equipoise.evaluation.results import read_result, read_run, refuse_edited, write_run
+from equipoise.evaluation.run_id import benchmark_id, images_id, model_card, of_run, refuse_other, settings_of
 from equipoise.evaluation.scores import ItemScores, Scores
-from equipoise.evaluation.scoring import default_batch, default_workers, photo_digests, score_items
+from equipoise.evaluation.scoring import default_batch, default_workers, score_items, scored_photos
 from equipoise.files import stays_inside
 from equipoise.images.sources import ImageSource
 from equipoise.items import Item
@@ -116,26 +111,27 @@ def evaluate(
     require_tags(benchmark.metrics if benchmark else (), items)
 
     card = model_card(model, probe=folder is not None)
+    context = card.context_length or CONTEXT
 
-    def claim() -> tuple[Identity, Known | None]:
+    def claim() -> tuple[dict[str, Any], Known | None]:
         """Who this run is, and that the folder is its own: known before the model is asked for anything."""
-        identity = Identity(
-            benchmark_id(items, benchmark, name, limit),
-            card,
-            settings_of(model, seed, allow_missing, batch_size),
-        )
-        known = known_runs(blind, identity.benchmark.items_sha256) if blind else None
+        parts: dict[str, Any] = {
+            "benchmark": benchmark_id(items, benchmark, name, limit),
+            "model": card,
+            "settings": settings_of(model, seed, allow_missing, batch_size),
+        }
+        known = known_runs(blind, parts["benchmark"].items_sha256) if blind else None
         if folder is not None:
-            _claim(folder, identity)
-        return identity, known
+            _claim(folder, parts)
+        return parts, known
 
     # What costs nothing to know is known before every photo is read; of an empty folder there is nothing to know.
     claimed = None if ranks.count == 1 and (folder is None or _is_empty(folder)) else claim()
     if claimed and folder is not None and _is_finished(folder):  # only then are the photos read for their hashes alone
-        identity, known = claimed
+        parts, known = claimed
         ranks.lead(scores=False)
-        photos = photo_digests(items, images, workers, allow_missing) if reads_images(model) else {}
-        read = _finished(folder, replace(identity, images=images_id(photos)), benchmark)
+        photos = scored_photos(items, images, workers, allow_missing) if reads_images(model) else {}
+        read = _finished(folder, parts | {"images": images_id(photos)}, benchmark)
         if known is None:
             return read
         shown = beside([row.id for row in read.rows], read.outcomes, items, benchmark, seed, known)
@@ -149,7 +145,7 @@ def evaluate(
             claimed = claimed or claim()
             if len(items) >= MANY and workers > 2:  # while photos are decoded there is a core for it
                 lines = [item.__pydantic_serializer__.to_json(item) for item in items]
-                ahead = stack.enter_context(elsewhere(from_texts, lines))
+                ahead = stack.enter_context(elsewhere(from_texts, lines, context))
 
         scoring = score_items(
             model,
@@ -164,21 +160,18 @@ def evaluate(
             meanwhile=meanwhile,
         )
         assert claimed is not None
-        identity, known = replace(claimed[0], images=images_id(scoring.digests)), claimed[1]
+        parts, known = claimed[0] | {"images": images_id(scoring.digests)}, claimed[1]
         scored = time.monotonic()
         outcomes = judge(scoring.rows)
         metrics = measure(scoring.rows, outcomes, benchmark, seed)
         asked, bounds = ahead() if ahead is not None else (None, None)
         if bounds is None or scoring.skipped:  # of what was scored: they bound the numbers above
-            bounds = ceilings(item for item in items if item.id not in scoring.skipped)
+            bounds = ceilings((item for item in items if item.id not in scoring.skipped), context)
     shown = beside(Scores.of(scoring.rows).ids, outcomes, items, benchmark, seed, known, asked)
     judged = time.monotonic()
     record = RunRecord(
         date=datetime.now(UTC).replace(microsecond=0),
-        benchmark=identity.benchmark,
-        images=identity.images,
-        model=identity.model,
-        settings=identity.settings,
+        **parts,
         metrics=metrics,
         edits=by_edit(scoring.rows, items),
         ceilings=bounds,
@@ -205,7 +198,7 @@ def evaluate(
         scores_sha256=None,
     )
     if folder is not None:
-        _refuse_other_run(folder, identity)  # where there are no locks, another may have finished meanwhile
+        _refuse_other_run(folder, parts)  # where there are no locks, another may have finished meanwhile
         record = write_run(folder, record, scoring.rows, outcomes, {item.id: item for item in items})
     return Result(record, scoring.rows, outcomes)
 
@@ -251,7 +244,7 @@ def read_benchmarks(
     for name in [one for wanted in names for one in registry.expand(wanted)]:
         folder = source or data
         if folder is None and name in registry.names() and registry.get(name).drawn:
-            folder = default_cache() / "world"
+            folder = default_world()
         if average is not None and name in registry.names():
             registry.get(name).require_rule(average)
         items, benchmark = registry.load(name, folder, splits)
@@ -287,16 +280,16 @@ def evaluate_loaded(
         yield evaluate(model, items, images=images, benchmark=benchmark, out=place, limit=limit, ranks=ranks, **options)
 
 
-def _claim(folder: Path, identity: Identity) -> None:
+def _claim(folder: Path, parts: Mapping[str, Any]) -> None:
     """Take the folder for this run; an unfinished one leaves nothing to keep, its embeddings are in the cache."""
-    _refuse_other_run(folder, identity)
+    _refuse_other_run(folder, parts)
     if not (folder / "result.json").exists():
-        run_folder.take(folder, "eval", identity.to_json(), writes=("items.jsonl", "result.json"), resumes=False)
+        run_folder.take(folder, "eval", of_run(parts), writes=("items.jsonl", "result.json"), resumes=False)
 
 
-def _refuse_other_run(folder: Path, identity: Identity) -> None:
+def _refuse_other_run(folder: Path, parts: Mapping[str, Any]) -> None:
     if (folder / "result.json").exists():
-        identity.refuse_other(folder, read_result(folder))
+        refuse_other(folder, of_run(read_result(folder)), of_run(parts))
 
 
 def _is_empty(folder: Path) -> bool:
@@ -307,45 +300,14 @@ def _is_finished(folder: Path) -> bool:
     return (folder / "result.json").exists() and (folder / "items.jsonl").exists()
 
 
-def _finished(folder: Path, identity: Identity, benchmark: Benchmark | None) -> Result:
+def _finished(folder: Path, parts: Mapping[str, Any], benchmark: Benchmark | None) -> Result:
     """The run in `folder`, which is this one or refused.
 
     It is judged again, so that a number that somebody wrote into result.json is never printed as measured.
     """
-    _refuse_other_run(folder, identity)
+    _refuse_other_run(folder, parts)
     record, rows = read_run(folder)
     outcomes = judge(rows)
     metrics = measure(rows, outcomes, benchmark, record.settings.seed)
-    if wrong := _differing(record.metrics, metrics):
-        raise UserError(
-            f"{folder / 'result.json'}: changed after the run: items.jsonl gives other numbers for "
-            f"{', '.join(wrong[:5])}. Evaluate again into another folder (--out)."
-        )
+    refuse_edited(folder, record, rows, outcomes, metrics)
     return Result(record.model_copy(update={"metrics": metrics}), rows, outcomes, read_from=folder)
-
-
-def _differing(stored: Metrics, fresh: Metrics) -> list[str]:
-    """The names of the numbers that differ; intervals may, in the last digits, between versions of numpy."""
-
-    def named(metrics: Metrics) -> dict[str, Numbers]:
-        parts = {f"by.{tag}.{value}": one for tag, values in metrics.by.items() for value, one in values.items()}
-        averages = {f"averages.{rule}": one for rule, one in metrics.averages.items()} if stored.averages else {}
-        return {"overall": metrics.overall, **parts, **averages} | ({"macro": metrics.macro} if metrics.macro else {})
-
-    there, here = named(stored), named(fresh)  # an older version stored the headline's average alone
-    wrong = list(here.keys() ^ there.keys())
-    for part in here.keys() & there.keys():
-        wrong += [f"{part}.{name}" for name in METRICS if not _equal(there[part][name], here[part][name])]
-        wrong += [f"{part}.n"] if there[part].n != here[part].n else []
-        wrong += _differing_images(f"{part}.image_side", there[part].image_side, here[part].image_side)
-    return sorted(wrong)
-
-
-def _differing_images(part: str, there: ImageNumbers | None, here: ImageNumbers | None) -> list[str]:
-    if there is None or here is None:
-        return [] if there is here else [part]
-    return [f"{part}.{name}" for name in IMAGE_METRICS if not _equal(there[name], here[name])]
-
-
-def _equal(first: float | None, second: float | None) -> bool:
-    return first == second or (first is not None and second is not None and math.isclose(first, second, abs_tol=1e-9))

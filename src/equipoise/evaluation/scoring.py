@@ -6,12 +6,11 @@ and two texts that share an embedding tie exactly.
 
 from __future__ import annotations
 
-import hashlib
+import logging
 import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import chain, islice, repeat
 from pathlib import Path
@@ -24,14 +23,18 @@ from equipoise.collector import cores, without_collection
 from equipoise.errors import UserError
 from equipoise.evaluation.embedding.cache import EmbeddingCache, Keeper, Vector
 from equipoise.evaluation.embedding.choices import choose_all, scores_of
-from equipoise.evaluation.embedding.embed import Embedded, embed, embedding_identity
-from equipoise.evaluation.embedding.pairs import Place, pair_identity, score_all
+from equipoise.evaluation.embedding.embed import EMBEDDING_CODE, Embedded, embed
+from equipoise.evaluation.embedding.pairs import PAIR_CODE, Place, score_all
 from equipoise.evaluation.embedding.ranks import ALONE, Ranks
 from equipoise.evaluation.scores import ImageScores, ItemScores, Scores, TextScores, require_finite
+from equipoise.identity import of_model, photo_digests
 from equipoise.images.opening import ImageProblem
 from equipoise.images.sources import FolderImages, ImageSource, absent, open_source
 from equipoise.items import ImageRef, Item
 from equipoise.models.base import kind_of, reads_images
+from equipoise.served.client import from_cache
+
+log = logging.getLogger(__name__)
 
 NO_IMAGE = "no image"
 PAIRS = 4096  # cosines at a time: their vectors stay in the processor's cache
@@ -83,7 +86,9 @@ def score_items(
     if cache is not None and cache.path is not None and hasattr(model, "keep_in"):
         model.keep_in(cache.path.parent)  # a server's answers, each at once
     if kind_of(model) == "chooses":
-        return _chosen(model, items, images, batch_size, allow_missing)
+        chosen = _chosen(model, items, images, batch_size, allow_missing)
+        _tell_kept(model, chosen.counts)
+        return chosen
     usable, skipped = _usable(items)
     by_pairs = kind_of(model) == "pairs"
     source: ImageSource = _Nowhere()
@@ -91,11 +96,12 @@ def score_items(
         source = _image_source(usable, images)
         usable, unseen = _present(usable, source, allow_missing)
         skipped |= unseen
-    known = (pair_identity if by_pairs else embedding_identity)(model, batch_size)
+    known = of_model(model, batch_size, PAIR_CODE if by_pairs else EMBEDDING_CODE)
     store = cache if cache is not None and known else EmbeddingCache(None)
     with Keeper(store) as keeper:
         if by_pairs:
             paired = score_all(model, usable, source, store, batch_size, workers, ranks, keeper)
+            _tell_kept(model, paired.counts)
         else:
             embedded = embed(model, usable, source, store, batch_size, workers, ranks, keeper, meanwhile)
         found = paired if by_pairs else embedded
@@ -117,6 +123,15 @@ def score_items(
     seconds["kept"] = time.monotonic() - started - seconds.get("cosines", 0.0)
     require_finite(rows, "the model's scores")
     return Scoring(rows, skipped, found.digests, found.counts | {"items": len(rows)}, seconds)
+
+
+def _tell_kept(model: Any, counts: Mapping[str, int]) -> None:
+    """Of a server's answers, those that it was not asked for this time: kept one by one, or as scores of pairs."""
+    if hasattr(model, "answered"):
+        given, kept = model.answered()
+        before = counts.get("pairs", 0) - counts.get("pairs_scored", 0)
+        if kept + before:
+            log.warning("%s", from_cache(given + before, kept + before))
 
 
 def _taught(model: Any, items: Sequence[Item]) -> Scoring:
@@ -190,24 +205,14 @@ def _refuse_all(items: Sequence[Item], skipped: Mapping[str, str]) -> NoReturn:
     raise UserError(f"none of {len(items):,} items could be scored; the first because: {why}{where}")
 
 
-def photo_digests(
+def scored_photos(
     items: Sequence[Item], images: str | Path | ImageSource | None, workers: int, allow_missing: bool
 ) -> dict[str, bytes]:
     """The SHA-256 of each photo that scoring these items would read, without a model: is a finished run still true?"""
     usable, _ = _usable(items)
     source = _image_source(usable, images)
     usable, _ = _present(usable, source, allow_missing)
-
-    def digest(path: str) -> bytes | None:
-        try:
-            return hashlib.sha256(source.read(path)).digest()
-        except ImageProblem:
-            return None
-
-    paths = list(dict.fromkeys(ref.path for item in usable for ref in item.images()))
-    with ThreadPoolExecutor(workers) as pool:
-        found = zip(paths, pool.map(digest, paths), strict=True)
-        return {path: value for path, value in found if value is not None}
+    return photo_digests((ref.path for item in usable for ref in item.images()), source, workers)
 
 
 def _usable(items: Sequence[Item]) -> tuple[list[Item], dict[str, str]]:

@@ -30,9 +30,10 @@ class Member(tarfile.TarInfo):
         try:
             found = super().fromtarfile(archive)
         except tarfile.HeaderError as error:
-            if type(error).__name__ in {"EOFHeaderError", "EmptyHeaderError"}:  # the end, with and without its mark
+            if type(error).__name__ == "EOFHeaderError":  # the block of zeros at its end
                 raise
-            raise tarfile.ReadError(str(error)) from None
+            cut = "it ends without its end mark, so it was cut off: get it again, or pack it again with tar"
+            raise tarfile.ReadError(cut if type(error).__name__ == "EmptyHeaderError" else str(error)) from None
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError) as error:
             raise tarfile.ReadError(f"a header that cannot be read ({error})") from None  # tarfile expects honest ones
         if found.size < 0:

@@ -16,7 +16,7 @@ import torch
 from PIL import Image
 
 from equipoise.errors import UserError
-from equipoise.files import as_new, write_json
+from equipoise.files import as_new, sha256_json, write_json
 from equipoise.models.base import Floats
 from equipoise.models.families import family_of, read_texts
 from equipoise.models.preprocess import Preprocess
@@ -310,6 +310,7 @@ def _card(model: ClipModel, network: Any, dtype: str) -> dict[str, Any]:
             "class": type(network).__name__,
             "vision": _tower(vision) | {"patch_size": getattr(vision, "patch_size", None)},
             "text": _tower(text) | {"vocabulary": text.vocab_size},
+            "config": config_sha256(network.config),  # of both towers, whole
         },
         "activation": {"vision": vision.hidden_act, "text": text.hidden_act},
         "attention": network.config._attn_implementation,
@@ -325,6 +326,20 @@ def _card(model: ClipModel, network: Any, dtype: str) -> dict[str, Any]:
         "dtype": dtype,
         "parameters": sum(parameter.numel() for parameter in network.parameters()),
     }
+
+
+def config_sha256(config: Any) -> str:
+    """Of all that shapes a network; where it was saved and by which version is left out."""
+    return sha256_json(_shaping(config.to_dict()))
+
+
+def _shaping(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(name): _shaping(one) for name, one in value.items() if name not in _SAVED}
+    return value if isinstance(value, str | int | float | list | None) else str(value)
+
+
+_SAVED = {"_name_or_path", "transformers_version", "architectures", "dtype", "torch_dtype"}
 
 
 def _tower(config: Any) -> dict[str, int | None]:

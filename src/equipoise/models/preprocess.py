@@ -1,8 +1,8 @@
 """From a photo to the numbers a vision tower was trained on, with Pillow alone.
 
 Order and rounding follow torchvision's Resize, CenterCrop, RGB, ToTensor, Normalize, which OpenAI's CLIP
-and open_clip use: an image is resized in its own mode and becomes RGB afterwards (so a palette image is
-resized by nearest neighbour, as there). EXIF rotation is not applied, because theirs is not either.
+and open_clip use. Evaluation and training decode every photo to RGB first (`images/opening.py`), so a palette
+image is resized in colour. EXIF rotation is not applied, because theirs is not either.
 """
 
 from __future__ import annotations

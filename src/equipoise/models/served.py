@@ -3,7 +3,7 @@
 Where the server gives log-probabilities, a pair is scored by the probability of "yes" to VQAScore's question. Where it
 gives none, a number for a pair cannot be had, so it is made to choose between two texts, once in each order: what
 depends on the order is position bias, counts as a tie and is reported. The answers are kept at once, one by one, under
-model, prompt and picture: a run that was killed asks nothing twice. The key comes from the environment alone.
+server, model, prompt and picture: a run that was killed asks nothing twice. The key comes from the environment alone.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from equipoise.errors import UserError
-from equipoise.served.client import Llm, LlmSettings
+from equipoise.files import sha256_json
+from equipoise.served.client import Llm, LlmSettings, answer_of
 from equipoise.served.kept import Answer
 
 log = logging.getLogger(__name__)
@@ -55,10 +56,10 @@ class Served:
         self._settings = settings
         self._client = Llm(settings)
         self.default_batch = 64 * settings.concurrency  # a batch waits for its slowest answer, so it is a long one
-        identity = {"model": settings.model, "prompt": prompt, "ask": ask, "jpeg": QUALITY}
+        identity = settings.identity() | {"prompt": prompt, "ask": ask, "jpeg": QUALITY}
         self.card: dict[str, Any] = {
             "spec": spec,
-            "digest": hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest(),
+            "digest": sha256_json(identity),
             "served_model": settings.model,  # its weights are the server's secret, and may change under this name
             "ask": ask,
             "template": prompt,
@@ -73,6 +74,9 @@ class Served:
             self._client = Llm(self._settings)
             self._client.spend(before)  # what was asked before anybody said where to keep it
 
+    def answered(self) -> tuple[int, int]:
+        return self._client.answered()
+
     def greet(self, prompt: str, **more: Any) -> Answer:
         """A question about a red square: is the server there, does it take the key, and a picture?"""
         return self._asked(_encoded(_PICTURE), prompt, more)
@@ -80,14 +84,8 @@ class Served:
     def _ask(self, image: Image.Image, prompt: str, keep: Callable[[Answer], bool], **more: Any) -> Answer:
         """One answer, from what was kept or from the server; log-probabilities are kept as JSON, text as text."""
         picture = _encoded(image)
-        identity = {**self._settings.identity(), "jpeg": hashlib.sha256(picture).hexdigest(), **more}
-        name = json.dumps([identity, prompt], sort_keys=True)
-        found = self._client.answers.get(name)
-        if found is None:
-            found = self._asked(picture, prompt, more)
-            if keep(found):
-                self._client.answers.put(name, found)
-        return found
+        about = {"jpeg": hashlib.sha256(picture).hexdigest(), "prompt": prompt, **more}
+        return self._client.kept_or_asked(about, lambda: self._asked(picture, prompt, more), keep)
 
     def _asked(self, picture: bytes, prompt: str, more: dict[str, Any]) -> Answer:
         url = "data:image/jpeg;base64," + base64.b64encode(picture).decode()
@@ -97,7 +95,7 @@ class Served:
             return Answer("", "refused")
         if more:
             return Answer(json.dumps(_first_token(choice)), "logprobs")
-        return Answer(choice["message"]["content"] or "", str(choice.get("finish_reason") or "stop"))
+        return answer_of(choice)
 
     def _many(self, ask: Callable[[Asked], float | None], asked: Sequence[Asked]) -> list[float | None]:
         """Answers in order; at the first error no new request is begun, and those on their way are kept."""

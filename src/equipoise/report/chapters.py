@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from markupsafe import Markup
@@ -17,7 +17,7 @@ from equipoise.errors import Problems, UserError, printable
 from equipoise.evaluation.comparison import Run, load_run
 from equipoise.evaluation.record import Interval, Numbers
 from equipoise.evaluation.results import find_runs
-from equipoise.evaluation.scores import ItemScores
+from equipoise.evaluation.scores import ItemScores, Scores, kinds_of
 from equipoise.files import read_json
 from equipoise.records import explain
 from equipoise.report.orderings import NOT_COMPARED, classify_all
@@ -66,24 +66,39 @@ class Chapter:
     def ids(self) -> dict[str, int]:
         """Item id -> its number in this chapter."""
         found: dict[str, int] = {}
-        for entry in self.entries:
-            for row in entry.run.rows:
-                found.setdefault(row.id, len(found))
+        for scores in self.scores:
+            for name in scores.ids:
+                found.setdefault(name, len(found))
         return found
 
     @cached_property
-    def rows(self) -> list[dict[int, ItemScores]]:
-        """For each entry: the number of an item -> its scores."""
-        return [{self.ids[row.id]: row for row in entry.run.rows} for entry in self.entries]
+    def scores(self) -> list[Scores]:
+        """For each entry: its scores, as columns. A row of them is made when it is shown, never a million at once."""
+        return [Scores.of(entry.run.rows) for entry in self.entries]
+
+    @cached_property
+    def places(self) -> list[NDArray[np.int64]]:
+        """For each entry: where in its scores each item is; -1 where it was not scored."""
+        return [self._by_number(np.arange(len(scores)), scores, -1) for scores in self.scores]
 
     @cached_property
     def codes(self) -> list[NDArray[np.uint8]]:
         """For each entry: the class of each item (see `orderings`)."""
-        found = []
-        for entry in self.entries:
-            codes = np.full(len(self.ids), NOT_COMPARED, dtype=np.uint8)
-            codes[[self.ids[row.id] for row in entry.run.rows]] = classify_all(entry.run.rows)
-            found.append(codes)
+        return [self._by_number(classify_all(scores), scores, NOT_COMPARED) for scores in self.scores]
+
+    def _by_number(self, values: NDArray[Any], scores: Scores, absent: int) -> NDArray[Any]:
+        found = np.full(len(self.ids), absent, values.dtype)
+        found[np.fromiter(map(self.ids.__getitem__, scores.ids), np.int64, len(scores))] = values
+        return found
+
+    def tagged(self, tag: str) -> NDArray[np.int64]:
+        """For each item: which of `values(tag)` it has by the first run that has the item; -1 for none of them."""
+        number = {value: index for index, value in enumerate(self.values(tag))}
+        found = np.full(len(self.ids), -1)
+        for scores, places in reversed(list(zip(self.scores, self.places, strict=True))):
+            kinds, of_row = kinds_of(scores.tags)
+            codes = np.array([number.get(one.get(tag, ""), -1) for one in kinds], np.int64)
+            found[places >= 0] = codes[of_row[places[places >= 0]]]
         return found
 
     def tags(self) -> list[str]:
@@ -94,9 +109,14 @@ class Chapter:
     def values(self, tag: str) -> list[str]:
         return list(dict.fromkeys(value for entry in self.entries for value in entry.by.get(tag, {})))
 
+    def rows(self, number: int) -> list[ItemScores | None]:
+        """An item's scores by each run; None by one that did not score it."""
+        found = zip(self.scores, (int(places[number]) for places in self.places), strict=True)
+        return [scores[place] if place >= 0 else None for scores, place in found]
+
     def row(self, number: int) -> ItemScores:
         """An item's scores by the first run that has it, for what all runs share: image and tags."""
-        return next(found[number] for found in self.rows if number in found)
+        return next(row for row in self.rows(number) if row is not None)
 
 
 def read_chapters(folders: Sequence[Path], points: Sequence[Point] = ()) -> list[Chapter]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from markupsafe import Markup
 
+from equipoise.evaluation.scores import Scores
 from equipoise.report.chapters import Chapter
 from equipoise.report.svg import el, figure, table
 from equipoise.stats import Floats
@@ -19,10 +20,12 @@ def margins(chapter: Chapter) -> Markup:
     """How far the right captions are from the highest wrong one; what the metrics count is the side of zero."""
     found = []
     for entry in chapter.entries:
-        rows = [row for row in entry.run.rows if row.negatives]
-        caption = [row.caption - max(row.negatives) for row in rows]
-        positive = [score - max(row.negatives) for row in rows for score in row.positives]
-        found.append({"caption": np.array(caption), "positive": np.array(positive)})
+        scores = Scores.of(entry.run.rows)
+        highest = scores.negatives.reduced(np.maximum, np.nan)  # nan without a negative; it is left out below
+        margin = scores.right.values - np.repeat(highest, scores.right.counts)
+        is_caption = np.zeros(len(margin), bool)
+        is_caption[scores.right.starts] = True
+        found.append({"caption": margin[is_caption], "positive": margin[~is_caption]})
     words = {"caption": "s(c) − highest s(n)", "positive": "s(p) − highest s(n)"}
     return figure(
         "How close are the calls?",

@@ -70,11 +70,9 @@ def _frame(chapter: Chapter) -> dict[str, Any]:
     """The class of every item for every model, and the tags by which one can choose."""
     tags = []
     for tag in chapter.tags():
-        values = chapter.values(tag)
-        number = {value: index for index, value in enumerate(values)}
-        codes = [number.get(chapter.row(index).tags.get(tag, ""), 255) for index in range(len(chapter.ids))]
-        shown = [printable(value) for value in values]
-        tags.append({"name": printable(tag), "values": shown, "codes": _packed(np.array(codes, dtype=np.uint8))})
+        shown = [printable(value) for value in chapter.values(tag)]
+        codes = chapter.tagged(tag).astype(np.uint8)  # -1 becomes 255
+        tags.append({"name": printable(tag), "values": shown, "codes": _packed(codes)})
     return {
         "title": chapter.title,
         "n": len(chapter.ids),
@@ -127,8 +125,8 @@ def _classes(chapter: Chapter) -> list[Bools]:
     found += [right[a] & ~right[b] & seen[b] for a, b in permutations(range(len(codes)), 2)]
     brittle = np.any([np.isin(one, OUTCOMES["brittle"][1]) for one in codes], axis=0)
     for tag in chapter.tags():
-        values = np.array([chapter.row(index).tags.get(tag, "") for index in range(len(chapter.ids))], dtype=object)
-        found += [brittle & (values == value) for value in chapter.values(tag)]
+        codes_of = chapter.tagged(tag)
+        found += [brittle & (codes_of == number) for number in range(len(chapter.values(tag)))]
     found.append(np.ones(len(chapter.ids), dtype=bool))  # what is in no class, last
     return [mask for mask in found if mask.any()]
 
@@ -150,7 +148,7 @@ def _items(chapter: Chapter, budget: int, seed: int) -> tuple[list[dict[str, Any
             "id": printable(row.id),
             "path": printable(row.image or ""),
             "texts": _texts(shown.get(item)),
-            "scores": [_scores(rows.get(item)) for rows in chapter.rows],
+            "scores": [_scores(one) for one in chapter.rows(item)],
         }
         boxes = shown[item].boxes if item in shown else []
         if boxes and boxes[0]:
@@ -178,10 +176,17 @@ def _short(score: float) -> float:
 def _shown(chapter: Chapter, wanted: set[int]) -> dict[int, Shown]:
     """Number of an item -> its texts and boxes, as the run folders have them."""
     found: dict[int, Shown] = {}
-    for folder in dict.fromkeys(folder for entry in chapter.entries for folder in _folders(entry.run.folder)):
+    folders: dict[
+        Path, set[int] | None
+    ] = {}  # and the lines of those that are wanted; None: all, of several benchmarks
+    for entry, places in zip(chapter.entries, chapter.places, strict=True):
+        here = _folders(entry.run.folder)
+        lines = {place for number in wanted if (place := int(places[number])) >= 0} if len(here) == 1 else None
+        folders |= dict.fromkeys((folder for folder in here if folder not in folders), lines)
+    for folder, lines in folders.items():
         if len(found) == len(wanted):
             break
-        for line in read_shown(folder):
+        for line in read_shown(folder, lines):
             number = _number(chapter, folder, line.id)
             if number in wanted and line.texts:
                 found[number] = line
@@ -201,7 +206,7 @@ def _others(chapter: Chapter, item: int, boxes: Sequence[list[float] | None]) ->
     row = chapter.row(item)
     found = []
     for place, (right, other) in enumerate(_alternatives(row)):
-        given = [_alternatives(rows[item])[place][1].caption if item in rows else None for rows in chapter.rows]
+        given = [None if one is None else _alternatives(one)[place][1].caption for one in chapter.rows(item)]
         one: dict[str, Any] = {"right": right, "path": printable(other.image or "")}
         one["scores"] = [None if score is None else _short(score) for score in given]
         if place < len(boxes) and boxes[place]:

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.evaluation.scores import ItemScores
+from equipoise.evaluation.scores import ItemScores, Scores
 
 Group = Literal["right", "brittle", "wrong", "tie", "none"]
 
@@ -71,26 +71,37 @@ OUTCOMES: dict[str, tuple[str, list[int]]] = {  # key: what people read, and its
 }
 
 
-def classify(row: ItemScores) -> int:
-    """The class of one item: its place in CLASSES. Every comparison is strict, as in the metrics."""
-    if not row.negatives:
-        return NOT_COMPARED
-    c, n = row.caption, max(row.negatives)
-    if not row.positives:
-        return _NUMBER["c > n, no p" if c > n else "n > c, no p" if n > c else "c = n, no p"]
-    if n == c or n in row.positives:
-        return _NUMBER["c > n = p" if c > n else "a tie with n"]
-    p = min(row.positives) if c > n else max(row.positives)
-    if (p > n) != (c > n):
-        return _NUMBER["c > n > p" if c > n else "p > n > c"]
-    if c > n:
-        return _NUMBER["c > p > n" if c > p else "p > c > n" if p > c else "c = p > n"]
-    return _NUMBER["n > c > p" if c > p else "n > p > c" if p > c else "n > c = p"]
-
-
 def classify_all(rows: Sequence[ItemScores]) -> NDArray[np.uint8]:
-    """The class of each item."""
-    return np.array([classify(row) for row in rows], dtype=np.uint8)
+    """The class of each item: its place in CLASSES. Every comparison is strict, as in the metrics."""
+    scores = Scores.of(rows)
+    values, first = scores.right.values, scores.right.starts
+    c, n = values[first], scores.negatives.reduced(np.maximum, np.nan)
+    is_caption = np.zeros(len(values), bool)
+    is_caption[first] = True
+    highest, lowest = (
+        scores.right.reduced(by, empty, np.where(is_caption, empty, values))
+        for by, empty in ((np.maximum, -np.inf), (np.minimum, np.inf))
+    )
+    level = ~is_caption & (values == np.repeat(n, scores.right.counts))
+    tie = (n == c) | scores.right.reduced(np.logical_or, False, level)
+    alone, above = scores.right.counts == 1, c > n
+    p = np.where(above, lowest, highest)
+    chosen = {  # the first that holds
+        "not compared": scores.negatives.counts == 0,
+        "c > n, no p": alone & above,
+        "n > c, no p": alone & (n > c),
+        "c = n, no p": alone,
+        "c > n = p": tie & above,
+        "a tie with n": tie,
+        "c > n > p": above & (p < n),
+        "p > n > c": ~above & (p > n),
+        "c > p > n": above & (c > p),
+        "p > c > n": above & (p > c),
+        "c = p > n": above,
+        "n > c > p": c > p,
+        "n > p > c": p > c,
+    }
+    return np.select(list(chosen.values()), [_NUMBER[name] for name in chosen], _NUMBER["n > c = p"]).astype(np.uint8)
 
 
 def shares(codes: NDArray[np.uint8]) -> dict[int, float]:

@@ -25,7 +25,6 @@ from equipoise.comparing.inference import holm
 from equipoise.comparing.models import compare_models
 from equipoise.errors import UserError, printable
 from equipoise.evaluation.record import METRICS, Metric, Numbers, RunRecord
-from equipoise.files import atomic_write
 from equipoise.images.sources import ImageSource
 from equipoise.report.chapters import Chapter, Entry
 from equipoise.report.comparison import VERDICT
@@ -33,9 +32,11 @@ from equipoise.report.figures import figures
 from equipoise.report.gallery import Gallery, build_gallery, embedded
 from equipoise.report.orderings import CLASSES
 from equipoise.report.tables import percent, signed, some_without_positive
+from equipoise.run_folder import write_own
 
 log = logging.getLogger(__name__)
 MOST_BYTES = 4_800_000  # of a page, pictures included: it can be mailed, and opens on a phone
+MARK = '<meta name="generator" content="equipoise report">'  # by which an earlier page of ours is known
 COLUMNS: dict[Metric, str] = {"original": "original", "augmented": "right", "brittleness": "brittle"}  # and its items
 
 
@@ -162,8 +163,7 @@ def write_page(path: str | Path, page: Page, seed: int = 0) -> None:
     text = template.render(**parts, data=embedded(gallery.data))
     for note in gallery.notes:
         log.warning("%s", note)
-    with atomic_write(path) as handle:
-        handle.write(text)
+    write_own(path, text, MARK)
 
 
 def templates(package: str) -> Environment:
@@ -226,7 +226,8 @@ def _example(chapters: Sequence[Chapter], gallery: Gallery) -> dict[str, Any] | 
     ]
     for chapter, run, item in sorted(found, key=lambda one: "picture" not in one[2])[:1]:
         caption, positives, negatives = item["texts"]
-        row = chapter.rows[run][item["i"]]
+        row = chapter.rows(item["i"])[run]
+        assert row is not None  # it is brittle, so it was scored
         above = row.caption > max(row.negatives)
         decides = (min if above else max)(range(len(row.positives)), key=row.positives.__getitem__)
         return {

@@ -10,6 +10,8 @@ from markupsafe import Markup
 
 from equipoise.errors import UserError, printable
 from equipoise.evaluation.record import METRICS, Change, Metric, ModelCard
+from equipoise.files import sha256_json
+from equipoise.identity import of_card
 from equipoise.report.chapters import Chapter
 from equipoise.report.plane import Mark, scatter
 from equipoise.report.standard import NAMES, percent_of, points_of
@@ -59,7 +61,7 @@ def with_retention(chapters: Sequence[Chapter], folders: Sequence[Path], named: 
 
 
 def _identity(card: ModelCard) -> str:
-    return card.weight_sha256 or card.digest or card.spec
+    return sha256_json(of_card(card.model_dump(mode="json", exclude={"device"})) or card.spec)
 
 
 def _kept(chapter: Chapter, found: Sequence[tuple[Path, StandardRecord]]) -> list[Kept]:

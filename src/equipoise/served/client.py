@@ -1,9 +1,10 @@
 """A language model behind any OpenAI-compatible server (vLLM, llama.cpp, Ollama and others).
 
-Decoding is deterministic by default. Every answer is kept on disk under model, prompt and decoding, so that a run
-that was stopped, or repeated, asks nothing twice. What a server gets wrong for a moment (429, 5xx, time-outs, broken
-JSON) is tried again with growing pauses; what it gets wrong for good ends the run with an error for people, because
-an output that depends on the server's mood could not be made again. Nothing is contacted before the first `ask`.
+Decoding is deterministic by default. Every answer is kept on disk under server, model, prompt and decoding, so that a
+run that was stopped, or repeated, asks nothing twice. What a server gets wrong for a moment (429, 5xx, time-outs,
+broken JSON) is tried again with growing pauses; what it gets wrong for good ends the run with an error for people,
+because an output that depends on the server's mood could not be made again. Nothing is contacted before the first
+`ask`.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import logging
 import os
 import random
 import re
+import threading
 import time
 import urllib.error
 import urllib.parse
@@ -76,8 +78,9 @@ class LlmSettings:
         return found
 
     def identity(self) -> dict[str, Any]:
-        """What decides the answers; where the server stands does not."""
+        """What decides the answers. Two servers may serve two models under one name, so the address counts."""
         return {
+            "server": self.shown.rstrip("/"),
             "model": self.model,
             "temperature": self.temperature,
             "seed": self.seed,
@@ -93,23 +96,40 @@ class Llm:
         self.answers = Answers(settings.cache)
         self._answered = False
         self._refused = 0
+        self._counting = threading.Lock()
+        self._given = self._kept = 0
+
+    def answered(self) -> tuple[int, int]:
+        """How many answers were given since this was last asked, and how many of them the server was not asked for."""
+        with self._counting:
+            found, self._given, self._kept = (self._given, self._kept), 0, 0
+        return found
 
     def ask(
         self, prompt: str, max_tokens: int = 60, keep: Callable[[Answer], bool] = lambda answer: bool(answer.text)
     ) -> Answer:
-        """The answer, from the cache or the server; one that is not worth to `keep` is asked for again next time."""
+        """The answer to a text, from the cache or the server."""
         most = self.settings.max_tokens or max_tokens
-        name = json.dumps([{**self.settings.identity(), "max_tokens": most}, prompt], sort_keys=True)
+
+        def ask() -> Answer:
+            choice = self.complete([{"role": "user", "content": prompt}], most)
+            return Answer("", "refused") if choice is None else answer_of(choice)
+
+        return self.kept_or_asked({"max_tokens": most, "prompt": prompt}, ask, keep)
+
+    def kept_or_asked(self, about: dict[str, Any], ask: Callable[[], Answer], keep: Callable[[Answer], bool]) -> Answer:
+        """The answer that was kept for this server, model, decoding and all that `about` says; else what `ask` gives.
+
+        One that the server refused, or that is not worth to `keep`, is asked for again next time."""
+        name = json.dumps(self.settings.identity() | about, sort_keys=True)
         found = self.answers.get(name)
+        with self._counting:
+            self._given, self._kept = self._given + 1, self._kept + (found is not None)
         if found is None:
-            found = self._ask_server(prompt, most)
+            found = ask()
             if found.finish != "refused" and keep(found):
                 self.answers.put(name, found)
         return found
-
-    def _ask_server(self, prompt: str, max_tokens: int) -> Answer:
-        content = self.complete([{"role": "user", "content": prompt}], max_tokens)
-        return Answer("", "refused") if content is None else _answer(content)
 
     def complete(self, messages: list[dict[str, Any]], max_tokens: int, **more: Any) -> dict[str, Any] | None:
         """The server's answer, whole and with text; None where it took the request for a bad one. Nothing is kept."""
@@ -234,7 +254,7 @@ def _read_body(raw: bytes) -> dict[str, Any]:
     return choice
 
 
-def _answer(choice: dict[str, Any]) -> Answer:
+def answer_of(choice: dict[str, Any]) -> Answer:
     return Answer(choice["message"]["content"] or "", str(choice.get("finish_reason") or "stop"))
 
 
@@ -261,6 +281,11 @@ def _retry_after(value: str | None) -> float | None:
         except (ValueError, TypeError, IndexError, OverflowError, OSError):  # no date, or a 32nd of January
             return None
     return min(_LONGEST_PAUSE, seconds) if seconds > 0 else None
+
+
+def from_cache(given: int, kept: int) -> str:
+    """What a user must know: a server that was changed meanwhile did not give these."""
+    return f"{kept:,} of {given:,} answers read from cache"
 
 
 @functools.cache

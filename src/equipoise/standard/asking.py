@@ -6,9 +6,7 @@ their time once, and a killed run goes on.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,10 +15,10 @@ from numpy.typing import NDArray
 
 from equipoise.errors import UserError
 from equipoise.evaluation.embedding.cache import EmbeddingCache
-from equipoise.evaluation.embedding.embed import Embedded, embed, embedding_identity
+from equipoise.evaluation.embedding.embed import EMBEDDING_CODE, Embedded, embed
 from equipoise.evaluation.embedding.ranks import ALONE, Ranks
 from equipoise.evaluation.scoring import score_items
-from equipoise.images.opening import ImageProblem
+from equipoise.identity import of_model, photo_digests
 from equipoise.images.sources import ImageSource, absent
 from equipoise.items import ImageRef, Item, Text
 
@@ -67,24 +65,15 @@ def refuse_unread(bad: dict[str, str], source: ImageSource, how: How, told: Told
 
 def digests(refs: Sequence[ImageRef], source: ImageSource, how: How) -> dict[str, bytes]:
     """The SHA-256 of each photo, without a model: is a finished run still of these photos?"""
-
-    def digest(path: str) -> bytes | None:
-        try:
-            return hashlib.sha256(source.read(path)).digest()
-        except ImageProblem:
-            return None
-
-    paths = list(dict.fromkeys(ref.path for ref in present(refs, source, how, Told())))
-    with ThreadPoolExecutor(how.workers) as pool:
-        found = zip(paths, pool.map(digest, paths), strict=True)
-        return {path: value for path, value in found if value is not None}
+    return photo_digests((ref.path for ref in present(refs, source, how, Told())), source, how.workers)
 
 
 def vectors(
     model: Any, refs: Sequence[ImageRef], texts: Sequence[str], source: ImageSource, how: How, told: Told
 ) -> Embedded:
     """Unit vectors of photos and texts."""
-    store = how.cache if how.cache is not None and embedding_identity(model, how.batch_size) else EmbeddingCache(None)
+    known = of_model(model, how.batch_size, EMBEDDING_CODE)
+    store = how.cache if how.cache is not None and known else EmbeddingCache(None)
     usable = present(refs, source, how, told)
     items = [_item(ref.path, ref, texts[0]) for ref in usable] + [_item(text, None, text) for text in texts]
     found = embed(model, items, source, store, how.batch_size, how.workers, how.ranks)

@@ -22,8 +22,8 @@ from equipoise import run_folder, stats
 from equipoise.errors import Problems, UserError
 from equipoise.evaluation.embedding.cache import EmbeddingCache
 from equipoise.evaluation.embedding.ranks import ALONE, Ranks
-from equipoise.evaluation.identity import images_id, model_card, settings_of
 from equipoise.evaluation.record import Arguments, FullArguments
+from equipoise.evaluation.run_id import images_id, model_card, refuse_other, settings_of
 from equipoise.evaluation.scoring import default_batch, default_workers
 from equipoise.files import atomic_write, read_json, sha256_file, write_json
 from equipoise.models.base import NEEDS_NEGATIVES, kind_of, reads_images
@@ -114,7 +114,7 @@ def run_standard(
         if folder is not None and _claimed(folder, identity):
             ranks.lead(scores=False)
             photos = images_id(digests(data.refs(), data.source, how) if reads_images(model) else {})
-            return _finished(folder, identity | {"images": photos.model_dump(mode="json")}, bool(_named(card)))
+            return _finished(folder, identity | {"images": photos.model_dump(mode="json")})
         ranks.lead(scores=True)
         told = Told()
         rows = kind.score(model, data, how, told)
@@ -171,21 +171,16 @@ def breakdown(kind: Kind, rows: Sequence[Any], counts: Mapping[str, int], seed: 
 # ---------------------------------------------------------------------------- on disk
 
 
-def _named(card: Any) -> str | None:
-    named: str | None = card.weight_sha256 or card.digest
-    return named
-
-
 def _claimed(folder: Path, identity: Mapping[str, Any]) -> bool:
     """Take the folder; True where a finished run is in it. An unfinished one leaves nothing: the cache has it all."""
     if (folder / "result.json").exists():
-        _refuse_other(folder, identity, None)
+        _refuse_other(folder, identity)
         return True
     run_folder.take(folder, "standard", identity, writes=(ROWS, "result.json"), resumes=False)
     return False
 
 
-def _refuse_other(folder: Path, identity: Mapping[str, Any], named: bool | None) -> None:
+def _refuse_other(folder: Path, identity: Mapping[str, Any]) -> None:
     record = read_standard(folder)
     there = {
         "standard": record.standard,
@@ -194,12 +189,18 @@ def _refuse_other(folder: Path, identity: Mapping[str, Any], named: bool | None)
         "settings": record.settings.model_dump(mode="json"),
         "images": record.images.model_dump(mode="json"),
     }
-    also = ['the model cannot be told from another: give it a card, {"digest": "..."}'] if named is False else []
-    run_folder.refuse_other(folder, {part: there[part] for part in identity}, identity, also=also)
+    refuse_other(folder, there, identity)
 
 
-def _finished(folder: Path, identity: Mapping[str, Any], named: bool) -> StandardResult:
-    _refuse_other(folder, identity, named)
+def _finished(folder: Path, identity: Mapping[str, Any]) -> StandardResult:
+    _refuse_other(folder, identity)
+    record, rows, fresh = judged_again(folder)
+    parts = breakdown(record.standard, rows, record.data.counts, record.settings.seed)
+    return StandardResult(record.model_copy(update={"numbers": fresh, "by": parts}), rows, folder)
+
+
+def judged_again(folder: Path) -> tuple[StandardRecord, list[Any], Numbers]:
+    """A finished run with the numbers of its rows; where result.json has others, somebody wrote them there."""
     record, rows = read_rows(folder)
     fresh = measure(record.standard, rows, record.data.counts, record.settings.seed)
     wrong = [
@@ -212,8 +213,7 @@ def _finished(folder: Path, identity: Mapping[str, Any], named: bool) -> Standar
             f"{folder / 'result.json'}: changed after the run: {ROWS} gives other numbers for {', '.join(wrong)}. "
             "Evaluate again into another folder (--out)."
         )
-    parts = breakdown(record.standard, rows, record.data.counts, record.settings.seed)
-    return StandardResult(record.model_copy(update={"numbers": fresh, "by": parts}), rows, folder)
+    return record, rows, fresh
 
 
 def _equal(first: Numbers, second: Numbers, name: str) -> bool:
@@ -280,7 +280,7 @@ def standard_runs(folder: Path) -> list[tuple[Path, StandardRecord]]:
     for path in sorted(folder.rglob("result.json")) if folder.is_dir() else []:
         value = read_json(path)
         if isinstance(value, dict) and "standard" in value:
-            found.append((path.parent, read_standard(path.parent)))
+            found.append((path.parent, judged_again(path.parent)[0]))
     return found
 
 

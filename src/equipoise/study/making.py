@@ -11,9 +11,10 @@ import numpy as np
 from PIL import Image
 
 from equipoise.errors import Problems, UserError
-from equipoise.files import atomic_write, sha256_json
+from equipoise.files import atomic_write
+from equipoise.identity import of_items, of_photos, photo_digests
 from equipoise.images.opening import ImageProblem, use_image
-from equipoise.images.sources import open_source
+from equipoise.images.sources import ImageSource, open_source
 from equipoise.items import ImageRef, Item
 from equipoise.progress import progress
 from equipoise.run_folder import locked, take
@@ -44,21 +45,25 @@ def make_study(
     The same call on a finished folder changes nothing: it may hold answers.
     """
     chosen = choose(items, n, seed, ask)
+    if ask == "rank" and images is None:
+        raise UserError("--images: name the pictures of the items (a folder, tar or Parquet shards)")
+    refs = list(dict.fromkeys(item.image for item in chosen if item.image is not None)) if ask == "rank" else []
+    source = None if images is None else open_source(images)
     identity = {
         "ask": ask,
         "benchmark": benchmark,
-        "items_sha256": sha256_json([item.to_json() for item in items]),
+        "items_sha256": of_items(items),
         "n": n,
         "seed": seed,
+        "images": of_photos(photo_digests((ref.path for ref in refs), source, 4)) if source else None,
     }
-    if ask == "rank" and images is None:
-        raise UserError("--images: name the pictures of the items (a folder, tar or Parquet shards)")
     with locked(out):
         take(out, "study make", identity, writes=None)
+        for left in out.rglob(".*.part"):  # by a killed run; this one has the lock
+            left.unlink(missing_ok=True)
         if (out / FILE).is_file():
             return read_study(out)
-        refs = list(dict.fromkeys(item.image for item in chosen if item.image is not None)) if ask == "rank" else []
-        pictures = _copy(refs, images, out / IMAGES) if images is not None else []
+        pictures = _copy(refs, source, out / IMAGES) if source else []
         number = {ref: place for place, ref in enumerate(refs)}
         rng = np.random.default_rng([seed, 1])
         drawn = [_texts(item, ask, rng) for item in chosen]
@@ -121,9 +126,8 @@ def _texts(item: Item, ask: Ask, rng: np.random.Generator) -> list[Wording]:
     return [texts[place] for place in rng.permutation(len(texts)).tolist()]
 
 
-def _copy(refs: Sequence[ImageRef], images: Path, folder: Path) -> list[Picture]:
+def _copy(refs: Sequence[ImageRef], source: ImageSource, folder: Path) -> list[Picture]:
     """The pictures, cut to their boxes, made smaller and written anew (nothing but pixels is kept), under numbers."""
-    source = open_source(images)
     problems = Problems(f"pictures {source}")
     found = []
     with progress(len(refs), "pictures", "pictures") as advance:

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from equipoise.errors import UserError
-from equipoise.files import atomic_write
 from equipoise.report.gallery import embedded
 from equipoise.report.page import templates
+from equipoise.run_folder import write_own
 from equipoise.study.questions import IMAGES, Study, picture_name, screen
 
 
@@ -65,6 +65,5 @@ def write_file_page(folder: Path, study: Study, annotator: str, out: Path) -> in
         _POLICY_OF_FILE,
         {"annotator": annotator, "questions": screen(study, annotator, {}), "pictures": pictures},
     )
-    with atomic_write(out) as handle:
-        handle.write(text)
+    write_own(out, text, '<meta name="generator" content="equipoise study page">')
     return len(text.encode())

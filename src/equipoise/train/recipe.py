@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from equipoise.identity import of_call
 from equipoise.items import Edit, Operation, Target
 from equipoise.train.features import StatefulLoss
 from equipoise.train.losses.sum import Sum, Term
@@ -94,16 +95,10 @@ class Recipe:
         return Sum(copy.deepcopy(dict(self.terms)))
 
     def describe(self) -> dict[str, Any]:
-        """Everything but the terms, as JSON: for a run's record, and to see whether a resumed run is the same."""
-        plain = {name: value for name, value in vars(self).items() if name not in {"terms", "needs", "lora", "source"}}
-        needs = asdict(self.needs)
-        if self.freeze is None:  # as before there was the choice, so that older runs are still known
-            del plain["freeze"]
-        if self.needs.teacher is None:
-            del needs["teacher"]
-        return plain | {
-            "needs": needs,
+        """Everything, as JSON: for a run's record, and to see whether a resumed run is the same."""
+        return vars(self) | {
+            "terms": {name: {"weight": weight, "loss": of_call(loss)} for name, (weight, loss) in self.terms.items()},
+            "needs": asdict(self.needs),
             "lora": self.lora and asdict(self.lora),
             "options": {**self.options},
-            **({"source": self.source} if self.source else {}),
         }

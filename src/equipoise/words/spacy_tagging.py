@@ -7,11 +7,10 @@ one word whichever tagger is at work. No English model is on PyPI, so none can b
 from __future__ import annotations
 
 import functools
-from pathlib import Path
 from typing import Any
 
 from equipoise.errors import UserError
-from equipoise.files import sha256_file, sha256_json
+from equipoise.identity import of_folder
 from equipoise.words.tagging import Tagger, Token, split, tag
 
 # The tags that spaCy has beside Penn's.
@@ -81,7 +80,5 @@ def identity_of(name: str) -> str:
     nlp = _load(name)
     import spacy
 
-    root = Path(nlp.path)
-    files = {str(path.relative_to(root)): sha256_file(path) for path in sorted(root.rglob("*")) if path.is_file()}
     model = f"{nlp.meta.get('lang')}_{nlp.meta.get('name')} {nlp.meta.get('version')}"
-    return f"spacy {spacy.__version__}, {model}, {sha256_json(files)[:16]}"
+    return f"spacy {spacy.__version__}, {model}, {of_folder(nlp.path)}"

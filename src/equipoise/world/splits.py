@@ -19,6 +19,7 @@ from PIL import Image
 from equipoise import run_folder
 from equipoise.errors import UserError
 from equipoise.files import atomic_write
+from equipoise.identity import of_code
 from equipoise.items import Edit, ImageRef, Item, Target, Text, holds_items, write_items
 from equipoise.progress import progress
 from equipoise.world.cases import MAKERS, Case
@@ -176,7 +177,10 @@ def picture(path: str, pixels: int = PIXELS, clean: bool = False) -> Image.Image
 class DrawnImages:
     """An image source for training that needs no files: a path is drawn when it is read."""
 
-    digest = "drawn from the path"  # so that nobody draws all of them to know which they are
+    @property
+    def digest(self) -> str:
+        """The code that draws: nobody draws all of them to know which they are."""
+        return f"drawn from the path by {of_code('world')}"
 
     def read(self, path: str) -> bytes:
         return _bitmap(path)
@@ -197,11 +201,14 @@ def write_world(items: Sequence[Item], out: Path, name: str, *, wait: bool = Tru
     """
     file = out / f"{name}.jsonl"
     paths = [item.image.path for item in items if item.image is not None]
+    identity = {"code": of_code("world")}  # pictures of another version are not these
+    if (there := run_folder.claim_of(out / run_folder.CLAIM)) is not None and there["command"] == "world make":
+        run_folder.refuse_other(out, there["run"], identity)
     if holds_items(file, items) and not _missing(out, paths):
         return file
     with run_folder.locked(out, wait=wait):
         same = holds_items(file, items)  # whoever we waited for may have drawn them
-        run_folder.take(out, "world make", {}, writes=() if same else (file.name, *paths))
+        run_folder.take(out, "world make", identity, writes=() if same else (file.name, *paths))
         todo = _missing(out, paths) if same else paths
         with progress(len(todo), f"drawing {name}", "images") as advance:
             for path in todo:

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from equipoise.cli.perturb import describe
 from equipoise.errors import UserError
 from equipoise.items import load_items
 from equipoise.perturb.candidate import Candidate
@@ -296,6 +297,17 @@ def test_nothing_is_asked_twice_even_after_a_restart(server: Server, tmp_path: P
     assert len(server.asked) == 3, "another seed or model is another question"
 
 
+def test_another_server_under_the_same_name_is_asked_itself(server: Server, tmp_path: Path) -> None:
+    server.reply = lambda prompt, before: chat("I am A")
+    other = Server()
+    other.reply = lambda prompt, before: chat("I am B")
+    asked = [Llm(settings(one, cache=str(tmp_path))) for one in (server, other, server)]
+    assert [llm.ask("who?").text for llm in asked] == ["I am A", "I am B", "I am A"]
+    assert [llm.answered() for llm in asked] == [(1, 0), (1, 0), (1, 1)]
+    other.http.shutdown()
+    other.http.server_close()
+
+
 def test_a_cache_that_is_no_database(server: Server, tmp_path: Path) -> None:
     (tmp_path / "llm.sqlite").write_text("not a database, and long enough to be looked at as one" * 50)
     with pytest.raises(UserError, match="cache of the model's answers"):
@@ -568,10 +580,11 @@ def test_a_whole_file_is_the_same_for_any_concurrency_and_is_not_asked_again(ser
     assert server.most > 1
     asked = len(server.asked)
     (tmp_path / "many.jsonl").unlink()
-    llm_for.cache_clear()
-    perturb_file(tmp_path / "c.txt", tmp_path / "many.jsonl", setup, shard=6)
+    report = perturb_file(tmp_path / "c.txt", tmp_path / "many.jsonl", setup, shard=6)
     assert (tmp_path / "many.jsonl").read_bytes() == made[0]
     assert len(server.asked) == asked
+    assert report["answers_from_cache"] == report["answers"] >= 18
+    assert f"{report['answers']} of {report['answers']} answers read from cache" in describe(report)
 
 
 def test_a_run_goes_on_after_the_server_died(server: Server, tmp_path: Path) -> None:

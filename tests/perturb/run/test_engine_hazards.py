@@ -15,7 +15,7 @@ import pytest
 from equipoise.errors import UserError
 from equipoise.perturb.run import engine
 from equipoise.perturb.run.engine import perturb_file, report_path
-from equipoise.perturb.run.parts import Parts, _meaning, code_hash
+from equipoise.perturb.run.parts import Parts
 from equipoise.perturb.run.setup import Setup
 
 SETUP = Setup("hard_positives_rules")
@@ -132,25 +132,21 @@ def test_typing_errors_are_known_before_the_work(
 # ---------------------------------------------------------------------------- kills and company
 
 
+@pytest.mark.parametrize("mine", ["precious notes", '{"mine": 1}', "[1]", ""])
+def test_a_users_file_under_the_reports_name(mine: str, captions: Path, tmp_path: Path) -> None:
+    out = tmp_path / "items.jsonl"
+    report_path(out).write_text(mine)
+    with pytest.raises(UserError, match="no report of `equipoise perturb`"):
+        perturb_file(captions, out, SETUP)
+    assert report_path(out).read_text() == mine and not out.exists()
+
+
 def test_two_runs_at_once(captions: Path, tmp_path: Path) -> None:
     out = tmp_path / "items.jsonl"
     with Parts(out).locked(), pytest.raises(UserError, match="another run is writing it now"):
         perturb_file(captions, out, SETUP)
     perturb_file(captions, out, SETUP)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "items.jsonl", "items.jsonl.report.json"]
-
-
-def test_a_comment_does_not_refuse_a_half_done_run(tmp_path: Path) -> None:
-    rules = tmp_path / "rules.py"
-    rules.write_text('"""Why."""\nN = 3\n\ndef rule(x):\n    """How."""\n    return x + N\n')
-    before = _meaning(rules)
-    rules.write_text('"""Why, better."""\n# a comment\nN = 3\ndef rule(x):\n    return (x + N)  # plus\n')
-    assert _meaning(rules) == before
-    rules.write_text("N = 4\ndef rule(x):\n    return x + N\n")
-    assert _meaning(rules) != before
-    (tmp_path / "words.txt").write_text("# cat\n")
-    assert _meaning(tmp_path / "words.txt") == b"# cat\n"
-    assert len(code_hash()) == 16
 
 
 def test_a_finished_run_needs_no_lock(captions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -94,6 +94,9 @@ class Answering:
     def __init__(self, settings: LlmSettings) -> None:
         self.settings = settings
 
+    def answered(self) -> tuple[int, int]:
+        return 0, 0
+
     def ask(self, prompt: str, max_tokens: int, keep: Any) -> Answer:
         caption = prompt.rstrip().removesuffix("Output:").rstrip().splitlines()[-1].removeprefix("Input: ")
         if "one verb" in prompt:

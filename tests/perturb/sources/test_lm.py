@@ -12,11 +12,11 @@ import pytest
 
 from equipoise.cli.perturb import describe
 from equipoise.errors import UserError
+from equipoise.identity import of_folder
 from equipoise.items import Item
 from equipoise.perturb.bias.fluency import CausalLM
 from equipoise.perturb.bias.judges import judge_named
 from equipoise.perturb.english.caption import Caption
-from equipoise.perturb.english.lm_folder import folder_hash
 from equipoise.perturb.recipe import perturb_caption
 from equipoise.perturb.recipes import get_recipe
 from equipoise.perturb.run.engine import perturb_file
@@ -140,7 +140,7 @@ def test_ce_clip_with_a_masked_lm(tmp_path: Path) -> None:
     assert get_recipe("ce_clip_zhang_2024").sources == setup.recipe().sources[1:]
     (tmp_path / "c.txt").write_text("a red dog on the mat\nan elephant sits\n")
     report = perturb_file(tmp_path / "c.txt", tmp_path / "items.jsonl", setup)
-    assert report["setup"]["masked_lm"] == folder_hash(str(folder))
+    assert report["setup"]["masked_lm"] == of_folder(folder)
 
 
 def test_the_papers_rule_takes_the_fourth_guess(tmp_path: Path) -> None:

@@ -48,10 +48,10 @@ def known_runs(folders: Iterable[Path], items_sha256: str) -> Known:
     return found
 
 
-def from_texts(lines: list[bytes]) -> tuple[dict[str, Scores], Ceilings]:
+def from_texts(lines: list[bytes], context: int) -> tuple[dict[str, Scores], Ceilings]:
     """What of a result needs nothing but the items, given as their JSON: so that another process may find it."""
     items = list(ItemLines(lines))
-    return judges(items), ceilings(items)
+    return judges(items), ceilings(items, context)
 
 
 def judges(items: Sequence[Item]) -> dict[str, Scores]:

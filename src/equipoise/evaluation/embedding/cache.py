@@ -1,17 +1,19 @@
 """Embeddings on disk, addressed by what they were made from.
 
-The key is a hash of the weights, the preprocessing or tokenizer, the dtype and the input itself, so a cache can be
-shared between runs, benchmarks and machines and can never answer for another model. SQLite keeps it whole through
-kills and full disks; what was embedded before either is there after it.
+The key is a hash of the model's whole card and the input itself (identity.py), so a cache can be shared between runs,
+benchmarks and machines and can never answer for another model. Every vector has a checksum. SQLite keeps the file whole
+through kills and full disks; what was embedded before either is there after it.
 """
 
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import sqlite3
 import threading
 import time
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -21,7 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.errors import UserError
+from equipoise.identity import of_code
 
+log = logging.getLogger(__name__)
 Vector = NDArray[np.float32]
 
 
@@ -31,6 +35,11 @@ def default_cache() -> Path:
         return Path(chosen)
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "equipoise"
+
+
+def default_world() -> Path:
+    """Where the drawn pictures are kept, apart for each version of the code that draws them."""
+    return default_cache() / f"world-{of_code('world')}"
 
 
 class Keys:
@@ -54,6 +63,11 @@ def _update(digest: Any, part: str | bytes) -> None:
     digest.update(len(raw).to_bytes(8, "little") + raw)
 
 
+def _crc(key: bytes, vector: bytes) -> int:
+    """Of both, so that a vector under another's key is noticed too."""
+    return zlib.crc32(vector, zlib.crc32(key))
+
+
 class EmbeddingCache:
     """key -> float32 vector. `folder=None` keeps everything in memory for this run only. Threads may share one."""
 
@@ -74,7 +88,9 @@ class EmbeddingCache:
             self.database = sqlite3.connect(self.path, timeout=60, check_same_thread=False)
             self.database.execute("PRAGMA journal_mode=WAL")  # by which reading need not wait for writing
             self.database.execute("PRAGMA synchronous=NORMAL")
-            self.database.execute("CREATE TABLE IF NOT EXISTS embeddings (key BLOB PRIMARY KEY, vector BLOB NOT NULL)")
+            self.database.execute(
+                "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL, crc INTEGER NOT NULL)"
+            )
             self._readable = sqlite3.connect(self.path, timeout=60, check_same_thread=False)
         except sqlite3.Error as error:
             raise self._failed(error) from None
@@ -90,18 +106,23 @@ class EmbeddingCache:
         if self.path is None:
             return {name: self._memory[name] for name in keys if name in self._memory}
         found: dict[bytes, Vector] = {}
+        damaged = 0
         try:
             with self._reading:
-                if not self._readable.execute("SELECT 1 FROM embeddings LIMIT 1").fetchone():
+                if not self._readable.execute("SELECT 1 FROM vectors LIMIT 1").fetchone():
                     return {}
             for start in range(0, len(keys), 500):  # SQLite's limit on variables is 999 in old builds
                 part = keys[start : start + 500]
-                query = f"SELECT key, vector FROM embeddings WHERE key IN ({','.join('?' * len(part))})"
+                query = f"SELECT key, vector, crc FROM vectors WHERE key IN ({','.join('?' * len(part))})"
                 with self._reading:
                     rows = self._readable.execute(query, part).fetchall()
-                found.update((name, np.frombuffer(raw, np.float32)) for name, raw in rows)
-        except (sqlite3.Error, ValueError) as error:  # ValueError: bytes that are no vector
+                whole = [(name, raw) for name, raw, crc in rows if crc == _crc(name, raw)]
+                damaged += len(rows) - len(whole)
+                found.update((name, np.frombuffer(raw, np.float32)) for name, raw in whole)
+        except (sqlite3.Error, TypeError, ValueError) as error:  # the last two: no bytes, or bytes that are no vector
             raise self._failed(error) from None
+        if damaged:
+            log.warning("%s: %d vectors are damaged and are computed again", self.path, damaged)
         return found
 
     def put(self, vectors: Mapping[bytes, Vector] | Iterable[tuple[bytes, Vector]]) -> None:
@@ -110,10 +131,11 @@ class EmbeddingCache:
         if self.path is None:
             self._memory.update(pairs)
             return
-        rows = [(name, np.ascontiguousarray(vector, dtype=np.float32).tobytes()) for name, vector in pairs]
+        raw = ((name, np.ascontiguousarray(vector, dtype=np.float32).tobytes()) for name, vector in pairs)
+        rows = [(name, vector, _crc(name, vector)) for name, vector in raw]
         try:
             with self._writing, self.database:
-                self.database.executemany("INSERT OR REPLACE INTO embeddings VALUES (?, ?)", rows)
+                self.database.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", rows)
         except sqlite3.Error as error:
             raise self._failed(error) from None
 

@@ -29,7 +29,7 @@ from equipoise.evaluation.embedding.cache import EmbeddingCache, Keeper, Vector
 from equipoise.evaluation.embedding.photos import Images
 from equipoise.evaluation.embedding.ranks import ALONE, Ranks
 from equipoise.evaluation.embedding.texts import Texts
-from equipoise.files import sha256_json
+from equipoise.identity import of_model
 from equipoise.images.sources import ImageSource
 from equipoise.items import Box, ImageRef, Item
 from equipoise.progress import several
@@ -51,28 +51,6 @@ class Embedded:
     seconds: dict[str, float] = field(default_factory=dict)
 
 
-def embedding_identity(model: Any, batch_size: int) -> str | None:
-    """What a cached embedding depends on besides its input, or None where the model gives no hash of its weights."""
-    card = getattr(model, "card", None) or {}
-    if not card.get("weight_sha256"):
-        return None
-    parts = ("weight_sha256", "preprocessing", "tokenizer", "activation", "attention", "architecture", "context_length")
-    return sha256_json(
-        {
-            "code": EMBEDDING_CODE,
-            "device": str(getattr(model, "device", "")),
-            "dtype": card.get("dtype"),
-            "batch_size": batch_size if batch_matters(model) else None,
-            **{part: card.get(part) for part in parts},
-        }
-    )
-
-
-def batch_matters(model: Any) -> bool:
-    """Whether the batch size can be seen in a number: in float32 it changes the seventh digit, in less the third."""
-    return (getattr(model, "card", None) or {}).get("dtype") != "float32"
-
-
 def embed(
     model: Any,
     items: Sequence[Item],
@@ -86,7 +64,7 @@ def embed(
 ) -> Embedded:
     """`keeper` may be the caller's, who then goes on while the last vectors are written to the cache. `meanwhile` is
     called while the first photos are decoded, before the model is asked for anything."""
-    identity = embedding_identity(model, batch_size) or "this run"
+    identity = of_model(model, batch_size, EMBEDDING_CODE) or "this run"
     images = Images(model, items, source, cache, identity, batch_size, workers, ranks)  # whose processes take a moment
     with quick_turns(), contextlib.nullcontext(keeper) if keeper else Keeper(cache) as kept, images:
         if meanwhile is not None:

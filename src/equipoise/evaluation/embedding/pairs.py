@@ -26,10 +26,9 @@ from equipoise.errors import UserError
 from equipoise.evaluation.embedding.asking import batched
 from equipoise.evaluation.embedding.cache import EmbeddingCache, Keeper, Keys, Vector
 from equipoise.evaluation.embedding.decoding import Decoder
-from equipoise.evaluation.embedding.embed import batch_matters
 from equipoise.evaluation.embedding.ranks import Ranks
 from equipoise.evaluation.embedding.workers import Found
-from equipoise.files import sha256_json
+from equipoise.identity import of_model
 from equipoise.images.sources import ImageSource, in_order
 from equipoise.items import Box, ImageRef, Item
 from equipoise.models.base import reads_images, tells_tokens
@@ -65,19 +64,6 @@ class _Pair(NamedTuple):
     text: str
 
 
-def pair_identity(model: Any, batch_size: int) -> str | None:
-    """What a kept score depends on besides its image and text, or None where the model does not say who it is.
-
-    All of the card counts but the name it was called by: a head, a template or a prior makes other scores.
-    """
-    card = dict(getattr(model, "card", None) or {})
-    if not (card.get("weight_sha256") or card.get("digest")):
-        return None
-    card.pop("spec", None)
-    fixed = {"code": PAIR_CODE, "device": str(getattr(model, "device", ""))}
-    return sha256_json(fixed | {"batch_size": batch_size if batch_matters(model) else None, "card": card})
-
-
 def score_all(
     model: Any,
     items: Sequence[Item],
@@ -89,7 +75,7 @@ def score_all(
     keeper: Keeper,
 ) -> Paired:
     """Every pair of the items. `source` is not looked at where the model reads no images."""
-    identity = pair_identity(model, batch_size) or "this run"
+    identity = of_model(model, batch_size, PAIR_CODE) or "this run"
     texts = _Texts(model, items)
     work = _Work(model, texts, cache, keeper, Keys("pair", identity), batch_size)
     if not reads_images(model):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -14,7 +13,7 @@ import torch
 from PIL import Image
 
 from equipoise.errors import UserError, did_you_mean
-from equipoise.models.clip import pick_device, pick_dtype, quiet_transformers, refuse_tf32, weight_sha256
+from equipoise.models.clip import config_sha256, pick_device, pick_dtype, quiet_transformers, refuse_tf32, weight_sha256
 from equipoise.models.tokens import tokenizer_sha256
 
 LENGTH_STEP = 8  # texts are padded to a multiple of it, the same for the same length whatever their neighbours
@@ -73,7 +72,7 @@ class Scorer:
         self.card = {
             "spec": spec,
             "weight_sha256": weight_sha256(network),
-            "architecture": {"class": type(network).__name__, "config": _config_sha256(network.config)},
+            "architecture": {"class": type(network).__name__, "config": config_sha256(network.config)},
             "attention": network.config._attn_implementation,
             "preprocessing": json.loads(image_processor.to_json_string()),
             "tokenizer": {"name": type(tokenizer).__name__, "sha256": tokenizer_sha256(tokenizer)},
@@ -132,13 +131,6 @@ def padded(ids: Sequence[Sequence[int]], pad: int, highest: int) -> tuple[torch.
         tokens[row, : len(values)] = torch.tensor(values)
         mask[row, : len(values)] = 1
     return tokens, mask
-
-
-def _config_sha256(config: Any) -> str:
-    """Of all that shapes the network; where it was saved and by which version is left out."""
-    whole = {name: value for name, value in config.to_dict().items() if name not in {"_name_or_path"}}
-    whole.pop("transformers_version", None)
-    return hashlib.sha256(json.dumps(whole, sort_keys=True, default=str).encode()).hexdigest()
 
 
 def short(error: BaseException) -> str:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from equipoise.errors import UserError, did_you_mean
+from equipoise.identity import of_folder
 from equipoise.items import Item
 from equipoise.perturb.bias.refine import Judge, Kind
 from equipoise.perturb.bias.separability import Rows, difference, fit, fold_of, group_of, words_of
@@ -53,9 +54,7 @@ def judge_identity(name: str) -> str:
     """What decides a judge's scores: of a model its files, not where they lie."""
     if not name.startswith("lm:"):
         return name
-    from equipoise.perturb.english.lm_folder import folder_hash
-
-    return f"lm:{folder_hash(name.removeprefix('lm:'))}"
+    return f"lm:{of_folder(name.removeprefix('lm:'))}"
 
 
 @functools.cache

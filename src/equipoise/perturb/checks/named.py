@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from equipoise.errors import UserError, did_you_mean
+from equipoise.identity import of_folder
 from equipoise.perturb.candidate import Candidate
 from equipoise.perturb.english.caption import Caption
 
@@ -35,6 +36,4 @@ def identity_of(name: str) -> str:
 
         return f"{name} {version()}"
     kind, _, folder = name.partition(":")
-    from equipoise.perturb.english.lm_folder import folder_hash
-
-    return f"{kind} {folder_hash(folder)}"
+    return f"{kind} {of_folder(folder)}"

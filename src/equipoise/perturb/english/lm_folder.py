@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from pathlib import Path
 from typing import Any
 
 from equipoise.errors import UserError
-from equipoise.files import sha256_file, sha256_json
 
 
 def load_lm(folder: str | Path, kind: str) -> tuple[Any, Any]:
@@ -39,10 +37,3 @@ _VOCABULARY = re.compile(r"tokenizer\.json|vocab|merges|\.model$|spiece")
 def longest(model: Any) -> int:
     """Tokens the model reads; RoBERTa's positions begin at two."""
     return int(getattr(model.config, "max_position_embeddings", None) or 512) - 2
-
-
-@functools.cache
-def folder_hash(folder: str) -> str:
-    if not Path(folder).is_dir():
-        raise UserError(f"{folder}: no such model folder")
-    return sha256_json({path.name: sha256_file(path) for path in sorted(Path(folder).iterdir()) if path.is_file()})[:16]

@@ -19,6 +19,7 @@ from typing import Any, Literal
 from equipoise import __version__, run_folder
 from equipoise.errors import UserError
 from equipoise.files import plain_target, read_json, sha256_file, write_json
+from equipoise.identity import of_code
 from equipoise.items import Item
 from equipoise.perturb.bias.judges import check_judge, judge_identity, judge_named
 from equipoise.perturb.bias.refine import KINDS, Judges, refine_file
@@ -27,7 +28,7 @@ from equipoise.perturb.reading.captions import caption_files, read_captions
 from equipoise.perturb.run.capping import cap_file
 from equipoise.perturb.run.evening import even_file
 from equipoise.perturb.run.joining import having
-from equipoise.perturb.run.parts import Parts, code_hash, in_words
+from equipoise.perturb.run.parts import Parts, in_words
 from equipoise.perturb.run.setup import Setup
 from equipoise.perturb.run.shards import SHARD, Shard, run_shard, shards_of, summed
 from equipoise.progress import progress
@@ -81,7 +82,7 @@ def perturb_file(
     identity = {
         "schema": 1,
         "equipoise": __version__,
-        "code": code_hash(),
+        "code": of_code("perturb", "words"),
         "input": {file.name: sha256_file(file) for file in caption_files(captions)},
         "limit": limit,
         "shard": shard,
@@ -126,8 +127,8 @@ def _check_out(out: Path, captions: str | Path) -> None:
     beside = report_path(out)
     if out.exists() and not beside.exists():
         run_folder.refuse_file(out, "already there, and no report beside it says that `equipoise perturb` wrote it")
-    plain_target(beside)
-    if (report := _read_report(out)) is not None and "sha256" not in report:
+    report = _read_report(out)  # None where it is damaged; then the output tells whether it is ours
+    if plain_target(beside).exists() and not ("sha256" in report if report is not None else out.exists()):
         run_folder.refuse_file(beside, "already there, and no report of `equipoise perturb`")
 
 

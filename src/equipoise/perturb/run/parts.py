@@ -8,9 +8,7 @@ joined bytes do not depend on who wrote which part, or when.
 
 from __future__ import annotations
 
-import ast
 import contextlib
-import functools
 import hashlib
 import os
 import shutil
@@ -133,31 +131,3 @@ def in_words(there: dict[str, Any], here: dict[str, Any]) -> tuple[dict[str, Any
     if codes[0] != codes[1]:
         found[0]["the rules"], found[1]["the rules"] = "those of another version", "this version's"
     return found[0], found[1]
-
-
-@functools.cache
-def code_hash() -> str:
-    """Hash of the rules and word lists: parts written by other rules must not be joined with today's."""
-    digest = hashlib.sha256()
-    for path in _code_files():
-        digest.update(path.name.encode() + b"\0" + _meaning(path))
-    return digest.hexdigest()[:16]
-
-
-def _code_files() -> Iterator[Path]:
-    package = Path(__file__).resolve().parents[2]
-    for folder in (package / "perturb", package / "words"):
-        yield from sorted(path for path in folder.rglob("*") if path.suffix in {".py", ".txt", ".gz"})
-
-
-def _meaning(path: Path) -> bytes:
-    """What decides the output: the bytes of a data file; of code its syntax tree, without comments and docstrings."""
-    if path.suffix != ".py":
-        return path.read_bytes()
-    tree = ast.parse(path.read_bytes())
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            first = node.body[0] if node.body else None
-            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and type(first.value.value) is str:
-                del node.body[0]
-    return ast.dump(tree).encode()

@@ -8,6 +8,7 @@ import os
 from typing import Any
 
 from equipoise.errors import UserError, did_you_mean
+from equipoise.identity import of_folder
 from equipoise.perturb.checks import named
 from equipoise.perturb.english.caption import Caption
 from equipoise.perturb.llm.prompts import PROMPTS
@@ -15,7 +16,7 @@ from equipoise.perturb.llm.recipes import LLM_RECIPES, llm_recipe
 from equipoise.perturb.recipe import Recipe
 from equipoise.perturb.recipes import RECIPES, get_recipe
 from equipoise.plugins import is_named, source_sha256
-from equipoise.served.client import LlmSettings, llm_for
+from equipoise.served.client import Llm, LlmSettings, llm_for
 from equipoise.words import spacy_tagging
 
 
@@ -47,6 +48,11 @@ class Setup:
     def _asks(self) -> bool:
         return any(name in LLM_RECIPES for name in self.names)
 
+    @property
+    def asked(self) -> Llm | None:
+        """The language model that writes, where one does."""
+        return llm_for(self.llm) if self.llm is not None and self._asks else None
+
     def recipe(self) -> Recipe:
         """The recipe, where there is one."""
         return _build(self)
@@ -77,9 +83,7 @@ class Setup:
             prompts = [[prompt.template, self.llm.max_tokens or prompt.max_tokens] for prompt in PROMPTS.values()]
             found["llm"] = {**self.llm.identity(), "prompts": prompts}
         if self.masked_lm is not None:
-            from equipoise.perturb.english.lm_folder import folder_hash
-
-            found["masked_lm"] = folder_hash(self.masked_lm)
+            found["masked_lm"] = of_folder(self.masked_lm)
         if self.tagger != "brill":
             found["tagger"] = spacy_tagging.identity_of(self.tagger)
         if self.checks:

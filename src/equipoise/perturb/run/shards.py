@@ -83,7 +83,8 @@ def _run_shard(setup: Setup, parts: Parts, shard: Shard) -> dict[str, Any]:
             item = item_of(group, record, found, setup.joined_name)
             counts.have(before_of(record), found, item)
             lines.append(json_line(item.to_json()))
-    return parts.write(shard.number, lines, {"items": len(lines), **counts.to_json(shard.captions)}, listed)
+    asked = {} if setup.asked is None else dict(zip(ASKED, setup.asked.answered(), strict=True))
+    return parts.write(shard.number, lines, {"items": len(lines), **counts.to_json(shard.captions), **asked}, listed)
 
 
 def dropped_lines(where: str, text: str, found: Perturbed) -> Iterator[str]:
@@ -165,6 +166,9 @@ def reason_class(reason: str) -> str:
 
 
 _NO_REASON = "every candidate was"  # refused by a check: the checks have their own
+
+
+ASKED = ("answers", "answers_from_cache")  # of a language model
 
 
 class Counts:
@@ -256,10 +260,11 @@ def summed(parts: Iterable[dict[str, Any]], shown: int = 20) -> dict[str, Any]:
     missed: list[list[str]] = []
     examples: dict[str, list[str]] = {}
     for part in parts:
+        total |= {name: total.get(name, 0) + part[name] for name in ASKED if name in part}
         kinds = {
             when: {name: count + part[when][name] for name, count in found.items()} for when, found in kinds.items()
         }
-        for name in total:
+        for name in ("captions", "items", "nothing"):
             total[name] += part[name]
         for name, counter in counters.items():
             counter.update(part[name])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from equipoise import registry
 from equipoise.errors import UserError, did_you_mean
-from equipoise.evaluation.embedding.cache import default_cache
+from equipoise.evaluation.embedding.cache import default_world
 from equipoise.files import read_text
 from equipoise.images.sources import open_source
 from equipoise.items import Item
@@ -124,7 +124,7 @@ def _items(
         raise UserError(f"--bench {name}: no such file or name.{hint} Expected: {FORMS}")
     folder = source or data
     if folder is None and name in registry.names() and registry.get(name).drawn:
-        folder = default_cache() / "world"
+        folder = default_world()
     items, benchmark = registry.load(name, folder, splits)
     place = data or folder
     if place is None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from equipoise.files import sha256_json
+from equipoise.identity import of_items
 from equipoise.images.sources import ImageSource
 from equipoise.items import ImageRef, Item
 
@@ -107,7 +108,7 @@ class ItemSet:
         return list(found.values())
 
     def content(self) -> Any:
-        return [item.to_json() for item in self.items]
+        return of_items(self.items)
 
     def counts(self) -> dict[str, int]:
         return {"photos": len(self.refs()), "items": len(self.items)}

@@ -41,7 +41,7 @@ tags: [clip, equipoise]
 Recipe: `{identity["recipe"]}` ({citation}), step {step} of {steps}.
 Data: {identity["items"]["count"]} items, sha256 `{identity["items"]["sha256"]}`; {left_out}.
 Images: {identity["images"]["count"]}, sha256 `{identity["images"]["sha256"]}`.
-Base: `{base}`, weights sha256 `{identity["model"]}`.
+Base: `{base}`, weights sha256 `{identity["model"]["weight_sha256"]}`.
 Code: equipoise {equipoise.__version__}{revision}.
 
 {measured}

@@ -9,6 +9,7 @@ from typing import Any
 
 from equipoise.errors import Problems, UserError
 from equipoise.files import sha256_json
+from equipoise.identity import of_card, of_code, of_items
 from equipoise.items import Item, Text
 from equipoise.models.clip import ClipModel
 from equipoise.train.data.batches import Part, shares
@@ -97,6 +98,8 @@ def _none(what: str, slots: Sequence[Slot], items: Sequence[Item]) -> str:
 def run_identity(recipe: Recipe, parts: Sequence[Part], model: ClipModel, photos: Photos) -> dict[str, Any]:
     """Everything that decides the trained weights, as JSON; a folder with another identity is another run's.
 
+    The base is its whole card: other activations or another preprocessing of the same weights train another model.
+
     Images count by their bytes. Chunks, workers, device and number of processes change rounding at most.
     """
     settings = recipe.describe()
@@ -105,11 +108,12 @@ def run_identity(recipe: Recipe, parts: Sequence[Part], model: ClipModel, photos
         **{name: value for name, value in settings.items() if name != "citation"},
         "items": {
             "count": sum(len(part.items) for part in parts),
-            "sha256": sha256_json([sha256_json([item.to_json() for item in part.items]) for part in parts]),
+            "sha256": sha256_json([of_items(part.items) for part in parts]),
             "mixing": shares(parts) or "every item once per epoch",
         },
         "images": photos.to_json(),
-        "model": model.card["weight_sha256"],
+        "model": of_card(model.card),
+        "code": of_code("train/data", "train/losses", "train/step"),
     }
     identity: dict[str, Any] = json.loads(json.dumps(found, default=str))
     return identity

@@ -1,6 +1,7 @@
 """Checkpoints that survive a kill at any moment.
 
     OUT/run.json                what is being trained (see run_folder.py): another run's folder is refused
+    OUT/watched.json            on what the steps are evaluated
     OUT/checkpoints/step-N/     a standard transformers folder, and training_state.pt beside the weights
     OUT/latest, OUT/best        the name of a checkpoint folder, changed only once that folder is whole
     OUT/model/                  the finished model
@@ -18,7 +19,7 @@ import pickle
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -32,6 +33,7 @@ from equipoise.files import atomic_write, read_text
 
 STATE = "training_state.pt"
 CLAIM = "run.json"
+WATCHED = "watched.json"
 _DAMAGE = (OSError, EOFError, RuntimeError, ValueError, KeyError, pickle.UnpicklingError, SafetensorError)
 _Loaded = TypeVar("_Loaded")
 
@@ -47,6 +49,10 @@ class Checkpoints:
     def claim(self, identity: dict[str, Any]) -> None:
         """Take the output folder for this run, or find that it already is this run's."""
         run_folder.take(self.out, "train", identity, claim=CLAIM)
+
+    def watch(self, identity: Mapping[str, Any]) -> None:
+        """What `best` is measured by, once it is known: the log and `best` are never of two test sets."""
+        run_folder.take(self.out, "train --watch", identity, writes=(), claim=WATCHED)
 
     @property
     def model(self) -> Path:

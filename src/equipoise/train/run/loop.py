@@ -196,6 +196,8 @@ class _Run:
             refuse_skipped(photos.unread, len(self.data.items), max_skipped)
             self.identity = run_identity(self.recipe, self.parts, self.base, photos)
             self.checkpoints.claim(self.identity)
+            if evaluation is not None and evaluation.identity is not None:
+                self.checkpoints.watch(evaluation.identity)
         distributed.barrier()
         if self.checkpoints.model.is_dir():
             return self.checkpoints.model

@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from equipoise import run_folder
 from equipoise.errors import UserError
 from equipoise.evaluation.embedding.cache import EmbeddingCache, Vector
-from equipoise.evaluation.embedding.embed import embed, embedding_identity
+from equipoise.evaluation.embedding.embed import EMBEDDING_CODE, embed
 from equipoise.evaluation.scoring import default_batch, default_workers
+from equipoise.identity import of_model
 from equipoise.images.sources import ImageSource, open_source
 from equipoise.items import Item, load_items, write_items
 from equipoise.models.base import kind_of
@@ -93,7 +94,7 @@ def _rows(items: Sequence[Item], model: Any, source: ImageSource, cache: Embeddi
     if without := [item.id for item in items if item.image is None]:
         raise UserError(f"{len(without):,} of {len(items):,} items have no image, the first {without[0]!r}")
     size = default_batch(model)
-    store = cache if cache is not None and embedding_identity(model, size) else EmbeddingCache(None)
+    store = cache if cache is not None and of_model(model, size, EMBEDDING_CODE) else EmbeddingCache(None)
     # Every item with the same word: images alone are wanted, and one text costs nothing.
     shown = [Item(id=item.id, image=item.image, caption="image") for item in items]
     embedded = embed(model, shown, source, store, size, default_workers())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from equipoise.models.clip import ClipModel
 
@@ -33,3 +34,4 @@ class Evaluation:
     judge: Callable[[ClipModel], Mapping[str, float]]  # a model, as it is by then -> named numbers
     every: int | None = None  # steps; None: an epoch. Always at the end
     best: str | None = None  # the number whose highest value makes a checkpoint the best, which is kept
+    identity: Mapping[str, Any] | None = None  # what the numbers depend on: a run with others is refused. None: unknown

@@ -1,0 +1,224 @@
+"""What makes two things the same: every cache, every resume and every reuse of a finished run asks here.
+
+A thing is known by its content: the whole card of a model, and hashes of bytes. A name, a path or a few chosen fields
+never stand for it, because then another thing of the same name gets the first one's result.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from equipoise.collector import without_collection
+from equipoise.errors import UserError
+from equipoise.files import sha256_file, sha256_json
+from equipoise.images.opening import ImageProblem
+from equipoise.images.sources import ImageSource
+from equipoise.items import Edit, ImageRef, Item, Text
+
+PACKAGE = Path(__file__).resolve().parent
+
+# ---------------------------------------------------------------------------- our own code and data
+
+
+@functools.cache
+def of_code(*rooms: str, package: Path = PACKAGE) -> str:
+    """Hash of folders of this package, code and every data file: what other rules made is not continued or believed."""
+    digest = hashlib.sha256()
+    for path in code_files(*rooms, package=package):
+        digest.update(path.relative_to(package).as_posix().encode() + b"\0" + hashlib.sha256(_meaning(path)).digest())
+    return digest.hexdigest()[:16]
+
+
+def code_files(*rooms: str, package: Path = PACKAGE) -> Iterator[Path]:
+    for room in rooms:
+        found = (path for path in (package / room).rglob("*") if path.is_file() and path.suffix != ".pyc")
+        yield from sorted(found)
+
+
+def _meaning(path: Path) -> bytes:
+    """What decides the output: the bytes of a data file; of code its syntax tree, without comments and docstrings."""
+    if path.suffix != ".py":
+        return path.read_bytes()
+    tree = ast.parse(path.read_bytes())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            first = node.body[0] if node.body else None
+            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and type(first.value.value) is str:
+                del node.body[0]
+    return ast.dump(tree).encode()
+
+
+def of_folder(folder: str | Path) -> str:
+    """Hash of every file in a folder of somebody's model."""
+    root = Path(folder)
+    if not root.is_dir():
+        raise UserError(f"{folder}: no such model folder")
+    files = sorted(path for path in root.rglob("*") if path.is_file())
+    return sha256_json({path.relative_to(root).as_posix(): sha256_file(path) for path in files})[:16]
+
+
+def of_call(function: Any) -> Any:
+    """A function by its name, an object that is called by its class and everything it holds."""
+    if hasattr(function, "func"):  # functools.partial
+        return [of_call(function.func), str(function.args), str(sorted(function.keywords.items()))]
+    kind = function if hasattr(function, "__qualname__") else type(function)
+    name = f"{kind.__module__}.{kind.__qualname__}"
+    held = [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
+    held += [] if kind is function else sorted(vars(function).items())
+    return [name, *map(str, held)] if held else name
+
+
+# ---------------------------------------------------------------------------- models
+
+NAMES = {"spec", "file"}  # what a card says that changes no number
+
+
+def of_card(card: Mapping[str, Any]) -> dict[str, Any] | None:
+    """All that a model says of itself but what it is called; None where it does not say who it is."""
+    if not (card.get("weight_sha256") or card.get("digest")):
+        return None
+    return {name: value for name, value in card.items() if name not in NAMES}
+
+
+def of_model(model: Any, batch_size: int, code: int) -> str | None:
+    """The key of what a model answers, in a cache; None where nothing of it may be kept. `code` is the version of the
+    code that asks it."""
+    card = of_card(getattr(model, "card", None) or {})
+    if card is None:
+        return None
+    how = {"code": code, "device": str(getattr(model, "device", ""))}
+    return sha256_json(how | {"batch_size": batch_size if batch_matters(model) else None, "card": card})
+
+
+def batch_matters(model: Any) -> bool:
+    """Whether the batch size can be seen in a number: in float32 it changes the seventh digit, in less the third."""
+    return (getattr(model, "card", None) or {}).get("dtype") != "float32"
+
+
+_TEXTS = ("a photo of a dog", "a red cup on a wooden table", "two people walking in the rain")
+
+
+def of_answers(model: Any) -> str | None:
+    """A hash of what a model that does not say who it is answers to three fixed pictures and texts, bit for bit.
+
+    None where it cannot answer them, and where it answers all alike: another model may well do the same. A model that
+    never answers twice the same is never taken for itself, which is right.
+    """
+    images = _pictures()
+    try:
+        if hasattr(model, "score_pairs"):
+            read = getattr(model, "reads_images", True)
+            answers = [model.score_pairs(images if read else [], list(_TEXTS))]
+        else:
+            answers = [model.embed_images(images), model.embed_texts(list(_TEXTS))]
+        arrays = [np.asarray(answer, dtype=np.float32) for answer in answers]
+    except Exception:  # somebody's own code, which need not know these words; scoring will tell what is wrong with it
+        return None
+    if any((array == array[:1]).all() for array in arrays):
+        return None
+    digest = hashlib.sha256()
+    for array in arrays:
+        digest.update(f"{array.shape}\n".encode() + array.tobytes())
+    return digest.hexdigest()
+
+
+def _pictures() -> list[Image.Image]:
+    y, x, channel = np.indices((64, 64, 3))
+    return [
+        Image.fromarray(((x * (step + 1) + y * y // (step + 2) + 80 * channel) % 256).astype(np.uint8))
+        for step in range(len(_TEXTS))
+    ]
+
+
+# ---------------------------------------------------------------------------- photos
+
+
+def photo_digests(paths: Iterable[str], source: ImageSource, workers: int) -> dict[str, bytes]:
+    """The SHA-256 of each photo that can be read."""
+
+    def digest(path: str) -> bytes | None:
+        try:
+            return hashlib.sha256(source.read(path)).digest()
+        except ImageProblem:
+            return None
+
+    distinct = list(dict.fromkeys(paths))
+    with ThreadPoolExecutor(workers) as pool:
+        found = zip(distinct, pool.map(digest, distinct), strict=True)
+        return {path: value for path, value in found if value is not None}
+
+
+def of_photos(digests: Mapping[str, bytes]) -> dict[str, Any]:
+    """One digest of all photos: it changes when one is replaced, is renamed, appears or disappears."""
+    pairs = sorted([path, digest.hex()] for path, digest in digests.items())
+    return {"sha256": sha256_json(pairs), "count": len(pairs)}
+
+
+# ---------------------------------------------------------------------------- items
+
+
+@without_collection
+def of_items(items: Sequence[Item]) -> str:
+    """sha256_json of all items, put together by hand: a second less on 27,443 of them, while photos wait."""
+    digest = hashlib.sha256(b"[")
+    for index, item in enumerate(items):
+        digest.update((("," if index else "") + _canonical(item)).encode())
+    digest.update(b"]")
+    return digest.hexdigest()
+
+
+def _canonical(item: Item) -> str:
+    """The item's JSON with sorted keys and no blanks."""
+    image = "null" if item.image is None else _canonical_image(item.image)
+    negative_images = positive_images = ""
+    if item.negative_images or item.positive_images:
+        negative_images, positive_images = (  # in a hash only where there are some: older runs stay the same run
+            f'"{kind}":[{",".join(map(_canonical_image, refs))}],' if (refs := getattr(item, kind)) else ""
+            for kind in ("negative_images", "positive_images")
+        )
+    paired = '"paired":true,' if item.paired else ""
+    tags = _canonical_tags((*item.tags.items(),))
+    negatives, positives = (",".join(map(_canonical_text, part)) for part in (item.negatives, item.positives))
+    return (
+        f'{{"caption":{_quoted(item.caption)},"id":{_quoted(item.id)},"image":{image},'
+        f'{negative_images}"negatives":[{negatives}],'
+        f'{paired}{positive_images}"positives":[{positives}],"tags":{{{tags}}}}}'
+    )
+
+
+@functools.lru_cache(maxsize=1024)
+def _canonical_tags(tags: tuple[tuple[str, str], ...]) -> str:
+    return ",".join([f"{_quoted(tag)}:{_quoted(value)}" for tag, value in sorted(tags)])
+
+
+def _canonical_image(image: ImageRef) -> str:
+    box = "null" if image.box is None else _dumps(image.box)
+    return f'{{"box":{box},"path":{_quoted(image.path)}}}'
+
+
+def _canonical_text(text: Text) -> str:
+    edit = "null" if text.edit is None else _canonical_edit(text.edit)
+    return f'{{"edit":{edit},"text":{_quoted(text.text)}}}'
+
+
+def _canonical_edit(edit: Edit) -> str:
+    by = "" if edit.by is None else f'"by":{_quoted(edit.by)},'
+    source = "" if edit.source is None else f'"from":{_quoted(edit.source)},'
+    span = "" if edit.span is None else f',"span":{_dumps(edit.span)}'
+    target = "" if edit.target is None else f',"target":{_quoted(edit.target)}'
+    to = "" if edit.to is None else f',"to":{_quoted(edit.to)}'
+    return f'{{{by}{source}"op":{_quoted(edit.op)}{span}{target}{to}}}'
+
+
+_dumps = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
+_quoted = json.encoder.encode_basestring
