@@ -358,6 +358,7 @@ def test_missing_peft_is_said_before_anything_is_made(
     study = tables("lib.study")
     monkeypatch.setattr(study, "find_spec", lambda name: None)
     form = tables("lib.world").World(tmp_path, 160, 150)
+    monkeypatch.setattr(form, "prepare", lambda *_: pytest.fail("the world was drawn before"))
     with pytest.raises(UserError, match=r"svlc, svlc-pos, dac: .*pip install 'equipoise\[lora\]'"):
         study.Study(form, tmp_path / "out").prepare([tables("lib.pages").ALL["hp_table_1"].wanted(form)])
     assert list(tmp_path.iterdir()) == []
