@@ -1,7 +1,7 @@
 """What the checks asked for by name drop of the texts that were read: docs/perturbation.md, "More checks".
 
-    python runs/perturb_checks.py docs/perturb_labels.tsv link-grammar embedding:FOLDER
-    python runs/perturb_checks.py docs/perturb_labels_strict.tsv lm:FOLDER --flickr8k DIR/captions.tsv
+    python runs/perturb_checks.py docs/perturb_labels.tsv link-grammar --captions DIR/karpathy_test_first_half.json
+    python runs/perturb_checks.py docs/perturb_labels_strict.tsv lm:FOLDER --captions DIR/captions.tsv
 
 A good check drops few of the texts that were read and found right. The controls are texts it ought to drop: to the
 sentence encoder, the negatives handed in as positives; to link-grammar, captions with two neighbouring words exchanged
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import json
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -39,15 +40,20 @@ def cases(rows: list[dict[str, str]]) -> Iterator[tuple[str, str, Candidate]]:
 
 
 def with_texts(rows: list[dict[str, str]], captions: Path) -> list[dict[str, str]]:
-    """Flickr8k's captions are not ours to publish: a label names one (image#k) and the words that were changed."""
-    lines = captions.read_text(encoding="utf-8").splitlines()
-    named = {name: text.strip() for name, _, text in (line.partition("\t") for line in lines)}
-    return [row | {"caption": (own := named[row["flickr8k"]]), "text": changed(own, row["words"])} for row in rows]
+    """The captions are not ours to publish: a label names one (image#k) and the words that were changed."""
+    if captions.suffix == ".json":
+        records = json.loads(captions.read_text(encoding="utf-8"))
+        named = {f"{Path(one['image']).name}#{k}": text for one in records for k, text in enumerate(one["caption"])}
+    else:
+        lines = captions.read_text(encoding="utf-8").splitlines()
+        named = dict(line.split("\t", 1) for line in lines)
+    corpus = "coco" if "coco" in rows[0] else "flickr8k"
+    return [row | {"caption": (own := named[row[corpus]]), "text": changed(own, row["words"])} for row in rows]
 
 
 def changed(caption: str, words: str) -> str:
     """`2:3=lady;5:6=a` puts "lady" in the place of the third word, and so on."""
-    found = caption.split(" ")
+    found = caption.split()
     for part in reversed(words.split(";")):
         place, _, new = part.partition("=")
         first, last = map(int, place.split(":"))
@@ -73,13 +79,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("labels", type=existing())
     parser.add_argument("checks", nargs="+")
-    parser.add_argument(
-        "--flickr8k", type=existing(), help="captions.tsv, for labels that name a caption and do not hold it"
-    )
+    parser.add_argument("--captions", type=existing(), required=True, help="the captions that the labels name")
     options = parser.parse_args()
     with options.labels.open(newline="", encoding="utf-8") as handle:
         rows = list(csv.DictReader(handle, delimiter="\t"))
-    listed = list(cases(rows if options.flickr8k is None else with_texts(rows, options.flickr8k)))
+    listed = list(cases(with_texts(rows, options.captions)))
     print("| check | case | texts | dropped |\n| --- | --- | --- | --- |")
     for name in options.checks:
         check = check_named(name)

@@ -164,7 +164,7 @@ def _joins_verb(words: list[str], tags: list[str], i: int) -> bool:
     if tags[i + 1] in _NOUNS or words[i] in _MOSTLY_NOUNS:
         return False
     if words[i] in _NEVER_PLURAL or (words[i] in _SELDOM_NOUNS and "VBP" in tags[:i]):
-        return True  # a woman holds a drink and smiles; people stand by a wall and smile
+        return True  # a woman holds a cup and smiles; people stand by a wall and smile
     return third_person(words[i]) if tags[i - 2] == "VBZ" else tags[i - 2] == "VBP" and words[i] in VERBS
 
 

@@ -59,7 +59,7 @@ def test_where_something_is_may_be_told_otherwise() -> None:
     ("text", "old", "new"),
     [
         ("A bunch of cows standing around, grazing on grass", "grazing on", "lying on"),
-        ("A man teaching a boy how to ride a skateboard", "ride", "fall off"),
+        ("A man teaching a boy how to ride a scooter", "ride", "fall off"),
         ("The men take a break from riding their skateboards", "riding", "falling off"),
         ("People are walking small dogs near a tent", "walking", "running"),
         ("A dog jumps high while outside", "jumps", "sits"),
@@ -94,6 +94,6 @@ def test_balanced_makes_none_of_what_readers_failed(text: str, others: tuple[str
 
 
 def test_what_a_role_has_speaks_for_it() -> None:
-    text = "A snowboarder and her child in the snow"
-    assert reason(text, "snowboarder", "skier", "object", "A woman and a child are skiing", "A slope") is not None
-    assert reason(text, "snowboarder", "skier", "object", "A woman and a child on a slope", "A slope") is None
+    text = "A skier and her child in the snow"
+    assert reason(text, "skier", "skier", "object", "A woman and a child are skiing", "A slope") is not None
+    assert reason(text, "skier", "skier", "object", "A woman and a child on a slope", "A slope") is None

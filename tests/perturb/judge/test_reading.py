@@ -22,7 +22,7 @@ def chances(text: str, old: str, new: str, target: Section = "object", others: t
     ("text", "old", "new", "target"),
     [
         ("A man riding a horse on a beach", "man", "woman", "object"),
-        ("A brown dog runs through the grass", "grass", "snow", "object"),
+        ("A brown puppy runs through the grass", "grass", "snow", "object"),
         ("A man in a red shirt plays a guitar", "red", "blue", "attribute"),
     ],
 )

@@ -35,21 +35,21 @@ def negatives(text: str, *targets: Section) -> set[str]:
 
 @pytest.mark.parametrize(
     ("caption", "replaced"),
-    [  # Appendix C of the Hard Positives paper, or an equally good variant of its output
-        ("Two baby goats stand together on worn stones", "Two baby goats stand together on worn rocks"),
-        ("a field that ha a bunch of sheep in it", "a meadow that ha a bunch of sheep in it"),
-        ("a field that ha a bunch of sheep in it", "a field that ha a flock of sheep in it"),
+    [  # like the samples in appendix C of the Hard Positives paper
+        ("Two baby deer stand together on wet stones", "Two baby deer stand together on wet rocks"),
+        ("a field that ha a bunch of sheep near it", "a meadow that ha a bunch of sheep near it"),
+        ("a field that ha a bunch of sheep near it", "a field that ha a flock of sheep near it"),
         (
-            "A side view mirror on the handle bars of a motorcycle",
-            "A side view mirror on the handle bars of a motorbike",
+            "A rear view mirror on the handle bars of a motorcycle",
+            "A rear view mirror on the handle bars of a motorbike",
         ),
         (
-            "A variety of vegetables sits in a pile on a stand",
-            "A collection of vegetables sits in a pile on a stand",
+            "A variety of fruits sits in a pile on a stand",
+            "A collection of fruits sits in a pile on a stand",
         ),
         (
-            "a man going down a handle on some stairs on a skate board",
-            "a man going down a handle on some stairs on a skateboard",
+            "a boy going down a pole on some stairs on a skate board",
+            "a boy going down a pole on some stairs on a skateboard",
         ),
     ],
 )

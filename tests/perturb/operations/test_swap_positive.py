@@ -18,36 +18,36 @@ def swaps(text: str) -> list[str]:
 
 APPENDIX_C = [
     (
-        "A cabinet setting with green vases and a wooden backboard",
-        "A cabinet setting with a wooden backboard and green vases",
+        "A shelf setting with green mugs and a wooden backboard",
+        "A shelf setting with a wooden backboard and green mugs",
     ),
-    ("A couch and a television in a room", "A television and a couch in a room"),
+    ("A sofa and a radio in a room", "A radio and a sofa in a room"),
     (
-        "An older gentleman in a white shirt and black bow tie",
-        "An older gentleman in a black bow tie and white shirt",
-    ),
-    (
-        "Two giraffes standing next to one another with trees and bushes near them",
-        "Two giraffes standing next to one another with bushes and trees near them",
+        "An older clerk in a white shirt and black bow tie",
+        "An older clerk in a black bow tie and white shirt",
     ),
     (
-        "a lady wearing snow skis and a man holding snow skis",
-        "a man holding snow skis and a lady wearing snow skis",
+        "Two zebras standing next to one another with trees and bushes near them",
+        "Two zebras standing next to one another with bushes and trees near them",
     ),
     (
-        "An adorable little girl wearing sunglasses and holding a stack of frisbee",
-        "An adorable little girl holding a stack of frisbee and wearing sunglasses",
+        "a lady wearing ice skates and a man holding ice skates",
+        "a man holding ice skates and a lady wearing ice skates",
     ),
-    ("three giraffes and two antelope", "two antelope and three giraffes"),
     (
-        "a blue and white stained glass clock shows the time",
-        "a white and blue stained glass clock shows the time",
+        "An cheerful little girl wearing sunglasses and holding a stack of frisbee",
+        "An cheerful little girl holding a stack of frisbee and wearing sunglasses",
     ),
-    ("a mixture of rice and broccoli are put together", "a mixture of broccoli and rice are put together"),
-    ("a bathroom with a sink, toilet and shower", "a bathroom with a sink, shower and toilet"),
+    ("three zebras and two antelope", "two antelope and three zebras"),
     (
-        "there is a man wearing glasses and holding a wine bottle",
-        "there is a man holding a wine bottle and wearing glasses",
+        "a blue and white painted glass clock shows the time",
+        "a white and blue painted glass clock shows the time",
+    ),
+    ("a mixture of beans and carrots are put together", "a mixture of carrots and beans are put together"),
+    ("a washroom with a sink, mirror and shower", "a washroom with a sink, shower and mirror"),
+    (
+        "there is a man wearing glasses and holding a water bottle",
+        "there is a man holding a water bottle and wearing glasses",
     ),
 ]
 
@@ -77,27 +77,27 @@ def test_articles_and_shared_determiners(caption: str, swapped: str) -> None:
 @pytest.mark.parametrize(
     "caption",
     [
-        "more and more people on a street",
+        "more and more people on a lane",
         "Set of 4 glass bowls and a wooden tray",  # four of what?
         "a salt and pepper shaker on a table",
         "a salt-and-pepper beard",
         "a man walking back and forth",
         "a dog jumps up and catches a frisbee",  # one after the other
         "a man takes a plate and eats from it",
-        "a white sink and toilet in a room",  # the colour may be shared
+        "a white sink and mirror in a hallway",  # the colour may be shared
         "red apples and pears on a table",
         "an adult elephant and its child",  # points back
         "a man and his dog",
-        "a couch and a chair with a pillow",  # whose pillow?
+        "a sofa and a chair with a pillow",  # whose pillow?
         "a bed and a lamp next to it",
-        "a man on a horse and four cows in a field",  # the cows are not ridden
+        "a man on a pony and four cows in a field",  # the cows are not ridden
         "there is a dog and two cats",  # there is two cats
         "a black and white photo of a man",  # a fixed phrase
         "two dogs and cats",  # two of each?
         "a teddy bear and a teddy bear",
         "some people and a man in a black shirt",
         "coffee with cream and a doughnut covered with chocolate",
-        "a street with auto and pedestrian traffic",
+        "a lane with auto and pedestrian traffic",
     ],
 )
 def test_nothing_where_and_is_not_symmetric(caption: str) -> None:
@@ -116,7 +116,7 @@ def test_nothing_where_and_is_not_symmetric(caption: str) -> None:
         ("A tomato and mozzarella pizza on a table.", "A mozzarella and tomato pizza on a table."),
         ("a building behind a stone and brick tower", "a building behind a brick and stone tower"),
         ("a snow and rock covered hill", "a rock and snow covered hill"),
-        ("Children playing on and around a statue", "Children playing around and on a statue"),
+        ("Children playing on and around a fountain", "Children playing around and on a fountain"),
         ("Dog in a parking lot and on a leash.", "Dog on a leash and in a parking lot."),
         # verb phrases of one subject
         ("Two people pose and smile by a sign.", "Two people smile and pose by a sign."),
@@ -124,8 +124,8 @@ def test_nothing_where_and_is_not_symmetric(caption: str) -> None:
         # clauses
         ("A dog is on a bed and a cat is in the window.", "A cat is in the window and a dog is on a bed."),
         (
-            "There are several kites in the air and several people standing in the field.",
-            "There are several people standing in the field and several kites in the air.",
+            "There are several balloons in the air and several people standing in the field.",
+            "There are several people standing in the field and several balloons in the air.",
         ),
         ("A bull with large horns and a calf.", "A calf and a bull with large horns."),
         (
@@ -134,15 +134,15 @@ def test_nothing_where_and_is_not_symmetric(caption: str) -> None:
         ),
         # members of a list that are not its last
         (
-            "a bathroom with a sink, toilet and shower with a curtain",
-            "a bathroom with a toilet, sink and shower with a curtain",
+            "a washroom with a sink, mirror and shower with a curtain",
+            "a washroom with a mirror, sink and shower with a curtain",
         ),
         ("Carrots, peas and other vegetables in a bowl", "Peas, carrots and other vegetables in a bowl"),
         ("a room with a bed and lamp and some books", "a room with a lamp and bed and some books"),
         # an article is said again
-        ("A room that has a toilet and dirty sink.", "A room that has a dirty sink and a toilet."),
+        ("A room that has a mirror and dirty sink.", "A room that has a dirty sink and a mirror."),
         ("a laptop and glass of water on a desk", "a glass of water and a laptop on a desk"),
-        ("a room with a television, sink and two boxes", "a room with a television, two boxes and a sink"),
+        ("a room with a radio, sink and two boxes", "a room with a radio, two boxes and a sink"),
         ("A bathroom with brown tile and a white curtain.", "A bathroom with a white curtain and brown tile."),
         # an adjective that is surely of both stays before both
         ("An elderly man and woman on a bench", "An elderly woman and man on a bench"),
@@ -172,50 +172,50 @@ def test_more_sides_that_are_equals(caption: str, swapped: str) -> None:
     [
         'a cake that reads "Kate and Luke"',  # what a sign says
         "A man sits on a bench and reads a book.",  # the other way round nobody says it
-        "Two boys sitting and eating ice cream.",
+        "Two boys sitting and eating soup.",
         "A bear is dirty and is laying on the ground.",
         "The shirt is orange and has a flag patch on the shoulder.",
         "some chairs white pillows and a lamp",  # commas are missing
-        "a bath room with a toilet a bath tub and curtains",
+        "a bath room with a mirror a shower stall and curtains",
         "A black and white dog runs",
         "A man, a woman, a girl, and a younger girl look puzzled",
         "A person standing between plants in buckets and a banana box",
-        "Men standing on shore with fishing pole and boat in water",
+        "Men standing on sand with fishing pole and boat in water",
         "A parking lot and treed areas in the lot",
         "A mother and child walk",
         "Two dogs and a ball on a lawn",  # who comes before what
-        "A street with lots of lights and traffic lights",
+        "A lane with lots of lights and traffic lights",
         "A refrigerator stuffed with food and condiments",
         "A woman holding a pot lid and a spoon in stir fry",
-        "A small child stands in the snow and smiles.",
+        "A small child stands in the snow and laughs.",
         "A person wears a helmet and jumps",
         "A little boy and a little girl wearing goggles pose next to a pool",
-        "The boy is dressed in a red coat and stands next to a statue",
-        "a silver refrigerator stove sink and some brown cabinets",
-        "A man carrying something and flying a kite with his other hand",
+        "The boy is dressed in a brown coat and stands next to a fountain",
+        "a silver refrigerator oven sink and some brown cabinets",
+        "A man carrying something and flying a balloon with his other hand",
         "A man and woman in a dark suit and formal white dress smile",
-        "An old tour bus for Buddy Holly and the Crickets",
-        "The woman sat on a green bench and had a drink.",
+        "An old tour bus for Johnny Reed and the Hornets",
+        "The woman sat on a blue bench and had a drink.",
         "The white dog has a blue shirt on and is behind a black dog with a yellow shirt on",
-        "A purse sitting next to its contents and a laptop",
+        "A handbag sitting next to its contents and a laptop",
         "A man wears a helmet with chin strap and red top",
         "A man and a woman in an apron stand near a fireplace",
         "a table with pots, pans and utensils hanging nearby",
-        "Group of little girls and a dog standing on the road",
+        "Group of little boys and a dog standing on the road",
         "A dog jumps over red, white, and blue hurdles",
-        "Turbaned man and two police officers stand in a street",
-        "a platter with white rice carrots and some pieces of pork",
+        "Turbaned man and two police officers stand in a lane",
+        "a platter with white beans carrots and some pieces of pork",
         "a man wearing a suit and a hat made of bananas",
         "a bedroom with low furniture and a quote on the wall",  # only the quote is there
         "a man with a cowboy hat and a gold cross around his neck",
-        "a street with pigeons and a woman on a bench",
+        "a lane with pigeons and a woman on a bench",
         "a young girl with rollerblades and green leaves in the background",
         "a vase with flowers and a calendar sitting on a table",
-        "a large room with a table with chairs and a couch",
+        "a large room with a table with chairs and a sofa",
         "a tower with a clock and people in a square",
         "two buildings and a plane in between them",
-        "a man and a woman holding a kite",  # who holds it?
-        "an old man and a baby in red",
+        "a man and a woman holding a balloon",  # who holds it?
+        "an old man and a baby in green",
         "a man in a shirt and a refrigerator",
         "a plate of food and fork",
         "a bunch of apples and cider",
@@ -223,7 +223,7 @@ def test_more_sides_that_are_equals(caption: str, swapped: str) -> None:
         "a cup of soup and crackers",
         "a picture of glazed donuts and coffee",
         "black blankets and pillow cases",
-        "a brown couch and foot stool",
+        "a brown sofa and foot stool",
         "a wooden table and chairs",
         "a tray with various vegetables and chopsticks",
         "some bushes and building",
@@ -235,7 +235,7 @@ def test_more_sides_that_are_equals(caption: str, swapped: str) -> None:
         "a woman walks and talks on her phone",
         "men standing next to and cutting a cake",
         "a man throws a ball and a dog is running",
-        "a man is on a horse and the horse is brown",
+        "a man is on a pony and the pony is brown",
         "a man and a boy holding a bat",
         "a picture in black and white",
         "a black and white close up of a car",
@@ -244,7 +244,7 @@ def test_more_sides_that_are_equals(caption: str, swapped: str) -> None:
         'a cake that reads "congratulations kate and luke on your day"',
         "a man looking at and around a tree",
         "a dog is on a bed, which is red, and a cat is in the window",
-        "a room with a toilet with a lid, and a sink",  # two sentences
+        "a room with a mirror with a lid, and a sink",  # two sentences
         "a man wearing a hat and a scarf around his neck",
         "a man opening a box and eating a pizza",  # first he opens it
         "a man holding a bag that is red and a woman wearing skis",
@@ -254,9 +254,9 @@ def test_more_sides_that_are_equals(caption: str, swapped: str) -> None:
         "many people hold signs and march",  # taken for a noun
         "a room with a desk and two lamps on it",  # on the desk
         "a man with a computer keyboard and mouse",
-        "a man playing a game and a couch",
+        "a man playing a game and a sofa",
         "a baby and a young boy",
-        "a dog's paws and face are covered in sand",
+        "a dog's ears and face are covered in sand",
         "a boy and a young woman in a headscarf",
         "a man wearing a helmet and racing gear",
         "a car driving through a puddle and spraying water",
@@ -268,7 +268,7 @@ def test_nothing_where_one_side_leans_on_the_other(caption: str) -> None:
 
 _WORDS = (
     "a an the two some one both another his her their it them and , . of with in on near next to wearing holding "
-    "sitting standing is are has sits smiles man woman dogs people table food pizza toilet tie water red large very "
+    "sitting standing is are has sits laughs man woman dogs people table food pizza mirror tie water red large very "
     "sliced covered adult baby lot full close up there while black white photo cup glasses racing outside"
 ).split()
 
@@ -300,5 +300,5 @@ def no_word_is_lost(before: list[str], after: list[str]) -> None:
 
 
 def test_a_headline_stays_one() -> None:
-    assert swaps("A Dog And A Cat On A Couch") == ["A Cat And A Dog On A Couch"]
-    assert swaps("A dog and a cat on a couch") == ["A cat and a dog on a couch"]
+    assert swaps("A Dog And A Cat On A Sofa") == ["A Cat And A Dog On A Sofa"]
+    assert swaps("A dog and a cat on a sofa") == ["A cat and a dog on a sofa"]

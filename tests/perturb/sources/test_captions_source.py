@@ -74,19 +74,19 @@ def test_no_kind_stands_in_two_groups_under_one_name_twice() -> None:
         ("A man sitting and reading a book", set()),
         ("Some people are going to go surfing", set()),
         ("A man who is riding a horse", {"riding"}),
-        ("A group of people standing in a field", {"stand", "are standing", "who are standing"}),
+        ("A group of people standing in a meadow", {"stand", "are standing", "who are standing"}),
         ("The Miami basketball player is looking.", set()),  # neither "looking" nor "looks" says enough
         ("The Miami basketball player is running.", {"runs"}),  # no noun phrase that breaks off
         ("Two boys standing up near a wall", {"who are standing"}),  # who stands up was sitting
-        ("A skier dressed in black speeds down the mountain.", {"who is dressed"}),  # "speeds" is its verb
+        ("A skier dressed in black races down the mountain.", {"who is dressed"}),  # "speeds" is its verb
         ("A group of people that are standing on a court", {"standing"}),
-        ("Large group of people standing in a field", {"who are standing"}),  # no subject of "are"
+        ("Large group of people standing in a meadow", {"who are standing"}),  # no subject of "are"
         ("A man with a dog who is jumping", set()),  # which of them?
         ("A dog that is jumping over a log", {"jumping"}),
         ("Several snacks including fruit on a table", set()),
         ("The dog is running on the sand", {"runs"}),
-        ("A young child wearing orange balances on a snowy ledge.", {"who is wearing"}),
-        ("Two young football players wearing blue and yellow uniforms fight for the ball.", {"who are wearing"}),
+        ("A young child wearing orange balances on a snowy rock.", {"who is wearing"}),
+        ("Two young rugby players wearing blue and yellow uniforms fight for the ball.", {"who are wearing"}),
         ("People carrying umbrellas walking down a road", set()),
         ("A photo shows a cat on a bed", {"showing"}),
         ("A lady looks surprised.", set()),

@@ -14,7 +14,7 @@ def offered(text: str, target: str = "object", others: tuple[str, ...] = ()) -> 
 
 
 def test_new_words_have_the_form_of_the_old() -> None:
-    found = offered("Two dogs are running in a field")
+    found = offered("Two dogs are running in a park")
     assert {to for old, to in found if old == "dogs"} & {"horses", "cows", "men", "children"}
     assert not {to for old, to in found if old == "dogs"} & {"horse", "cow", "man", "child"}
     verbs = {to for old, to in offered("A dog sits on a couch", "action")}

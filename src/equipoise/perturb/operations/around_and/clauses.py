@@ -11,7 +11,7 @@ from equipoise.perturb.operations.around_and.shared import POINTS_BACK, Swap, ha
 _IN_PLACE = frozenset("on in at under inside outside above".split()) | {"in front of", "on top of"}
 _OWN = frozenset("his her its their".split())  # with his legs in the air and sparks flying
 _TIES = POINTS_BACK | frozenset("one other others another each then both same that which who while also too it".split())
-# Grounds on which one thing can be, never things beside the next ("lemons on a plate and a basket on a table").
+# Grounds on which one thing can be, never things beside the next ("limes on a tray and a jug on a table").
 _GROUNDS = frozenset(
     "air sky water field grass road roadside street beach ground wall background foreground sidewalk snow sand floor "
     "track runway hill yard park ceiling distance".split()

@@ -276,7 +276,7 @@ def _left_start(caption: Caption, left: NounPhrase, right: NounPhrase, end: int)
         return None  # a building under construction and many meters
     if before.word in _LIST_HEADS or before.lemma in _LIST_HEADS:
         if end > right.end and units[right.head].lemma in {"table", "room", "field", "street"}:
-            return None  # a hand holding a hot dog and a table of food
+            return None  # a hand holding a taco and a table of food
         if before.word in {"playing", "using", "watching"} and right.core > right.start:
             return left.start if same_sort(left_head, right_head, strict=True) else None  # playing a game and a couch
         at_table = left_head in {"chair", "stool", "bench"} and right.core > right.start

@@ -68,14 +68,14 @@ def right_end(caption: Caption, left: NounPhrase, right: NounPhrase) -> int | No
         return end if after.word == "with" and _is_of_both(caption, left, right, end) else None
     worn = caption.object_of(end) if after.word == "in" else None
     if after.word == "in" and right.core > right.start and end + 1 < len(units) and units[end + 1].word in COLOURS:
-        return None  # an old man and a baby in red
+        return None  # an old man and a baby in green
     said = caption.phrase_at.get(end + 1) if worn is not None else None
     if said is not None and any(is_garment(unit.lemma) for unit in units[said.start : said.end]):  # in an apron stand
         return end if _wear_both(caption, left, right, end) else None  # some people and a man in a black shirt
     if after.word == "on" and caption.object_of(end) == "fire":
         return None
     if after.word == "in" and caption.object_of(end) in {"box", "bowl", "vase", "basket"} and end > right.end:
-        return None  # a scale and a bunch of fruit in boxes
+        return None  # a scale and a heap of fruit in boxes
     if left.start and _is_on_body(caption, end):
         return None
     if after.kind in {"verb", "be"}:
