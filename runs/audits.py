@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import argparse
 import random
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from equipoise import registry
 from equipoise.audit.page import percent, shown, table
-from equipoise.audit.record import Audit, Check, Shortcut
+from equipoise.audit.record import Audit, Check, Example, Shortcut
 from equipoise.audit.run import audit
 from equipoise.files import atomic_write
 from equipoise.items import Item
@@ -24,6 +25,7 @@ from equipoise.items import Item
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT.parent / "shared" / "data"
 PAGE = ROOT / "docs" / "audits.md"
+_SENTENCE = re.compile(r"'(?:[^' ]+ ){3,}.*?(?:'(?!\w)|$)")  # four words or more in quotes
 MOST = 30_000  # items: larger files are sampled, so that all of it takes minutes
 SEED = 0
 
@@ -140,7 +142,7 @@ def section(one: Audit) -> str:
         lines.append(NOTES[one.benchmark].format(compounds=checks["compounds"].count))
     for check in sorted(one.checks, key=lambda check: -check.count):
         if check.count and check.name not in {"same_words", "spaces"}:
-            first = "; ".join(f"`{e.id}` {_quoted(e.said)}" for e in check.examples[:2])
+            first = "; ".join(map(_named, check.examples[:2]))
             lines.append(
                 f"- **{check.name.replace('_', ' ')}** {check.count:,} ({percent(check.share)}): {first}. "
                 f"Fix: {check.fix}."
@@ -153,16 +155,17 @@ def section(one: Audit) -> str:
     telling = [s for s in one.shortcuts if s.result.interval[0] > s.chance or s.result.interval[1] < s.chance]
     if telling:
         most = max(telling, key=lambda s: abs(s.result.share - s.chance))
-        first = "; ".join(f"`{e.id}` {_quoted(e.said)}" for e in most.examples[:2])
+        first = "; ".join(map(_named, most.examples[:2]))
         lines.append(f"- **shortcut** {most.name.replace('_', ' ')} {shown(most.result)}: {first}. Fix: {most.fix}.")
     return "\n".join(
         [lines[0], "", *([lines[1], ""] if one.benchmark in NOTES else []), *lines[1 + (one.benchmark in NOTES) :]]
     )
 
 
-def _quoted(text: str) -> str:
-    plain = " ".join(text.replace("`", "'").split())
-    return f"`{plain if len(plain) <= 110 else plain[:106] + ' ...'}`"
+def _named(example: Example) -> str:
+    """An item's id and what is wrong with it, without the item's sentences: those are not ours to publish."""
+    plain = _SENTENCE.sub("", " ".join(example.said.replace("`", "'").split())).strip(": /")
+    return f"`{example.id}` `{plain}`" if plain else f"`{example.id}`"
 
 
 def page(found: Sequence[tuple[Audit, int]]) -> str:

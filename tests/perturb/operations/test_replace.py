@@ -44,8 +44,8 @@ def negatives(text: str, *targets: Section) -> set[str]:
             "A rear view mirror on the handle bars of a motorbike",
         ),
         (
-            "A variety of fruits sits in a pile on a stand",
-            "A collection of fruits sits in a pile on a stand",
+            "A variety of vegetables sits in a heap on a counter",
+            "A collection of vegetables sits in a heap on a counter",
         ),
         (
             "a boy going down a pole on some stairs on a skate board",
