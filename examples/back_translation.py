@@ -17,7 +17,8 @@ from equipoise.errors import UserError
 from equipoise.perturb import Candidate, Recipe
 from equipoise.perturb.checks import changed, grammar
 from equipoise.perturb.english.lm_folder import load_lm
-from equipoise.perturb.llm.answers import contradicts, edit_between
+from equipoise.perturb.llm.answers import edit_between
+from equipoise.perturb.llm.meaning import keeps_meaning
 from equipoise.perturb.recipe import Slot
 
 NUMBERS = {"one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "several", "many", "some"}
@@ -62,5 +63,5 @@ RECIPE = Recipe(
     "back_translation",
     "The caption, translated and translated back.",
     (Slot("positive back-translation", (back_translated,)),),
-    checks=(changed, keeps_most, contradicts, grammar),
+    checks=(changed, keeps_most, keeps_meaning, grammar),
 )
