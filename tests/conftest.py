@@ -1,9 +1,7 @@
-"""Fixtures every test folder may use: samples of real records, always there, and the whole files, which may not be."""
+"""Fixtures every test folder may use: records of our own, always there, and the published files, which may not be."""
 
 from __future__ import annotations
 
-import csv
-import json
 import logging
 import os
 from collections.abc import Callable
@@ -11,24 +9,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests import own_records
 
 from equipoise import progress
 from equipoise.evaluation.record import RunRecord
 from equipoise.evaluation.results import read_result
 
-SAMPLES = Path(__file__).resolve().parent / "data"
 BESIDE = Path(__file__).resolve().parents[2] / "shared" / "data"
 SHARED_DATA = Path(os.environ.setdefault("EQUIPOISE_TEST_DATA", str(BESIDE)))
 ABSENT = "needs the whole annotation files (tests/data/README.md says how to get them)"
 
 
 def pytest_report_header() -> str:
-    return f"whole annotation files: {SHARED_DATA if SHARED_DATA.is_dir() else 'absent; samples of them in tests/data'}"
+    return f"whole annotation files: {SHARED_DATA if SHARED_DATA.is_dir() else 'absent'}"
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What reads the whole annotation files is slow: CI has them, a stranger's `make test` reads the samples."""
+    """What reads the whole annotation files is slow: CI has them, a stranger's `make test` reads our own records."""
     for item in items:
         if "shared_data" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.slow)
@@ -42,9 +40,11 @@ def _not_quiet() -> None:
 
 
 @pytest.fixture(scope="session")
-def samples() -> Path:
-    """Some real records of each file whose licence allows it."""
-    return SAMPLES
+def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Records of our own in the layouts of four benchmarks."""
+    folder = tmp_path_factory.mktemp("own") / "records"
+    own_records.write(folder)
+    return folder
 
 
 @pytest.fixture(scope="session")
@@ -62,24 +62,9 @@ def whole_data() -> Path | None:
 
 
 @pytest.fixture(scope="session")
-def real_folders(whole_data: Path | None) -> Callable[[str], list[Path]]:
-    """Folders of a benchmark's real files: the sample, and the whole where it is."""
-    return lambda name: [root / name for root in (SAMPLES, whole_data) if root is not None]
-
-
-@pytest.fixture(scope="session")
-def human_captions() -> list[dict[str, Any]]:
-    """Captions people wrote of COCO photos, from the samples, as {"image": ..., "caption": [...]} per photo."""
-    found: dict[str, list[str]] = {}
-    for path in sorted((SAMPLES / "sugarcrepe").glob("*.json")):
-        for record in json.loads(path.read_text(encoding="utf-8")).values():
-            listed = found.setdefault(f"val2014/COCO_val2014_{record['filename']}", [])
-            if record["caption"] not in listed:
-                listed.append(record["caption"])
-    with (SAMPLES / "negclip" / "valid_neg_clip.tsv").open(encoding="utf-8", newline="") as handle:
-        for row in csv.DictReader(handle, delimiter="\t"):
-            found.setdefault(row["filepath"].removeprefix("coco/"), []).append(row["title"])
-    return [{"image": image, "caption": listed} for image, listed in found.items()]
+def benchmark_folders(samples: Path, whole_data: Path | None) -> Callable[[str], list[Path]]:
+    """Folders of a benchmark's files: our own records, and the published ones where they are."""
+    return lambda name: [root / name for root in (samples, whole_data) if root is not None]
 
 
 @pytest.fixture(scope="session")

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
+from tests import own_records
 
 from equipoise.benchmarks import aro_order
 from equipoise.benchmarks.aro_order import negatives, pre_caption
@@ -63,8 +63,8 @@ def test_any_subset_gives_the_same_items_and_nothing_is_a_forced_tie(tmp_path: P
         assert len({item.caption, *shuffles}) == 5
 
 
-def test_real_captions(human_captions: list[dict[str, Any]], whole_data: Path | None, tmp_path: Path) -> None:
-    corpora = [human_captions]
+def test_real_captions(whole_data: Path | None, tmp_path: Path) -> None:
+    corpora = [own_records.captions()]
     if whole_data is not None:
         corpora.append(json.loads((whole_data / "coco" / "karpathy_test_first_half.json").read_text())[:200])
     for records in corpora:

@@ -10,21 +10,21 @@ from equipoise.benchmarks import negclip
 from equipoise.errors import UserError
 
 
-def test_real_records(samples: Path) -> None:
+def test_records_in_the_published_layout(samples: Path) -> None:
     items = negclip.load(samples / "negclip", [])
-    assert [item.id for item in items] == [f"negclip-valid/{row}" for row in range(60)]
-    assert Counter(len(item.negatives) for item in items) == {1: 37, 2: 18, 3: 4, 4: 1}
+    assert [item.id for item in items] == [f"negclip-valid/{row}" for row in range(30)]
+    assert Counter(len(item.negatives) for item in items) == {1: 21, 2: 9}
     assert all(len(item.tags["hard_images"].split()) == 3 for item in items)
     hard = json.loads(items[0].tags["hard_images"])
-    assert hard == ["negclip-valid/2973", "negclip-valid/1515", "negclip-valid/2235"]
-    quoted = items[48]
-    assert quoted.image is not None and quoted.image.path == "coco/val2014/COCO_val2014_000000551952.jpg"
-    assert quoted.caption == "A white truck filled with motorcycle on it's flatbed."
-    assert [text.text for text in quoted.negatives] == ["A white motorcycle filled with truck on it 's flatbed ."]
+    assert hard == ["negclip-valid/1", "negclip-valid/2", "negclip-valid/4000"]
+    quoted = items[12]
+    assert quoted.image is not None and quoted.image.path == "coco/val2014/COCO_val2014_000000007372.jpg"
+    assert quoted.caption == "A cook's spoon lying near the waiter's cup."
+    assert [text.text for text in quoted.negatives] == ["A waiter 's spoon lying near the cook 's cup ."]
 
 
 def test_the_table_itself_can_be_named(samples: Path) -> None:
-    assert len(negclip.load(samples / "negclip" / "valid_neg_clip.tsv", [])) == 60
+    assert len(negclip.load(samples / "negclip" / "valid_neg_clip.tsv", [])) == 30
 
 
 def test_problems_come_with_line_and_column(tmp_path: Path) -> None:

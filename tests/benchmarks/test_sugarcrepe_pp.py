@@ -9,7 +9,7 @@ from equipoise.benchmarks import sugarcrepe_pp
 from equipoise.errors import UserError
 
 
-def test_real_records(samples: Path) -> None:
+def test_records_in_the_published_layout(samples: Path) -> None:
     items = sugarcrepe_pp.load(samples / "sugarcrepe_pp", [])
     counts = {split: sum(item.tags["split"] == split for item in items) for split in sugarcrepe_pp.SPLITS}
     assert counts == {"swap_obj": 0, "swap_att": 30, "replace_obj": 30, "replace_att": 31, "replace_rel": 30}
@@ -17,11 +17,11 @@ def test_real_records(samples: Path) -> None:
     (same,) = [item for item in items if item.caption == item.positives[0].text]
     assert same.id == "sugarcrepe-pp-replace_att/14"
     last = items[-1]
-    assert last.id == "sugarcrepe-pp-swap_att/643"
-    assert last.image is not None and last.image.path == "000000027696.jpg"
-    assert last.caption == "A pizza sitting on top of a white plate with lots of toppings."
-    assert last.positives[0].text == "A white plate with a pizza on top, that has numerous toppings."
-    assert last.negatives[0].text == "A pizza sitting on top of a plate with lots of white toppings."
+    assert last.id == "sugarcrepe-pp-swap_att/116"
+    assert last.image is not None and last.image.path == "000000007899.jpg"
+    assert last.caption == "A wild duck swimming across a frozen pond."
+    assert last.positives[0].text == "There is a wild duck swimming across a frozen pond."
+    assert last.negatives[0].text == "A frozen duck swimming across a wild pond."
 
 
 def test_the_second_caption_is_a_hard_positive(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ from equipoise.benchmarks import valse
 from equipoise.errors import UserError
 
 
-def test_real_records(samples: Path) -> None:
-    """Each file of the sample holds 18 valid records and two that the annotators refused."""
+def test_records_in_the_published_layout(samples: Path) -> None:
+    """Each file holds 18 valid records and two that the annotators refused."""
     items = valse.load(samples / "valse", [])
     counts = {split: sum(item.tags["split"] == split for item in items) for split in valse.SPLITS}
     assert counts == {**dict.fromkeys(valse.SPLITS, 18), "counting-adversarial": 0, "coreference-hard": 0}
@@ -22,17 +22,17 @@ def test_real_records(samples: Path) -> None:
         "images_512",
     }
     ids = {item.id for item in items}
-    assert ids >= {"valse-foil-it/1283539", "valse-plurals/plurals:coco2017:308510", "valse-actant-swap/actions_test_0"}
+    assert ids >= {"valse-foil-it/1000000", "valse-plurals/plurals:coco2017:19", "valse-actant-swap/actions_test_0"}
     assert not ids & {
-        "valse-foil-it/1064139",
-        "valse-plurals/plurals:coco2017:2174",
-        "valse-actant-swap/actions_test_3",
+        "valse-foil-it/1000006",
+        "valse-plurals/plurals:coco2017:11",
+        "valse-actant-swap/actions_test_6",
     }
     first = items[0]
-    assert first.id == "valse-existence/existence_visual7w_2371044"
-    assert first.image is not None and first.image.path == "visual7w/v7w_2371044.jpg"
-    assert first.caption == "There are no people in the picture."
-    assert [text.text for text in first.negatives] == ["There are people in the picture."]
+    assert first.id == "valse-existence/existence_0"
+    assert first.image is not None and first.image.path == "visual7w/v7w_900.jpg"
+    assert first.caption == "There is no woman here."
+    assert [text.text for text in first.negatives] == ["There is one woman here."]
 
 
 def test_seven_phenomena() -> None:

@@ -1,6 +1,6 @@
 """Counts of the whole annotation files; one skip for all of it where they are absent.
 
-The readers' own tests run on samples of these files (tests/data).
+The readers' own tests run on records of ours (tests/own_records.py).
 """
 
 from __future__ import annotations

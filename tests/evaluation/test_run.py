@@ -228,7 +228,7 @@ def test_disk_full_leaves_no_half_result(items: list[Item], tmp_path: Path, monk
 
 @pytest.mark.parametrize(("constant", "name"), [(True, "constant"), (False, "random")])
 def test_constant_and_random_scorers_on_real_annotations(
-    constant: bool, name: str, real_folders: Callable[[str], list[Path]], tmp_path: Path
+    constant: bool, name: str, benchmark_folders: Callable[[str], list[Path]], tmp_path: Path
 ) -> None:
     """The issue's check: nothing but ties for a constant scorer, chance within its interval for a random one."""
     from equipoise import registry
@@ -237,7 +237,7 @@ def test_constant_and_random_scorers_on_real_annotations(
         def score_pairs(self, images: Sequence[Image.Image], strings: Sequence[str]) -> Any:
             return np.zeros(len(strings)) if constant else rng.random(len(strings))
 
-    for folder, count in zip(real_folders("sugarcrepe_pp"), (121, 4512), strict=False):
+    for folder, count in zip(benchmark_folders("sugarcrepe_pp"), (121, 4512), strict=False):
         rng = np.random.default_rng(0)
         items, benchmark = registry.load("sugarcrepe-pp", folder, ())
         for path in {item.image.path for item in items if item.image}:

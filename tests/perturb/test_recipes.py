@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests import own_records
 
 from equipoise.errors import UserError
 from equipoise.perturb import RECIPES, Caption, get_recipe, perturb_caption
@@ -213,14 +214,12 @@ def has_defect(caption: Caption, text: str, source: str, span: tuple[int, int]) 
 
 
 @pytest.mark.parametrize("name", ["hard_positives_rules", "balanced"])
-def test_no_known_defect_on_human_captions(
-    human_captions: list[dict[str, Any]], whole_data: Path | None, name: str
-) -> None:
+def test_no_known_defect_on_human_captions(whole_data: Path | None, name: str) -> None:
     """What the published REPLACE gets wrong: "within front of", "covecrimson", "a ivory", near synonyms as negatives.
 
     None of it may come out.
     """
-    check_for_defects(name, captions(human_captions))
+    check_for_defects(name, captions(own_records.captions()))
     if whole_data is not None:
         check_for_defects(name, coco_captions(whole_data)[::25])
 

@@ -75,10 +75,10 @@ def test_neither_spacy_nor_torch_is_loaded() -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"
 
 
-def test_verbs_and_nouns_that_valse_names(real_folders: Callable[[str], list[Path]]) -> None:
+def test_verbs_and_nouns_that_valse_names(benchmark_folders: Callable[[str], list[Path]]) -> None:
     """VALSE says which word of a caption is the verb, or the noun; textblob's own tagger gets 305 of 779 verbs."""
     wanted = (("action-replacement", "VB", 0.97), ("plurals", "NN", 0.985))
-    for folder, (file, letters, least) in itertools.product(real_folders("valse"), wanted):
+    for folder, (file, letters, least) in itertools.product(benchmark_folders("valse"), wanted):
         records = json.loads((folder / f"{file}.json").read_text()).values()
         right = [
             any(

@@ -200,7 +200,7 @@ def test_learning_lists_what_the_recipe_draws_from(learner: dict[str, Any], text
 
 @pytest.fixture
 def made_data(tmp_path: Path, samples: Path) -> Path:
-    """The files that the tables are learned from, made up: 2,000 COCO images, two of Flickr8k; NegCLIP's sample."""
+    """The files that the tables are learned from, made up: 2,000 COCO images, two of Flickr8k; NegCLIP's layout."""
     (tmp_path / "coco").mkdir()
     records = [
         {"image": f"val2014/COCO_val2014_{number:012d}.jpg", "caption": [f"dog {number} on a mat", f"a mat {number}"]}
@@ -222,7 +222,7 @@ def test_what_the_tables_learn_from(made_data: Path) -> None:
         sys.path.remove(str(RUNS))
     learned = list(halves["learning"](made_data))
     assert ("flickr8k", ["a boy runs"]) in learned and ("flickr8k", ["a girl runs"]) not in learned
-    assert ("coco", ["A child holding a flowered umbrella and petting a yak."]) in learned
+    assert ("coco", ["An old man sitting on a wooden bench."]) in learned
 
 
 def test_learned_and_measured_images_never_meet(

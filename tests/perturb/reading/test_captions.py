@@ -6,13 +6,13 @@ import io
 import json
 import tarfile
 from pathlib import Path
-from typing import Any
 
 import pyarrow
 import pyarrow.parquet
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests import own_records
 
 from equipoise.errors import UserError
 from equipoise.items import load_items
@@ -283,14 +283,12 @@ def test_clean_never_fails(text: str) -> None:
     assert clean(cleaned)[0] == cleaned or reason
 
 
-def test_real_captions_are_all_read(
-    human_captions: list[dict[str, Any]], whole_data: Path | None, tmp_path: Path
-) -> None:
+def test_real_captions_are_all_read(whole_data: Path | None, tmp_path: Path) -> None:
     sample = tmp_path / "captions.json"
-    sample.write_text(json.dumps(human_captions))
+    sample.write_text(json.dumps(own_records.captions()))
     groups = list(read_captions(sample))
     assert [[record.text for record in group.records] for group in groups] == [
-        [clean(text)[0] for text in record["caption"]] for record in human_captions
+        [clean(text)[0] for text in record["caption"]] for record in own_records.captions()
     ]
     if whole_data is not None:
         groups = list(read_captions(whole_data / "coco" / "karpathy_test_first_half.json"))
