@@ -25,7 +25,7 @@ from equipoise.items import Item
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT.parent / "shared" / "data"
 PAGE = ROOT / "docs" / "audits.md"
-_SENTENCE = re.compile(r"'(?:[^' ]+ ){3,}.*?(?:'(?!\w)|$)")  # four words or more in quotes
+_SENTENCE = re.compile(r"(?<![\w'])'(?:[^' ]+ ){4,}[^']*(?:'\w[^']*)*(?:'|$)")  # five words or more in quotes
 MOST = 30_000  # items: larger files are sampled, so that all of it takes minutes
 SEED = 0
 
