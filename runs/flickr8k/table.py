@@ -42,6 +42,7 @@ LOWER = "brittleness"
 PRINTED: tuple[Metric, ...] = ("original", "augmented", "brittleness")
 OURS = "ours"
 Pair = tuple[str, str]  # the first minus the second
+SHOWN = [(OURS, name) for name in ("ce-clip", "hp-hn", "hn", "control")] + [("hp-hn", "hn"), ("hn", "base")]
 Line = tuple[str, Pair, str, str]  # tower, pair, kind of item or RECALL, metric
 
 
@@ -67,8 +68,7 @@ class Tower:
     def pairs(self) -> list[Pair]:
         """Every recipe against every other, and each style of negatives against ours of the same recipe."""
         styles = [(job.name, job.name.rpartition("-")[0]) for job in STYLES if job.name in self.rows]
-        ranked = sorted(self.main(), key=lambda name: name != OURS)  # ours minus another, not the other way
-        return [*combinations(ranked, 2), *styles]
+        return [*combinations(reversed(self.main()), 2), *styles]  # the later minus the earlier
 
     def mean(self, name: str, key: str) -> float:
         return float(np.mean([row["found"][key] for row in self.rows[name]]))
@@ -209,9 +209,7 @@ def main() -> None:
         if not tower.kept:
             print(f"{tower.path.with_suffix('.npz')} is not there: no item scores, so no intervals.\n")
             continue
-        ours = [pair for pair in combinations_with(tower, OURS) if pair[0] == OURS]
-        others = [pair for pair in tower.pairs() if pair[0] in styled or set(pair) == {"hn", "base"}]
-        differences(tower, [*ours, *others], found)
+        differences(tower, [pair for pair in tower.pairs() if pair in SHOWN or pair[0] in styled], found)
         print()
     if found:
         print("Differences are over photos and seeds, as `equipoise compare` has them.")
