@@ -26,6 +26,7 @@ OPEN_CLIP = {
     "max_steps": None,
     "lr": 5e-6,
     "warmup_steps": 50,
+    "warmup_share": 0.1,
     "weight_decay": 0.1,
     "betas": (0.9, 0.98),
     "eps": 1e-6,
@@ -44,8 +45,8 @@ PINNED: dict[str, dict[str, Any]] = {
     "hp_only": KAMATH,
     "hard_positives_kamath_2024": KAMATH,
     "negclip_yuksekgonul_2023": {"lr": 1e-6, "weight_decay": 0.2},  # ARO, appendix; open_clip's decay
-    "svlc_doveh_2023": {"batch_size": 128, "warmup_steps": 10_000, "lora": Lora(4, 1.0)},
-    "dac_doveh_2023": {"batch_size": 32, "warmup_steps": 10_000, "lora": Lora(4, 1.0)},
+    "svlc_doveh_2023": {"batch_size": 128, "warmup_steps": 10_000, "warmup_share": 0.35, "lora": Lora(4, 1.0)},
+    "dac_doveh_2023": {"batch_size": 32, "warmup_steps": 10_000, "warmup_share": 0.35, "lora": Lora(4, 1.0)},
     "ce_clip_zhang_2024": {"seed": 42},  # CE 4.1: 5 epochs, batch 256, defaults; seed 42 is the code's
     "fsc_clip_oh_2024": {},
     "read_clip_kwon_2025": {  # the code's trainer; its scale is not held
@@ -62,6 +63,7 @@ PINNED: dict[str, dict[str, Any]] = {
         "epochs": 1,
         "lr": 1e-6,
         "warmup_steps": 250,
+        "warmup_share": 0.2,
         "eps": 1e-8,
         "max_scale": 10_000.0,
     },
@@ -70,6 +72,7 @@ PINNED: dict[str, dict[str, Any]] = {
         "batch_size": 128,
         "weight_decay": 0.01,
         "warmup_steps": 9_700,
+        "warmup_share": 0.6,
         "grad_clip": 1.0,
         "max_scale": 10_000.0,
         "seed": 42,
@@ -102,7 +105,14 @@ OPTIONS: dict[str, dict[str, Any]] = {
     },
     "cs_clip_kargi_2026": {"unit_weight": 0.5, "units": 2},
 }
-QUICK = {"batch_size": 128, "epochs": 100, "max_steps": 200, "lr": 6e-4, "warmup_steps": 20}  # ours, for the world
+QUICK = {
+    "batch_size": 128,
+    "epochs": 100,
+    "max_steps": 200,
+    "lr": 6e-4,
+    "warmup_steps": 20,
+    "warmup_share": 0.1,
+}  # ours, for the world
 
 
 def settings(recipe: Recipe) -> dict[str, Any]:

@@ -392,3 +392,12 @@ def test_a_recipe_of_ones_own(own: Path) -> None:
 def test_what_is_wrong_with_ones_own_recipe(own: Path, name: str, options: dict[str, object], said: str) -> None:
     with pytest.raises(UserError, match=said):
         get_recipe(f"py:own_recipes:{name}", **options)
+
+
+def test_a_warm_up_that_a_user_asks_for_is_kept() -> None:
+    """A recipe's own is cut to its share of a short run, which would never reach its rate otherwise."""
+    from equipoise.train.step.optim import warmup_used
+
+    assert warmup_used(get_recipe("control"), 20) == 2
+    assert warmup_used(get_recipe("control", warmup_steps=8, max_steps=20), 20) == 8
+    assert warmup_used(get_recipe("cs_clip_kargi_2026"), 16_170) == 9_700, "three of its five epochs of COCO"

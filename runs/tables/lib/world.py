@@ -221,7 +221,7 @@ class World:
             return pretraining_recipe(self.pretraining_steps, seed)
         assert job.recipe is not None
         steps = max(1, self.steps // 2) if job.short else self.steps
-        options = dict(job.options) | {"seed": seed, "max_steps": steps, "warmup_steps": min(20, steps)}
+        options = dict(job.options) | {"seed": seed, "max_steps": steps, "warmup_steps": min(20, max(1, steps // 10))}
         if (
             job.recipe == "dac_doveh_2023"
         ):  # ten captions and ten negatives of 128 pictures would cost ten times the rest

@@ -77,7 +77,8 @@ class Recipe:
     epochs: int = 5
     max_steps: int | None = None  # ends earlier, and the cosine with it
     lr: float = 5e-6
-    warmup_steps: int = 50  # a run uses at most a tenth of its steps for it, and says so
+    warmup_steps: int = 50
+    warmup_share: float = 0.1  # a run warms up for at most this share of its steps; 1 where a user sets warmup_steps
     weight_decay: float = 0.1  # none on biases, norms, other 1-d parameters and the logit scale
     betas: tuple[float, float] = (0.9, 0.98)
     eps: float = 1e-6

@@ -339,7 +339,8 @@ def test_cc3ms_table_has_no_header(tmp_path: Path) -> None:
     rows = [f"{lines[0]}\thttp://lh6.ggpht.com/a.jpg", f"{lines[1]}\thttps://x.org/b?c=1", lines[2]]
     (tmp_path / "Train_GCC-training.tsv").write_text("\n".join(rows) + "\n")
     groups = list(read_captions(tmp_path / "Train_GCC-training.tsv"))
-    assert texts(groups[:2]) == [(None, [lines[0]]), (None, [lines[1]])]
+    photos = [f"00000/{number:09d}.jpg" for number in range(2)]  # as img2dataset names them
+    assert texts(groups[:2]) == [(photos[0], [lines[0]]), (photos[1], [lines[1]])]
     assert [group.records[0].source_id for group in groups[:2]] == [row.split("\t")[1] for row in rows[:2]]
     assert groups[2].records[0].text == lines[2] and groups[2].records[0].source_id is None
 

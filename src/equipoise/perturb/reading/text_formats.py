@@ -67,7 +67,7 @@ def read_txt(path: Path) -> Iterator[Raw]:
 
 def read_table(path: Path) -> Iterator[Raw]:
     """CSV and TSV with a header that names the caption; or without one: a single column, Flickr's
-    `photo.jpg#0<TAB>caption`, or CC3M's `caption<TAB>address`, where the address is all there is of the photo."""
+    `photo.jpg#0<TAB>caption`, or CC3M's `caption<TAB>address`, whose photos have the names that img2dataset gives."""
     rows = _rows(path)
     first = next(rows, None)
     if first is None:
@@ -79,6 +79,7 @@ def read_table(path: Path) -> Iterator[Raw]:
     if caption is not None and (twice := [name for name in names if name in known and names.count(name) > 1]):
         raise UserError(f"{path}, {where}: two columns are called {twice[0]!r}; which one is meant?")
     image = name = together = None
+    is_cc3m = False
     if caption is not None:
         _warn_of_texts(path, tuple(cell for cell in names if cell.startswith(("negative", "positive", "neg_caption"))))
         image, name, together = (first_of(wanted, names) for wanted in (IMAGE_NAMES, ID_NAMES, TOGETHER_NAMES))
@@ -87,14 +88,14 @@ def read_table(path: Path) -> Iterator[Raw]:
     elif len(cells) == 2 and _FLICKR.fullmatch(cells[0]):
         caption, image = 1, 0
     elif _CC3M.fullmatch("\t".join(cells)):
-        caption, name = 0, 1
+        caption, name, is_cc3m = 0, 1, True
     else:
         raise UserError(
             f"{path}, {where}: expected a column called {', '.join(CAPTION_NAMES[:4])}; "
             f"found {', '.join(map(ascii, cells[:8]))}"
         )
     body = rows if names[caption] in CAPTION_NAMES else _with_first(first, rows)
-    for where, cells, problem in body:
+    for number, (where, cells, problem) in enumerate(body):
         if problem:
             yield Raw(where, None, problem=problem)
         elif len(cells) <= max(caption, image or 0):
@@ -105,6 +106,8 @@ def read_table(path: Path) -> Iterator[Raw]:
             photo = None if image is None else cells[image].strip()
             if photo and (match := _FLICKR.fullmatch(photo)):
                 photo = match[1]
+            elif is_cc3m:  # ten thousand photos a folder, numbered by row: img2dataset's defaults
+                photo = f"{number // 10_000:05d}/{number:09d}.jpg"
             given, group = (
                 cells[place] if place is not None and place < len(cells) else None for place in (name, together)
             )

@@ -136,4 +136,4 @@ def _quick(recipe: Recipe) -> Recipe:
     Batch, steps and rate were chosen on the world's validation scenes (src/equipoise/world/README.md).
     """
     lr = 6e-3 if recipe.lora else 6e-4
-    return replace(recipe, batch_size=128, epochs=100, max_steps=200, lr=lr, warmup_steps=20)
+    return replace(recipe, batch_size=128, epochs=100, max_steps=200, lr=lr, warmup_steps=20, warmup_share=0.1)

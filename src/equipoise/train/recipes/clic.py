@@ -30,8 +30,8 @@ def clic_peleg_2025(
     wrong one any hard negative of the item. CLIC takes a plain CLIP step on a single photo every second step; as there
     is only one kind of photo here, that loss is added to every step, with the weight it has on average.
 
-    Also other: the code's rate climbs from 1e-7 for a fifth of its 1,250 steps (a run here takes at most a tenth), and
-    falls to 1e-8, not 0. The scale is not held below 100; the code's clamp acts on a copy.
+    Also other: the code's rate climbs from 1e-7 for a fifth of its 1,250 steps, and falls to
+    1e-8, not 0. The scale is not held below 100; the code's clamp acts on a copy.
     """
     hard = negative_weight or contrast_weight or uni_weight
     return Recipe(
@@ -48,6 +48,7 @@ def clic_peleg_2025(
         epochs=1,
         lr=1e-6,
         warmup_steps=250,
+        warmup_share=0.2,
         eps=1e-8,
         max_scale=UNHELD,
     )

@@ -28,5 +28,6 @@ def dac_doveh_2023(*, dense_captions: Count = 10, dense_negatives: bool = True) 
         needs=Needs(negatives=(ANY,), dense=dense_captions, dense_negatives=dense_negatives),
         batch_size=32,
         warmup_steps=10_000,
+        warmup_share=0.35,
         lora=Lora(),
     )

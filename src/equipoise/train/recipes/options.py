@@ -93,6 +93,8 @@ def _untyped(value: Any, hint: Any) -> Any:
 
 def with_settings(recipe: Recipe, settings: Mapping[str, Any]) -> Recipe:
     changed = dict(settings)
+    if "warmup_steps" in changed:
+        changed["warmup_share"] = 1.0
     if "lora" in changed:
         changed["lora"] = Lora(changed["lora"]) if changed["lora"] else None
     if "distinct_images" in changed:

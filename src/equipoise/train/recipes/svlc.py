@@ -31,5 +31,6 @@ def svlc_doveh_2023(
         needs=Needs(positive=ANY if positive_weight else None, negatives=(ANY,) if negative_weight else ()),
         batch_size=128,
         warmup_steps=10_000,
+        warmup_share=0.35,
         lora=Lora(),
     )

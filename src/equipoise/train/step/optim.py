@@ -25,9 +25,9 @@ def adamw(network: torch.nn.Module, recipe: Recipe) -> torch.optim.AdamW:
 
 
 def warmup_used(recipe: Recipe, steps: int) -> int:
-    """A run warms up for at most a tenth of its steps: SVLC's 10,000 would outlast a short run, which would then
-    never reach its rate."""
-    return min(recipe.warmup_steps, max(1, steps // 10))
+    """A recipe's own warm-up is cut to its share of the run: SVLC's 10,000 steps would outlast a short run, which would
+    then never reach its rate. A warm-up that a user asks for is kept."""
+    return min(recipe.warmup_steps, max(1, int(steps * recipe.warmup_share)))
 
 
 def learning_rate(recipe: Recipe, step: int, steps: int) -> float:
