@@ -1,13 +1,10 @@
-"""Which claims of the hard-positive paper hold where: in its own numbers, in this form, and on Flickr8k's photos.
+"""Which claims of the hard-positive paper hold where: in its own numbers and in this form.
 
 A claim has a direction. Ours are paired differences that count only where their interval leaves zero out; the paper
 gives no intervals, so its own differences are read as they are printed.
 """
 
 from __future__ import annotations
-
-import json
-from pathlib import Path
 
 from equipoise.evaluation.record import Change, Metric
 from lib.jobs import BASE, CONTROL, HN, HP_HN, OURS, PRIOR, REPLACE_ONLY, SWAP_ONLY, Job
@@ -33,7 +30,6 @@ NOT_ASKED = (  # what the paper does not ask
     ("HP+HN beyond captions alone", CONTROL, HP_HN),
     ("`equipoise_2026` beyond HP+HN", HP_HN, OURS),
 )
-FLICKR8K = Path(__file__).resolve().parents[2] / "flickr8k" / "results" / "s.jsonl"
 HOLDS, FAILS, UNCLEAR = "holds", "**fails**", "not clear"
 
 
@@ -44,20 +40,9 @@ def verdict(direction: int, found: Change | None) -> str:
     return HOLDS if found.difference * direction > 0 else FAILS
 
 
-def flickr8k() -> dict[tuple[str, str, str], float]:
-    """(model, column, metric) -> percent, mean of the seeds, text tower from scratch; REPLACE: seen synonyms."""
-    found: dict[tuple[str, str, str], list[float]] = {}
-    for line in FLICKR8K.read_text(encoding="utf-8").splitlines() if FLICKR8K.exists() else []:
-        row = json.loads(line)
-        for column, kind in (("REPLACE", "seen"), ("SWAP", "swap")):
-            for metric in ("original", "augmented", "brittleness") if row["stage"] == "final" else ():
-                found.setdefault((row["name"], column, metric), []).append(row["found"][f"{kind}/{metric}"])
-    return {key: sum(values) / len(values) for key, values in found.items()}
-
-
 def findings(study: Study) -> list[str]:
     where = "the world" if study.form.name == "quick" else "these photos"
-    photos, printed = flickr8k(), rows("hp_table_1")
+    printed = rows("hp_table_1")
     lines, own, ours = [], [], []
     for claim, before, after, metric, direction, columns in CLAIMS:
         for column in columns:
@@ -67,9 +52,7 @@ def findings(study: Study) -> list[str]:
             one = found[metric] if found else None
             own.append(HOLDS if gap * direction > 0 else FAILS)
             ours.append(verdict(direction, one))
-            pair = [photos.get((job.name, column, metric)) for job in (before, after)]
-            seen = GONE if None in pair else f"{pair[1] - pair[0]:+.1f}"  # type: ignore[operator]
-            lines.append([claim, column, f"*{gap:+.1f}*", own[-1], change(one), ours[-1], seen])
+            lines.append([claim, column, f"*{gap:+.1f}*", own[-1], change(one), ours[-1]])
     count = (
         f"Differences in points. Of {len(lines)} claims {own.count(HOLDS)} hold in the paper's own Table 1; on {where} "
     )
@@ -79,16 +62,12 @@ def findings(study: Study) -> list[str]:
         "shortcut that pays in Original accuracy and is paid for in Augmented accuracy. A claim that fails there says "
         "how far it carries, not that a printed number is wrong."
     )
-    photos_note = (
-        "Flickr8k: our recipes on its photos, seen synonyms, means of three seeds; docs/flickr8k.md has the intervals "
-        "and the unseen synonyms."
-    )
-    heads = ("the paper's claim", "on", "published", "published: it", f"{where} [95%]", f"{where}: it", "Flickr8k")
+    heads = ("the paper's claim", "on", "published", "published: it", f"{where} [95%]", f"{where}: it")
     more = [[words, *_both(study, before, after)] for words, before, after in NOT_ASKED]
     asked = [f"{column} {short}" for column in BOTH for short in ("Aug.", "Brit. ↓")]
     return [
         table(heads, lines),
-        " ".join([count, *([why] if study.form.name == "quick" else []), photos_note]),
+        " ".join([count, *([why] if study.form.name == "quick" else [])]),
         table((f"beyond the paper, {where}", *asked), more),
     ]
 

@@ -22,7 +22,8 @@ def cs_clip_kargi_2026(*, unit_weight: Weight = 0.5, units: Count = 2) -> Recipe
     (three hinges, a paraphrase contrast).
 
     The code steps its schedule once an epoch, so that all 5 epochs run at a tenth of the rate: `lr=5e-7` is that; the
-    rate here is the one it asks for, with a warm-up of 3 of its 5 epochs of COCO (414,000 captions). The code decays biases and norms too, we do not. The scale is not held below 100.
+    rate here is the one it asks for, with a warm-up of 3 of its 5 epochs of COCO (414,000 captions). The code decays
+    biases and norms too, we do not. The scale is not held below 100.
     """
     used = unit_weight > 0
     return Recipe(
