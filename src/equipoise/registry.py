@@ -45,6 +45,7 @@ _ROWS = {  # name: module, below equipoise, and its variable; modules are import
     "negbench": ("benchmarks.negbench", "BENCHMARK"),
     "negbench-retrieval": ("benchmarks.negbench", "RETRIEVAL"),
     "vsr": ("benchmarks.vsr", "BENCHMARK"),
+    "vsr-pairs": ("benchmarks.vsr_pairs", "BENCHMARK"),
     "whatsup": ("benchmarks.whatsup", "BENCHMARK"),
     "fg-ovd": ("benchmarks.fg_ovd", "BENCHMARK"),
     "mmvp-vlm": ("benchmarks.mmvp_vlm", "BENCHMARK"),

@@ -47,40 +47,49 @@ def _can_be_negated(statement: str) -> str:
     return statement
 
 
-class _Statement(Raw):
+class Statement(Raw):
     image: str
     image_link: str
-    caption: Annotated[str, AfterValidator(_can_be_negated)]
+    caption: str
     label: Literal[0, 1]
     relation: str
 
+    def path(self) -> str:
+        """The photo below the folder that holds train2017 and val2017."""
+        return ("val2017/" if "/val2017/" in self.image_link else "train2017/") + self.image
 
-def _items(_split: str, key: str, row: _Statement) -> Iterator[Case]:
+
+class _Negatable(Statement):
+    caption: Annotated[str, AfterValidator(_can_be_negated)]
+
+
+def _items(_split: str, key: str, row: _Negatable) -> Iterator[Case]:
     right, wrong = row.caption, negated(row.caption)
     if not row.label:
         right, wrong = wrong, right
-    folder = "val2017/" if "/val2017/" in row.image_link else "train2017/"
     yield Case(
         key,
-        image=ImageRef(path=folder + row.image),
+        image=ImageRef(path=row.path()),
         caption=right,
         negatives=texts(wrong, edit=Edit(op="negate", target="relation", by="rules")),
         tags={"label": "true" if row.label else "false", "relation": row.relation, "statement": row.caption},
     )
 
 
-def load(source: Path, splits: Sequence[str]) -> list[Item]:
-    """From the repository, its folder data/splits, or one split's test.jsonl, which its folder's name tells apart."""
-    check_splits("vsr", splits, SPLITS)
+def files(benchmark: str, source: Path, splits: Sequence[str]) -> dict[str, Path]:
+    """In the repository, its folder data/splits, or one split's test.jsonl, which its folder's name tells apart."""
+    check_splits(benchmark, splits, SPLITS)
     alone = source if source.is_file() else source / "test.jsonl"
     if alone.is_file():
         only = "zeroshot" if "zeroshot" in alone.resolve().parent.name else "random"
-        files = choose("vsr", alone, {only: "test.jsonl"}, splits)
-    else:
-        root = source / "splits" if (source / "splits").is_dir() else source
-        root = source / "data" / "splits" if (source / "data" / "splits").is_dir() else root
-        files = choose("vsr", root, {split: f"{split}/test.jsonl" for split in SPLITS}, splits)
-    return read("vsr", files, _Statement, _items)
+        return choose(benchmark, alone, {only: "test.jsonl"}, splits)
+    root = source / "splits" if (source / "splits").is_dir() else source
+    root = source / "data" / "splits" if (source / "data" / "splits").is_dir() else root
+    return choose(benchmark, root, {split: f"{split}/test.jsonl" for split in SPLITS}, splits)
+
+
+def load(source: Path, splits: Sequence[str]) -> list[Item]:
+    return read("vsr", files("vsr", source, splits), _Negatable, _items)
 
 
 BENCHMARK = Benchmark(

@@ -1,0 +1,122 @@
+"""Entailed pairs from VSR (Liu et al. 2023): a true statement, the same said the other way round, and a false one.
+
+A record is used if its statement is true and its relation is in one of two tables:
+
+- inverse: "A is above B" entails "B is below A" (hard positive) and excludes "B is above A" (hard negative).
+- symmetric: "A is near B" entails "B is near A" (hard positive) and excludes "A is far away from B" (hard negative).
+
+False statements are left out, because "not above" does not entail "below". So are relations for which nothing follows:
+left, right, in front of and behind may be seen from the viewer or from the object, "on" may be on a wall, and "facing",
+"at the edge of" and the like have no converse. Symmetric relations without a contrary (across from, opposite to, with)
+give no hard negative and are left out too.
+
+The tags `law` (inverse, symmetric) and `relation` group the items.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from pydantic import model_validator
+
+from equipoise.benchmarks import vsr
+from equipoise.benchmarks.base import TRIPLE_CHANCE, Benchmark
+from equipoise.benchmarks.reading import Case, read
+from equipoise.items import Edit, ImageRef, Item, texts
+
+SPLITS: dict[str, int | None] = {"random": 660, "zeroshot": None}
+INVERSE = {  # A relation B -> B converse A; none of them holds both ways
+    "above": "is below",
+    "below": "is above",
+    "beneath": "is above",
+    "under": "is above",
+    "on top of": "is below",
+    "in": "contains",
+    "inside": "contains",
+    "within": "contains",
+    "contains": "is inside",
+    "part of": "has as a part",
+    "has as a part": "is part of",
+    "surrounding": "is surrounded by",
+}
+SYMMETRIC = {  # holds both ways -> a contrary: the two are never both true
+    "touching": "is far away from",
+    "next to": "is far away from",
+    "beside": "is far away from",
+    "near": "is far away from",
+    "close to": "is far away from",
+    "adjacent to": "is far away from",
+    "alongside": "is far away from",
+    "far from": "is next to",
+    "far away from": "is next to",
+    "away from": "is touching",
+    "attached to": "is detached from",
+    "connected to": "is detached from",
+    "detached from": "is attached to",
+    "parallel to": "is perpendicular to",
+    "perpendicular to": "is parallel to",
+}
+
+
+class _Statement(vsr.Statement):
+    @model_validator(mode="after")
+    def _has_two_objects(self) -> _Statement:
+        if self.label and self.relation in INVERSE | SYMMETRIC:
+            self.parts()
+        return self
+
+    def parts(self) -> tuple[str, str, str]:
+        """A, the verb phrase and B of "The A is above the B."."""
+        found = re.fullmatch(rf"The (.+?) ((?:is )?{re.escape(self.relation)}) the (.+?)\.?", self.caption)
+        if found is None:
+            raise ValueError(f'expected a caption "The A is {self.relation} the B.", found {self.caption!r}')
+        return found[1], found[2], found[3]
+
+
+def _items(_split: str, key: str, row: _Statement) -> Iterator[Case]:
+    inverse = row.relation in INVERSE
+    if not row.label or not (inverse or row.relation in SYMMETRIC):
+        return
+    one, phrase, other = row.parts()
+    if inverse:
+        positive, negative = _say(other, INVERSE[row.relation], one), _say(other, phrase, one)
+    else:
+        positive, negative = _say(other, phrase, one), _say(one, SYMMETRIC[row.relation], other)
+    swap, replace = (Edit(op=op, target="relation", by="rules") for op in ("swap", "replace"))
+    yield Case(
+        key,
+        image=ImageRef(path=row.path()),
+        caption=_say(one, phrase, other),
+        positives=texts(positive, edit=swap),
+        negatives=texts(negative, edit=swap if inverse else replace),
+        tags={"law": "inverse" if inverse else "symmetric", "relation": row.relation},
+    )
+
+
+def _say(one: str, phrase: str, other: str) -> str:
+    return f"The {one} {phrase} the {other}."
+
+
+def load(source: Path, splits: Sequence[str]) -> list[Item]:
+    """From the same files as the benchmark vsr."""
+    return read("vsr-pairs", vsr.files("vsr-pairs", source, splits), _Statement, _items)
+
+
+BENCHMARK = Benchmark(
+    name="vsr-pairs",
+    title="VSR pairs: a true statement about two objects, reworded with the same truth and made false",
+    splits=SPLITS,
+    chance=TRIPLE_CHANCE,
+    ties="none: the pairs are ours",
+    licence=vsr.BENCHMARK.licence,
+    citation=f"{vsr.BENCHMARK.citation} (statements); the rewordings are Equipoise's",
+    url=vsr.BENCHMARK.url,
+    get=vsr.BENCHMARK.get,
+    load=load,
+    downloads=vsr.BENCHMARK.downloads,
+    by_hand=vsr.BENCHMARK.by_hand,
+    notes="Only true statements whose rewording follows from the relation: inverse relations (above, below) and "
+    "symmetric ones (near, touching). Read the two apart by the tag `law`.",
+)
