@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import gzip
 import hashlib
 import json
 import os
@@ -11,6 +12,7 @@ import re
 import stat
 import tempfile
 import time
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -139,11 +141,16 @@ def json_line(value: Any) -> str:
 
 
 def read_text(path: str | Path) -> str:
-    """The text of a file, with an error for people when it is missing or not UTF-8."""
+    """The text of a file, gzipped if it ends in .gz, with an error for people when it is missing or not UTF-8."""
     path = Path(path)
     try:
         with reading(path):
+            if path.suffix == ".gz":
+                with gzip.open(path, "rt", encoding="utf-8-sig") as handle:
+                    return handle.read()
             return path.read_text(encoding="utf-8-sig")
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        raise UserError(f"{path}: not a whole gzip file; pack or download it again") from None
     except FileNotFoundError:
         raise UserError(f"{path}: no such file") from None
     except IsADirectoryError:

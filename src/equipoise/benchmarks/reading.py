@@ -260,7 +260,7 @@ def table(
     csv.field_size_limit(_LONGEST_CELL)
     text = read_text(path).removeprefix("\ufeff")
     first = text.partition("\n")[0]
-    usual = "\t" if path.suffix == ".tsv" else ","
+    usual = "\t" if path.name.removesuffix(".gz").endswith(".tsv") else ","
     reader = csv.reader(
         io.StringIO(text, newline=""),
         delimiter=";" if usual not in first and ";" in first else usual,  # as Excel writes a CSV where 1,5 is a number

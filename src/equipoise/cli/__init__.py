@@ -229,7 +229,8 @@ def metrics(
         list[Path],
         typer.Argument(
             help="JSONL: id, image, caption, positives, negatives, tags; a table with columns id, caption, positive, "
-            "negative; or as Winoground, VALSE, predicate-noun (both wordings), BiVLC and SugarCrepe are published"
+            "negative; or as Winoground, VALSE, predicate-noun (both wordings), BiVLC, SugarCrepe and answers to VSR "
+            "(both wordings) are published"
         ),
     ],
     bench: Annotated[

@@ -11,7 +11,7 @@ from typing import Any
 
 from equipoise.benchmarks.reading import table
 from equipoise.errors import Problems, UserError
-from equipoise.evaluation.foreign import labels, outcomes, own_table, tables
+from equipoise.evaluation.foreign import labels, outcomes, own_table, tables, wordings
 from equipoise.evaluation.foreign.base import Foreign
 from equipoise.evaluation.scores import read_scores
 from equipoise.formats import json_text
@@ -50,6 +50,7 @@ LAYOUTS = (
         _columns("filename", "caption", "negative_caption", "type", "subtype", "correct"),
         outcomes.sugarcrepe,
     ),
+    Layout("vsr-pairs", _columns(*wordings.COLUMNS), wordings.vsr, 2),
 )
 
 
@@ -59,7 +60,7 @@ def read_any(paths: Sequence[Path], benchmark: str | None) -> Foreign:
     layout = layouts[0]
     if layout is None:
         if len(paths) > 1:
-            raise UserError(f"{paths[1]}: scores are one file; a second is for the other wording of predicate-noun")
+            raise UserError(f"{paths[1]}: scores are one file; a second is for another wording of the same items")
         return own_table.read(paths[0]) if _is_table(paths[0]) else Foreign("equipoise", read_scores(paths[0]))
     if other := [path for path, one in zip(paths, layouts, strict=True) if one != layout]:
         raise UserError(f"{other[0]}: not of the same layout as {paths[0]}, the published scores of {layout.benchmark}")
@@ -106,7 +107,7 @@ def _first(path: Path) -> Mapping[str, Any]:
 
 
 def _is_table(path: Path) -> bool:
-    return path.suffix in {".csv", ".tsv"}
+    return path.name.removesuffix(".gz").endswith((".csv", ".tsv"))
 
 
 def _records(path: Path) -> int:
