@@ -79,7 +79,12 @@ def reading(path: object) -> Iterator[None]:
         raise UserError(f"{path}: not enough memory to read it") from None
 
 
+_OTHER_NAMES = {"learning_rate": "lr", "finetune": "train", "evaluate": "eval", "score": "eval", "leaderboard": "board"}
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """' Did you mean X?' when something known is close to `name`, else an empty string."""
-    close = difflib.get_close_matches(name, list(known), n=3, cutoff=0.5)
+    """' Did you mean X?' when something known is close to `name`, or what others call so; else an empty string."""
+    listed = list(known)
+    meant = _OTHER_NAMES.get(name.lower().replace("-", "_"))
+    close = [meant] if meant in listed else difflib.get_close_matches(name, listed, n=3, cutoff=0.5)
     return f" Did you mean {' or '.join(close)}?" if close else ""

@@ -75,9 +75,13 @@ def get(name: str) -> Benchmark:
     """The benchmark of that name, or the user's own that `py:module:name` names."""
     if is_named(name):
         return _own(name)
+    name = name.lower() if name.lower() in (_ROWS.keys() | ALIASES.keys()) else name
     if name in ALIASES:
         raise UserError(f"{name} is {len(ALIASES[name])} benchmarks; name one of {', '.join(ALIASES[name])}")
     if name not in _ROWS:
+        if Path(name).suffix in {*own.SUFFIXES, ".json"}:
+            near = did_you_mean(name, [path.name for path in Path().iterdir() if path.suffix in own.SUFFIXES])
+            raise UserError(f"{name}: no such file.{near}")
         hint = did_you_mean(name, [*_ROWS, *ALIASES])
         raise UserError(
             f"no benchmark {name!r}.{hint} `equipoise bench list` shows all; items of your own are named by the path "

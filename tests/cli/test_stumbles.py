@@ -269,3 +269,21 @@ def test_eval_says_at_once_what_it_loads(run: Run) -> None:
     assert said.startswith("loading py:stumbles_model:Model ...")
     _, _, said = run(*EVAL, "--bench", "t.csv", "--quiet")
     assert "loading" not in said
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (("finetune", "hn_only"), "No such command 'finetune'. Did you mean train?"),
+        (("evl", "world"), "Did you mean eval?"),
+        (("audit", "items.json"), "items.json: no such file. Did you mean items.jsonl?"),
+        (("train", "control", "--set", "learning_rate=1", "--items", "i", "--model", "m", "--out", "o"),
+         "Did you mean lr?"),
+        ((*EVAL, "--bench", "SugarCrepe"), "holds none of the files of sugarcrepe"),
+        (("eval", "world", "--bench", "world-replace-attributes", "--device", "gpu"), "torch sees no CUDA device here"),
+    ],
+)  # fmt: skip
+def test_other_peoples_words_are_understood(run: Run, command: tuple[str, ...], said: str) -> None:
+    Path("items.jsonl").write_text("")
+    code, _, error = run(*command)
+    assert code == 2 and said in " ".join(error.split())

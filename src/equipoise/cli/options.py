@@ -13,7 +13,7 @@ import typer
 import typer.core
 
 from equipoise import progress
-from equipoise.errors import Stopped, UserError
+from equipoise.errors import Stopped, UserError, did_you_mean
 from equipoise.report import FORMATS, Format
 
 OLD_NAMES = {"--data": "--images"}  # what an option was called once -> what it is called; not shown, still understood
@@ -62,6 +62,11 @@ class Verbs(typer.core.TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:
         names = super().list_commands(ctx)
         return [name for name in ORDER if name in names] + [name for name in names if name not in ORDER]
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args and args[0][:1] != "-" and self.get_command(ctx, args[0]) is None:
+            ctx.fail(f"No such command {args[0]!r}.{did_you_mean(args[0], self.list_commands(ctx))}")
+        return super().resolve_command(ctx, args)
 
     def make_context(self, *arguments: Any, **options: Any) -> Any:
         with _unseen_by_typer():

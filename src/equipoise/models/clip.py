@@ -248,6 +248,7 @@ def weight_sha256(network: torch.nn.Module) -> str:
 
 
 def pick_device(device: str) -> str:
+    device = "cuda" if device == "gpu" else device
     if device == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"
     if device.startswith("cuda") and not torch.cuda.is_available():

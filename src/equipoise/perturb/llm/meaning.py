@@ -2,8 +2,7 @@
 
 A swap keeps the meaning where it only reorders what "and" joins: each member stays whole, so each adjective keeps its
 noun and each agent its action. "A white shirt and black pants" may become "black pants and a white shirt", but not "a
-black shirt and white pants". The learned judge of `balanced` reads the same edit as a hard negative; what it is sure of
-is refused.
+black shirt and white pants". An edit that the learned judge of `balanced` would keep as a hard negative is refused too.
 """
 
 from __future__ import annotations
@@ -22,13 +21,17 @@ from equipoise.perturb.english.caption import Caption, Unit
 from equipoise.perturb.english.forms import noun_lemma, verb_lemma
 from equipoise.perturb.english.noun_classes import is_animate
 from equipoise.perturb.english.word_lists import SECTIONS, Section, exclusive
-from equipoise.perturb.judge.reading import Pair, reading_of
+from equipoise.perturb.judge.reading import Pair, reading_of, words_of
 from equipoise.perturb.operations.exchange import exchanges
 
 NEGATIVE = 0.9  # the judge's chance from which an answer is taken for a hard negative
 _JOINS = frozenset(("and", "or", "&", ","))
 _OWN = frozenset("with without that which who whose of".split())  # after the last member, these describe it alone
 _ARTICLES = frozenset(("a", "an"))
+_OBJECTS = frozenset(("noun", "adjective", "number"))
+_WITH = frozenset(("with", "of", "between"))
+_ON_THINGS = frozenset(("wear", "ride"))  # a man wearing a hat and a woman
+_NOT = frozenset("no not n't without never nobody nothing".split())
 _LOST_ARTICLE = re.compile(r"\b(?:an?|the) (?:and|or|an?|the)\b|\b(?:an?|the)\W*$")
 _KINDS: dict[str, Section] = {
     "noun": "object", "adjective": "attribute", "number": "attribute", "verb": "action", "preposition": "relation",
@@ -38,9 +41,12 @@ _KINDS: dict[str, Section] = {
 def keeps_meaning(caption: Caption, candidate: Candidate) -> str | None:
     """None to keep the answer, or the reason against it."""
     new = Caption(candidate.text, (), caption.tagger)
-    moved = Counter(_plain(caption)) == Counter(_plain(new))  # a model asked to replace may swap all the same
+    one, other = (Counter(each.word for each in _words(text)) for text in (caption, new))
+    moved = one == other  # a model asked to replace may swap all the same
     if candidate.edit.op == "swap" or moved:
         return None if _reorders(caption, new) else "the swap does more than reorder what and joins"
+    if any(one[word] != other[word] for word in _NOT):
+        return "the answer adds or drops a negation"
     return _contradiction(caption, new)
 
 
@@ -64,49 +70,70 @@ def _words(caption: Caption) -> list[_Word]:
     return found
 
 
-def _plain(caption: Caption) -> list[str]:
-    return [each.word for each in _words(caption)]
-
-
-def _members(words: list[str]) -> Counter[tuple[str, ...]]:
-    found: list[list[str]] = [[]]
-    for word in words:
-        if word == ",":
+def _members(words: list[_Word]) -> list[list[_Word]]:
+    found: list[list[_Word]] = [[]]
+    for each in words:
+        if each.word == ",":
             found.append([])
         else:
-            found[-1].append(word)
-    return Counter(map(tuple, found))
+            found[-1].append(each)
+    return found
+
+
+def _counted(members: list[list[_Word]]) -> Counter[tuple[str, ...]]:
+    return Counter(tuple(each.word for each in member) for member in members)
 
 
 def _reorders(caption: Caption, answer: Caption) -> bool:
-    here, old, new = _words(caption), _plain(caption), _plain(answer)
+    here, there = _words(caption), _words(answer)
+    old, new = [each.word for each in here], [each.word for each in there]
     if len(old) != len(new) or old == new or _LOST_ARTICLE.search(answer.text.lower()):
         return False
+    if len(Counter(_forms(there)) - Counter(_forms(here))) > 1:
+        return False  # a horse and cows: a cow and horses
     first = next(place for place, (one, other) in enumerate(zip(old, new, strict=True)) if one != other)
     last = len(old) - next(
         place for place, (one, other) in enumerate(zip(reversed(old), reversed(new), strict=True)) if one != other
     )
     for start in range(first, -1, -1):
         for end in range(last, len(old) + 1):
-            members = _members(old[start:end])
-            if () not in members and members.total() > 1 and members == _members(new[start:end]):
+            members = _members(here[start:end])
+            if all(members) and len(members) > 1 and _counted(members) == _counted(_members(there[start:end])):
                 return _stands_alone(caption, here, start, end) and not _is_a_negative(caption, answer.text)
     return False
 
 
+def _forms(words: list[_Word]) -> list[str]:
+    return [each.unit.word for each in words if each.word != ","]
+
+
 def _stands_alone(caption: Caption, words: list[_Word], start: int, end: int) -> bool:
-    """Nothing before or after the members belongs to one of them alone."""
-    if end < len(words) and words[end].unit.word in _OWN:
-        return False  # a couch and a chair with a pillow
+    """The members are one coordination, and nothing before or after them belongs to one of them alone."""
+    members = _members(words[start:end])
+    ends = {member[-1].unit.kind for member in members}
+    if len(members) > 2:
+        inner = {each.unit.kind for member in members[1:-1] for each in member}
+        if len(ends) > 1 or inner & {"verb", "preposition"}:
+            return False  # a fork and a knife on a plate and a bowl
+    after = words[end].unit if end < len(words) else None
+    if after is not None and (after.word in _OWN or (ends == {"verb"} and after.kind in _OBJECTS)):
+        return False  # a couch and a chair with a pillow; sitting and reading a book
     phrase = caption.phrase_at.get(caption.units.index(words[start].unit))
-    joins = [place for place in range(start, end) if words[place].word == ","]
-    inside = phrase is not None and caption.units[phrase.core].start < words[start].unit.start
-    if inside and any(_has_article(caption, words[place + 1].unit) for place in joins):
+    if ends == {"noun"} and phrase is not None and caption.units[phrase.core].start < words[start].unit.start:
         return False  # a white cat and a dog
-    if start and words[start - 1].unit.kind in {"preposition", "verb"}:
-        heads = [caption.phrase_at.get(caption.units.index(words[place].unit)) for place in (start, joins[-1] + 1)]
-        lives = {is_animate(caption.units[one.head].lemma) for one in heads if one is not None}
-        return len(lives) < 2  # a man wearing a hat and a woman
+    before = words[start - 1].unit if start else None
+    firsts = [member[0].unit for member in members]
+    if (
+        before is not None
+        and before.word == "of"
+        and [_has_article(caption, one) for one in firsts[:2]] == [False, True]
+    ):
+        return False  # a cup of coffee and a laptop
+    if before is not None and (
+        before.lemma in _ON_THINGS or (before.kind == "preposition" and before.word not in _WITH)
+    ):
+        heads = [caption.phrase_at.get(caption.units.index(one)) for one in (firsts[0], firsts[-1])]
+        return len({is_animate(caption.units[one.head].lemma) for one in heads if one is not None}) < 2
     return True
 
 
@@ -149,7 +176,7 @@ def _contradiction(caption: Caption, answer: Caption) -> str | None:
     """A model's "synonym" may be a neighbour: red for blue, cat for dog. Our exclusive sets know the common ones, the
     judge many more. It was taught no synonyms, so it is not asked about those of our lists and of WordNet."""
     found = [each for each in _replacements(caption, answer) if each.target in SECTIONS]
-    if not found:
+    if not found or not words_of(caption.text):
         return None
     sure = reading_of(caption).chances(found)[:, 0] >= NEGATIVE
     for each, is_negative in zip(found, sure, strict=True):
