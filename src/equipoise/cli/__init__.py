@@ -336,11 +336,19 @@ def demo(
 
 
 @app.command()
-def doctor(as_json: Annotated[bool, typer.Option("--json", help="a list of objects")] = False) -> None:
-    """What works on this machine, and how to get the rest. Each extra, what it unlocks and its command."""
-    from equipoise.cli.machine import OPTIONAL, broken
+def doctor(
+    model: Annotated[
+        str | None, typer.Argument(help="a model to check, as `eval` takes it; without it: this machine")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="a list of objects")] = False,
+) -> None:
+    """What works on this machine, or whether MODEL is loaded right. Each extra, what it unlocks and its command; or each
+    check of a model that embeds images and texts, why it matters and the fix (exit code 1: something is wrong)."""
+    from equipoise.cli.machine import OPTIONAL, broken, check_model
     from equipoise.cli.machine import report as found_here
 
+    if model is not None:
+        raise typer.Exit(check_model(model, as_json))
     rows = found_here()
     if as_json:
         typer.echo(json.dumps([dict(zip(("subject", "found", "fine"), row, strict=True)) for row in rows], indent=2))

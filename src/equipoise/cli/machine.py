@@ -6,6 +6,8 @@ is imported, because only it knows the devices.
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import os
 import shutil
 import subprocess
@@ -13,11 +15,14 @@ import sys
 from importlib import metadata
 from pathlib import Path
 
+import typer
 from packaging.requirements import Requirement
 
 from equipoise.collector import cores
+from equipoise.errors import printable
 from equipoise.evaluation.embedding.cache import default_cache
 from equipoise.perturb.checks import link_grammar
+from equipoise.report import fold
 
 Row = tuple[str, str, bool]  # subject; what was found, or how to get it; fine?
 
@@ -53,6 +58,26 @@ def report() -> list[Row]:
 def broken(rows: list[Row]) -> list[str]:
     """What does not work, of what everybody needs."""
     return [name for name, _, fine in rows if not fine and name not in OPTIONAL]
+
+
+def check_model(spec: str, as_json: bool) -> int:
+    """Print the checks of a model; the exit code."""
+    from equipoise.models import load_model
+    from equipoise.preflight.checks import preflight
+
+    done = preflight(load_model(spec), spec)
+    verdicts = [one.verdict for one in done]
+    if as_json:
+        typer.echo(json.dumps([dataclasses.asdict(one) for one in done], indent=2))
+    else:
+        for one in done:
+            typer.echo(fold(f"{one.verdict:10}  {one.name:13}  {printable(one.found)}", hang=27))
+            if one.fix:
+                typer.echo(fold(f"{'':27}{one.why}\n{'':27}fix: {one.fix}", hang=27))
+        counts = ", ".join(f"{verdicts.count(name)} {name}" for name in ("fine", "suspicious", "wrong"))
+        stopped = "" if done[-1].name == "channels" else "; the other checks come after this fix"
+        typer.echo(f"{spec}: {counts}{stopped}")
+    return 1 if "wrong" in verdicts else 0
 
 
 def _python() -> Row:
