@@ -250,9 +250,7 @@ def test_pair_scorers_are_refused() -> None:
         preflight(Pairs(), OWN)
 
 
-SOURCE = """
-from tests.preflight.test_checks import Constant, Right
-"""
+SOURCE = "from tests.preflight.test_checks import Constant, Right\n"
 
 
 def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -342,8 +342,8 @@ def doctor(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="a list of objects")] = False,
 ) -> None:
-    """What works on this machine, or whether MODEL is loaded right. Each extra, what it unlocks and its command; or each
-    check of a model that embeds images and texts, why it matters and the fix (exit code 1: something is wrong)."""
+    """What works on this machine, or whether MODEL is loaded right. Each extra, what it unlocks and its command; or
+    each check of a model that embeds images and texts, and its fix (exit code 1: something is wrong)."""
     from equipoise.cli.machine import OPTIONAL, broken, check_model
     from equipoise.cli.machine import report as found_here
 

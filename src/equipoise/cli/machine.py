@@ -71,7 +71,7 @@ def check_model(spec: str, as_json: bool) -> int:
         typer.echo(json.dumps([dataclasses.asdict(one) for one in done], indent=2))
     else:
         for one in done:
-            typer.echo(fold(f"{one.verdict:10}  {one.name:13}  {printable(one.found)}", hang=27))
+            typer.echo(fold(f"{one.verdict:10}  {one.name:13}  {printable(' '.join(one.found.split()))}", hang=27))
             if one.fix:
                 typer.echo(fold(f"{'':27}{one.why}\n{'':27}fix: {one.fix}", hang=27))
         counts = ", ".join(f"{verdicts.count(name)} {name}" for name in ("fine", "suspicious", "wrong"))
