@@ -73,6 +73,11 @@ def test_sugarcrepe_as_printed(script: ModuleType, shared_data: Path) -> None:
     assert found.outcomes_only and found.overall.n == 7511
 
 
+def test_vsr_in_two_wordings(script: ModuleType, shared_data: Path) -> None:
+    found = script.vsr(shared_data, "zero_shot", "sorev")
+    assert (found.n, *rounded(found, ("original", "augmented", "brittleness"), 1)) == (603, 76.8, 68.0, 18.1)
+
+
 @pytest.mark.slow
 def test_the_page_is_made_by_the_script(script: ModuleType, shared_data: Path) -> None:
     written = (ROOT / "docs" / "published_numbers.md").read_text(encoding="utf-8")
