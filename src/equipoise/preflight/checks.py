@@ -61,10 +61,19 @@ class _Subject:
             found = getattr(self.model, method)(list(inputs))
         return unit(found, len(inputs), method)
 
+    # What several checks look at is asked for once: a large model takes a second for a few pictures.
+
     @functools.cached_property
-    def scale(self) -> float:
-        """The distance of different images."""
-        return _scale(self.images(probes.shapes()))
+    def shown(self) -> Vector:
+        return self.images(probes.shapes())
+
+    @functools.cached_property
+    def read(self) -> Vector:
+        return self.texts(probes.SHORT)
+
+    @functools.cached_property
+    def read_alone(self) -> Vector:
+        return _alone(self.texts, probes.SHORT)
 
     @functools.cached_property
     def right(self) -> tuple[int, int]:
@@ -117,12 +126,11 @@ def _run(check: Callable[[_Subject], Check], subject: _Subject) -> Check:
 
 
 def _shape(subject: _Subject) -> Check:
-    pictures = probes.shapes()
     why = "An image and a text are compared by the cosine of their embeddings: one row each, of one width."
     try:
-        widths = [subject.images(pictures).shape[1], subject.texts(probes.SHORT).shape[1]]
+        widths = [subject.shown.shape[1], subject.read.shape[1]]
     except UserError as error:
-        swapped = subject.answers("embed_texts", pictures) and subject.answers("embed_images", probes.SHORT)
+        swapped = subject.answers("embed_texts", probes.shapes()) and subject.answers("embed_images", probes.SHORT)
         fix = "Return one row of numbers for each input."
         if swapped:
             fix = "embed_images answers texts and embed_texts answers pictures: swap the two."
@@ -135,7 +143,7 @@ def _shape(subject: _Subject) -> Check:
 
 
 def _finite(subject: _Subject) -> Check:
-    both = np.concatenate([subject.images(probes.shapes()), subject.texts([*probes.SHORT, *probes.LONG])])
+    both = np.concatenate([subject.shown, subject.texts([*probes.SHORT, *probes.LONG])])
     bad = int((~np.isfinite(both)).any(1).sum())
     why = "A score that is no number is never above another: the item counts as wrong."
     fix = "Compute in float32; look for a division by zero, a mask that hides all tokens, an embedding of zeros."
@@ -144,18 +152,15 @@ def _finite(subject: _Subject) -> Check:
 
 
 def _determinism(subject: _Subject) -> Check:
-    pictures = probes.shapes()
-    first, again = ([subject.images(pictures), subject.texts(probes.SHORT)] for _ in range(2))
-    drift = max(_drift(a, b) for a, b in zip(first, again, strict=True))
+    drifts = _drift(subject.shown, subject.images(probes.shapes())), _drift(subject.read, subject.texts(probes.SHORT))
     why = "The same input must have one score, or no number can be reproduced."
-    return _of_drift("determinism", drift, "the same batch asked for twice", why, "Call model.eval(); draw no crops.")
+    return _of_drift(
+        "determinism", max(drifts), "the same batch asked for twice", why, "Call model.eval(); draw no crops."
+    )
 
 
 def _collapse(subject: _Subject) -> Check:
-    cosines = {
-        "images": _mean_cosine(subject.images([picture for picture, *_ in probes.probe_set()[::4]])),
-        "texts": _mean_cosine(subject.texts(probes.SHORT)),
-    }
+    cosines = {"images": _mean_cosine(subject.shown), "texts": _mean_cosine(subject.read)}
     most = max(cosines.values())
     found = ", ".join(f"mean cosine of different {name} {cosine:.4f}" for name, cosine in cosines.items())
     verdict: Verdict = "wrong" if most > COLLAPSED else "suspicious" if most > CROWDED else "fine"
@@ -168,25 +173,24 @@ def _collapse(subject: _Subject) -> Check:
 
 
 def _text_batch(subject: _Subject) -> Check:
-    texts = probes.SHORT
-    drift = max(_drift(_alone(subject.texts, texts), batch) for batch in _both_orders(subject.texts, texts))
+    orders = subject.read, subject.texts(probes.SHORT[::-1])[::-1]
+    drift = max(_drift(subject.read_alone, batch) for batch in orders)
     why = "A score must not depend on the other texts of its batch, or on their order."
     fix = "Normalise over features, not over the batch; return rows in the order of the inputs; call model.eval()."
     return _of_drift("text batch", drift, "texts alone against in a batch, in two orders", why, fix)
 
 
 def _text_padding(subject: _Subject) -> Check:
-    texts = probes.SHORT
-    alone, beside = _alone(subject.texts, texts), subject.texts([*texts, *probes.LONG])[: len(texts)]
+    drift = _drift(subject.read_alone, subject.texts([*probes.SHORT, *probes.LONG])[:-1])
     why = "Padding to the longest text of a batch changes the scores of the others; SigLIP can fall to chance."
     fix = "Pad to the length of training (SigLIP: padding='max_length'), or pass the tokenizer's attention_mask on."
-    return _of_drift("text padding", _drift(alone, beside), "texts alone against with a longer neighbour", why, fix)
+    return _of_drift("text padding", drift, "texts alone against with a longer neighbour", why, fix)
 
 
 def _image_batch(subject: _Subject) -> Check:
     pictures = probes.shapes()
     alone = _alone(subject.images, pictures)
-    drift = max(_drift(alone, batch) for batch in _both_orders(subject.images, pictures))
+    drift = max(_drift(alone, batch) for batch in (subject.shown, subject.images(pictures[::-1])[::-1]))
     why = "A score must not depend on the other images of its batch, on their sizes or on their order."
     fix = "Resize and normalise each image by itself; return rows in the order of the inputs; call model.eval()."
     return _of_drift("image batch", drift, "images alone against in a batch, in two orders", why, fix)
@@ -237,7 +241,7 @@ def _vocabulary(subject: _Subject) -> Check:
 
 def _case(subject: _Subject) -> Check:
     """Noted only: CLIP and SigLIP lower-case, but a cased text tower is no mistake."""
-    drift = _drift(subject.texts(probes.SHORT), subject.texts([text.title() for text in probes.SHORT]))
+    drift = _drift(subject.read, subject.texts([text.title() for text in probes.SHORT]))
     found = f"{'ignored' if drift <= ROUNDING else 'matters'}: capitals move an embedding by {drift:.2g}"
     why = "CLIP and SigLIP read lower case only; elsewhere a capital letter counts as a change of words."
     return Check("case", drift, found, "fine", why, "")
@@ -315,15 +319,11 @@ def _scale(rows: Vector) -> float:
 def _moved(subject: _Subject, one: Image.Image, other: Image.Image) -> float:
     """The drift between two pictures that should be one."""
     first, second = _alone(subject.images, [one, other])
-    return float(np.linalg.norm(first - second)) / subject.scale
+    return float(np.linalg.norm(first - second)) / _scale(subject.shown)
 
 
 def _alone(ask: Callable[[Sequence[Any]], Vector], inputs: Sequence[Any]) -> Vector:
     return np.concatenate([ask([one]) for one in inputs])
-
-
-def _both_orders(ask: Callable[[Sequence[Any]], Vector], inputs: Sequence[Any]) -> list[Vector]:
-    return [ask(inputs), ask(inputs[::-1])[::-1]]
 
 
 def _distances(rows: Vector) -> Vector:
