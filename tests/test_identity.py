@@ -117,7 +117,7 @@ def each_changed(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple
 
 
 def assert_each_counts(identity: Callable[..., Any], **changes: Any) -> None:
-    """`identity()` is the same every time, and another with any of the changed inputs, which are told apart too."""
+    """`identity()` is the same every time, and differs for every changed input."""
     base = json.dumps(identity(), sort_keys=True, default=str)
     assert json.dumps(identity(), sort_keys=True, default=str) == base
     seen = {base: "nothing"}

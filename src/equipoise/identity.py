@@ -59,7 +59,7 @@ def _meaning(path: Path) -> bytes:
 
 
 def of_folder(folder: str | Path) -> str:
-    """Hash of every file in a folder of somebody's model."""
+    """Hash of every file in a model's folder."""
     root = Path(folder)
     if not root.is_dir():
         raise UserError(f"{folder}: no such model folder")
@@ -122,7 +122,7 @@ def of_answers(model: Any) -> str | None:
         else:
             answers = [model.embed_images(images), model.embed_texts(list(_TEXTS))]
         arrays = [np.asarray(answer, dtype=np.float32) for answer in answers]
-    except Exception:  # somebody's own code, which need not know these words; scoring will tell what is wrong with it
+    except Exception:  # the user's own code may not know these words; scoring reports what is wrong with it
         return None
     if any((array == array[:1]).all() for array in arrays):
         return None

@@ -58,7 +58,7 @@ def findings(study: Study) -> list[str]:
     )
     count += f"{ours.count(HOLDS)} hold, {ours.count(FAILS)} fail and {ours.count(UNCLEAR)} are not clear."
     why = (
-        "On the world half of the hard negatives are told by a rare word alone (src/equipoise/world/README.md), a "
+        "On the world a rare word alone gives away half of the hard negatives (src/equipoise/world/README.md), a "
         "shortcut that pays in Original accuracy and is paid for in Augmented accuracy. A claim that fails there says "
         "how far it carries, not that a printed number is wrong."
     )

@@ -125,7 +125,7 @@ def _table_format(form: str, as_json: bool) -> Format | None:
 
 
 def _check_page(out: Path | None, example: str, mark: str) -> None:
-    """Refused before anything is read: a page without a name, under another's ending, or over somebody's file."""
+    """Refused before anything is read: a page without a name, under another's ending, or over a user's file."""
     if out is None:
         raise UserError(f"--out: name the page to write, for instance --out {example}")
     if out.suffix.lower() not in {".html", ".htm"}:
