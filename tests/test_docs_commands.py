@@ -14,8 +14,8 @@ from tests.test_docs import PAGES, ROOT, name_of
 
 from equipoise.cli import main
 
-# They train, fetch or wait for a browser; their own tests run them.
-LONG = re.compile(r"equipoise (?:demo|study serve|bench fetch)\b|torchrun|--engine ray")
+# They train, fetch, wait for a browser or change the user's shell; their own tests run them.
+LEFT_OUT = re.compile(r"equipoise (?:demo|study serve|bench fetch)\b|--install-completion|torchrun|--engine ray")
 
 
 def commands(page: Path) -> Iterator[str]:
@@ -23,7 +23,7 @@ def commands(page: Path) -> Iterator[str]:
     for block in blocks(page):
         if block.language in RUN - {"python"} and block.excuse:
             for line in block.code.replace("\\\n", " ").splitlines():
-                if line.startswith("equipoise ") and not LONG.search(line) and not set(line) & set("|>$;&"):
+                if line.startswith("equipoise ") and not LEFT_OUT.search(line) and not set(line) & set("|>$;&"):
                     yield line
 
 
