@@ -347,7 +347,7 @@ def test_reasons_are_counted_without_their_words(reason: str, expected: str) -> 
 
 
 def test_a_shard_is_made_with_one_blas_thread(captions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The judge's products are small: with two threads each costs three times as much (bench/perturb.py)."""
+    """The judge's products are small: threads cost more than they save (bench/perturb.py)."""
     seen: list[int] = []
     work = shards._perturb_all
 

@@ -52,7 +52,7 @@ def shards_of(groups: Iterable[Group], size: int = SHARD) -> Iterator[Shard]:
 
 def run_shard(setup: Setup, parts: Parts, shard: Shard) -> dict[str, Any]:
     """Perturb a shard and write it; returns its counts."""
-    # The judge multiplies thousands of small matrices: BLAS threads cost three times what they save.
+    # The judge multiplies thousands of small matrices: BLAS threads cost more than they save (bench/perturb.py).
     with threadpool_limits(1, user_api="blas"):
         return _run_shard(setup, parts, shard)
 
