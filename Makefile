@@ -56,7 +56,6 @@ docs: $(DEV)
 # A full disk, a kill and a short write in every verb that writes: minutes, so not in CI.
 faults: $(DEV)
 	$(PYTEST) -m faults
-	KILLS=50 $(PYTEST) tests/study/test_kills.py
 
 # Damaged files for every reader, new ones each time, for long.
 fuzz: $(DEV)

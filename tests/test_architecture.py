@@ -127,7 +127,7 @@ def test_sizes() -> None:
         "equipoise.perturb",
         "equipoise.perturb.run.engine",
         "equipoise.report.page",
-        "equipoise.study.server",
+        "equipoise.study.page",
         "equipoise.study.score",
         "equipoise.cli",
         "equipoise.words.tagging",

@@ -15,7 +15,7 @@ from tests.test_docs import PAGES, ROOT, name_of
 from equipoise.cli import main
 
 # They train, fetch, wait for a browser or change the user's shell; their own tests run them.
-LEFT_OUT = re.compile(r"equipoise (?:demo|study serve|bench fetch)\b|--install-completion|torchrun|--engine ray")
+LEFT_OUT = re.compile(r"equipoise (?:demo|bench fetch)\b|--install-completion|torchrun|--engine ray")
 
 
 def commands(page: Path) -> Iterator[str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,7 @@ from PIL import Image
 
 from equipoise.items import ImageRef, Item, texts
 from equipoise.study.making import make_study
-from equipoise.study.questions import Study, as_stored, shown_order
-from equipoise.study.store import Store
+from equipoise.study.questions import ANSWERS, Study, in_study_order, shown_order
 
 Make = Callable[..., Path]
 
@@ -55,19 +55,6 @@ def make(tmp_path: Path, photos: Path) -> Make:
     return made
 
 
-@pytest.fixture
-def store() -> Iterator[Callable[[Path, Study], Store]]:
-    opened = []
-
-    def found(folder: Path, study: Study) -> Store:
-        opened.append(Store(folder, study.digest))
-        return opened[-1]
-
-    yield found
-    for one in opened:
-        one.close()
-
-
 def ranking(study: Study, annotator: str, number: int, best: str = "cp", tie: bool = False) -> list[int]:
     """A ranking as this annotator's screen would send it: the roles in `best` first, in this order (or tied)."""
     question = study.questions[number]
@@ -80,4 +67,15 @@ def ranking(study: Study, annotator: str, number: int, best: str = "cp", tie: bo
 
 def stored(study: Study, annotator: str, number: int, best: str = "cp", tie: bool = False) -> Any:
     value = ranking(study, annotator, number, best, tie)
-    return as_stored(study, annotator, study.questions[number], value)
+    return in_study_order(study, annotator, study.questions[number], value)
+
+
+def answers_file(path: Path, about: Study, rows: Any, annotator: str = "anna", **fields: Any) -> Path:
+    """What a page's button "Download answers" makes."""
+    value = {"format": ANSWERS, "study": about.digest, "annotator": annotator, "answers": rows} | fields
+    path.write_text(json.dumps(value))
+    return path
+
+
+def row(study: Study, number: int, best: str = "cp", annotator: str = "anna", **fields: Any) -> dict[str, Any]:
+    return {"question": number, "value": ranking(study, annotator, number, best)} | fields

@@ -47,7 +47,7 @@ def test_what_a_kill_left_goes(make: Make) -> None:
 
 def test_a_folder_with_answers_is_left_alone(make: Make) -> None:
     folder = make()
-    (folder / "answers.sqlite").write_bytes(b"not to be touched")
+    (folder / "answers-anna.json").write_bytes(b"not to be touched")
     before = {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
     make()
     assert before == {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}

@@ -1,9 +1,8 @@
-"""How far people agree beyond chance: Cohen's kappa for two, Krippendorff's alpha for any number and missing answers.
+"""How far people agree beyond chance: Krippendorff's alpha, for any number of annotators and missing answers.
 
-Cohen 1960, "A coefficient of agreement for nominal scales"; Krippendorff 2011, "Computing Krippendorff's
-Alpha-Reliability" (coincidence matrices; nominal, ordinal, interval). Both are ratios of sums over questions, so one
-multiplication with the bootstrap's counts gives all resamples. Undefined (None) where everybody always says the same:
-nobody can tell agreement from habit then, which is not 1.
+Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability" (coincidence matrices; nominal, ordinal, interval). It
+is a ratio of sums over questions, so one multiplication with the bootstrap's counts gives all resamples. Undefined
+(None) where everybody always says the same: agreement cannot be told from habit then, which is not 1.
 """
 
 from __future__ import annotations
@@ -49,29 +48,8 @@ def krippendorff_alpha(units: Sequence[Unit], level: Level, seed: int = 0) -> Ag
     return _resampled(pairs, kept, lambda found: _alpha(found, level, scale), seed)
 
 
-def cohen_kappa(units: Sequence[Unit], seed: int = 0) -> Agreement:
-    """Kappa of two annotators over the units that both judged."""
-    kept = [Unit(unit.cluster, given) for unit in units if len(given := _given(unit)) == 2]
-    values = sorted({value for unit in kept for value in unit.values})
-    number = {value: place for place, value in enumerate(values)}
-    table = np.zeros((len(kept), len(values), len(values)))
-    for place, unit in enumerate(kept):
-        table[place, number[unit.values[0]], number[unit.values[1]]] = 1
-    return _resampled(table, kept, _kappa, seed)
-
-
 def _given(unit: Unit) -> list[Any]:
     return [value for value in unit.values if value is not None]
-
-
-def _kappa(table: Floats) -> Floats:
-    """Of (..., values, values) counts."""
-    total = table.sum((-2, -1))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        agreed = np.trace(table, axis1=-2, axis2=-1) / total
-        chance = (table.sum(-1) * table.sum(-2)).sum(-1) / total**2
-        found: Floats = np.where(chance < 1, (agreed - chance) / (1 - chance), np.nan)
-    return found
 
 
 def _alpha(pairs: Floats, level: Level, scale: Floats) -> Floats:

@@ -2,16 +2,16 @@
 
 Blind: study.json keeps the texts of a question in an order drawn by seed, never caption first, and every annotator sees
 them in an order of their own. What is sent to a browser is texts in that order and nothing else: no role, no item id,
-no file name. An answer is turned back here.
+no file name. `read_answers` turns answers back.
 """
 
 from __future__ import annotations
 
 import hashlib
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -27,6 +27,8 @@ LONGEST_NAME = 40  # of an annotator
 Ask = Literal["rank", "pairs"]
 Role = Literal["c", "p", "n"]  # caption, hard positive, hard negative
 SAID = ("yes", "no", "unsure")
+ANSWERS = "equipoise study answers"  # what an answers file says it is
+_AGAIN = "Ask for the file again: it is what the page's button 'Download answers' makes."
 Value = Any  # JSON, checked by `problem_of`: a rank for each text, or the answers on a pair
 
 
@@ -137,53 +139,23 @@ def question_order(study: Study, annotator: str) -> list[Question]:
     return sorted(study.questions, key=lambda one: drawn(study.seed, annotator, one.number, "question"))
 
 
-class Answered(NamedTuple):
-    """The last word of an annotator on a question; None: withdrawn."""
-
-    revision: int
-    value: Value | None
-
-
-def screen(study: Study, annotator: str, answered: Mapping[int, Answered]) -> list[dict[str, Any]]:
-    """What a browser is given: questions in this annotator's order, with what they answered before."""
-    shown = []
-    for question in question_order(study, annotator):
-        order = shown_order(study, annotator, question)
-        revision, value = answered.get(question.number, Answered(0, None))
-        shown.append(
-            {
-                "question": question.number,
-                "image": question.image,
-                "texts": [question.texts[place].text for place in order],
-                "revision": revision,
-                "value": None if value is None else _moved(value, order),
-            }
-        )
-    return shown
-
-
-def as_stored(study: Study, annotator: str, question: Question, value: Value | None) -> Value | None:
-    """An answer about what was on the screen as one about the texts in the study's order. Checked before."""
-    if value is None:
-        return None
-    order = shown_order(study, annotator, question)
-    back = [order.index(place) for place in range(len(order))]
-    return _moved(value, back)
-
-
-def _moved(value: Value, order: Sequence[int]) -> Value:
-    if isinstance(value, list):
-        return [value[place] for place in order]
-    return {name: [said[place] for place in order] if isinstance(said, list) else said for name, said in value.items()}
+def screen(study: Study, annotator: str) -> list[dict[str, Any]]:
+    """What a browser is given: questions in this annotator's order."""
+    return [
+        {
+            "question": question.number,
+            "image": question.image,
+            "texts": [question.texts[place].text for place in shown_order(study, annotator, question)],
+        }
+        for question in question_order(study, annotator)
+    ]
 
 
 # ---------------------------------------------------------------------------- answers
 
 
-def problem_of(study: Study, question: Question, value: Value | None) -> str:
-    """What is wrong with an answer to a question; "" where nothing is. None withdraws an answer."""
-    if value is None:
-        return ""
+def problem_of(study: Study, question: Question, value: Value) -> str:
+    """What is wrong with an answer to a question; "" where nothing is."""
     return (_rank_problem if study.ask == "rank" else _pair_problem)(value, len(question.texts))
 
 
@@ -203,3 +175,54 @@ def _pair_problem(value: Value, texts: int) -> str:
         return expected
     said = [value["same"], *each[0], *each[1]]
     return "" if all(isinstance(word, str) and word in SAID for word in said) else expected
+
+
+def in_study_order(study: Study, annotator: str, question: Question, value: Value) -> Value:
+    """A checked answer about what was on the screen, as one about the texts in the study's order."""
+    order = shown_order(study, annotator, question)
+    back = [order.index(place) for place in range(len(order))]
+    if isinstance(value, list):
+        return [value[place] for place in back]
+    return {name: [said[place] for place in back] if isinstance(said, list) else said for name, said in value.items()}
+
+
+def read_answers(study: Study, paths: Sequence[Path]) -> dict[str, dict[int, Value]]:
+    """The files that annotators downloaded from their pages: annotator -> question -> answer."""
+    found: dict[str, dict[int, Value]] = {}
+    for path in paths:
+        annotator, given = _read_file(study, path)
+        if annotator in found:
+            raise UserError(
+                f"{path}: a second file of {annotator}; name the newer one only (two people need two names)"
+            )
+        found[annotator] = given
+    return found
+
+
+def _read_file(study: Study, path: Path) -> tuple[str, dict[int, Value]]:
+    value = read_json(path)
+    if not isinstance(value, dict) or value.get("format") != ANSWERS:
+        raise UserError(f"{path}: not the answers of a study. {_AGAIN}")
+    if value.get("study") != study.digest:
+        raise UserError(f"{path}: answers to another study ({str(value.get('study'))[:10]}…); score them with that one")
+    annotator, answers = annotator_name(value.get("annotator")), value.get("answers")
+    if not isinstance(answers, list):
+        raise UserError(f"{path}: answers: expected a list. {_AGAIN}")
+    problems = Problems(str(path))
+    given: dict[int, Value] = {}
+    for place, row in enumerate(answers):
+        where = f"answers.{place}"
+        if not isinstance(row, dict) or set(row) != {"question", "value"}:
+            problems.add(where, "expected question and value")
+            continue
+        number = row["question"]
+        if type(number) is not int or not 0 <= number < len(study.questions):
+            problems.add(where, f"question: expected a number below {len(study.questions)}, found {number!r}")
+        elif number in given:
+            problems.add(where, f"question {number} is answered twice")
+        elif wrong := problem_of(study, study.questions[number], row["value"]):
+            problems.add(where, f"value: {wrong}")
+        else:
+            given[number] = in_study_order(study, annotator, study.questions[number], row["value"])
+    problems.raise_if_any(_AGAIN)
+    return annotator, given

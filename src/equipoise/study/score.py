@@ -29,12 +29,20 @@ from equipoise.evaluation.metrics import judge
 from equipoise.evaluation.record import Interval
 from equipoise.evaluation.scores import ItemScores
 from equipoise.report.chapters import Point
-from equipoise.study.agreement import Agreement, Unit, cohen_kappa, krippendorff_alpha
+from equipoise.study.agreement import Agreement, Unit, krippendorff_alpha
 from equipoise.study.questions import Question, Study, Value
 
 Answers = Mapping[str, Mapping[int, Value]]  # annotator -> question -> answer
 MOST_GROUPS = 12  # values of a tag that is broken down by
 SOME = {"brittleness"}  # counted where one of two says so; all else where both do
+NAMES = {
+    "original": "Original: caption above every wrong one",
+    "augmented": "Augmented: reworded captions too",
+    "brittleness": "Brittleness (one of the two)",
+    "same_ranking": "... and both gave the same ranking",
+    "meaning": "read as meant (p the same, n not)",
+}
+IN_SPLITS = ("original", "augmented", "brittleness", "meaning")  # what a split shows
 ROLES = {"c": "caption", "p": "positive", "n": "negative"}
 
 
@@ -64,17 +72,14 @@ class Score(_Part):
     together: dict[str, Share]  # pairs of annotators
     by: dict[str, dict[str, dict[str, Share]]]
     alpha: dict[str, Agreement]
-    kappa: dict[str, dict[str, Agreement]]  # of each two: "anna, ben"
     lost: list[str]  # items without the full point, to be looked at
 
 
-def score(study: Study, answers: Answers, annotators: Sequence[str] = (), seed: int = 0) -> Score:
-    """The numbers of a study, of all annotators or of those that are named."""
-    if unknown := [name for name in annotators if name not in answers]:
-        raise UserError(f"--annotators: no answers of {', '.join(unknown)}; there are {', '.join(sorted(answers))}")
-    given = {name: answers[name] for name in (annotators or sorted(answers)) if answers[name]}
+def score(study: Study, answers: Answers, seed: int = 0) -> Score:
+    """The numbers of a study."""
+    given = {name: one for name, one in sorted(answers.items()) if one}
     if not given:
-        raise UserError("no question is answered yet (or all answers were taken back)")
+        raise UserError("no question is answered in these files")
     judged = {name: _judged(study, one) for name, one in given.items()}
     several = [one.number for one in study.questions if sum(one.number in found for found in judged.values()) > 1]
     points = {number: _points([found[number] for found in judged.values() if number in found]) for number in several}
@@ -96,14 +101,6 @@ def score(study: Study, answers: Answers, annotators: Sequence[str] = (), seed: 
             for tag, groups in _groups(study, several).items()
         },
         alpha={name: krippendorff_alpha(units, level, seed) for name, (units, level) in _units(study, given).items()},
-        kappa={
-            f"{one}, {other}": {
-                name: cohen_kappa(units, seed)
-                for name, (units, level) in _units(study, {one: given[one], other: given[other]}).items()
-                if level == "nominal"
-            }
-            for one, other in combinations(given, 2)
-        },
         lost=[study.questions[number].item for number in several if points[number].get(full, 1.0) < 1],
     )
 
@@ -220,7 +217,7 @@ def _groups(study: Study, numbers: Sequence[int]) -> dict[str, dict[str, list[in
 def _units(study: Study, given: Answers) -> dict[str, tuple[list[Unit], Any]]:
     """What was judged, by name. Ranks of texts (in the middle of a tie) are ordinal; which of two texts fits better is
     nominal, and the two stand in the study's order by chance: with the caption always first, everybody would "agree by
-    chance" that the first is better, and kappa would be low for people who are always right."""
+    chance" that the first is better, and alpha would be low for people who are always right."""
     units: dict[str, tuple[list[Unit], Any]] = {}
 
     def add(name: str, level: str, question: Question, values: list[Any]) -> None:
@@ -251,3 +248,46 @@ def _middles(ranks: Sequence[int]) -> list[float]:
 
 def _sign(value: int) -> int:
     return (value > 0) - (value < 0)
+
+
+# ---------------------------------------------------------------------------- as a table
+
+
+def as_text(found: Score) -> str:
+    """Percent [95% interval], pictures resampled."""
+    whose = ", ".join(f"{name} {count:,}" for name, count in found.answered.items())
+    lines = [
+        f"study of {found.benchmark}: {found.questions:,} questions; answered: {whose}",
+        "percent [95% interval, pictures resampled]; a tie is never a win",
+        "",
+    ]
+    if found.together:
+        lines.append(f"two annotators, a point only if both are right ({found.answered_by_two:,} questions with two):")
+        lines += [_line(NAMES.get(name, name), share) for name, share in found.together.items()]
+    else:
+        lines.append("no question has two answers yet, so there is no point to give; each annotator alone:")
+    for value, shares in found.by.get("split", {}).items():
+        lines += ["", f"split {value}:"]
+        lines += [_line(NAMES.get(name, name), shares[name]) for name in IN_SPLITS if name in shares]
+    if others := [tag for tag in found.by if tag != "split"]:
+        lines += ["", f"by {', '.join(others)}: --json"]
+    for annotator, shares in found.annotators.items():
+        lines += ["", f"{annotator} alone:"]
+        lines += [_line(name, share) for name, share in shares.items()]
+    lines += ["", "agreement beyond chance (1: always, 0: as if by chance):"]
+    lines += [_line_of(f"Krippendorff's alpha, {name}", one) for name, one in found.alpha.items()]
+    if found.lost:
+        more = f" and {len(found.lost) - 10:,} more (--json has all)" if len(found.lost) > 10 else ""
+        lines += ["", f"look at these, where not both were right: {', '.join(found.lost[:10])}{more}"]
+    return "\n".join(lines)
+
+
+def _line(name: str, share: Share) -> str:
+    return f"  {name:<42} {100 * share.value:5.1f} [{100 * share.low:.1f}, {100 * share.high:.1f}]  n = {share.n:,}"
+
+
+def _line_of(name: str, one: Agreement) -> str:
+    if one.value is None:
+        why = "nobody judged the same" if not one.n else "undefined: everybody always said the same"
+        return f"  {name:<42} -  ({why})"
+    return f"  {name:<42} {one.value:5.2f} [{one.low:.2f}, {one.high:.2f}]  n = {one.n:,}"
