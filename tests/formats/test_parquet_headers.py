@@ -39,7 +39,7 @@ def test_what_pyarrow_says(tmp_path: Path) -> None:
 
 
 def test_a_footer_that_contradicts_itself_is_an_error() -> None:
-    """pyarrow's RowGroupMetaData.column ended the process on this file, found by runs/attack/inputs.py."""
+    """pyarrow's RowGroupMetaData.column ended the process on this file."""
     with pytest.raises(UserError, match="damaged after row 0"):
         list(parquet.rows(ABORT))
 

@@ -26,7 +26,6 @@ READING = {
     "runs/flickr8k/keep.py": ("GONE --out OUT/x.jsonl",),
     "runs/flickr8k/run.py": ("final GONE --photos GONE --out OUT",),
     "runs/flickr8k/table.py": ("GONE",),
-    "runs/flickr8k/tells.py": ("GONE/train.jsonl",),
     "runs/judge/candidates.py": ("pool --shared GONE --out OUT/x", "verdicts GONE --shared GONE --out OUT/x"),
     "runs/judge/check.py": ("GONE --sheets 1",),
     "runs/judge/learn.py": ("GONE --pool GONE GONE --encoder GONE",),
@@ -46,8 +45,7 @@ READING = {
     "runs/tables/table.py": ("ce_table_1 --real --data GONE --out OUT", "all --real --data GONE", "all --real"),
 }
 OWN = {  # what reads nothing but this repository, or makes its data
-    "runs/attack/inputs.py", "runs/attack/kills.py", "runs/demo_rate.py", "runs/docs_site.py",
-    "runs/make_forms_table.py", "runs/mutate.py", "runs/seed_coverage.py", "runs/world_base.py",
+    "runs/docs_site.py", "runs/make_forms_table.py", "runs/seed_coverage.py", "runs/world_base.py",
     "runs/write_decisions.py", "runs/write_schemas.py",
 }  # fmt: skip
 

@@ -59,7 +59,7 @@ class Size:
 
 
 WHOLE = Size()
-# Fewer steps at a higher rate, chosen on validation scenes (runs/demo_rate.py).
+# Fewer steps at a higher rate, chosen on validation scenes.
 _STORY = {"max_steps": 110, "warmup_steps": 11, "batch_size": 64, "lr": 1e-3}
 _QUICK = {"max_steps": 80, "warmup_steps": 8, "batch_size": 32, "lr": 1e-3}
 STORY = Size(tuple(MODELS), 500, _STORY, 110 * 64, "4 minutes")
