@@ -6,7 +6,7 @@ A page is read from the top, in an empty folder, its blocks one after the other:
     ```python    code, with the names of the blocks before it; where the first line is `# name.py`, a file of that name
     ```text      after one of these: lines that it must have printed (`...` stands for anything)
 
-A block that cannot run says so to the reader: the paragraph before it begins with "Not run by the tests:".
+A block that cannot run has a comment above it that the site does not show: <!-- not run: reason -->
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 RUN = {"bash", "console", "sh", "python"}
-EXCUSE = "Not run by the tests:"
+EXCUSE = "<!-- not run:"
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def blocks(path: Path) -> Iterator[Block]:
 def _excuse(before: list[str]) -> str:
     """What the paragraph above a block says of why it is not run."""
     *_, paragraph = re.split(r"\n\s*\n", "\n".join(before).rstrip())
-    return paragraph.partition(EXCUSE)[2].strip() if paragraph.lstrip("*_> ").startswith(EXCUSE) else ""
+    return paragraph.partition(EXCUSE)[2].removesuffix("-->").strip() if paragraph.startswith(EXCUSE) else ""
 
 
 def run_page(path: Path, folder: Path) -> int:
