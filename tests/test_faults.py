@@ -19,7 +19,7 @@ WORLD = "--items {items} --images {world} --model world --quick"
 VERBS = {  # what is written below {out}, and the files that must come out the same
     "perturb": ("perturb {captions} --out {out}/x.jsonl", ["x.jsonl"]),
     "eval": ("eval world --bench {items} --images {world} --out {out}/run --no-cache", ["*/*/items.jsonl"]),
-    "world make": ("world make --n 6 --out {out}/world", ["world/*"]),
+    "bench build world": ("bench build world --limit 6 --out {out}/world", ["world/*"]),
     "bench build": ("bench build {table} --out {out}/x.jsonl", ["x.jsonl"]),
     "train": (
         f"train hard_positives_kamath_2024 {WORLD} --set max_steps=2 --set batch_size=4 --device cpu --out {{out}}/t",

@@ -18,6 +18,7 @@ def test_the_literatures_names_are_all_there() -> None:
     expected = "replace replace-clean swap sugarcrepe sugarcrepe-pp valse vl-checklist winoground crepe negclip"
     assert {*expected.split(), *registry.expand("aro")} <= set(NAMES)
     assert registry.expand("valse") == ("valse",)
+    assert set(registry.expand("world")) == {name for name in NAMES if registry.get(name).drawn}
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -26,12 +26,15 @@ class Stopped(KeyboardInterrupt):
         self.code = code
 
 
-_RESUME = {"eval", "standard", "analyse", "perturb", "train", "mine", "demo", "bench fetch", "study make", "world make"}
+_RESUME = {
+    *("eval", "standard", "analyse", "perturb", "train", "mine", "demo"),
+    *("bench fetch", "bench build world", "study make"),
+}
 
 
 def stopped_words(arguments: Sequence[str]) -> str:
     """What a stopped command leaves, by its words: only some go on where they were."""
-    if _RESUME & {" ".join(arguments[:1]), " ".join(arguments[:2])}:
+    if _RESUME & {" ".join(arguments[:count]) for count in (1, 2, 3)}:
         return "stopped; what was finished is kept, the same command goes on from there"
     return "stopped; the same command begins anew"
 

@@ -58,7 +58,10 @@ _ROWS = {  # name: module, below equipoise, and its variable; modules are import
     "world-unseen": ("world.benchmarks", "UNSEEN_TYPE"),
     "world-balanced": ("world.benchmarks", "BALANCED_WORDS"),
 }
-ALIASES = {"aro": ("aro-vg-r", "aro-vg-a", "aro-coco-order", "aro-flickr-order")}
+ALIASES = {
+    "aro": ("aro-vg-r", "aro-vg-a", "aro-coco-order", "aro-flickr-order"),
+    "world": ("world-replace-attributes", "world-replace-relations", "world-swap", "world-unseen", "world-balanced"),
+}
 
 
 def names() -> list[str]:

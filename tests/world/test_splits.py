@@ -19,7 +19,6 @@ from equipoise.run_folder import locked
 from equipoise.train.recipes import get_recipe
 from equipoise.world import benchmarks
 from equipoise.world.draw import PIXELS
-from equipoise.world.sheet import contact_sheet
 from equipoise.world.splits import (
     BALANCED,
     TESTS,
@@ -213,7 +212,9 @@ def test_a_full_disk_names_the_file_and_leaves_none_broken(tmp_path: Path, monke
 
 def test_files_that_the_world_did_not_draw_are_never_overwritten(tmp_path: Path) -> None:
     (tmp_path / "finetune-0.jsonl").write_text("mine\n")
-    with pytest.raises(UserError, match=r"no run of equipoise world make: finetune-0\.jsonl would be overwritten"):
+    with pytest.raises(
+        UserError, match=r"no run of equipoise bench build world: finetune-0\.jsonl would be overwritten"
+    ):
         make_world(4, 0, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["finetune-0.jsonl"]
     photo = tmp_path / "photos" / "finetune" / "swap" / "0" / "000000.png"
@@ -285,25 +286,7 @@ def test_large_picture_is_a_png() -> None:
         assert image.format == "PNG" and image.size == (160, 160)
 
 
-def test_contact_sheet(tmp_path: Path) -> None:
-    with Image.open(contact_sheet(6, 0, tmp_path / "sheet.png")) as sheet:
-        assert sheet.size == (1600, 660)
-        assert len(sheet.getcolors(maxcolors=1 << 24)) > 1000
-
-
-def test_a_contact_sheet_replaces_only_a_contact_sheet(tmp_path: Path) -> None:
-    sheet = contact_sheet(1, 0, tmp_path / "sheet.png").read_bytes()
-    assert contact_sheet(1, 1, tmp_path / "sheet.png").read_bytes() != sheet
-    Image.new("RGB", (4, 4)).save(tmp_path / "photo.png")
-    (tmp_path / "text.png").write_text("mine")
-    for name in ("photo.png", "text.png"):
-        before = (tmp_path / name).read_bytes()
-        with pytest.raises(UserError, match="no contact sheet"):
-            contact_sheet(1, 0, tmp_path / name)
-        assert (tmp_path / name).read_bytes() == before
-
-
 def test_the_world_needs_no_torch() -> None:
-    modules = ", ".join(f"equipoise.world.{name}" for name in ("splits", "benchmarks", "sheet", "check", "model"))
+    modules = ", ".join(f"equipoise.world.{name}" for name in ("splits", "benchmarks", "model"))
     code = f"import sys, {modules}; sys.exit('torch' in sys.modules or 'transformers' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -3,9 +3,9 @@ from __future__ import annotations
 from random import Random
 
 import pytest
+from runs.world_check import check
 
 from equipoise.world.cases import MAKERS, Case
-from equipoise.world.check import check
 from equipoise.world.scenes import Object, Scene, sample_acting, sample_crowd, sample_scene
 from equipoise.world.sentences import Sentence, Thing, text
 from equipoise.world.truth import holds
@@ -118,5 +118,5 @@ def test_check_finds_nothing_wrong() -> None:
 
 
 def test_check_would_find_something(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("equipoise.world.check.holds", lambda *_, **__: True)
+    monkeypatch.setattr("runs.world_check.holds", lambda *_, **__: True)
     assert check(20) == (0, 0, 20)

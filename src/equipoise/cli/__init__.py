@@ -26,7 +26,6 @@ from equipoise.cli.report import board, report
 from equipoise.cli.standard import analyse, standard
 from equipoise.cli.study import app as study_commands
 from equipoise.cli.train import app as train_commands
-from equipoise.cli.world import app as world_commands
 from equipoise.errors import UserError, printable, stopped_words
 from equipoise.progress import is_told
 from equipoise.report import FORMATS, fold
@@ -56,7 +55,6 @@ FormatOption = Annotated[
     str, typer.Option("--format", help=f"one of {', '.join(FORMATS)}", autocompletion=offer_formats)
 ]
 app.add_typer(bench_commands, name="bench")
-app.add_typer(world_commands, name="world")
 for verb in (audit, perturb, mine, report, board, export, compare, standard, analyse):
     app.command()(verb)
 app.add_typer(train_commands, name="train")

@@ -67,28 +67,39 @@ def show(
     from equipoise import registry
     from equipoise.benchmarks.facts import describe, facts
 
-    benchmark, ceilings = registry.show(name, source)
+    several = [registry.show(one, source) for one in registry.expand(name)]
     if as_json:
-        found = facts(benchmark) | ({"ceilings": ceilings.model_dump()} if ceilings else {})
-        typer.echo(json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False))
+        found = [facts(one) | ({"ceilings": ceilings.model_dump()} if ceilings else {}) for one, ceilings in several]
+        typer.echo(json.dumps(found if len(found) > 1 else found[0], indent=2, ensure_ascii=False, allow_nan=False))
     else:
-        typer.echo(describe(benchmark, ceilings))
+        typer.echo("\n\n".join(describe(one, ceilings) for one, ceilings in several))
 
 
 @app.command()
 def build(
     name: Name,
-    out: Annotated[Path, typer.Option(help="FILE.jsonl or FILE.parquet; a folder for --layout published")],
+    out: Annotated[Path, typer.Option(help="FILE.jsonl or FILE.parquet; a folder for world and --layout published")],
     source: Source = None,
     splits: Splits = "",
+    limit: Annotated[int | None, typer.Option(min=1, help="only the first N items")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="of world: another seed, other scenes")] = 0,
     layout: Annotated[str, typer.Option(help="items, or published (REPLACE's own four files)")] = "items",
     as_json: Annotated[bool, typer.Option("--json", help="of replace-clean: the reasons as JSON")] = False,
 ) -> None:
-    """Turn somebody's annotation files into Items."""
+    """Turn a benchmark's annotation files into Items.
+
+    `bench build world` draws pictures too. Its splits: finetune, finetune-objects, finetune-actions, validation, test,
+    pretrain.
+    """
     from equipoise import registry
     from equipoise.benchmarks.replace import build as replace
     from equipoise.benchmarks.replace import clean as replace_clean
 
+    if seed and name != "world":
+        raise UserError(f"--seed is of `bench build world`; nothing is drawn for {name}")
+    if name == "world":
+        _draw(out, splits or "finetune", limit or 1000, seed)
+        return
     if as_json and name != "replace-clean":
         raise UserError("--json is of `bench build replace-clean`; nothing else prints a table here")
     if layout == "published":
@@ -117,9 +128,17 @@ def build(
         Console().print(table)
         return
     items, benchmark = registry.load(name, source, split_names(splits))
+    items = items[:limit]
     typer.echo(_write(out, items, benchmark.name))
     if kept := registry.keep_facts(out, items, benchmark):
         typer.echo(f"wrote {kept}: how it is averaged; keep it beside the items")
+
+
+def _draw(out: Path, split: str, n: int, seed: int) -> None:
+    from equipoise.world.splits import make_world
+
+    file = make_world(n, seed, out, split)
+    typer.echo(f"wrote {n:,} items to {file}; evaluate on them: equipoise eval MODEL --bench {file} --images {out}")
 
 
 @app.command()

@@ -54,7 +54,7 @@ def _unseen_by_typer() -> Iterator[None]:
 # As a newcomer needs them; typer would show them as they were registered.
 ORDER = (
     *("demo", "doctor", "eval", "metrics", "compare", "report", "board", "export", "perturb", "mine", "train"),
-    *("bench", "audit", "standard", "analyse", "study", "world"),
+    *("bench", "audit", "standard", "analyse", "study"),
 )
 
 

@@ -11,7 +11,7 @@ import typer
 from equipoise.cli.options import App
 from equipoise.errors import UserError, printable
 
-app = App(no_args_is_help=True, help="The human study: make questions, write a page that asks them, score the answers.")
+app = App(no_args_is_help=True, help="The human study: make questions, a page that asks them, score.")
 
 Folder = Annotated[Path, typer.Argument(metavar="STUDY", help="folder of `study make`")]
 

@@ -17,7 +17,7 @@ from random import Random
 from typing import Any
 
 from equipoise.world.art import CONTAINERS
-from equipoise.world.scenes import OPPOSITES, Object, Scene, apart, flipped, related
+from equipoise.world.scenes import OPPOSITES, Object, Scene, apart, flipped, related_pairs
 from equipoise.world.sentences import Sentence, Thing, text, thing_of
 from equipoise.world.truth import holds
 from equipoise.world.words import ATTRIBUTES, FAMILIES, RELATIONS, Word, common, seen, unseen
@@ -72,14 +72,7 @@ def replace_attributes(scene: Scene, rng: Random, synonym: str) -> Case | None:
 
 
 def replace_relations(scene: Scene, rng: Random, synonym: str) -> Case | None:
-    pairs = [
-        (a, relation, b)
-        for a in scene.objects
-        for b in scene.objects
-        if a is not b
-        for relation in RELATIONS
-        if related(relation, a, b)
-    ]
+    pairs = related_pairs(scene)
     if not pairs:
         return None
     first, relation, second = rng.choice(pairs)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from random import Random
 
-from equipoise.world.scenes import Object, Scene, related
+from equipoise.world.scenes import Object, Scene, related_pairs
 from equipoise.world.sentences import Sentence, Thing, text, thing_of
 from equipoise.world.truth import fits
 from equipoise.world.words import (
@@ -19,7 +19,6 @@ from equipoise.world.words import (
     FAMILIES,
     FILLERS,
     PLACES,
-    RELATIONS,
     Word,
     common,
 )
@@ -66,7 +65,7 @@ def noisy_sentence(scene: Scene, rng: Random, noise: Noise = NOISE) -> Sentence:
     template = rng.randrange(12)
     draw = rng.random()
     if draw < noise.relations:
-        pair = rng.choice(_related_pairs(scene) or [None])
+        pair = rng.choice(related_pairs(scene) or [None])
         if pair is not None:
             first, relation, second = pair
             both = (thing_of(first, ()), thing_of(second, ()))
@@ -83,17 +82,6 @@ def noisy_sentence(scene: Scene, rng: Random, noise: Noise = NOISE) -> Sentence:
         thing_of(each, tuple(family for family in ATTRIBUTES if rng.random() < noise.attribute)) for each in said
     )
     return Sentence("things", things, template=template)
-
-
-def _related_pairs(scene: Scene) -> list[tuple[Object, str, Object]]:
-    return [
-        (a, relation, b)
-        for a in scene.objects
-        for b in scene.objects
-        if a is not b
-        for relation in RELATIONS
-        if related(relation, a, b)
-    ]
 
 
 def _placed(thing: Object, rng: Random) -> Thing:

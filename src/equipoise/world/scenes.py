@@ -90,6 +90,18 @@ def related(relation: str, a: Object, b: Object, lenient: bool = False) -> bool:
     return abs(dx) + a.width / 2 <= room and abs(dy) + a.height / 2 <= room
 
 
+def related_pairs(scene: Scene) -> list[tuple[Object, str, Object]]:
+    """Every strict relation between two things of the scene."""
+    return [
+        (a, relation, b)
+        for a in scene.objects
+        for b in scene.objects
+        if a is not b
+        for relation in RELATIONS
+        if related(relation, a, b)
+    ]
+
+
 OPPOSITES = {"left": "right", "right": "left", "above": "below", "below": "above"}
 
 

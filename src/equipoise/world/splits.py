@@ -202,13 +202,13 @@ def write_world(items: Sequence[Item], out: Path, name: str, *, wait: bool = Tru
     file = out / f"{name}.jsonl"
     paths = [item.image.path for item in items if item.image is not None]
     identity = {"code": of_code("world")}  # pictures of another version are not these
-    if (there := run_folder.claim_of(out / run_folder.CLAIM)) is not None and there["command"] == "world make":
+    if (there := run_folder.claim_of(out / run_folder.CLAIM)) is not None and there["command"] == "bench build world":
         run_folder.refuse_other(out, there["run"], identity)
     if holds_items(file, items) and not _missing(out, paths):
         return file
     with run_folder.locked(out, wait=wait):
         same = holds_items(file, items)  # whoever we waited for may have drawn them
-        run_folder.take(out, "world make", identity, writes=() if same else (file.name, *paths))
+        run_folder.take(out, "bench build world", identity, writes=() if same else (file.name, *paths))
         todo = _missing(out, paths) if same else paths
         with progress(len(todo), f"drawing {name}", "images") as advance:
             for path in todo:

@@ -1,4 +1,4 @@
-"""`python -m equipoise.world.check`: draw many cases and ask the truth function about every sentence of theirs."""
+"""`python runs/world_check.py`: draw many cases and ask the truth function about every sentence of theirs."""
 
 from __future__ import annotations
 
