@@ -35,7 +35,7 @@ from equipoise.evaluation.scores import read_scores
 from equipoise.files import sha256_file
 from equipoise.items import Edit, ImageRef, Item, Text, load_items, write_items
 
-MOST_SECONDS, MOST_MB = {"report": 120}, 1500
+MOST_SECONDS, MOST_MB = {"compare": 180, "report": 300}, 1500
 LOAD = "import sys; from equipoise.items import load_items; print(len(load_items(sys.argv[1])))"
 SPLITS, TYPES = ("attributes", "relations", "objects"), ("action", "color", "material", "size", "state", "spatial")
 WORDS = "man woman dog cat horse bicycle bench table street field umbrella surfboard red green old large riding".split()
@@ -78,7 +78,7 @@ def measured(name: str, folder: Path, arguments: list[str], files: list[str]) ->
     peak = max(usage.ru_maxrss, *together) / 1024
     size = sum((folder / file).stat().st_size for file in files) / 2**20
     print(f"{name:<24}{size:>9,.0f}{wall:>9.1f}{cpu:>9.1f}{peak:>9,.0f}", flush=True)
-    return status == 0 and wall < MOST_SECONDS.get(name, 30) and peak < MOST_MB
+    return status == 0 and wall < MOST_SECONDS.get(name, 60) and peak < MOST_MB
 
 
 def watch(process: int, together: list[int]) -> None:

@@ -20,7 +20,6 @@ from equipoise.items import (
     Item,
     ItemLines,
     Text,
-    _good_columns,
     _schema,
     load_items,
     texts,
@@ -283,10 +282,7 @@ def test_a_table_comes_with_the_command_that_makes_items_of_it(tmp_path: Path) -
         load_items(tmp_path / "mine.csv")
 
 
-def test_columns_that_say_an_item_is_good_say_it_of_good_ones_only(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A row that its columns let pass is not looked at again: what `Item` refuses must be refused all the same."""
+def test_parquet_is_checked_as_jsonl_is(tmp_path: Path) -> None:
     good = Item(
         id="a",
         image=ImageRef(path="x/1.jpg"),
@@ -327,27 +323,65 @@ def test_columns_that_say_an_item_is_good_say_it_of_good_ones_only(
     ]
     bad = 0
     for number, row in enumerate(rows):
-        names = _good_columns(pyarrow.RecordBatch.from_pylist([plain, row], schema))
-        assert names is None or names.to_pylist() == ["a", row["id"]]
-        assert (names is not None) >= (number < 2), "most rows need no second look"
         path = tmp_path / f"{number}.parquet"
         pyarrow.parquet.write_table(pyarrow.Table.from_pylist([{**row, "id": row["id"] and f"{number}"}], schema), path)
-        found = []
-        for monkeyed in (_good_columns, lambda batch: None):
-            monkeypatch.setattr("equipoise.items._good_columns", monkeyed)
-            try:
-                found.append(load_items(path))
-            except UserError as error:
-                found.append(str(error))
-        assert found[0] == found[1]
-        bad += isinstance(found[0], str)
-        assert names is None or not isinstance(found[0], str)
-    assert bad == 21
+        try:
+            load_items(path)
+            assert number < 7
+        except UserError as error:
+            assert "row 1: " in str(error)
+            bad += 1
+    assert bad == len(rows) - 7 == 21
 
 
-def test_ids_used_twice_are_found_in_columns_too(tmp_path: Path) -> None:
+def test_ids_used_twice_are_found_in_parquet_too(tmp_path: Path) -> None:
     rows = [Item(id="ab"[number // 3], caption="c") for number in range(4)]
     write_items(tmp_path / "x.parquet", rows)
     with pytest.raises(UserError) as raised:
         load_items(tmp_path / "x.parquet")
     assert str(raised.value).count("id: 'a' is already used in row 1") == 2 and "row 4" not in str(raised.value)
+
+
+ODD = [  # lines that are not one item each, and what is said of them
+    ("{", "not JSON"),
+    ("[1, 2]", "object"),
+    ("null", "object"),
+    ("{}", "field required"),
+    ("\x00", "not JSON"),
+    ('{"id": "b", "caption": "\x01"}', "not JSON"),
+    ('{"id": "b", "id": "c", "caption": "x"}', "the key 'id' stands twice"),
+    ('{"id": "b", "caption": "x", "capti\\u006fn": "y"}', "the key 'caption' stands twice"),
+    ('{"id": "b", "caption": "x"} {"id": "c", "caption": "x"}', "not JSON"),
+    ('{"id": "b", "caption": "x"}}', "not JSON"),
+    ('{"id": "b", "caption": "\\ud800"}', "not JSON"),
+    ('{"id": "b", "caption": "x", "tags": {"split": 1}}', "tags.split"),
+    ('{"id": "b", "caption": "x", "paired": null}', "paired"),
+]
+
+
+def test_every_odd_line_of_a_file_is_named_in_order(tmp_path: Path) -> None:
+    good = [f'{{"id": "{number}", "caption": "a cat"}}' for number in range(len(ODD))]
+    lines = [line for pair in zip(good, (line for line, _ in ODD), strict=True) for line in pair]
+    path = tmp_path / "x.jsonl"
+    for end in ("\n", "\r\n"):
+        path.write_bytes(end.join(["", *lines, good[3]]).encode())
+        with pytest.raises(UserError) as raised:
+            load_items(path)
+        said = str(raised.value)
+        places = [said.index(f"line {number}: ") for number in (*range(3, 3 + 2 * len(ODD), 2), 2 * len(ODD) + 2)]
+        assert places == sorted(places) and f"{len(ODD) + 2} problems" in said
+        for number, (_, expected) in zip(range(3, 99, 2), ODD, strict=False):
+            assert expected in said.split(f"line {number}: ")[1].split("\n")[0].replace("Object", "object"), number
+        assert "id: '3' is already used in line 8" in said
+        path.write_bytes(end.join(good).encode())
+        assert len(load_items(path)) == len(good)
+
+
+def test_a_line_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("equipoise.records.MOST_BYTES", 4000)
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"id": "1", "caption": "%s"}\n' % ("a" * 3900))
+    assert len(load_items(path)) == 1
+    path.write_text('{"id": "1", "caption": "%s"}\n{' % ("a" * 4100))
+    with pytest.raises(UserError, match=r"line 1: longer than 4,000 bytes; the rest was not looked at"):
+        load_items(path)

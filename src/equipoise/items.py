@@ -6,24 +6,21 @@ Reading checks the whole file and reports every problem at once, each with its l
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
 import operator
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args, overload
+from typing import Annotated, Any, Literal, overload
 
 import pydantic_core
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationInfo, field_validator
 
-from equipoise.collector import without_collection
 from equipoise.errors import Problems, UserError, reading
 from equipoise.files import atomic_write, stays_inside
-from equipoise.formats import columns as arrow
-from equipoise.formats import json_columns, parquet
-from equipoise.records import ByLine, by_block, checked, jsonl_lines
+from equipoise.formats import parquet
+from equipoise.records import checked, jsonl_lines
 
 OPERATIONS = ("swap", "replace", "negate", "add", "shuffle")  # our own; a recipe may name another
 Operation = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,39}$")]
@@ -171,70 +168,27 @@ class ItemLines(Sequence[Item]):
         return isinstance(other, Sequence) and len(self) == len(other) and all(map(operator.eq, self, other))
 
 
-def keys_of(item: Item) -> int:
-    """How many keys the JSON of an item had."""
-    count = len(item.tags)
-    for text in (*item.positives, *item.negatives):
-        count += len(text.__pydantic_fields_set__)
-        if text.edit is not None:
-            count += len(text.edit.__pydantic_fields_set__)
-    for image in item.images():
-        count += len(image.__pydantic_fields_set__)
-    return count + len(item.__pydantic_fields_set__)
-
-
-@without_collection
 def load_items(path: str | Path, limit: int | None = None) -> Sequence[Item]:
     """Every item of a JSONL or Parquet file, checked; all problems of the file are raised together."""
     path = Path(path)
     if path.suffix in {".csv", ".tsv"}:
         raise UserError(f"{path}: a table; make items of it: equipoise bench build {path} --out {path.stem}.jsonl")
-    in_parquet = path.suffix == ".parquet"
-    if limit is None and (in_parquet or json_columns.many_lines(path)):
-        with reading(path), contextlib.suppress(ByLine):
-            lines = _lines(path)
-            return ItemLines(lines) if len(lines) > HELD else list(ItemLines(lines))
     problems = Problems(str(path))
     items: list[Item] = []
     checked_lines: list[bytes] = []
-    found = checked(jsonl_lines(path, problems), Item, problems, keys=keys_of)
+    in_parquet = path.suffix == ".parquet"
+    lines = _parquet_lines(path, problems) if in_parquet else jsonl_lines(path, problems)
     with reading(path):
-        for line, item in islice(_parquet_items(path, problems) if in_parquet else found, limit):
+        for line, item in islice(checked(lines, Item, problems, doubled=not in_parquet), limit):
             checked_lines.append(line.encode())
             if len(checked_lines) <= HELD:
                 items.append(item)
             else:
                 items.clear()
-    problems.raise_if_any(_FIX)
+    problems.raise_if_any("Fix the file, or write it again with `equipoise bench build` or `equipoise perturb`.")
     if not checked_lines:
         raise UserError(f"{path}: holds no items; expected one JSON object per line (see docs/design.md)")
     return items or ItemLines(checked_lines)
-
-
-_FIX = "Fix the file, or write it again with `equipoise bench build` or `equipoise perturb`."
-
-
-def _lines(path: Path) -> Sequence[bytes]:
-    """The lines of a large JSONL file, or the rows of a Parquet file as such, checked by column where that can be done.
-
-    Raises ByLine where an id is used twice, as whoever reads line by line knows where.
-    """
-    import pyarrow
-
-    problems, found, ids = Problems(str(path)), arrow.Lines(), []
-    parts = _parquet_parts(path, problems) if path.suffix == ".parquet" else None
-    for lines, names, rows in parts or by_block(path, _good_block, Item, problems, keys=keys_of):
-        if names is not None:
-            found.extend(lines)
-        else:
-            for line, _ in rows:
-                found.append(line.encode())
-            names = pyarrow.array([item.id for _, item in rows], pyarrow.string())
-        ids.append(names)
-    if not found or not arrow.distinct(ids):
-        raise ByLine
-    problems.raise_if_any(_FIX)
-    return found
 
 
 def holds_items(path: str | Path, items: Sequence[Item]) -> bool:
@@ -264,79 +218,18 @@ def write_items(path: str | Path, items: Iterable[Item]) -> int:
 _CHUNK = 10_000
 
 
-def _parquet_batches(path: Path) -> Iterator[tuple[int, Any, Any]]:
+def _parquet_lines(path: Path, problems: Problems) -> Iterator[tuple[str, str]]:
+    """Each row as the JSON of an item, with its place."""
+
     def every_column(schema: Any) -> None:
         if missing := {"id", "caption"} - set(schema.names):
             raise UserError(f"{path}: expected the columns of an items file, {', '.join(sorted(missing))} missing")
 
-    return parquet.json_batches(path, every_column, item_row, ("edit",), _good_columns)
-
-
-def _parquet_parts(path: Path, problems: Problems) -> Iterator[tuple[Any, Any, list[tuple[str, Item]]]]:
-    """As `by_block`: the lines of a batch and their ids, or its rows where its columns do not say that all are good."""
-    for first, lines, names in _parquet_batches(path):
-        yield lines, names, [] if names is not None else list(_parquet_rows(first, lines, problems, {}))
-
-
-def _parquet_items(path: Path, problems: Problems) -> Iterator[tuple[str, Item]]:
-    """Each row as JSON, with its item."""
-    seen: dict[str, str] = {}
-    for first, lines, _ in _parquet_batches(path):
-        yield from _parquet_rows(first, lines, problems, seen)
-
-
-def _parquet_rows(first: int, lines: Any, problems: Problems, seen: dict[str, str]) -> Iterator[tuple[str, Item]]:
-    rows = lines if isinstance(lines, list) else [(line, "") for line in arrow.texts_of(lines)]
-    for number, (line, problem) in enumerate(rows, first):
+    for number, row, problem in parquet.rows(path, every_column):
         if problem:
             problems.add(f"row {number}", problem)
         else:
-            yield from checked([(f"row {number}", line)], Item, problems, doubled=False, seen=seen)
-
-
-def _good_columns(batch: Any) -> Any:
-    """The ids of a batch of Parquet, where its columns already say that every row of it is an item as `write_items`
-    writes most of them. None: it cannot be told so quickly, and every row is looked at."""
-    expected = {field.name: field.type for field in _schema([])}
-    if not all(expected.get(field.name) == field.type for field in batch.schema):
-        return None
-    columns = dict(zip(batch.schema.names, batch.columns, strict=True))
-    tags = columns.get("tags")
-    good = tags is None or not (tags.keys.null_count or tags.items.null_count)
-    return columns["id"] if good and _good(columns) else None
-
-
-def _good_block(block: bytes) -> Any:
-    """The ids of a block of lines of JSON, where its columns say that each is an item; else None."""
-    schema = [(field.name, field.type) for field in _schema([]) if field.name != "tags"]
-    columns = json_columns.columns(block, schema)
-    if columns is None:
-        return None
-    plain = all(json_columns.whole(block, name, columns) for name in ("positives", "negatives", "tags"))
-    return columns["id"] if plain and _good(columns) else None
-
-
-def _good(columns: Mapping[str, Any]) -> bool:
-    """Whether each row is an item without alternative images, its tags aside: what `Item` asks, asked of columns."""
-    import pyarrow.compute as compute
-
-    ids = columns["id"]
-    good = not ids.null_count and arrow.every(compute.greater(compute.binary_length(ids), 0))
-    good = good and arrow.written(columns["caption"])
-    if good and "image" in columns:
-        path, box = columns["image"].flatten()
-        outside = compute.match_substring_regex(path, r"(?s)^[/\\]|^.:|\.\.|\\|\x00|^$")
-        good = path.null_count == columns["image"].null_count and not compute.any(outside).as_py()
-        good = good and box.null_count == len(box)  # `Item` looks at boxes
-    for kind in ("positives", "negatives"):
-        if good and kind in columns:
-            texts_ = columns[kind].flatten()
-            text, edit = texts_.flatten()
-            op, target, *_, span = edit.flatten()
-            good = not texts_.null_count and arrow.written(text) and op.null_count == edit.null_count
-            good = good and arrow.of_length(span, 2)
-            good = good and arrow.among(op, OPERATIONS) and arrow.among(target, get_args(Target))
-    return good
+            yield f"row {number}", item_row(row)
 
 
 def item_row(row: dict[str, Any]) -> str:

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import partial
-from io import BytesIO
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from equipoise.collector import in_threads
 from equipoise.errors import Problems, UserError
-from equipoise.formats import json_columns, json_text
+from equipoise.formats import json_text
 
 Record = TypeVar("Record", bound=BaseModel)
-Found = TypeVar("Found")
 MOST_BYTES = 64 * 2**20  # of a line; a file without line ends must not fill the memory
 
 
@@ -53,55 +50,29 @@ def _numbered(lines: Iterable[tuple[int, bytes]], problems: Problems) -> Iterato
             problems.add(f"line {number}", f"not UTF-8 text (byte {error.start} of the line)")
 
 
-def by_block(
-    path: Path,
-    work: Callable[[bytes], Found | None],
-    kind: type[Record],
-    problems: Problems,
-    doubled: bool = True,
-    keys: Callable[[Record], int] = lambda record: 0,
-) -> Iterator[tuple[bytes, Found | None, list[tuple[str, Record]]]]:
-    """(block, what `work` makes of its lines by column, nothing) or, where it makes nothing, what `checked` gives.
-
-    All problems are told in order, but for ids that are used in two blocks: those are for the caller to see. Raises
-    ByLine where a file must be read without blocks.
-    """
-    for (number, block), found in in_threads(lambda one: work(one[1]), json_columns.blocks(path, MOST_BYTES)):
-        if len(block) >= MOST_BYTES:
-            raise ByLine
-        lines = [] if found is not None else _numbered(enumerate(BytesIO(block), number), problems)
-        yield block, found, list(checked(lines, kind, problems, doubled, keys))
-
-
-class ByLine(Exception):
-    """A file is to be read from its beginning, line by line."""
-
-
 def checked(
     lines: Iterable[tuple[str, str]],
     kind: type[Record],
     problems: Problems,
     doubled: bool = True,
-    keys: Callable[[Record], int] = lambda record: 0,
-    seen: dict[str, str] | None = None,
 ) -> Iterator[tuple[str, Record]]:
     """(line, record) for each line that fits `kind`; the others, and ids used twice, go to `problems`.
 
-    pydantic takes the last of two equal keys, so lines are looked at once more for them; `doubled` is False where a
-    line was made by ourselves and cannot have any. `keys` counts those that a record was made of, which saves most of
-    that; `seen` has the ids of lines before these, and gets theirs.
+    pydantic takes the last of two equal keys, so each line is parsed once more to find them; `doubled` is False where
+    we wrote the line ourselves and it cannot have any.
     """
-    seen = {} if seen is None else seen
-    shapes = json_text.Shapes()
-    validate, single = kind.__pydantic_validator__.validate_json, json_text.surely_single
+    seen: dict[str, str] = {}
+    validate = kind.__pydantic_validator__.validate_json
     for where, raw in lines:
         try:
             record: Record = validate(raw)
+            if doubled:
+                json_text.parse(raw)
         except ValidationError as error:
             explain(error, where, problems)
             continue
-        if doubled and not single(raw, keys(record)) and (wrong := shapes.doubled(raw)):
-            problems.add(where, wrong)
+        except (ValueError, RecursionError) as error:
+            problems.add(where, json_text.why(error))
             continue
         name = getattr(record, "id", None)
         if name is not None and seen.setdefault(name, where) != where:

@@ -6,13 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as some
 
 from equipoise.errors import UserError
 from equipoise.evaluation.scores import read_scores
 from equipoise.files import read_json
-from equipoise.formats.json_text import Shapes, parse, surely_single, why
 from equipoise.items import load_items
 from equipoise.perturb.reading.captions import read_captions
 
@@ -53,69 +50,3 @@ def test_what_python_cannot_read_is_an_error_for_people(tmp_path: Path, text: st
     (tmp_path / "x.json").write_text(text)
     with pytest.raises(UserError, match=r"x\.json"):
         read_json(tmp_path / "x.json")
-
-
-VALUES = some.recursive(
-    some.sampled_from(["1", "-2.5e+3", "true", "null", '"a"', '"a: b"', '":"', '"\\""', '"é"', '""', "NaN"]),
-    lambda inner: some.one_of(
-        some.lists(inner, max_size=3).map(lambda parts: f"[{','.join(parts)}]"),
-        some.lists(some.tuples(some.sampled_from(['"a"', '"b"', '"\\u0061"', '":"', '""']), inner), max_size=3).map(
-            lambda pairs: "{" + ", ".join(f"{key}: {value}" for key, value in pairs) + "}"
-        ),
-    ),
-)
-
-
-@pytest.mark.slow
-@given(some.lists(VALUES, min_size=2, max_size=20))
-@settings(max_examples=150, deadline=None)
-def test_shapes_say_what_a_whole_reading_says(lines: list[str]) -> None:
-    shapes = Shapes()
-    for line in [*lines, *lines]:
-        try:
-            parse(line)
-            expected = ""
-        except ValueError as error:
-            expected = why(error)
-        assert shapes.doubled(line) == expected
-
-
-def test_a_known_shape_does_not_hide_a_doubled_key() -> None:
-    shapes = Shapes()
-    assert not shapes.doubled('{"a": {"b": 1}, "c": 2}')
-    assert not shapes.doubled('{"a": {"b": 15}, "c": -2.5}'), "another number, the same shape"
-    assert "'a' stands twice" in shapes.doubled('{"a": {"b": 1}, "a": 2}')
-    assert "'a' stands twice" in shapes.doubled('{"a": {"b": 1}, "\\u0061": 2}')
-    assert not shapes.doubled('{"a": {"a": 1}, "c": 2}')
-    assert "digits" in shapes.doubled('{"a": {"b": 1}, "c": %s}' % ("2" * 5_000))
-
-
-def test_shapes_that_never_come_again_are_not_all_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("equipoise.formats.json_text._MOST_SHAPES", 10)
-    shapes = Shapes()
-    for number in range(50):
-        assert not shapes.doubled(json.dumps({"a": 0, f"key {number}": 1}))
-        assert "stands twice" in shapes.doubled('{"a": 0, "a": 1}')
-    assert len(shapes._single) == 10
-
-
-def distinct_keys(value: object) -> int:
-    if isinstance(value, dict):
-        return len(value) + sum(map(distinct_keys, value.values()))
-    return sum(map(distinct_keys, value)) if isinstance(value, list) else 0
-
-
-@given(VALUES, some.sampled_from([": ", ":", " : ", "\t:", "\r: "]))
-@settings(max_examples=300, deadline=None)
-def test_counting_never_overlooks_a_doubled_key(line: str, colon: str) -> None:
-    line = line.replace(": ", colon)
-    doubled = "twice" in Shapes().doubled(line)
-    assert not (doubled and surely_single(line, distinct_keys(json.loads(line, strict=False))))
-
-
-def test_counting_settles_most_lines() -> None:
-    assert surely_single('{"a": {"b": "c: d"}, "c": ["e"]}\n', 3)
-    assert not surely_single('{"a": 1, "a": 1}', 1)
-    assert not surely_single('{"a" : 1, "a": 1}', 1), "a blank hides a key from the count"
-    assert not surely_single('{"a": ": b"}', 1), "it cannot be told, so somebody reads it again"
-    assert not surely_single('{"a": %s}' % ("2" * 5_000), 1), "nor a number that Python would refuse"

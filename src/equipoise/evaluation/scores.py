@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import operator
-import re
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
@@ -15,12 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from equipoise.collector import without_collection
 from equipoise.errors import Problems, UserError, reading
-from equipoise.formats import columns as arrow
-from equipoise.formats import json_columns
 from equipoise.items import Item
-from equipoise.records import ByLine, by_block, checked, jsonl_lines
+from equipoise.records import checked, jsonl_lines
 from equipoise.stats import Floats
 
 _LISTS = ("positives", "negatives")
@@ -107,11 +103,6 @@ class Lists:
         self._values.extend(numbers)
         self._ends.append(len(self._values))
 
-    def extend(self, other: Lists) -> None:
-        ends = np.asarray(other._ends)[1:] + len(self._values)
-        self._values.extend(other._values)
-        self._ends.frombytes(ends.tobytes())
-
     def __getitem__(self, index: int) -> list[float]:
         return self._values[self._ends[index] : self._ends[index + 1]].tolist()
 
@@ -160,17 +151,6 @@ class Scores(Sequence[ItemScores]):
             if row.text or row.positive_images or row.negative_images or row.paired:
                 fields = vars(row)
                 self._rest[len(self.ids) - 1] = {name: fields[name] for name in _RARE if fields[name]}
-
-    def extend(self, other: Scores, shared: dict[Any, Any]) -> None:
-        """Add the rows of another; `shared` has what rows before share, and gets what these do."""
-        before, known = len(self), shared.setdefault
-        tags = {key: known((*one.items(),), one) for key, one in {id(one): one for one in other.tags}.items()}
-        self.ids += other.ids
-        self.images += [known(image, image) for image in other.images]
-        self.tags += [tags[id(one)] for one in other.tags]
-        self.right.extend(other.right)
-        self.negatives.extend(other.negatives)
-        self._rest |= {before + index: rest for index, rest in other._rest.items()}
 
     @classmethod
     def of_items(cls, items: Sequence[Item], values: Floats) -> Scores:
@@ -253,7 +233,6 @@ def kinds_of(tags: Sequence[Mapping[str, str]]) -> tuple[list[Mapping[str, str]]
 _RARE = set(ItemScores.model_fields) - {"id", "image", "caption", "positives", "negatives", "tags"}
 
 
-@without_collection
 def read_scores(path: str | Path, doubled: bool = True) -> Scores:
     """The scores of a JSONL file; every problem of the file is raised at once.
 
@@ -262,10 +241,8 @@ def read_scores(path: str | Path, doubled: bool = True) -> Scores:
     path = Path(path)
     problems = Problems(str(path))
     with reading(path):
-        scores = _by_block(path, problems, doubled) if json_columns.many_lines(path) else None
-        if scores is None:
-            lines = jsonl_lines(path, problems)
-            scores = Scores(score for _, score in checked(lines, ItemScores, problems, doubled, _keys))
+        lines = jsonl_lines(path, problems)
+        scores = Scores(score for _, score in checked(lines, ItemScores, problems, doubled))
     problems.raise_if_any(
         'Expected one object per line: {"id": "...", "image": "...", "caption": 0.31, "positives": [0.30], '
         '"negatives": [0.28], "tags": {"split": "..."}}'
@@ -274,81 +251,6 @@ def read_scores(path: str | Path, doubled: bool = True) -> Scores:
         raise UserError(f"{path}: holds no scores; expected one JSON object per line")
     require_finite(scores, str(path))
     return scores
-
-
-def _by_block(path: Path, problems: Problems, doubled: bool) -> Scores | None:
-    """The scores of a large file, read by column where that can be done; None: read it line by line, which knows where
-    an id that is used twice was used first."""
-    found = Scores()
-    shared: dict[Any, Any] = {}
-    try:
-        work = _columns if doubled else _columns_of_ours
-        for _, columns, rows in by_block(path, work, ItemScores, problems, doubled, _keys):
-            if columns is None:
-                columns = Scores(row for _, row in rows)
-            found.extend(columns, shared)
-    except ByLine:
-        problems.found.clear()
-        return None
-    if len(set(found.ids)) < len(found):
-        problems.found.clear()
-        return None
-    return found
-
-
-def _columns_of_ours(block: bytes) -> Scores | None:
-    """Without the texts that a run keeps beside its scores, half of its bytes: nobody needs them here, and we wrote
-    them at the end of each line."""
-    return _columns(_SHOWN.sub(b"}", block))
-
-
-_SHOWN = re.compile(rb', "texts": \{"caption": ".*')
-
-
-def _columns(block: bytes) -> Scores | None:
-    """The scores of a block of lines, where its columns say that each is as `ItemScores` wants it, without what few
-    have; else None."""
-    import pyarrow
-
-    flag, text, number = pyarrow.bool_(), pyarrow.string(), pyarrow.float64()
-    texts, numbers = pyarrow.list_(text), pyarrow.list_(number)
-    schema = [("id", text), ("image", text), ("caption", number), ("positives", numbers), ("negatives", numbers)]
-    beside = {  # what a run keeps beside the scores
-        "outcome": pyarrow.struct([(name, flag) for name in ("original", "augmented", "brittle", "tie")]),
-        "texts": pyarrow.struct([("caption", text), ("positives", texts), ("negatives", texts)]),
-    }
-    columns = json_columns.columns(block, [*schema, *beside.items()])
-    if columns is None or any(columns[name].null_count for name in ("id", "caption", "negatives")):
-        return None
-    if not all(json_columns.whole(block, name, columns) for name in ("positives", "tags")):
-        return None
-    caption = columns["caption"].to_numpy()
-    lists = [(one.value_lengths().fill_null(0).to_numpy(), one.flatten()) for one in map(columns.__getitem__, _LISTS)]
-    if any(values.null_count for _, values in lists) or not lists[1][0].all():
-        return None
-    (positives, reworded), (negatives, wrong) = ((counts, values.to_numpy()) for counts, values in lists)
-    if not all(_plain(values) for values in (caption, reworded, wrong)):
-        return None
-    found = Scores()
-    first = np.cumsum(1 + positives) - (1 + positives)  # where each caption goes
-    right = np.empty(len(caption) + len(reworded))
-    is_caption = np.zeros(len(right), bool)
-    is_caption[first] = True
-    right[is_caption], right[~is_caption] = caption, reworded
-    found.right, found.negatives = Lists.of(right, 1 + positives), Lists.of(wrong, negatives)
-    found.ids, found.images = (arrow.texts_of(columns[name]) for name in ("id", "image"))
-    found.tags = arrow.rows_of(columns["tags"]) if "tags" in columns else [{}] * len(found.ids)
-    return found
-
-
-def _plain(values: Floats) -> bool:
-    """Finite, and no zero below zero: "-0" is a whole number to pydantic, and so has no sign."""
-    return bool(np.isfinite(values).all() and not np.signbit(values[values == 0]).any())
-
-
-def _keys(row: ItemScores) -> int:
-    """How many keys the JSON of plain scores had; of others, and of a run's lines, some."""
-    return len(row.__pydantic_fields_set__) + len(row.tags)
 
 
 def require_finite(scores: Iterable[ItemScores], subject: str) -> None:

@@ -6,9 +6,7 @@ Python and pydantic take the last of the two in silence, so a file that two peop
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from json import decoder, scanner
-from operator import itemgetter
 from typing import Any
 
 
@@ -34,52 +32,6 @@ DECODER = json.JSONDecoder(object_pairs_hook=_single)  # nearly as fast as json.
 def parse(text: str) -> Any:
     """The value of `text`. Raises ValueError (JSONDecodeError, DoubledKey, 5,000 digits) or RecursionError."""
     return DECODER.decode(text)
-
-
-def surely_single(text: str, keys: int) -> bool:
-    """Whether no key stands twice in a line that a reader found at least so many distinct keys in.
-
-    A key is a quote and a colon. Where no quote has white space after it there are at least as many of these pairs as
-    keys were written, so no more pairs than distinct keys means that none was written twice. False: it cannot be told
-    by counting, which is quick but is misled by a text that begins with a colon.
-    """
-    return text.count('":') <= keys and not ('" ' in text or '"\t' in text or '"\r' in text) and len(text) < _LONG
-
-
-class Shapes:
-    """Tells lines without doubled keys by their shape: most lines of a file are written alike.
-
-    Without a backslash every quote begins or ends a string. What stands between the strings, numbers taken out, is then
-    the shape: it says which strings are keys, and of which object. A line of a known shape with known keys needs no
-    second reading; any other is parsed.
-    """
-
-    def __init__(self) -> None:
-        self._keys: dict[bytes, Callable[[list[bytes]], Any]] = {}
-        self._single: set[Any] = set()
-
-    def doubled(self, text: str) -> str:
-        """What is wrong with a line that is JSON otherwise; "" where no key of it stands twice."""
-        parts = text.encode().split(b'"')
-        between = b'"'.join(parts[::2])
-        shape = between.translate(None, _NUMBERS)
-        keys = self._keys.get(shape)
-        if keys and len(between) < _LONG and "\\" not in text and (shape, keys(parts)) in self._single:
-            return ""
-        try:
-            parse(text)
-        except (ValueError, RecursionError) as error:
-            return why(error)
-        if "\\" not in text and len(self._single) < _MOST_SHAPES:
-            places = [place for place in range(1, len(parts) - 1, 2) if parts[place + 1].lstrip().startswith(b":")]
-            if places:
-                self._single.add((shape, self._keys.setdefault(shape, itemgetter(*places))(parts)))
-        return ""
-
-
-_NUMBERS = b"0123456789+-.eE"
-_LONG = 4_000  # bytes of a line, or between its strings: Python refuses numbers of more digits, and is asked
-_MOST_SHAPES = 10_000  # that are kept
 
 
 def why(error: ValueError | RecursionError) -> str:

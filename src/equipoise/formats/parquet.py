@@ -7,16 +7,13 @@ headers before it is opened, and what was decoded is counted. Whatever pyarrow r
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any
 
-from equipoise.collector import in_threads
 from equipoise.errors import UserError
 from equipoise.formats.parquet_headers import Group, groups, unpacked_page
-from equipoise.formats.parquet_json import json_lines
 
 BATCH = 2_000  # rows, where they are short
 BUDGET = 64 * 2**20  # bytes that a batch may hold by the dictionaries of its columns
@@ -37,55 +34,6 @@ def rows(path: Path, choose: Choose = lambda schema: None) -> Iterator[tuple[int
 
     Raises UserError where the file itself cannot be read. Bytes that are UTF-8 text come as text.
     """
-    for first, batch, convert, unfolded in _batches(path, choose):
-        yield from _rows_of_batch(first, batch, convert, unfolded)
-
-
-def json_batches(
-    path: Path,
-    choose: Choose,
-    write: Callable[[Row], str],
-    sparse: Collection[str],
-    good: Callable[[Any], Any],
-) -> Iterator[tuple[int, Any, Any]]:
-    """(number of the first row, rows as an array of lines of JSON, their ids where all are known to be good), or
-    (number, list of (line, what is wrong with it), None) of each batch.
-
-    Lines are as `write` gives them, which writes as `json_lines` with `sparse` does. `good` gives the ids of a batch
-    whose rows need not be looked at one by one.
-    """
-    import pyarrow.compute
-
-    def by_column(found: tuple[int, Any, Callable[[Any], Any], Any]) -> tuple[Any, Any]:
-        _, batch, convert, _ = found
-        lines = ids = None
-        with contextlib.suppress(Exception):  # some type or some row of the batch; find out which
-            lines = json_lines(batch, sparse) if convert is _as_it_is else None
-            ids = good(batch)
-        return lines, ids
-
-    for (first, batch, convert, unfolded), (lines, ids) in in_threads(by_column, _batches(path, choose)):
-        if lines is None:
-            rows = _rows_of_batch(first, batch, convert, unfolded)
-            yield first, [("" if problem else write(row), problem) for _, row, problem in rows], None
-            continue
-        for column in batch.columns:
-            if pyarrow.types.is_string(column.type) or pyarrow.types.is_large_string(column.type):
-                unfolded(pyarrow.compute.sum(pyarrow.compute.utf8_length(column)).as_py() or 0, first + len(lines) - 1)
-        yield first, lines, ids
-
-
-def _rows_of_batch(
-    first: int, batch: Any, convert: Callable[[Any], Any], unfolded: Callable[[int, int], None]
-) -> Iterator[tuple[int, Row, str]]:
-    for number, (row, problem) in enumerate(_converted(batch, convert), first):
-        # a dictionary's text is one in the batch and one per row here
-        unfolded(sum(len(value) for value in row.values() if type(value) is str), number)
-        yield number, row, problem
-
-
-def _batches(path: Path, choose: Choose) -> Iterator[tuple[int, Any, Callable[[Any], Any], Callable[[int, int], None]]]:
-    """(number of its first row, batch, what makes text of its bytes, who is told what its rows unfold to)."""
     import pyarrow.parquet
 
     if not path.is_file():
@@ -96,20 +44,9 @@ def _batches(path: Path, choose: Choose) -> Iterator[tuple[int, Any, Callable[[A
     except Exception as error:  # strangers' bytes: pyarrow has no list of what it raises
         raise UserError(f"{path}: not a Parquet file ({_said(error)})") from None
     decoded, ceiling = 0, max(RATIO_FROM, MOST_DECODED * path.stat().st_size)
-
-    def unfolded(more: int, number: int) -> None:
-        nonlocal decoded
-        decoded += more
-        if decoded > ceiling:
-            raise UserError(
-                f"{path}: {path.stat().st_size:,} bytes unfold to more than {ceiling:,} by row {number:,}; "
-                "refused. Write it again as JSONL if this is meant"
-            )
-
     with file, path.open("rb") as raw:
         columns = choose(schema)
         _refuse_doubled(path, schema, columns)
-        convert = _as_text if any(_holds_bytes(field.type) for field in schema) else _as_it_is
         number = 0
         for group, header in enumerate(groups(path)):
             size = _batch_size(path, raw, header, group, columns)
@@ -122,11 +59,20 @@ def _batches(path: Path, choose: Choose) -> Iterator[tuple[int, Any, Callable[[A
                     raise UserError(f"{path}: damaged after row {number:,} ({_said(error)})") from None
                 if batch is None:
                     break
-                yield number + 1, batch, convert, unfolded
-                number += batch.num_rows
+                for row, problem in _converted(batch):
+                    number += 1
+                    # a dictionary's text is one in the batch and one per row here
+                    decoded += sum(len(value) for value in row.values() if type(value) is str)
+                    if decoded > ceiling:
+                        raise UserError(
+                            f"{path}: {path.stat().st_size:,} bytes unfold to more than {ceiling:,} by row "
+                            f"{number:,}; refused. Write it again as JSONL if this is meant"
+                        )
+                    yield number, row, problem
 
 
-def _converted(batch: Any, convert: Callable[[Any], Any]) -> Iterator[tuple[Row, str]]:
+def _converted(batch: Any) -> Iterator[tuple[Row, str]]:
+    convert = _as_text if any(_holds_bytes(field.type) for field in batch.schema) else _as_it_is
     try:
         yield from [(convert(row), "") for row in _dicts(batch.schema.names, batch.columns, batch.num_rows)]
         return
