@@ -1,5 +1,5 @@
 #!/bin/sh
-# Every table of both papers on the built-in world -> docs/tables.md, from an empty clone.
+# Every table of both papers on the built-in world -> docs/appendix/tables.md, from an empty clone.
 #   runs/all_quick.sh                               2 cores: under an hour
 #   runs/all_quick.sh --device cuda --jobs 12       a GPU: under 10 minutes
 # PYTHON=python3 runs/all_quick.sh ...              takes that Python with what it has installed, and installs nothing

@@ -1,4 +1,4 @@
-"""Writes docs/audits.md: `equipoise audit` of every benchmark that can be read from a folder of annotation files.
+"""Writes docs/appendix/audits.md: `equipoise audit` of every benchmark that can be read from a folder of annotation files.
 
     python runs/audits.py [--data DATA] [NAME ...]
 
@@ -24,7 +24,7 @@ from equipoise.items import Item
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT.parent / "shared" / "data"
-PAGE = ROOT / "docs" / "audits.md"
+PAGE = ROOT / "docs" / "appendix" / "audits.md"
 _SENTENCE = re.compile(r"(?<![\w'])'(?:[^' ]+ ){4,}[^']*(?:'\w[^']*)*(?:'|$)")  # five words or more in quotes
 MOST = 30_000  # items: larger files are sampled, so that all of it takes minutes
 SEED = 0

@@ -1,4 +1,4 @@
-"""Writes docs/published_numbers.md: the numbers of real models, recomputed from the files that were published.
+"""Writes docs/appendix/published_numbers.md: the numbers of real models, recomputed from the files that were published.
 
     python runs/published_numbers.py [DATA]
 
@@ -26,7 +26,7 @@ from equipoise.report.tables import percent
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT.parent / "shared" / "data"
-PAGE = ROOT / "docs" / "published_numbers.md"
+PAGE = ROOT / "docs" / "appendix" / "published_numbers.md"
 
 # What was printed, and where. Winoground: Thrush et al. 2022, the table of all models.
 WINOGROUND = {

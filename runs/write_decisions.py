@@ -1,4 +1,4 @@
-"""Writes docs/decisions.md: every place where a paper, its code and we differ, gathered from the docstrings.
+"""Writes docs/appendix/decisions.md: every place where a paper, its code and we differ, gathered from the docstrings.
 
     python runs/write_decisions.py
 
@@ -17,7 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "equipoise"
-PAGE = ROOT / "docs" / "decisions.md"
+PAGE = ROOT / "docs" / "appendix" / "decisions.md"
 MARKS = ("Where paper and code differ", "Paper and code agree")
 WHOLE = {  # modules whose whole docstring is about such a decision
     "evaluation/metrics.py": "Original, Augmented, Brittleness and ties",

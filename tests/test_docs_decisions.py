@@ -1,4 +1,4 @@
-"""docs/decisions.md is what the docstrings say."""
+"""docs/appendix/decisions.md is what the docstrings say."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def test_the_page_is_made_from_the_docstrings() -> None:
     assert spec is not None and spec.loader is not None
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
-    written = (ROOT / "docs" / "decisions.md").read_text(encoding="utf-8")
+    written = (ROOT / "docs" / "appendix" / "decisions.md").read_text(encoding="utf-8")
     assert written == script.page(), "run: python runs/write_decisions.py"
     for expected in ("IMC", "CMR", "`negclip_yuksekgonul_2023`", "**sugarcrepe**", "a tie is never a win"):
         assert expected in written

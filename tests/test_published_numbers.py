@@ -1,4 +1,4 @@
-"""docs/published_numbers.md is what runs/published_numbers.py makes, and the numbers are those that were printed."""
+"""docs/appendix/published_numbers.md is what runs/published_numbers.py makes, and the numbers are those that were printed."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_vsr_in_two_wordings(script: ModuleType, shared_data: Path) -> None:
 
 @pytest.mark.slow
 def test_the_page_is_made_by_the_script(script: ModuleType, shared_data: Path) -> None:
-    written = (ROOT / "docs" / "published_numbers.md").read_text(encoding="utf-8")
+    written = (ROOT / "docs" / "appendix" / "published_numbers.md").read_text(encoding="utf-8")
     assert written == script.page(shared_data), "run: python runs/published_numbers.py"
     first = written.splitlines()[2]
     assert first.startswith("> Turn") and "19.4 [17.8, 21.1] %" in first

@@ -1,6 +1,6 @@
-"""Recomputes random cells of docs/tables.md from the kept item scores, with numpy alone: no code of this package.
+"""Recomputes random cells of docs/appendix/tables.md from the kept item scores, with numpy alone: no code of this package.
 
-    python runs/tables/recompute.py [--cells 20] [--seed 0] [--page docs/tables.md] [--scores FILE.npz]
+    python runs/tables/recompute.py [--cells 20] [--seed 0] [--page docs/appendix/tables.md] [--scores FILE.npz]
 
 Shares, drops and mean scores with their intervals; not the retrievals, classifications, paired differences and
 similarities, of which no item scores are kept. Exit code 1: a cell is not what the scores give.
@@ -111,7 +111,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cells", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0, help="of the choice of cells")
-    parser.add_argument("--page", type=Path, default=ROOT / "docs" / "tables.md")
+    parser.add_argument("--page", type=Path, default=ROOT / "docs" / "appendix" / "tables.md")
     parser.add_argument("--scores", type=Path, default=ROOT / "runs" / "tables" / "results" / "scores.npz")
     options = parser.parse_args()
     missing = [str(path) for path in (options.page, options.scores) if not path.is_file()]

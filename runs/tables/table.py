@@ -63,7 +63,7 @@ def options() -> argparse.ArgumentParser:
     parser.add_argument("--data", type=Path, help="folder of the real form's data")
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "tables", help="keeps models, runs and tables")
     parser.add_argument(
-        "--page", type=Path, help="of `all` (default: docs/tables.md; with --real or --share OUT/FORM/tables.md)"
+        "--page", type=Path, help="of `all` (default: docs/appendix/tables.md; with --real or --share OUT/FORM/tables.md)"
     )
     parser.add_argument("--device", default="cpu", help="cpu or cuda")
     parser.add_argument("--jobs", type=int, default=1, help="models at a time")
@@ -100,10 +100,10 @@ def times(study: Study, jobs: list[jobs.Job], at_once: int) -> str:
 
 
 def write_page(study: Study, asked: argparse.Namespace, sections: list[str], minutes: float) -> Path:
-    """All tables as one page, its drawings in the folder tables/ next to it; docs/ is for the whole quick form."""
+    """All tables as one page, its drawings in the folder tables/ next to it; docs/appendix is for the whole quick form."""
     real = study.form.name == "real"
     whole = not real and asked.share == 1
-    page = asked.page or (ROOT / "docs" if whole else study.out) / "tables.md"
+    page = asked.page or (ROOT / "docs" / "appendix" if whole else study.out) / "tables.md"
     wanted = [table.wanted(study.form) for table in ALL.values()]
     head = HEAD.format(
         command="python runs/tables/table.py all --real --data DIR" if real else "runs/all_quick.sh",

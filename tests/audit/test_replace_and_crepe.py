@@ -28,7 +28,7 @@ def found(items: list[Item]) -> dict[str, Check]:
 
 
 def test_replace(found: dict[str, Check]) -> None:
-    """runs/audits.py explains what differs from the counts of others (docs/audits.md)."""
+    """runs/audits.py explains what differs from the counts of others (docs/appendix/audits.md)."""
     assert found["duplicates"].by_split == {"attributes": 186, "relations": 1_403}
     assert found["forced_ties"].by_split == {"attributes": 1, "relations": 15}
     assert found["sub_word"].by_kind == {"positives": 10, "negatives": 24}, "10 edits; 24 negatives came broken"
@@ -64,8 +64,8 @@ def test_crepe(shared_data: Path) -> None:
 
 
 def test_the_items_behind_the_differences_are_named(items: list[Item], shared_data: Path) -> None:
-    """docs/audits.md names the ten that would make 409 compounds, and every forced tie of CREPE; the audit agrees."""
-    page = (Path(__file__).resolve().parents[2] / "docs" / "audits.md").read_text(encoding="utf-8")
+    """docs/appendix/audits.md names the ten that would make 409 compounds, and every forced tie of CREPE; the audit agrees."""
+    page = (Path(__file__).resolve().parents[2] / "docs" / "appendix" / "audits.md").read_text(encoding="utf-8")
     numbers = re.findall(r"\d{5}", page.split("which would make 409: `replace-relations/`")[1].split(". Of these")[0])
     phrases = r"\b(in (from of|on|next|top of|side of)|near (top|edge|center) of|on top of of)\b"
     other = {

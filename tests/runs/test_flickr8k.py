@@ -325,7 +325,7 @@ def test_the_kept_numbers_print_the_tables_again(flickr8k: Any, capsys: Any, mon
     monkeypatch.setattr(table.Tower, "kept", False)  # means alone: all intervals take two minutes
     table.main()
     ours = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("| `equipoise_2026` |"))
-    page = (results.parents[2] / "docs" / "flickr8k.md").read_text(encoding="utf-8")
+    page = (results.parents[2] / "docs" / "appendix" / "flickr8k.md").read_text(encoding="utf-8")
     cells = ours.split(" | ")[1:5]
     row = next(line for line in page.splitlines() if line.startswith("| `equipoise_2026` |"))
     assert cells == row.replace("*", "").split(" | ")[1:5]
@@ -336,6 +336,6 @@ def test_the_page_has_what_the_kept_scores_say(flickr8k: Any, capsys: Any, monke
     """Every line of every table, with its intervals."""
     monkeypatch.setattr("sys.argv", ["table.py"])
     flickr8k("table").main()
-    page = (Path(__file__).parents[2] / "docs" / "flickr8k.md").read_text(encoding="utf-8").splitlines()
+    page = (Path(__file__).parents[2] / "docs" / "appendix" / "flickr8k.md").read_text(encoding="utf-8").splitlines()
     printed = [line for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
     assert len(printed) > 80 and [line for line in printed if line not in page] == []

@@ -97,7 +97,7 @@ def test_a_script_without_its_input_says_so_and_writes_nothing(tmp_path: Path) -
 
 
 def test_an_audit_of_what_is_not_there_keeps_the_page(tmp_path: Path) -> None:
-    """It once wrote an empty page over docs/audits.md."""
+    """It once wrote an empty page over docs/appendix/audits.md."""
     before = written()
     done = run(f"runs/audits.py --data {tmp_path}")
     assert done.returncode == 2 and "equipoise bench fetch sugarcrepe" in done.stderr and written() == before

@@ -419,7 +419,7 @@ def test_only_the_whole_quick_form_writes_into_docs(
         pages["real", 1.0] == tmp_path / "real" / "tables.md"
         and pages["quick", 0.5] == tmp_path / "quick" / "tables.md"
     )
-    assert pages["quick", 1.0] == tmp_path / "docs" / "tables.md"
+    assert pages["quick", 1.0] == tmp_path / "docs" / "appendix" / "tables.md"
     assert "table.py all --real" in pages["real", 1.0].read_text()
 
 

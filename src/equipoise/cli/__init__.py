@@ -313,7 +313,7 @@ def demo(
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="finetuning runs of each kind")] = 1,
     quick: Annotated[bool, typer.Option("--quick", help="a first look: fewer items and steps, wide intervals")] = False,
-    full: Annotated[bool, typer.Option("--full", help="all items and steps, as docs/measured.md has it")] = False,
+    full: Annotated[bool, typer.Option("--full", help="all items and steps, as docs/results.md has it")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="the table as JSON")] = False,
 ) -> None:
     """The whole story on drawn pictures, in minutes. Evaluate, finetune, compare, report; no GPU, no download."""

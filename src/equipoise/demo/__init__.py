@@ -67,7 +67,7 @@ QUICK = Size(("base", "HN", "HP+HN"), 300, _QUICK, 80 * 32, "90 seconds")
 SHORTER = {
     QUICK.items: "A first look (`equipoise demo --quick`): few items, little finetuning, wide intervals. The story is "
     "`equipoise demo`.",
-    STORY.items: "Fewer items, less finetuning. All of it: `equipoise demo --full` (docs/measured.md: three seeds).",
+    STORY.items: "Fewer items, less finetuning. All of it: `equipoise demo --full` (docs/results.md: three seeds).",
 }
 
 

@@ -81,7 +81,7 @@ def _ours(runs: Mapping[str, Sequence[dict[str, Run]]]) -> str:
         before, after = (100 * (one.brittleness or 0) for one in found)
         told += f" With synonyms that {words}: brittle on {after:.0f} of 100, the base on {before:.0f}."
     if after > before:  # of the unseen ones
-        told += " So it learns word by word what is harmless; on photos it did not (docs/flickr8k.md)."
+        told += " So it learns word by word what is harmless; on photos it did not (docs/appendix/flickr8k.md)."
     return told
 
 

@@ -33,14 +33,14 @@ def equipoise_2026(
     agreement, keep): the positive is a second caption in the contrast, caption and positive are each ranked by a margin
     of 3 logits above a replace and a swap negative (`by_operation`), the text tower keeps both together and the
     negatives apart, both score alike, and photos and captions go on preferring each other as in the base. Chosen on
-    Flickr8k's validation photos; docs/flickr8k.md has what each part gives and costs, and what failed (`gamma`,
+    Flickr8k's validation photos; docs/appendix/flickr8k.md has what each part gives and costs, and what failed (`gamma`,
     FSC-CLIP's focal factor). It gains most on substitutions that training shows, less is shown on unseen ones, and on
-    the drawn world (docs/tables.md) it is worse on unseen synonyms than captions alone. `by_type` takes CE-CLIP's four
+    the drawn world (docs/appendix/tables.md) it is worse on unseen synonyms than captions alone. `by_type` takes CE-CLIP's four
     negatives a step instead: one by swap and one of each type of replaced word.
     """
     own = (REPLACE, SWAP) if by_operation else (ANY,)
     return Recipe(
-        citation="Equipoise, docs/flickr8k.md",
+        citation="Equipoise, docs/appendix/flickr8k.md",
         terms={
             "clip": (1, two_captions if two_captions_each else clip_loss),
             "rank": (rank_weight, RankEach(gamma, margin)),
