@@ -3,7 +3,8 @@
     python examples/corpus_to_training_set.py CAPTIONS OUT.jsonl
     python examples/corpus_to_training_set.py captions.jsonl training.jsonl
 
-CAPTIONS is any layout that `equipoise perturb` reads (docs/perturbation.md); give the image with each caption if you have it.
+CAPTIONS is any layout that `equipoise perturb` reads (docs/perturbation.md);
+give the image with each caption if you have it.
 Then: equipoise train hard_positives_kamath_2024 --items OUT.jsonl --images DIR --model hf:... --out RUN
 """
 

@@ -1,4 +1,4 @@
-"""Writes docs/appendix/audits.md: `equipoise audit` of every benchmark that can be read from a folder of annotation files.
+"""Writes docs/appendix/audits.md: `audit` of every benchmark that can be read from a folder of annotation files.
 
     python runs/audits.py [--data DATA] [NAME ...]
 

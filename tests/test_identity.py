@@ -46,8 +46,7 @@ from equipoise.train.losses.clip import clip_loss
 from equipoise.train.losses.rank_each import RankEach
 from equipoise.train.losses.svlc import svlc_negative
 from equipoise.train.recipe import Lora, Needs, Recipe, Slot
-from equipoise.train.run.check import run_identity
-from equipoise.train.run.photos import read_photos
+from equipoise.train.run.check import read_photos, run_identity
 
 # ---------------------------------------------------------------------------- our own code and data
 

@@ -1,4 +1,4 @@
-"""docs/appendix/published_numbers.md is what runs/published_numbers.py makes, and the numbers are those that were printed."""
+"""The page of published numbers is what runs/published_numbers.py makes, and the numbers are those that were printed."""
 
 from __future__ import annotations
 

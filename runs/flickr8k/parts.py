@@ -42,7 +42,7 @@ WHOLE = replace(PREPROCESS, resize=(SIZE, SIZE), crop=None)  # squeezed to a squ
 
 @dataclass(frozen=True)
 class Shape:
-    """What a dual encoder may have beyond the plain one (the defaults are the first bases of docs/appendix/flickr8k.md)."""
+    """What a dual encoder may have beyond the plain one (the defaults: the first bases of Flickr8k)."""
 
     whole: bool = False  # the photo squeezed to a square; else its middle, which of 3:2 leaves out a third
     block: bool = False  # a block of ours between Lite2's last and its head

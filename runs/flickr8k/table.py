@@ -1,4 +1,4 @@
-"""docs/appendix/flickr8k.md's tables: every recipe on the test photos, one against another, and whose negatives were used.
+"""The tables of docs/appendix/flickr8k.md: every recipe on the test photos, and whose negatives were used.
 
     python runs/flickr8k/table.py                                   of runs/flickr8k/results, what the repository keeps
     python runs/flickr8k/table.py RESULTS/s.jsonl RESULTS/m.jsonl   of other files that keep.py wrote

@@ -1,4 +1,4 @@
-"""Recomputes random cells of docs/appendix/tables.md from the kept item scores, with numpy alone: no code of this package.
+"""Recomputes random cells of docs/appendix/tables.md from the kept item scores, with numpy alone.
 
     python runs/tables/recompute.py [--cells 20] [--seed 0] [--page docs/appendix/tables.md] [--scores FILE.npz]
 

@@ -63,7 +63,9 @@ def options() -> argparse.ArgumentParser:
     parser.add_argument("--data", type=Path, help="folder of the real form's data")
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "tables", help="keeps models, runs and tables")
     parser.add_argument(
-        "--page", type=Path, help="of `all` (default: docs/appendix/tables.md; with --real or --share OUT/FORM/tables.md)"
+        "--page",
+        type=Path,
+        help="of `all` (default: docs/appendix/tables.md; with --real or --share OUT/FORM/tables.md)",
     )
     parser.add_argument("--device", default="cpu", help="cpu or cuda")
     parser.add_argument("--jobs", type=int, default=1, help="models at a time")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from equipoise.train.data.order import batches, epoch_order
+from equipoise.train.data.draws import batches, epoch_order
 
 
 def test_an_epoch_is_a_permutation_that_depends_on_seed_and_epoch():

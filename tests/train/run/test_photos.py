@@ -16,8 +16,8 @@ from equipoise.images.sources import FolderImages, TarImages
 from equipoise.train.data.batches import Part
 from equipoise.train.losses.clip import clip_loss
 from equipoise.train.recipe import Recipe
+from equipoise.train.run.check import read_photos
 from equipoise.train.run.loop import train
-from equipoise.train.run.photos import read_photos
 
 RECIPE = Recipe(terms={"clip": (1.0, clip_loss)}, batch_size=6, epochs=1, max_steps=2)
 

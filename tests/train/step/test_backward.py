@@ -18,8 +18,7 @@ from equipoise.train.losses.siglip import siglip_loss
 from equipoise.train.losses.svlc import svlc_analogy
 from equipoise.train.recipe import Needs, Recipe, Slot
 from equipoise.train.step.backward import backward
-from equipoise.train.step.teacher import Teacher
-from equipoise.train.step.towers import Towers
+from equipoise.train.step.towers import Teacher, Towers
 
 ANY = (Slot(), Slot())
 CASES = {

@@ -27,8 +27,7 @@ from equipoise.train.run.loop import train
 from equipoise.train.run.options import Evaluation
 from equipoise.train.step import distributed
 from equipoise.train.step.backward import backward
-from equipoise.train.step.teacher import Teacher
-from equipoise.train.step.towers import Towers
+from equipoise.train.step.towers import Teacher, Towers
 
 CASES = {
     "negatives": (

@@ -10,9 +10,8 @@ from equipoise.train.data.batches import Part, TextChunks, TrainingData
 from equipoise.train.losses.itc_hn import itc_hn
 from equipoise.train.recipe import Needs, Recipe, Slot
 from equipoise.train.step.backward import backward
-from equipoise.train.step.graphs import MOST, Graphed
 from equipoise.train.step.optim import adamw
-from equipoise.train.step.towers import Towers
+from equipoise.train.step.towers import MOST, Graphed, Towers
 
 
 def recorded_like_torch(module, samples, allow_unused_input):

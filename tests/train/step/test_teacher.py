@@ -10,8 +10,8 @@ from equipoise.train.recipes import get_recipe
 from equipoise.train.run.log import read_log
 from equipoise.train.run.loop import train
 from equipoise.train.run.options import Hardware, Saving
-from equipoise.train.step.freeze import freeze
-from equipoise.train.step.teacher import Teacher
+from equipoise.train.step.lora import freeze
+from equipoise.train.step.towers import Teacher
 
 CPU = Hardware(device="cpu", workers=0)
 

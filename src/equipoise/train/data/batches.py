@@ -26,8 +26,7 @@ from equipoise.images.sources import ImageSource
 from equipoise.items import ImageRef, Item
 from equipoise.models.clip import ClipModel
 from equipoise.models.preprocess import Preprocess
-from equipoise.train.data.draws import Draw
-from equipoise.train.data.order import batches, epoch_order
+from equipoise.train.data.draws import Draw, batches, epoch_order
 from equipoise.train.data.texts import PackedTexts, pack, row_length
 from equipoise.train.recipe import Recipe
 

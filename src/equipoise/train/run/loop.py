@@ -31,22 +31,18 @@ from equipoise.progress import is_quiet
 from equipoise.train.data.batches import Batch, Part, TextChunks, TrainingData
 from equipoise.train.features import LossParts
 from equipoise.train.recipe import Recipe
-from equipoise.train.run.card import model_card
-from equipoise.train.run.check import check_items, run_identity
+from equipoise.train.run.card import interpolate, model_card
+from equipoise.train.run.check import MAX_SKIPPED, check_items, read_photos, refuse_skipped, run_identity
 from equipoise.train.run.checkpoints import Checkpoints, whole_folder
 from equipoise.train.run.interrupt import Interrupt, worker_signals
 from equipoise.train.run.log import RunLog, write_summary
 from equipoise.train.run.options import Evaluation, Hardware, Saving
-from equipoise.train.run.photos import MAX_SKIPPED, read_photos, refuse_skipped
 from equipoise.train.run.watch import Watch, left_out, read_skipped
-from equipoise.train.run.wise import interpolate
 from equipoise.train.step import distributed
 from equipoise.train.step.backward import backward
-from equipoise.train.step.freeze import freeze
-from equipoise.train.step.lora import add_lora, merged, trained_weights
+from equipoise.train.step.lora import add_lora, freeze, merged, trained_weights
 from equipoise.train.step.optim import adamw, clamp_scale, learning_rate, set_learning_rate, warmup_used
-from equipoise.train.step.teacher import Teacher
-from equipoise.train.step.towers import Towers
+from equipoise.train.step.towers import Teacher, Towers
 
 
 def train(

@@ -26,7 +26,7 @@ from equipoise.images.sources import ImageSource, open_source
 from equipoise.items import Item, load_items, write_items
 from equipoise.models.base import kind_of
 from equipoise.progress import progress
-from equipoise.train.run.photos import MAX_SKIPPED, refuse_skipped
+from equipoise.train.run.check import MAX_SKIPPED, refuse_skipped
 
 TAG = "hard_images"
 _BYTES = 128 * 2**20  # of similarities at a time

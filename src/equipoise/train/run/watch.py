@@ -13,9 +13,9 @@ from torch import Tensor
 
 from equipoise.errors import UserError
 from equipoise.train.data.batches import HARD_IMAGE, Batch
+from equipoise.train.run.check import refuse_skipped
 from equipoise.train.run.checkpoints import Checkpoints
 from equipoise.train.run.log import RunLog
-from equipoise.train.run.photos import refuse_skipped
 
 FIRST = 20  # steps whose median loss is the measure of divergence
 LOST = 10.0  # so many times that, plus as much again, is no noise of a batch
