@@ -1,4 +1,4 @@
-"""The page of published numbers is what runs/published_numbers.py makes, and the numbers are those that were printed."""
+"""published_numbers.md is what runs/published_numbers.py makes, and the numbers are those that were printed."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def times(study: Study, jobs: list[jobs.Job], at_once: int) -> str:
 
 
 def write_page(study: Study, asked: argparse.Namespace, sections: list[str], minutes: float) -> Path:
-    """All tables as one page, its drawings in the folder tables/ next to it; docs/appendix is for the whole quick form."""
+    """All tables as one page, its drawings in the folder tables/ next to it; docs/ is for the whole quick form."""
     real = study.form.name == "real"
     whole = not real and asked.share == 1
     page = asked.page or (ROOT / "docs" / "appendix" if whole else study.out) / "tables.md"

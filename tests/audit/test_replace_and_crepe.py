@@ -64,7 +64,7 @@ def test_crepe(shared_data: Path) -> None:
 
 
 def test_the_items_behind_the_differences_are_named(items: list[Item], shared_data: Path) -> None:
-    """The page of audits names the ten that would make 409 compounds, and every forced tie of CREPE; the audit agrees."""
+    """The audits name the ten that would make 409 compounds, and every forced tie of CREPE; the audit agrees."""
     page = (Path(__file__).resolve().parents[2] / "docs" / "appendix" / "audits.md").read_text(encoding="utf-8")
     numbers = re.findall(r"\d{5}", page.split("which would make 409: `replace-relations/`")[1].split(". Of these")[0])
     phrases = r"\b(in (from of|on|next|top of|side of)|near (top|edge|center) of|on top of of)\b"
