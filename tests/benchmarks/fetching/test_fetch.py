@@ -8,7 +8,6 @@ import json
 import re
 import tarfile
 import threading
-import time
 import urllib.request
 import zipfile
 from collections.abc import Callable, Iterator
@@ -42,7 +41,6 @@ class Server:
     break_after: list[int] = field(default_factory=list)  # bytes sent by the next tries before hanging up
     statuses: list[int] = field(default_factory=list)  # answered first, one per try
     say_length: bool = True
-    drip: float = 0.0  # seconds between single bytes
     redirect: str = ""
     after: Callable[[Server], None] | None = None  # runs after each GET
     asked: list[tuple[str, str | None, str | None]] = field(default_factory=list)
@@ -87,11 +85,7 @@ def handler(server: Server) -> type[BaseHTTPRequestHandler]:
             for name, value in headers.items():
                 self.send_header(name, value)
             self.end_headers()
-            if with_body and server.drip:
-                for place in range(len(body)):
-                    self.wfile.write(body[place : place + 1])
-                    time.sleep(server.drip)
-            elif with_body:
+            if with_body:
                 self.wfile.write(body[: server.break_after.pop(0)] if server.break_after else body)
             self.close_connection = True
 
@@ -189,12 +183,6 @@ def test_resumes_in_another_run(server: Server, tmp_path: Path) -> None:
     run(again)
     assert (tmp_path / "sub/file.bin").read_bytes() == BODY
     assert server.gets()[-1] == ("bytes=300000-", '"one"')
-
-
-def test_a_server_that_drips_is_given_up(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("equipoise.benchmarks.fetching.download.WINDOW", 0.3)
-    server.drip = 0.05
-    assert "are too slow" in failure(plan(benchmark(file(server)), tmp_path))
 
 
 def test_a_file_of_untold_size_may_not_fill_the_disk(
@@ -440,7 +428,7 @@ def test_addresses_are_sound(whole_data: Path | None) -> None:
             pinned += name in folders and download.sha256 is not None
             path = (whole_data or Path("-")) / folders.get(name, "-") / download.to
             if path.is_file():
-                assert wrong(path, module._remote(download)) == "" and download.sha256, (name, download.to)
+                assert wrong(path, download) == "" and download.sha256, (name, download.to)
                 compared += 1
     assert pinned >= 6 + 4 + 9 + 1 + 7
     assert whole_data is None or compared >= 6 + 4 + 9 + 1 + 7

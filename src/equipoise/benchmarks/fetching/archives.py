@@ -43,7 +43,7 @@ class _Member:
     open: Callable[[], IO[bytes]]
 
 
-def safe_unpack(archive: Path, into: Path, show: Callable[[int, int], None] | None = None) -> list[str]:
+def safe_unpack(archive: Path, into: Path, show: Callable[[int, int], None] = lambda done, total: None) -> list[str]:
     """Unpack a tar, tar.gz or zip into `into`, all of it or nothing; the names that now lie there at the top.
 
     Files that lie there already with the very same bytes are kept, so a second run after a kill works; others are never
@@ -62,10 +62,9 @@ def safe_unpack(archive: Path, into: Path, show: Callable[[int, int], None] | No
                 )
             shutil.rmtree(temporary, ignore_errors=True)  # of a run that was killed
             temporary.mkdir()
-            _write(temporary, members(), lambda done: show(done, total) if show else None)
-        _refuse_overwriting(archive, temporary, into)
+            _write(temporary, members(), lambda done: show(done, total))
         names = sorted(path.name for path in temporary.iterdir())
-        _merge(temporary, into)
+        _move(archive, temporary, into)
         return names
     except (tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
         raise UserError(
@@ -224,10 +223,11 @@ def _write(folder: Path, members: Iterator[_Member], show: Callable[[int], None]
         show(done)
 
 
-def _refuse_overwriting(archive: Path, fresh: Path, into: Path) -> None:
+def _move(archive: Path, fresh: Path, into: Path) -> None:
+    """Move all to where it belongs, or nothing where something else lies there."""
     problems = Problems(f"{archive}: some of its files are in the way of others; nothing was unpacked")
-    for path in sorted(fresh.rglob("*")):
-        there = into / path.relative_to(fresh)
+    places = [(path, into / path.relative_to(fresh)) for path in sorted(fresh.rglob("*"))]
+    for path, there in places:
         if there.is_symlink():
             problems.add(str(there), "a link lies here already")
         elif there.exists() and path.is_dir() != there.is_dir():
@@ -235,12 +235,8 @@ def _refuse_overwriting(archive: Path, fresh: Path, into: Path) -> None:
         elif there.is_file() and not filecmp.cmp(path, there, shallow=False):
             problems.add(str(there), "lies here already, with other contents")
     problems.raise_if_any("Move these away, or unpack into another folder.")
-
-
-def _merge(fresh: Path, into: Path) -> None:
-    for path in list(fresh.iterdir()):
-        there = into / path.name
-        if not there.exists():
-            path.rename(there)  # the usual case: one rename, whole or not at all
-        elif path.is_dir():
-            _merge(path, there)
+    for path, there in places:
+        if path.is_dir():
+            there.mkdir(exist_ok=True)
+        elif not there.exists():
+            path.rename(there)

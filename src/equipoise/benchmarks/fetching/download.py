@@ -1,7 +1,7 @@
 """One file over HTTP, resumed where it broke off and checked before it takes its name.
 
-It grows in NAME.part, beside NAME.part.json that remembers which version of the file (ETag or Last-Modified) it is a
-part of. Only https is spoken, except with this machine itself.
+It grows in NAME.part, with NAME.part.json that remembers which version of the file (ETag or Last-Modified) it is a part
+of. Only https is spoken, except with this machine itself.
 """
 
 from __future__ import annotations
@@ -15,34 +15,22 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable
-from dataclasses import dataclass
 from email.message import Message
 from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urlsplit
 
+from equipoise.benchmarks.base import Download
 from equipoise.files import sha256_file, write_json
 
-TRIES = 5  # in a row without getting on
+TRIES = 5  # in a row without getting further
 TIMEOUT = 30.0  # seconds without a byte
 LONGEST_PAUSE = 60.0
-GETTING_ON = 2**20  # bytes: a broken try that brought more does not count against TRIES
-SLOWEST = 1_000  # bytes per second, over WINDOW: a server that drips keeps nobody waiting for days
-WINDOW = 60.0
 MOST_UNTOLD = 2**32  # bytes of a file whose size neither we nor the server know: more would fill the disk in silence
 _PIECE = 2**18
 _PASSING = {408, 425, 429, 500, 502, 503, 504}  # HTTP answers worth another try
 
 Show = Callable[[int, int | None], None]  # bytes so far, bytes in all if known
-
-
-@dataclass(frozen=True)
-class Remote:
-    """A file elsewhere and what is known of it."""
-
-    url: str
-    size: int | None = None
-    sha256: str | None = None
 
 
 class Refused(Exception):
@@ -52,18 +40,14 @@ class Refused(Exception):
 class Broken(Exception):
     """The try failed in a way that may pass."""
 
-    def __init__(self, why: str, pause: float = 0.0) -> None:
-        super().__init__(why)
-        self.pause = pause
-
 
 def download(
-    remote: Remote, path: Path, show: Show, tries: int = TRIES, pause: float = 1.0, timeout: float = TIMEOUT
+    remote: Download, path: Path, show: Show, tries: int = TRIES, pause: float = 1.0, timeout: float = TIMEOUT
 ) -> None:
     """Bring `remote` to `path`, over as many tries as it takes; Refused or Broken when it cannot be had."""
     part = part_of(path)
     part.parent.mkdir(parents=True, exist_ok=True)
-    failures, furthest = 0, part.stat().st_size if part.exists() else 0
+    failures, furthest = 0, _size(part)
     while True:
         fresh = not part.exists()
         try:
@@ -74,19 +58,18 @@ def download(
                     raise Refused(f"{difference}. The file at this address was changed or damaged; it was not kept")
                 raise Broken(f"{difference} after resuming")
             break
-        except Broken as error:
-            have = part.stat().st_size if part.exists() else 0
+        except Broken:
             # measured from the furthest point ever: a server that breaks off and cannot resume must not go on forever
-            failures = 1 if have >= furthest + GETTING_ON else failures + 1
-            furthest = max(furthest, have)
+            failures = 1 if _size(part) > furthest else failures + 1
+            furthest = max(furthest, _size(part))
             if failures >= tries:
                 raise
-            time.sleep(min(LONGEST_PAUSE, max(error.pause, pause * 2 ** (failures - 1))))
+            time.sleep(min(LONGEST_PAUSE, pause * 2 ** (failures - 1)))
     os.replace(part, path)
     _forget(part)
 
 
-def _one_try(remote: Remote, part: Path, show: Show, timeout: float) -> None:
+def _one_try(remote: Download, part: Path, show: Show, timeout: float) -> None:
     """Ask for what is missing of `part` and append it; Broken when the end was not reached."""
     have, version = _resumable(remote, part)
     headers = {"Range": f"bytes={have}-"} if have else {}
@@ -94,22 +77,16 @@ def _one_try(remote: Remote, part: Path, show: Show, timeout: float) -> None:
         headers["If-Range"] = version  # a changed file then comes whole, not as a tail that does not fit
     with _request(remote.url, "GET", headers, timeout) as answer:
         got = _version(answer.headers)
-        if have and answer.status == 206:
-            start, total = _content_range(answer.headers.get("Content-Range", ""))
-            if start != have or (version and got and got != version):
-                _forget(part)
-                raise Broken("the server answered with another part than asked for")
-            tail = _length(answer.headers)
-            total = have + tail if total is None and tail is not None else total
-        elif answer.status == 416:  # nothing after `have`: complete, or a part of something else
-            _, total = _content_range(answer.headers.get("Content-Range", ""))
-            if total == have:
-                return
+        start, total = _content_range(answer.headers.get("Content-Range", ""))
+        if answer.status == 416 and total == have:
+            return  # nothing is missing
+        changed = bool(version and got and version != got)
+        if answer.status == 416 or (answer.status == 206 and (start != have or changed)):
             _forget(part)
             raise Broken("the part that lay here does not fit the file")
-        elif answer.status == 200:
+        if answer.status == 200:
             have, total = 0, _length(answer.headers)  # no Range there, or the file changed: from the start
-        else:
+        elif answer.status != 206:
             raise Refused(f"HTTP {answer.status}")
         if remote.size is not None and total is not None and total != remote.size:
             _forget(part)
@@ -121,7 +98,6 @@ def _one_try(remote: Remote, part: Path, show: Show, timeout: float) -> None:
 
 
 def _append(answer: Any, part: Path, have: int, total: int | None, show: Show) -> None:
-    since, before = time.monotonic(), have
     with part.open("ab") as handle:
         while True:
             show(have, total)
@@ -132,30 +108,19 @@ def _append(answer: Any, part: Path, have: int, total: int | None, show: Show) -
             if not piece:
                 break
             have += len(piece)
-            if total is not None and have > total:
+            if have > (total or MOST_UNTOLD):
                 _forget(part)
+                if total is None:
+                    raise Refused(f"more than {MOST_UNTOLD:,} bytes of a file whose size nobody told; it was not kept")
                 raise Refused(f"more came than the {total:,} bytes that were announced; it was not kept")
-            if total is None and have > MOST_UNTOLD:
-                _forget(part)
-                raise Refused(f"more than {MOST_UNTOLD:,} bytes of a file whose size nobody told; it was not kept")
             handle.write(piece)
-            if (waited := time.monotonic() - since) >= WINDOW:
-                if have - before < SLOWEST * waited:
-                    raise Broken(f"{have - before:,} bytes in {waited:.0f} s are too slow ({have:,} bytes so far)")
-                since, before = time.monotonic(), have
     if total is not None and have < total:
         raise Broken(f"the connection ended after {have:,} of {total:,} bytes")
 
 
 class _SafeRedirects(urllib.request.HTTPRedirectHandler):
     def redirect_request(
-        self,
-        req: urllib.request.Request,
-        fp: IO[bytes],
-        code: int,
-        msg: str,
-        headers: http.client.HTTPMessage,
-        newurl: str,
+        self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Any, newurl: str
     ) -> urllib.request.Request | None:
         # the public web may not send us to a service of this machine
         if not allowed(newurl) or (_loopback(newurl) and not _loopback(req.full_url)):
@@ -173,10 +138,8 @@ def _request(url: str, method: str, headers: dict[str, str], timeout: float) -> 
         if error.code == 416:
             return error  # it is an answer as well
         error.close()
-        if error.code in _PASSING:
-            after = error.headers.get("Retry-After", "")
-            raise Broken(f"HTTP {error.code} {error.reason}", float(after) if after.isdecimal() else 0.0) from error
-        raise Refused(f"HTTP {error.code} {error.reason}") from error
+        kind = Broken if error.code in _PASSING else Refused
+        raise kind(f"HTTP {error.code} {error.reason}") from error
     except (OSError, http.client.HTTPException) as error:  # URLError is an OSError
         reason = getattr(error, "reason", error)
         if isinstance(reason, ssl.SSLCertVerificationError):
@@ -230,6 +193,10 @@ def _notes(part: Path) -> Path:
     return part.with_name(part.name + ".json")
 
 
+def _size(part: Path) -> int:
+    return part.stat().st_size if part.exists() else 0
+
+
 def _forget(part: Path) -> None:
     part.unlink(missing_ok=True)
     _notes(part).unlink(missing_ok=True)
@@ -242,7 +209,7 @@ def notes_of(path: Path) -> dict[str, Any]:
     return {}
 
 
-def _resumable(remote: Remote, part: Path) -> tuple[int, str]:
+def _resumable(remote: Download, part: Path) -> tuple[int, str]:
     """Bytes of `part` that can be built upon, and the version they are of.
 
     Without a version only a known hash can tell whether head and tail fit; with neither, it starts again.
@@ -252,10 +219,10 @@ def _resumable(remote: Remote, part: Path) -> tuple[int, str]:
     if not part.exists() or notes.get("url") != remote.url or not (version or remote.sha256):
         _forget(part)
         return 0, ""
-    return part.stat().st_size, version
+    return _size(part), version
 
 
-def wrong(path: Path, remote: Remote) -> str:
+def wrong(path: Path, remote: Download) -> str:
     """What differs from the published file, or nothing."""
     size = path.stat().st_size
     if remote.size is not None and size != remote.size:

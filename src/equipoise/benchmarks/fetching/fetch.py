@@ -6,23 +6,14 @@ deleted; NAME.unpacked remembers it.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    DownloadColumn,
-    Progress,
-    TaskID,
-    TextColumn,
-    TimeRemainingColumn,
-    TransferSpeedColumn,
-)
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
 from equipoise.benchmarks.base import Benchmark, Download, in_words
 from equipoise.benchmarks.fetching.archives import safe_unpack
@@ -31,7 +22,7 @@ from equipoise.benchmarks.fetching.download import (
     TRIES,
     Broken,
     Refused,
-    Remote,
+    Show,
     allowed,
     download,
     notes_of,
@@ -121,7 +112,7 @@ def plan(benchmark: Benchmark, into: str | Path, images: bool = True) -> Plan:
         if _unpacked(path, entry):
             steps.append(Step(entry, path, entry.size, 0, True))
         elif path.exists():
-            if difference := wrong(path, _remote(entry)):
+            if difference := wrong(path, entry):
                 problems.add(str(path), difference)
             size = path.stat().st_size
             steps.append(Step(entry, path, size, size, not entry.unpack))
@@ -134,20 +125,13 @@ def plan(benchmark: Benchmark, into: str | Path, images: bool = True) -> Plan:
 
 
 def _with_sizes(steps: list[Step]) -> tuple[Step, ...]:
-    """Ask for the sizes nobody wrote down: one first, and when nobody answers none of the others."""
-    unknown = [step for step in steps if step.size is None and not step.done]
-    if not unknown or _offline():
-        return tuple(steps)
-    try:
-        sizes = {unknown[0].path: size_of(unknown[0].download.url)}
-        with ThreadPoolExecutor(8) as pool:
-            for step, size in zip(
-                unknown[1:], pool.map(lambda step: size_of(step.download.url), unknown[1:]), strict=True
-            ):
-                sizes[step.path] = size
-    except Broken:  # `fetch` will say what is wrong
-        return tuple(steps)
-    return tuple(replace(step, size=sizes.get(step.path, step.size)) for step in steps)
+    """Ask for the sizes nobody wrote down, until a server does not answer: `fetch` will say what is wrong."""
+    sized = list(steps)
+    with contextlib.suppress(Broken):
+        for place, step in enumerate(steps):
+            if step.size is None and not step.done and not _offline():
+                sized[place] = replace(step, size=size_of(step.download.url))
+    return tuple(sized)
 
 
 def fetch(
@@ -168,24 +152,15 @@ def fetch(
     _check_disk(plan)
     problems = Problems(f"{plan.name}: not everything could be fetched; what was is kept")
     ready: list[Path] = []
-    with Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-        TimeRemainingColumn(),
-        console=console,
-        disable=is_quiet(),
-    ) as progress:
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, disable=is_quiet()) as progress:
         for step in plan.steps:
             if step.done:
                 ready.append(step.path.parent if step.download.unpack else step.path)
                 continue
             try:
                 if not step.path.exists():
-                    task = progress.add_task(step.path.name, total=step.size)
-                    show = partial(_show, progress, task)
-                    download(_remote(step.download), step.path, show, tries, pause, timeout)
+                    download(step.download, step.path, _bar(progress, step.path.name), tries, pause, timeout)
                 if step.download.unpack:
                     _unpack(step, progress)
                 ready.append(step.path.parent if step.download.unpack else step.path)
@@ -203,13 +178,13 @@ def fetch(
     return ready
 
 
-def _show(progress: Progress, task: TaskID, have: int, total: int | None) -> None:
-    progress.update(task, completed=have, total=total)
+def _bar(progress: Progress, what: str) -> Show:
+    task = progress.add_task(what, total=None)
+    return lambda have, total: progress.update(task, completed=have, total=total)
 
 
 def _unpack(step: Step, progress: Progress) -> None:
-    task = progress.add_task(f"unpacking {step.path.name}", total=None)
-    names = safe_unpack(step.path, step.path.parent, partial(_show, progress, task))
+    names = safe_unpack(step.path, step.path.parent, _bar(progress, f"unpacking {step.path.name}"))
     write_json(_marker(step.path), {"url": step.download.url, "names": names})
     step.path.unlink()  # its contents lie beside it; another 15 GB would help nobody
 
@@ -217,10 +192,7 @@ def _unpack(step: Step, progress: Progress) -> None:
 def _check_disk(plan: Plan) -> None:
     """Room for the downloads, and once more for what is unpacked while its archive still lies there."""
     largest = max((step.size or 0 for step in plan.todo if step.download.unpack), default=0)
-    unpacked = sum(step.size or 0 for step in plan.todo if step.download.unpack)
-    other = sum(max(0, (step.size or 0) - step.have) for step in plan.todo if not step.download.unpack)
-    begun = sum(step.have for step in plan.todo if step.download.unpack)
-    needed = max(0, other + unpacked + largest - begun)  # one archive at a time is there twice
+    needed = plan.missing + largest  # one archive at a time is there twice
     folder = next(folder for folder in (plan.into.resolve(), *plan.into.resolve().parents) if folder.exists())
     free = shutil.disk_usage(folder).free
     if needed > free:
@@ -245,7 +217,3 @@ def _unpacked(path: Path, entry: Download) -> bool:
     if not (entry.unpack and notes.get("url") == entry.url and isinstance(names, list)):
         return False
     return all((path.parent / str(name)).exists() for name in names)
-
-
-def _remote(entry: Download) -> Remote:
-    return Remote(entry.url, entry.size, entry.sha256)
