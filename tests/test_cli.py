@@ -213,11 +213,11 @@ def test_build_and_check_ones_own_csv(run: Run, tmp_path: Path, photos: Path) ->
 def test_train_list_is_read_on_two_screens_and_names_where_the_rest_is(run: Run) -> None:
     code, out, _ = run("train", "list")
     assert code == 0 and len(out.splitlines()) < 60
-    for part in ("CE-CLIP", "needs: hard negatives (relation, attribute, object, action)", "warmup_steps"):
-        assert part in out
+    assert "CE-CLIP" in out
     assert "`equipoise train RECIPE --help`" in out and "`equipoise train list --json`" in out
     found = {one["name"]: one for one in json.loads(run("train", "list", "--json")[1])}
-    assert set(found) <= set(out.splitlines())
+    said = [line for name, one in found.items() for line in (name, f"    {one['about']}")]
+    assert out.splitlines()[: len(said)] == said  # the list reads the source: it names what the recipes say themselves
     assert {"name": "hn_weight", "type": "number >= 0", "default": 1.0, "shared": False} in (
         found["hard_positives_kamath_2024"]["options"]
     )

@@ -1,4 +1,4 @@
-"""What every command understands: --quiet, --json where there is a table, old names of options, TAB."""
+"""What every command understands: --quiet, --json where there is a table, help, TAB."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import typer.main
 from typer.testing import CliRunner
 
 from equipoise.cli import app
-from equipoise.cli.options import ORDER
+from equipoise.cli.options import ADVANCED, ORDER
 from equipoise.errors import UserError
 from equipoise.world.splits import make_world
 
@@ -66,17 +66,21 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("written", [["--images", "HERE"], ["--data", "HERE"], ["--data=HERE"]])
-def test_an_old_name_does_what_the_new_one_does(world: Path, written: list[str]) -> None:
-    given = [word.replace("HERE", str(world)) for word in written]
-    found = called("bench", "check", str(world / "finetune-0.jsonl"), *given, "--json")
-    assert json.loads(found.stdout)["looked_at_images"] is True
+def test_what_few_people_need_stands_below_the_rest() -> None:
+    plain, advanced = called("eval", "--help").stdout.split("\nAdvanced:\n")
+    assert "--bench" in plain and "--help" in plain and "--dtype" not in plain
+    assert "--dtype" in advanced and "--bench" not in advanced
+    known = {name for verb in VERBS for name in options_of(verb)}
+    assert known >= ADVANCED  # no name of an option that is gone
 
 
-def test_an_old_name_is_not_shown_and_means_nothing_elsewhere() -> None:
-    assert "--data" not in called("eval", "--help").stdout
-    found = called("bench", "show", "swap", "--data", "x")
-    assert found.exit_code == 2 and "--data" in found.output
+def test_train_list_loads_no_torch() -> None:
+    code = (
+        "import sys\nfrom equipoise.cli import app\n"
+        "app(['train', 'list'], standalone_mode=False)\nprint('torch' in sys.modules)"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.splitlines()[-1] == "False" and "hard_positives_kamath_2024" in found.stdout
 
 
 def test_quiet_leaves_the_result_and_takes_the_bar(world: Path) -> None:

@@ -16,23 +16,34 @@ from equipoise import progress
 from equipoise.errors import Stopped, UserError, did_you_mean
 from equipoise.report import FORMATS, Format
 
-OLD_NAMES = {"--data": "--images"}  # what an option was called once -> what it is called; not shown, still understood
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 QUIET = Annotated[bool, typer.Option("--quiet", help="no progress bars and no notes; results, warnings, errors stay")]
 
 
+# What few people need: --help shows these below the others.
+ADVANCED = frozenset(
+    """
+    --allow-missing --average --batch-size --blind --by --cache --cap --checkpoint-every --checks --chunk --correct
+    --crop --dataset --device --dropped --dtype --engine --even-positives --flips --keep-all --layout --llm-concurrency
+    --llm-key --llm-max-tokens --llm-temperature --masked-lm --max-skipped --no-cache --openclip --quiet --refine --same
+    --seed --tagger --watch-metric --weight --workers
+    """.split()
+)
+
+
 class Verb(typer.core.TyperCommand):
-    """A command that still understands the old names of its options."""
+    """A command whose help has the options that few people need under a heading of their own."""
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        known = {name for param in self.params for name in param.opts}
-        return super().parse_args(ctx, [_today(word, known) for word in args])
-
-
-def _today(word: str, known: set[str]) -> str:
-    name, equals, value = word.partition("=")
-    new = OLD_NAMES.get(name, name)
-    return f"{new}{equals}{value}" if new in known and name not in known else word
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        shown: dict[str, list[Any]] = {"Arguments": [], "Options": [], "Advanced": []}
+        for param in self.get_params(ctx):
+            if (record := param.get_help_record(ctx)) is not None:
+                plain = "Arguments" if param.param_type_name == "argument" else "Options"
+                shown["Advanced" if ADVANCED & set(param.opts) else plain].append(record)
+        for heading, records in shown.items():
+            if records:
+                with formatter.section(heading):
+                    formatter.write_dl(records)
 
 
 class StoppedVerb(Exception):
@@ -78,7 +89,7 @@ class Verbs(typer.core.TyperGroup):
 
 
 class App(typer.Typer):
-    """Commands that all know --quiet and the old names.
+    """Commands that all know --quiet.
 
     Their help is plain text: typer's boxes need rich and its Markdown, a third of the time of `--help`.
     """

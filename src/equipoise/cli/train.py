@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 import inspect
 import json
 import os
+import re
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
@@ -54,10 +56,8 @@ class _Recipes(typer.core.TyperGroup):
 
     def shell_complete(self, ctx: Any, incomplete: str) -> Any:
         """After `train` a shell offers the recipes, not the name of the command behind them."""
-        from equipoise.train.recipes import RECIPES
-
         kind = type(super().shell_complete(ctx, "")[0])  # typer has its own copy of click, so it has no public class
-        return [kind(name) for name in ("list", *RECIPES) if name.startswith(incomplete)]
+        return [kind(name) for name in ("list", *_summaries()) if name.startswith(incomplete)]
 
 
 def _first_word(command: Any, args: list[str]) -> int | None:
@@ -83,23 +83,34 @@ app = App(
 
 @app.command("list")
 def list_recipes(as_json: Annotated[bool, typer.Option("--json", help="print a list of objects")] = False) -> None:
-    """All recipes. What each is and needs of the items; with --json every option with its type and default."""
-    from equipoise.train.recipes import RECIPES, SETTINGS
-    from equipoise.train.recipes.about import about
-
-    found = [about(name) for name in RECIPES]
+    """All recipes, a line each. With --json also what each needs of the items, and every option with its default."""
     if as_json:
-        typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
+        from equipoise.train.recipes import RECIPES
+        from equipoise.train.recipes.about import about
+
+        typer.echo(json.dumps([about(name) for name in RECIPES], indent=2, ensure_ascii=False))
         return
-    for one in found:
-        typer.echo(fold(f"{one['name']}\n    {one['about']}\n    needs: {_needs(one)}"))
-    typer.echo(f"\nsettings of every recipe, changed with --set NAME=VALUE\n{fold('    ' + ', '.join(SETTINGS))}")
+    for name, summary in _summaries().items():
+        typer.echo(fold(f"{name}\n    {summary}"))
     typer.echo(
         fold(
-            "\nThe paper, every option of a recipe with its default and what the settings are in it: "
+            "\nThe paper, what a recipe needs of the items, and every option and setting with its default: "
             "`equipoise train RECIPE --help`; of all recipes: `equipoise train list --json`."
         )
     )
+
+
+def _summaries() -> dict[str, str]:
+    """Every recipe and the first line of its explanation, read from the source: to import them loads torch, seconds
+    for a list."""
+    folder = Path(__file__).parents[1] / "train" / "recipes"
+    listed = re.findall(r"^        (\w+)\.(\w+),$", (folder / "__init__.py").read_text(encoding="utf-8"), re.MULTILINE)
+    found = {}
+    for module, name in listed:
+        body = ast.parse((folder / f"{module}.py").read_text(encoding="utf-8")).body
+        function = next(node for node in body if isinstance(node, ast.FunctionDef) and node.name == name)
+        found[name] = (ast.get_docstring(function) or "").partition("\n")[0]
+    return found
 
 
 @app.command("RECIPE")

@@ -120,7 +120,7 @@ def test_the_result_of_the_same_run_has_the_same_bytes(photos: Path, tmp_path: P
 
 def test_a_blind_model_needs_no_images_and_joins_others_results(photos: Path, tmp_path: Path) -> None:
     items = [item for item in _items() if item.tags["split"] == "short"]
-    evaluate(load_model("blind:length"), items, out=tmp_path / "length")  # no --data
+    evaluate(load_model("blind:length"), items, out=tmp_path / "length")  # no --images
     shown = evaluate(Perfect(), items, images=photos, blind=[tmp_path / "length"]).record.blind
     assert shown is not None and list(shown.overall.judges) == ["blind:length", "blind:ngram"]
     with pytest.raises(UserError, match="no run of a blind model on these items"):
