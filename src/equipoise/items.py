@@ -187,7 +187,7 @@ def load_items(path: str | Path, limit: int | None = None) -> Sequence[Item]:
                 items.clear()
     problems.raise_if_any("Fix the file, or write it again with `equipoise bench build` or `equipoise perturb`.")
     if not checked_lines:
-        raise UserError(f"{path}: holds no items; expected one JSON object per line (see docs/design.md)")
+        raise UserError(f"{path}: holds no items; expected one JSON object per line (docs/files.md)")
     return items or ItemLines(checked_lines)
 
 
