@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from equipoise.errors import UserError, reading
-from equipoise.formats import json_text
+from equipoise.readers import json_text
 
 try:
     import fcntl

@@ -19,8 +19,9 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 
 from equipoise.errors import Problems, UserError, reading
 from equipoise.files import atomic_write, stays_inside
-from equipoise.formats import parquet
-from equipoise.records import checked, jsonl_lines
+from equipoise.readers import parquet
+from equipoise.readers.lines import kind_of
+from equipoise.readers.records import checked, jsonl_lines
 
 OPERATIONS = ("swap", "replace", "negate", "add", "shuffle")  # our own; a recipe may name another
 Operation = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,39}$")]
@@ -171,7 +172,7 @@ class ItemLines(Sequence[Item]):
 def load_items(path: str | Path, limit: int | None = None) -> Sequence[Item]:
     """Every item of a JSONL or Parquet file, checked; all problems of the file are raised together."""
     path = Path(path)
-    if path.suffix in {".csv", ".tsv"}:
+    if kind_of(path) in {".csv", ".tsv"}:
         raise UserError(f"{path}: a table; make items of it: equipoise bench build {path} --out {path.stem}.jsonl")
     problems = Problems(str(path))
     items: list[Item] = []

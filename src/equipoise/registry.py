@@ -17,6 +17,7 @@ from equipoise.benchmarks.ceilings import Ceilings, ceilings
 from equipoise.errors import Problems, UserError, did_you_mean
 from equipoise.items import Item
 from equipoise.plugins import is_named, load_named, own_code
+from equipoise.readers.lines import kind_of
 
 log = logging.getLogger(__name__)
 
@@ -82,8 +83,8 @@ def get(name: str) -> Benchmark:
     if name in ALIASES:
         raise UserError(f"{name} is {len(ALIASES[name])} benchmarks; name one of {', '.join(ALIASES[name])}")
     if name not in _ROWS:
-        if Path(name).suffix in {*own.SUFFIXES, ".json"}:
-            near = did_you_mean(name, [path.name for path in Path().iterdir() if path.suffix in own.SUFFIXES])
+        if kind_of(Path(name)) in {*own.SUFFIXES, ".json"}:
+            near = did_you_mean(name, [path.name for path in Path().iterdir() if kind_of(path) in own.SUFFIXES])
             raise UserError(f"{name}: no such file.{near}")
         hint = did_you_mean(name, [*_ROWS, *ALIASES])
         raise UserError(
@@ -158,7 +159,7 @@ def load(name_or_path: str, source: Path | None = None, splits: Sequence[str] = 
 
 def is_file(name_or_path: str) -> bool:
     """Whether this names a file of items, not a benchmark."""
-    return Path(name_or_path).suffix in own.SUFFIXES and not is_named(name_or_path)
+    return kind_of(Path(name_or_path)) in own.SUFFIXES and not is_named(name_or_path)
 
 
 def require_images(name_or_path: str, items: Sequence[Item]) -> None:

@@ -27,7 +27,7 @@ from equipoise.evaluation.scores import read_scores
 from equipoise.images.opening import decode_image
 from equipoise.images.sources import TarImages
 from equipoise.items import ImageRef, load_items
-from equipoise.perturb.reading.captions import read_captions
+from equipoise.readers.captions.groups import read_captions
 
 EXAMPLES = int(os.environ.get("FUZZ", "60"))
 MOST_SECONDS = 20.0

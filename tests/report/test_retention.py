@@ -13,10 +13,10 @@ from tests.standard.helpers import COLOURS, Blind, Eye, paint
 
 from equipoise.errors import UserError
 from equipoise.evaluation.run_id import model_card
+from equipoise.readers.sets.open import open_set
 from equipoise.report.chapters import read_chapters
 from equipoise.report.page import report_page, write_page
 from equipoise.report.retention import with_retention
-from equipoise.standard.reading.open import open_set
 from equipoise.standard.run import run_standard
 
 Runs = Callable[..., list[Path]]

@@ -12,8 +12,8 @@ from PIL import Image
 
 from equipoise import evaluate
 from equipoise.items import Edit, ImageRef, Item, Text, load_items, write_items
+from equipoise.readers.sets.open import open_items
 from equipoise.standard import analysis
-from equipoise.standard.reading.open import open_items
 from equipoise.standard.run import StandardResult, run_standard
 
 VECTORS = {"c": (0.6, 0.8), "p": (0.8, 0.6), "n": (0.0, 1.0), "m": (1.0, 0.0), "image": (1.0, 0.0)}

@@ -15,9 +15,9 @@ from tests.standard.helpers import COLOURS, Blind, Eye, Pairs, paint
 
 from equipoise.errors import UserError
 from equipoise.evaluation.embedding.cache import EmbeddingCache
+from equipoise.readers.sets.kinds import AnySet, ClassSet
+from equipoise.readers.sets.open import open_set
 from equipoise.standard.classification import _mean, ranked
-from equipoise.standard.reading.open import open_set
-from equipoise.standard.reading.sets import AnySet, ClassSet
 from equipoise.standard.run import StandardResult, run_standard
 
 
@@ -129,25 +129,6 @@ def test_clip_benchmarks_shards(folder: Path, tmp_path: Path) -> None:
     (wds / "test" / "nshards.txt").write_text("2\n")
     with pytest.raises(UserError, match="8 problems"):
         open_set(str(wds))
-
-
-def test_cifars_binary_files(tmp_path: Path) -> None:
-    names = sorted(COLOURS)
-    (tmp_path / "batches.meta.txt").write_text("\n".join(names) + "\n\n")
-    records = []
-    for label, name in enumerate(names):
-        pixels = np.broadcast_to(np.array(COLOURS[name], np.uint8)[:, None], (3, 1024))
-        records.append(np.concatenate([[np.uint8(label)], pixels.ravel()]).astype(np.uint8))
-    records[1][1 + 32 * 4 + 3] = 77  # red of the pixel in column 3, row 4: rows come first in the file
-    (tmp_path / "test_batch.bin").write_bytes(np.stack(records).tobytes())
-    data = open_set(str(tmp_path))
-    assert isinstance(data, ClassSet) and data.classes == tuple(names)
-    assert Image.open(io.BytesIO(data.source.read("00001.png"))).getpixel((4, 3)) == COLOURS[names[1]]
-    assert Image.open(io.BytesIO(data.source.read("00001.png"))).getpixel((3, 4)) == (77, *COLOURS[names[1]][1:])
-    assert run(Eye(), data).record.numbers.metrics["accuracy@1"].value == 1.0
-    (tmp_path / "test_batch.bin").write_bytes(b"12")
-    with pytest.raises(UserError, match="not whole records"):
-        open_set(str(tmp_path))
 
 
 def test_folders_called_by_codes_need_names(folder: Path) -> None:

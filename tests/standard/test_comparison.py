@@ -14,8 +14,8 @@ from tests.standard.helpers import COLOURS, Eye, paint
 
 from equipoise.cli import main
 from equipoise.errors import UserError
+from equipoise.readers.sets.open import open_set
 from equipoise.standard.comparison import difference
-from equipoise.standard.reading.open import open_set
 from equipoise.standard.run import run_standard, standard_runs
 from equipoise.stats import wilson
 

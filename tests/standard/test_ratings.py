@@ -12,9 +12,9 @@ from tests.standard.helpers import COLOURS, Blind, Eye, Pairs, paint
 
 from equipoise.errors import UserError
 from equipoise.models import load_model
+from equipoise.readers.sets.kinds import RatingSet
+from equipoise.readers.sets.open import open_set
 from equipoise.standard.ratings import RatingRow, kendall_tau_b, measure, spearman
-from equipoise.standard.reading.open import open_set
-from equipoise.standard.reading.sets import RatingSet
 from equipoise.standard.run import run_standard
 
 

@@ -16,8 +16,8 @@ from tests.standard.helpers import COLOURS, Blind, Eye, Pairs, paint
 
 from equipoise.errors import UserError
 from equipoise.items import ImageRef, Item, texts, write_items
-from equipoise.standard.reading.open import open_set
-from equipoise.standard.reading.sets import CaptionSet
+from equipoise.readers.sets.kinds import CaptionSet
+from equipoise.readers.sets.open import open_set
 from equipoise.standard.retrieval import _Cosines, _Matrix, distinct, ranked
 from equipoise.standard.run import StandardResult, read_rows, run_standard
 

@@ -10,7 +10,7 @@ from equipoise.benchmarks.base import Benchmark
 from equipoise.images.sources import ImageSource
 from equipoise.items import Item
 from equipoise.models.clip import ClipModel
-from equipoise.standard.reading.sets import AnySet
+from equipoise.readers.sets.kinds import AnySet
 from equipoise.train.recipe import Recipe
 from lib.jobs import Job
 

@@ -23,8 +23,8 @@ from equipoise.images.sources import ImageSource, open_source
 from equipoise.items import Item, load_items
 from equipoise.models import load_model
 from equipoise.models.clip import ClipModel
-from equipoise.standard.reading.open import open_set
-from equipoise.standard.reading.sets import AnySet
+from equipoise.readers.sets.kinds import AnySet
+from equipoise.readers.sets.open import open_set
 from equipoise.train.recipe import Recipe
 from equipoise.train.recipes import get_recipe
 from lib.form import Column, TestSet

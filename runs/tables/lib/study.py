@@ -32,7 +32,7 @@ from equipoise.images.opening import ImageProblem
 from equipoise.images.sources import ImageSource
 from equipoise.items import Item
 from equipoise.models import load_model
-from equipoise.standard.reading.sets import ItemSet
+from equipoise.readers.sets.kinds import ItemSet
 from equipoise.standard.record import Number, StandardRecord
 from equipoise.standard.run import read_standard, run_standard
 from equipoise.stats import RESAMPLES, percentile_interval

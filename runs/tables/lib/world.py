@@ -27,8 +27,8 @@ from equipoise.images.sources import ImageSource, TarImages
 from equipoise.items import Item, load_items, write_items
 from equipoise.models import load_model
 from equipoise.models.clip import ClipModel
-from equipoise.standard.reading.captions import caption_set, from_items
-from equipoise.standard.reading.sets import AnySet, ClassSet
+from equipoise.readers.sets.captions import caption_set, from_items
+from equipoise.readers.sets.kinds import AnySet, ClassSet
 from equipoise.train.recipe import Recipe
 from equipoise.train.recipes import get_recipe
 from equipoise.train.run.mining import with_hard_images

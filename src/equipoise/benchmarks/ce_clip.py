@@ -26,7 +26,7 @@ from equipoise.benchmarks.base import Benchmark
 from equipoise.benchmarks.reading import Raw, check_splits
 from equipoise.errors import Problems, UserError
 from equipoise.items import Edit, ImageRef, Item, Operation, Target, Text
-from equipoise.records import explain
+from equipoise.readers.records import explain
 
 log = logging.getLogger(__name__)
 

@@ -20,7 +20,7 @@ from equipoise.benchmarks.reading import Raw, check_splits, choose, two_by_two
 from equipoise.errors import Problems, UserError
 from equipoise.files import read_json
 from equipoise.items import Item
-from equipoise.records import explain
+from equipoise.readers.records import explain
 
 SPLITS: dict[str, int | None] = {
     "ag": 195_872,

@@ -21,7 +21,7 @@ from equipoise.benchmarks.ceilings import Ceilings
 from equipoise.errors import Problems
 from equipoise.files import read_json, write_json
 from equipoise.items import Item
-from equipoise.records import explain
+from equipoise.readers.records import explain
 
 TIES_HERE = "never a win, never brittle, always counted"
 _WIDTH, _LABEL = 100, 10

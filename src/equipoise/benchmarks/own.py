@@ -16,10 +16,12 @@ from pydantic import ValidationError
 
 from equipoise import stats
 from equipoise.benchmarks.base import Benchmark
-from equipoise.benchmarks.reading import check_splits, table
+from equipoise.benchmarks.reading import check_splits
 from equipoise.errors import Problems, UserError, did_you_mean
 from equipoise.items import ImageRef, Item, load_items, texts
-from equipoise.records import explain
+from equipoise.readers.lines import kind_of
+from equipoise.readers.records import explain
+from equipoise.readers.tables import table
 
 _TABLES = {".csv", ".tsv"}
 SUFFIXES = {".jsonl", ".parquet", *_TABLES}
@@ -29,7 +31,7 @@ _IMAGE_NAMES = {"img", "image_path", "image_name", "filename", "file_name", "fil
 
 def load(path: Path, splits: Sequence[str]) -> Sequence[Item]:
     """The items of `path`, of the named splits where some are named."""
-    items: Sequence[Item] = _from_table(path) if path.suffix in _TABLES else load_items(path)
+    items: Sequence[Item] = _from_table(path) if kind_of(path) in _TABLES else load_items(path)
     if splits:
         check_splits(str(path), splits, dict.fromkeys(item.tags.get("split", "all") for item in items))
         items = [item for item in items if item.tags.get("split", "all") in splits]
@@ -40,7 +42,7 @@ def require_images(path: Path, items: Sequence[Item]) -> None:
     """Refuse a file none of whose items names an image, before anything is loaded for it."""
     if any(item.images() for item in items):
         return
-    if path.suffix not in _TABLES or "image" in (header := table(path, several=_SEVERAL)[0]):
+    if kind_of(path) not in _TABLES or "image" in (header := table(path, several=_SEVERAL)[0]):
         raise UserError(
             f"{path}: none of its {len(items):,} items names an image, and a model is judged by images. Captions get "
             "theirs from the file they are perturbed from: a table with the columns image and caption"

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import ast
-import csv
-import io
-import json
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from equipoise.errors import Problems, UserError, did_you_mean
-from equipoise.files import read_json, read_text
-from equipoise.formats import json_text, parquet
 from equipoise.items import Edit, ImageRef, Item, Text, texts
-from equipoise.records import explain, jsonl_lines, short
+from equipoise.readers.lines import kind_of
+from equipoise.readers.records import EMPTY, explain, rows, short
 
 log = logging.getLogger(__name__)
-
-_LONGEST_CELL = 10_000_000  # characters; CREPE's lists of negatives pass the csv module's own limit
 
 
 class Raw(BaseModel):
@@ -208,36 +202,33 @@ def _common(paths: Iterable[Path]) -> str:
 
 
 def entries(path: Path, kind: type[BaseModel], problems: Problems) -> Iterator[tuple[str, str, Any]]:
-    """(where, key, value) of each record of a JSON object or list, JSONL, a CSV or TSV table, or Parquet."""
-    if path.suffix in {".csv", ".tsv"}:
-        header, rows = table(path, quoted=getattr(kind, "quoted", True))
-        needed = [field.alias or name for name, field in kind.model_fields.items() if field.is_required()]
-        if missing := [name for name in needed if name not in header]:
-            raise UserError(f"{path}, line 1: expected the columns {', '.join(needed)}; {', '.join(missing)} missing")
-        for index, (line, row) in enumerate(rows):
-            yield f"line {line}", str(index), dict(zip(header, row, strict=True))
-    elif path.suffix == ".jsonl":
-        for index, (where, text) in enumerate(jsonl_lines(path, problems)):
-            try:
-                value = json_text.parse(text)
-            except json.JSONDecodeError as error:
-                problems.add(f"{path.name}, {where}", f"not JSON ({error.msg}, column {error.colno})")
-            except (ValueError, RecursionError) as error:
-                problems.add(f"{path.name}, {where}", json_text.why(error))
-            else:
-                yield where, str(index), value
-    elif path.suffix == ".parquet":
-        for number, record, problem in parquet.rows(path, lambda schema: _plain_columns(schema, kind)):
-            if problem:
-                problems.add(f"{path.name}, row {number - 1}", problem)
-            else:
-                yield f"row {number - 1}", str(number - 1), record
-    elif isinstance(value := read_json(path), dict):
-        yield from ((f"record {key!r}", key, record) for key, record in value.items())
-    elif isinstance(value, list):
-        yield from ((f"record {index}", str(index), record) for index, record in enumerate(value))
-    else:
-        raise UserError(f"{path}: expected a JSON object or list of records, found {short(value)}")
+    """(where, key, value) of each record of a JSON object or list, JSONL, a CSV or TSV table, or Parquet.
+
+    The key is that of a JSON object, else the number of the record, counted from 0.
+    """
+    number = -1
+    found = rows(path, columns=lambda schema: _plain_columns(schema, kind), quoted=getattr(kind, "quoted", True))
+    for where, value, problem in found:
+        if problem == EMPTY:
+            continue
+        if where and (number := number + 1) == 0 and kind_of(path) in {".csv", ".tsv"}:
+            _require_columns(path, kind, value)
+        if where.startswith(("record ", "row ")):
+            where = f"{where.split()[0]} {number}"  # as the ids of the items count
+        if problem:
+            problems.add(f"{path.name}, {where}", problem)
+        elif where:
+            yield where, str(number), value
+        elif isinstance(value, dict):
+            yield from ((f"record {key!r}", key, record) for key, record in value.items())
+        else:
+            raise UserError(f"{path}: expected a JSON object or list of records, found {short(value)}")
+
+
+def _require_columns(path: Path, kind: type[BaseModel], header: Collection[str]) -> None:
+    needed = [field.alias or name for name, field in kind.model_fields.items() if field.is_required()]
+    if missing := [name for name in needed if name not in header]:
+        raise UserError(f"{path}, line 1: expected the columns {', '.join(needed)}; {', '.join(missing)} missing")
 
 
 def _plain_columns(schema: Any, kind: type[BaseModel]) -> list[str]:
@@ -247,42 +238,6 @@ def _plain_columns(schema: Any, kind: type[BaseModel]) -> list[str]:
 
 def _nested(schema: Any, name: str) -> bool:
     return any(schema.field(place).type.num_fields for place in schema.get_all_field_indices(name))
-
-
-def table(
-    path: Path, several: tuple[str, ...] = (), quoted: bool = True
-) -> tuple[list[str], list[tuple[int, list[str]]]]:
-    """The header of a CSV or TSV file, and (line, cells) of each row that is not empty.
-
-    Columns whose name begins with one of `several` may have the same name. Without `quoted` a cell ends at the next
-    separator, whatever quotes it holds.
-    """
-    csv.field_size_limit(_LONGEST_CELL)
-    text = read_text(path).removeprefix("\ufeff")
-    first = text.partition("\n")[0]
-    usual = "\t" if path.name.removesuffix(".gz").endswith(".tsv") else ","
-    reader = csv.reader(
-        io.StringIO(text, newline=""),
-        delimiter=";" if usual not in first and ";" in first else usual,  # as Excel writes a CSV where 1,5 is a number
-        quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
-    )
-    rows: list[tuple[int, list[str]]] = []
-    problems = Problems(str(path))
-    try:
-        header = [name.strip() for name in next(reader, [])]
-        if twice := [name for name in header if name and header.count(name) > 1 and not name.startswith(several)]:
-            raise UserError(f"{path}, line 1: two columns are called {twice[0]!r}; which one is meant?")
-        for row in reader:
-            if row and len(row) != len(header):
-                problems.add(f"line {reader.line_num}", f"{len(row)} cells, where the header has {len(header)}")
-            elif row:
-                rows.append((reader.line_num, row))
-    except csv.Error as error:
-        problems.add(f"line {reader.line_num}", f"not a table ({error})")
-    problems.raise_if_any("A cell that holds a separator, a quote or a line break must be in double quotes.")
-    if not rows:
-        raise UserError(f"{path}: expected a header and rows, found {'only a header' if text.strip() else 'nothing'}")
-    return header, rows
 
 
 def literal_list(text: str) -> list[Any]:

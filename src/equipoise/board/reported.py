@@ -12,7 +12,7 @@ from equipoise.board import vl_compo
 from equipoise.board.record import Reported
 from equipoise.errors import Problems, UserError
 from equipoise.files import read_json
-from equipoise.records import explain
+from equipoise.readers.records import explain
 
 EXAMPLE = (
     'Expected a list: [{"model": "NegCLIP", "benchmark": "sugarcrepe", "value": 0.837, "metric": "original", '

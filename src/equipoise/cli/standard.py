@@ -14,7 +14,7 @@ from equipoise.cli.options import offer_benchmarks, split_names
 from equipoise.errors import UserError, printable
 
 if TYPE_CHECKING:
-    from equipoise.standard.reading.sets import AnySet
+    from equipoise.readers.sets.kinds import AnySet
     from equipoise.standard.record import StandardRecord
 
 Model = Annotated[str, typer.Argument(help="any model that `equipoise eval` takes")]
@@ -35,7 +35,7 @@ def standard(
         str,
         typer.Option(
             help="separated by commas: a folder with a folder for each class, CLIP_benchmark's webdataset folder, "
-            "CIFAR's binary folder; coco, flickr30k, flickr8k, flickr8k-experts (with --source); a file of "
+            "coco, flickr30k, flickr8k, flickr8k-experts (with --source); a file of "
             "captions, items or ratings (with --images); a benchmark, whose captions are retrieved"
         ),
     ],
@@ -63,8 +63,8 @@ def standard(
     names = split_names(bench)
     if not names:
         raise UserError(f"--bench {bench!r}: names nothing")
+    from equipoise.readers.sets.open import open_set
     from equipoise.report.standard import render_standard
-    from equipoise.standard.reading.open import open_set
 
     sets = [open_set(name, source=source, data=data, split=split, templates=templates) for name in names]
     asked = {"allow_missing": allow_missing, "batch_size": batch_size, "workers": workers, "seed": seed}
@@ -101,8 +101,8 @@ def analyse(
     names = split_names(bench)
     if not names:
         raise UserError(f"--bench {bench!r}: names no benchmark; `equipoise bench list` shows all")
+    from equipoise.readers.sets.open import open_items
     from equipoise.report.standard import render_analysis
-    from equipoise.standard.reading.open import open_items
 
     sets = [open_items(name, source=source, data=data, splits=split_names(splits)) for name in names]
     asked = {"allow_missing": allow_missing, "batch_size": batch_size, "workers": workers, "seed": seed}

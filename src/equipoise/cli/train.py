@@ -343,10 +343,10 @@ def _before_and_after(base: str, finished: Path, watch: Path, images: Path, out:
     from equipoise.evaluation.run import evaluate
     from equipoise.images.sources import open_source
     from equipoise.models import load_model
+    from equipoise.readers.sets.captions import caption_set, from_items
     from equipoise.report.comparison import render_differences
     from equipoise.report.standard import render_changes
     from equipoise.standard.comparison import compare_standard
-    from equipoise.standard.reading.captions import caption_set, from_items
     from equipoise.standard.run import run_standard
 
     items, source, cache = load_own(watch, ()), open_source(images), EmbeddingCache(default_cache())

@@ -24,7 +24,7 @@ from equipoise.evaluation.record import IMAGE_METRICS, METRICS, SCHEMA, Benchmar
 from equipoise.evaluation.scores import ItemScores, Scores, read_scores
 from equipoise.files import atomic_write, read_json, sha256_file, write_json
 from equipoise.items import IMAGES, Item
-from equipoise.records import checked, explain, jsonl_lines
+from equipoise.readers.records import checked, explain, jsonl_lines
 
 
 class Texts(BaseModel):

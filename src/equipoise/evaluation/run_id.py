@@ -15,7 +15,7 @@ from equipoise.errors import Problems
 from equipoise.evaluation.embedding.embed import EMBEDDING_CODE
 from equipoise.evaluation.record import AverageId, BenchmarkId, ImagesId, ModelCard, RunRecord, Settings
 from equipoise.items import Item
-from equipoise.records import explain
+from equipoise.readers.records import explain
 
 # The rest of a benchmark's id are words about it.
 _COUNTED: Any = dict.fromkeys(("name", "items_sha256", "macro", "least", "metrics"), True)

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from equipoise.errors import Problems, UserError, reading
 from equipoise.items import Item
-from equipoise.records import checked, jsonl_lines
+from equipoise.readers.records import checked, jsonl_lines
 from equipoise.stats import Floats
 
 _LISTS = ("positives", "negatives")

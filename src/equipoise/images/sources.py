@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from equipoise.errors import UserError
-from equipoise.formats import tars
 from equipoise.images.opening import MAX_BYTES, ImageProblem, image_path, read_image_bytes
+from equipoise.readers import tars
 
 
 class ImageSource(Protocol):

@@ -19,7 +19,7 @@ from equipoise.evaluation.record import Interval, Numbers
 from equipoise.evaluation.results import find_runs
 from equipoise.evaluation.scores import ItemScores, Scores, kinds_of
 from equipoise.files import read_json
-from equipoise.records import explain
+from equipoise.readers.records import explain
 from equipoise.report.orderings import NOT_COMPARED, classify_all
 from equipoise.report.tables import Line, average_words, by_chance, gain_words, judges_words
 

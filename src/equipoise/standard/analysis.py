@@ -25,9 +25,9 @@ from equipoise.evaluation.scores import ItemScores
 from equipoise.evaluation.scoring import score_items
 from equipoise.items import Item, Text
 from equipoise.models.base import kind_of
+from equipoise.readers.sets.kinds import ItemSet
 from equipoise.standard.asking import How, Told
 from equipoise.standard.measured import Measured, clusters, means
-from equipoise.standard.reading.sets import ItemSet
 
 LEVEL = 0.99
 RESAMPLES = 50_000

@@ -18,9 +18,9 @@ from pydantic import BaseModel, ConfigDict
 from equipoise import stats
 from equipoise.errors import UserError
 from equipoise.models.base import kind_of
+from equipoise.readers.sets.kinds import ClassSet
 from equipoise.standard.asking import How, Told, vectors
 from equipoise.standard.measured import Measured, clusters, means
-from equipoise.standard.reading.sets import ClassSet
 from equipoise.standard.retrieval import distinct
 
 _BYTES = 64 * 2**20  # of scores at a time

@@ -18,9 +18,9 @@ from equipoise import stats
 from equipoise.errors import UserError
 from equipoise.evaluation.scoring import cosines
 from equipoise.models.base import kind_of
+from equipoise.readers.sets.kinds import RatingSet
 from equipoise.standard.asking import How, Told, pair_scores, vectors
 from equipoise.standard.measured import Measured, clusters
-from equipoise.standard.reading.sets import RatingSet
 
 _TOGETHER = 256  # resamples at a time
 Floats = stats.Floats

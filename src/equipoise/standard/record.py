@@ -15,7 +15,7 @@ from equipoise.evaluation.record import (
     Settings,
 )
 from equipoise.provenance import Environment
-from equipoise.standard.reading.sets import Kind
+from equipoise.readers.sets.kinds import Kind
 
 SCHEMA: Final = 1
 

@@ -21,9 +21,9 @@ from pydantic import BaseModel, ConfigDict
 
 from equipoise.errors import UserError
 from equipoise.models.base import kind_of
+from equipoise.readers.sets.kinds import Caption, CaptionSet
 from equipoise.standard.asking import How, Told, pair_scores, vectors
 from equipoise.standard.measured import Measured, clusters, means
-from equipoise.standard.reading.sets import Caption, CaptionSet
 
 log = logging.getLogger(__name__)
 

@@ -28,11 +28,11 @@ from equipoise.evaluation.scoring import default_batch, default_workers
 from equipoise.files import atomic_write, read_json, sha256_file, write_json
 from equipoise.models.base import NEEDS_NEGATIVES, kind_of, reads_images
 from equipoise.provenance import environment
-from equipoise.records import explain, jsonl_lines
+from equipoise.readers.records import explain, jsonl_lines
+from equipoise.readers.sets.kinds import AnySet, Kind, content_hash
 from equipoise.standard import analysis, classification, ratings, retrieval
 from equipoise.standard.asking import How, Told, digests
 from equipoise.standard.measured import Measured, numbers
-from equipoise.standard.reading.sets import AnySet, Kind, content_hash
 from equipoise.standard.record import SCHEMA, Level, Numbers, SetId, StandardRecord
 
 ROWS = "rows.jsonl"

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from equipoise.errors import Problems, UserError
 from equipoise.files import read_json, sha256_json, write_json
-from equipoise.records import explain
+from equipoise.readers.records import explain
 
 SCHEMA = 1
 FILE = "study.json"

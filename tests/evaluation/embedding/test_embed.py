@@ -24,7 +24,7 @@ from equipoise.evaluation.scoring import score_items
 from equipoise.files import stays_inside
 from equipoise.items import ImageRef, Item, texts
 from equipoise.models.preprocess import clip_preprocess
-from equipoise.records import short
+from equipoise.readers.records import short
 
 
 class Tokens:

@@ -14,13 +14,13 @@ from typer.testing import CliRunner
 from equipoise.cli.perturb import describe, perturb
 from equipoise.errors import UserError
 from equipoise.items import Edit, ImageRef, Item, Text, load_items, texts, write_items
-from equipoise.perturb.reading.captions import read_captions
 from equipoise.perturb.run.engine import perturb_file
 from equipoise.perturb.run.joining import having
 from equipoise.perturb.run.parts import Parts
 from equipoise.perturb.run.ray_engine import read_captions_of, write_captions
 from equipoise.perturb.run.setup import Setup
 from equipoise.perturb.run.shards import shards_of
+from equipoise.readers.captions.groups import read_captions
 
 SUBJECTS = ("a man", "two dogs", "a cat and a dog", "a young boy", "a black cat and a white dog")
 PLACES = ("sitting on a red bench", "standing next to a big table", "running behind a wooden fence")

@@ -25,7 +25,7 @@ from pathlib import Path, PureWindowsPath
 from typing import IO, cast
 
 from equipoise.errors import Problems, UserError
-from equipoise.formats import tars
+from equipoise.readers import tars
 
 MOST_FILES = 500_000  # COCO train2017, the largest archive we know of, has 118,288
 MOST_BYTES = 200 * 2**30

@@ -23,7 +23,7 @@ from equipoise.benchmarks.reading import check_splits, item_id
 from equipoise.errors import Problems, UserError
 from equipoise.files import atomic_write, plain_target, read_json
 from equipoise.items import Edit, Item, Target, Text
-from equipoise.records import short
+from equipoise.readers.records import short
 
 SPLITS: dict[str, int | None] = {"attributes": 10_575, "relations": 16_868}
 

@@ -20,7 +20,7 @@ from equipoise.errors import Problems
 from equipoise.evaluation.foreign.base import Foreign, Rows, check_finite, check_ids, check_single, name_some
 from equipoise.evaluation.scores import ImageScores, ItemScores
 from equipoise.items import Item
-from equipoise.records import checked, jsonl_lines
+from equipoise.readers.records import checked, jsonl_lines
 
 EXAMPLES = 400  # of Winoground
 FOUR = ("c0_i0", "c1_i0", "c0_i1", "c1_i1")

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from equipoise.benchmarks.reading import table
 from equipoise.errors import Problems, UserError
 from equipoise.evaluation.foreign import labels, outcomes, own_table, tables, wordings
 from equipoise.evaluation.foreign.base import Foreign
 from equipoise.evaluation.scores import read_scores
-from equipoise.formats import json_text
-from equipoise.records import jsonl_lines
+from equipoise.readers import json_text
+from equipoise.readers.records import jsonl_lines
+from equipoise.readers.tables import table
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,13 @@ from pathlib import Path
 
 from equipoise import stats
 from equipoise.benchmarks import sugarcrepe as sugarcrepe_benchmark
-from equipoise.benchmarks.reading import item_id, table
+from equipoise.benchmarks.reading import item_id
 from equipoise.errors import Problems
 from equipoise.evaluation.foreign.base import Foreign, Rows, check_single, name_some
 from equipoise.evaluation.record import Interval, PaperNumbers
 from equipoise.evaluation.scores import ItemScores
 from equipoise.items import Item
+from equipoise.readers.tables import table
 
 _WORDS = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
 EXAMPLES = 2933  # of BiVLC

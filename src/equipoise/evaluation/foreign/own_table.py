@@ -11,11 +11,11 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from equipoise.benchmarks.reading import table
 from equipoise.errors import Problems, UserError
 from equipoise.evaluation.foreign.base import Foreign
 from equipoise.evaluation.scores import ItemScores, Scores, require_finite
-from equipoise.records import explain
+from equipoise.readers.records import explain
+from equipoise.readers.tables import table
 
 SEVERAL = ("negative", "positive")
 _NAMED = ("id", "image", "caption")

@@ -19,7 +19,7 @@ from equipoise.errors import Problems, UserError
 from equipoise.evaluation.foreign.base import Foreign, Rows, check_finite, check_ids, check_single
 from equipoise.evaluation.scores import ItemScores
 from equipoise.items import Item
-from equipoise.records import explain
+from equipoise.readers.records import explain
 
 NAME = "predicate-noun"
 _ONE = 1e-4  # how far a softmax of float32 numbers in text is from 1

@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from equipoise.benchmarks.reading import table
 from equipoise.errors import Problems, UserError
 from equipoise.evaluation.foreign.base import Foreign, check_ids, check_single, name_some
 from equipoise.evaluation.scores import ItemScores
+from equipoise.readers.tables import table
 
 COLUMNS = (
     "example_id",

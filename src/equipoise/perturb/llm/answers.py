@@ -14,8 +14,8 @@ from equipoise.items import Edit, Operation, Target
 from equipoise.perturb.candidate import Candidate
 from equipoise.perturb.english.caption import Caption
 from equipoise.perturb.english.forms import noun_lemma
-from equipoise.perturb.reading.captions import clean
-from equipoise.perturb.reading.raw import LONGEST
+from equipoise.readers.captions.groups import clean
+from equipoise.readers.captions.json_layouts import LONGEST
 from equipoise.served.kept import Answer
 from equipoise.words.tagging import Token
 

@@ -24,7 +24,6 @@ from equipoise.items import Item
 from equipoise.perturb.bias.judges import check_judge, judge_identity, judge_named
 from equipoise.perturb.bias.refine import KINDS, Judges, refine_file
 from equipoise.perturb.bias.separability import separability
-from equipoise.perturb.reading.captions import caption_files, read_captions
 from equipoise.perturb.run.capping import cap_file
 from equipoise.perturb.run.evening import even_file
 from equipoise.perturb.run.joining import having
@@ -32,6 +31,7 @@ from equipoise.perturb.run.parts import Parts, in_words
 from equipoise.perturb.run.setup import Setup
 from equipoise.perturb.run.shards import SHARD, Shard, run_shard, shards_of, summed
 from equipoise.progress import progress
+from equipoise.readers.captions.groups import caption_files, read_captions
 
 Engine = Literal["local", "ray"]
 ENGINES: tuple[Engine, ...] = ("local", "ray")
@@ -82,7 +82,7 @@ def perturb_file(
     identity = {
         "schema": 1,
         "equipoise": __version__,
-        "code": of_code("perturb", "words"),
+        "code": of_code("perturb", "readers", "words"),
         "input": {file.name: sha256_file(file) for file in caption_files(captions)},
         "limit": limit,
         "shard": shard,

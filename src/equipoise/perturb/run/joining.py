@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 
 from equipoise.items import ImageRef, Item, Text
 from equipoise.perturb.candidate import Candidate
-from equipoise.perturb.reading.captions import Group, Record
 from equipoise.perturb.recipe import Perturbed
+from equipoise.readers.captions.groups import Group, Record
 
 
 def joined(found: Sequence[Perturbed], before: Item | None = None) -> Perturbed:

@@ -17,12 +17,12 @@ from equipoise.errors import UserError
 from equipoise.files import json_line
 from equipoise.items import Item
 from equipoise.perturb.candidate import edit_class
-from equipoise.perturb.reading.captions import Group, Record
 from equipoise.perturb.recipe import Perturbed, Recipe, perturb_caption
 from equipoise.perturb.run.joining import HAVING, before_of, having, item_of, joined, texts_of
 from equipoise.perturb.run.parts import Parts
 from equipoise.perturb.run.setup import Setup
 from equipoise.plugins import is_named, own_line
+from equipoise.readers.captions.groups import Group, Record
 
 SHARD = 2_000  # captions: a second or two of work, so that a kill loses little
 _SHOWN = 5  # places of refused captions that a shard keeps for the report

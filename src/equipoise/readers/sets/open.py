@@ -11,7 +11,7 @@ from equipoise.evaluation.embedding.cache import default_world
 from equipoise.files import read_text
 from equipoise.images.sources import open_source
 from equipoise.items import Item
-from equipoise.standard.reading.captions import (
+from equipoise.readers.sets.captions import (
     caption_set,
     from_file,
     from_flickr8k,
@@ -20,9 +20,9 @@ from equipoise.standard.reading.captions import (
     from_shards,
     is_karpathy,
 )
-from equipoise.standard.reading.classes import is_class_folder, is_shards, read_classes
-from equipoise.standard.reading.ratings import flickr8k_experts, holds_ratings, read_ratings
-from equipoise.standard.reading.sets import AnySet, ItemSet
+from equipoise.readers.sets.classes import is_class_folder, is_shards, read_classes
+from equipoise.readers.sets.kinds import AnySet, ItemSet
+from equipoise.readers.sets.ratings import flickr8k_experts, holds_ratings, read_ratings
 
 NAMED = {  # name: the file below --source that it is read from
     "coco": "dataset_coco.json",
@@ -32,7 +32,7 @@ NAMED = {  # name: the file below --source that it is read from
 }
 FORMS = (
     f"{', '.join(NAMED)} (with --source), a folder with a folder for each class, CLIP_benchmark's webdataset folder, "
-    "CIFAR's binary folder, a file of captions or items (with --images), a table of image, caption and rating (with "
+    "a file of captions or items (with --images), a table of image, caption and rating (with "
     "--images), or a benchmark whose captions are to be retrieved"
 )
 

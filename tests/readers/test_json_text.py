@@ -11,7 +11,7 @@ from equipoise.errors import UserError
 from equipoise.evaluation.scores import read_scores
 from equipoise.files import read_json
 from equipoise.items import load_items
-from equipoise.perturb.reading.captions import read_captions
+from equipoise.readers.captions.groups import read_captions
 
 
 def test_items_and_scores_name_line_and_key(tmp_path: Path) -> None:

@@ -1,10 +1,9 @@
-"""Classification sets: a folder for each class, webdataset shards in CLIP_benchmark's layout, CIFAR's binary files.
+"""Classification sets: a folder for each class, webdataset shards in CLIP_benchmark's layout.
 
     DIR/CLASS/*.jpg                       torchvision's ImageFolder; classes in the order of their sorted folders
     DIR/classnames.txt                    there: one name per line in that order, or FOLDER<TAB>NAME (ImageNet)
     DIR/{classnames.txt, zeroshot_classification_templates.txt}, DIR/SPLIT/{nshards.txt, 0.tar, 1.tar, ...}
                                           CLIP_benchmark's: members KEY.{webp,png,jpg,jpeg} and KEY.cls (a number)
-    DIR/{test_batch.bin, batches.meta.txt}, DIR/{test.bin, fine_label_names.txt}     CIFAR-10, CIFAR-100
 
 CLIP's paper averages 80 templates on ImageNet; without a file of templates there is one, "a photo of a {}.".
 """
@@ -18,8 +17,7 @@ from pathlib import Path
 from equipoise.errors import Problems, UserError
 from equipoise.files import read_text
 from equipoise.images.sources import FolderImages, ImageSource, TarImages
-from equipoise.standard.reading.cifar import cifar_files, read_cifar
-from equipoise.standard.reading.sets import ClassSet
+from equipoise.readers.sets.kinds import ClassSet
 
 DEFAULT_TEMPLATES = ("a photo of a {}.",)
 TEMPLATES = "zeroshot_classification_templates.txt"
@@ -30,7 +28,7 @@ _CODE = re.compile(r"n\d{8}|\d+")  # a folder that is called by a number says no
 
 def is_class_folder(folder: Path) -> bool:
     """Whether this looks like a set that `read_classes` reads."""
-    return bool(is_shards(folder) or cifar_files(folder, "test") or _class_folders(folder))
+    return bool(is_shards(folder) or _class_folders(folder))
 
 
 def is_shards(folder: Path) -> bool:
@@ -39,9 +37,6 @@ def is_shards(folder: Path) -> bool:
 
 def read_classes(folder: Path, split: str, templates: Path | None = None) -> ClassSet:
     """The photos of a split with the numbers of their classes."""
-    if (files := cifar_files(folder, split)) is not None:
-        source, classes, photos = read_cifar(files)
-        return _set(folder, split, source, classes, templates, photos)
     if is_shards(folder):
         tars = shards(folder, split)
         classes = _lines(folder / NAMES)
@@ -50,8 +45,8 @@ def read_classes(folder: Path, split: str, templates: Path | None = None) -> Cla
     found = _class_folders(below)
     if not found:
         raise UserError(
-            f"{folder}: no folder for each class with photos in it, no {split}/nshards.txt (CLIP_benchmark's shards) "
-            "and no CIFAR binary files; see --help"
+            f"{folder}: no folder for each class with photos in it, and no {split}/nshards.txt (CLIP_benchmark's "
+            "shards); see --help"
         )
     photos = [
         (f"{one.name}/{path.name}", number)

@@ -13,10 +13,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from equipoise.errors import UserError
-from equipoise.formats import parquet
-from equipoise.formats.parquet_headers import groups
 from equipoise.items import ImageRef, Item, load_items, write_items
-from equipoise.perturb.reading.captions import read_captions
+from equipoise.readers import parquet
+from equipoise.readers.captions.groups import read_captions
+from equipoise.readers.parquet_headers import groups
 
 
 def write(path: Path, **columns: Any) -> Path:

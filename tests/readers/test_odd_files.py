@@ -15,7 +15,7 @@ import pyarrow.parquet
 import pytest
 
 from equipoise.errors import UserError
-from equipoise.perturb.reading.captions import Group, read_captions
+from equipoise.readers.captions.groups import Group, read_captions
 
 ROWS = [("a.jpg", "a cat on a mat"), ("a.jpg", "one black cat"), ("b.jpg", "a dog")]
 GROUPED = [("a.jpg", ["a cat on a mat", "one black cat"]), ("b.jpg", ["a dog"])]

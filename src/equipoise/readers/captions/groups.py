@@ -3,8 +3,8 @@
 Every format is a stream of raw records in file order; `read_captions` cleans them and puts the captions of an image
 together, because a negative must not be true by another caption of the same image. COCO annotations are grouped by
 `image_id` wherever they stand; in all other formats the captions of an image must stand next to each other (sort the
-file by image), so that memory does not grow with the file. The formats are in `text_formats.py` and
-`packed_formats.py`.
+file by image), so that memory does not grow with the file. The formats are in `json_layouts.py` and
+`layouts.py`.
 
 A file that cannot be understood is the user's error. A caption that cannot be used is not: it is left out, counted,
 and the report says where and why.
@@ -13,9 +13,7 @@ and the report says where and why.
 from __future__ import annotations
 
 import functools
-import gzip
 import re
-import zlib
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby, islice
 from pathlib import Path
@@ -25,10 +23,9 @@ from pydantic import ValidationError
 
 from equipoise.errors import UserError, printable, reading
 from equipoise.items import ImageRef
-from equipoise.perturb.reading.gzipped import kind_of, opened
-from equipoise.perturb.reading.packed_formats import read_parquet, read_tar
-from equipoise.perturb.reading.raw import LONGEST, Raw
-from equipoise.perturb.reading.text_formats import read_json, read_jsonl, read_table, read_txt
+from equipoise.readers.captions.json_layouts import LONGEST, Raw, read_json
+from equipoise.readers.captions.layouts import read_parquet, read_table, read_tar, read_txt
+from equipoise.readers.lines import kind_of, opened, whole
 
 MOST_TOGETHER = 50  # captions of one image; a file with the same image on every line must not fill the memory
 
@@ -177,7 +174,7 @@ def _known() -> str:
 def _raw_records(path: Path, several: bool) -> Iterator[Raw]:
     """The records of a file; where there are several files, each record says of which it is."""
     suffix = kind_of(path)
-    try:
+    with whole(path):
         if suffix not in _PACKED:
             with opened(path) as handle:
                 if handle.read(2) in {b"\xff\xfe", b"\xfe\xff"}:
@@ -193,10 +190,6 @@ def _raw_records(path: Path, several: bool) -> Iterator[Raw]:
                 yield raw._replace(where=f"{path.name}, {raw.where}", together=together)
             else:
                 yield raw
-    except PermissionError:
-        raise UserError(f"{path}: no permission to read it") from None
-    except (gzip.BadGzipFile, EOFError, zlib.error):
-        raise UserError(f"{path}: not a whole gzip file; pack or download it again") from None
 
 
 _PACKED: dict[str, Callable[[Path], Iterator[Raw]]] = {".parquet": read_parquet, ".tar": read_tar}
@@ -204,7 +197,7 @@ _READERS: dict[str, Callable[[Path], Iterator[Raw]]] = {
     ".txt": read_txt,
     ".csv": read_table,
     ".tsv": read_table,
-    ".jsonl": read_jsonl,
+    ".jsonl": read_json,
     ".json": read_json,
     **_PACKED,
 }

@@ -17,14 +17,15 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from equipoise.benchmarks.reading import table
 from equipoise.errors import Problems, UserError
 from equipoise.files import read_text
 from equipoise.images.sources import ImageSource
 from equipoise.items import ImageRef
-from equipoise.records import checked, explain, jsonl_lines
-from equipoise.standard.reading.captions import flickr8k_captions
-from equipoise.standard.reading.sets import Rated, RatingSet
+from equipoise.readers.lines import kind_of, lines
+from equipoise.readers.records import checked, explain, jsonl_lines
+from equipoise.readers.sets.captions import flickr8k_captions
+from equipoise.readers.sets.kinds import Rated, RatingSet
+from equipoise.readers.tables import table
 
 EXPERTS = "ExpertAnnotations.txt"
 
@@ -42,33 +43,32 @@ class _Line(BaseModel):
 
 def holds_ratings(path: Path) -> bool:
     """Whether a file has ratings, by its first line."""
-    if path.suffix not in {".csv", ".tsv", ".jsonl"} or not path.is_file():
+    if kind_of(path) not in {".csv", ".tsv", ".jsonl"} or not path.is_file():
         return False
-    with path.open(encoding="utf-8-sig", errors="replace") as handle:
-        first = handle.readline(2**16)
-    if path.suffix == ".jsonl":
+    _, first, _ = next(lines(path, most=2**16, errors="replace"), (1, "", ""))
+    if kind_of(path) == ".jsonl":
         return '"rating' in first and '"negatives"' not in first
-    names = first.split("\t" if path.suffix == ".tsv" else ",")
+    names = first.split("\t" if kind_of(path) == ".tsv" else ",")
     return any(name.strip().strip('"').startswith("rating") for name in names)
 
 
 def read_ratings(path: Path, name: str, source: ImageSource) -> RatingSet:
     """The rated pairs of a table or a JSONL file."""
     problems = Problems(str(path))
-    found = list(_from_jsonl(path, problems) if path.suffix == ".jsonl" else _from_table(path, problems))
-    return _set(name, source, found, path, problems)
+    found = _from_jsonl(path, problems) if kind_of(path) == ".jsonl" else _from_table(path, problems)
+    return _set(name, source, _pairs(found, problems), path, problems)
 
 
-def _from_jsonl(path: Path, problems: Problems) -> list[Rated]:
-    lines = checked(jsonl_lines(path, problems), _Line, problems)
-    given = [
-        (where, line.id, line.image, line.caption, [*([] if line.rating is None else [line.rating]), *line.ratings])
-        for where, line in lines
-    ]
-    return _pairs(given, problems)
+def _from_jsonl(path: Path, problems: Problems) -> list[Given]:
+    given = []
+    for where, raw in jsonl_lines(path, problems):
+        for _, line in checked([(where, raw)], _Line, problems):
+            ratings = [*([] if line.rating is None else [line.rating]), *line.ratings]
+            given.append((where, line.id, line.image, line.caption, ratings))
+    return given
 
 
-def _from_table(path: Path, problems: Problems) -> list[Rated]:
+def _from_table(path: Path, problems: Problems) -> list[Given]:
     header, rows = table(path, several=("rating",))
     columns = [place for place, name in enumerate(header) if name.startswith("rating")]
     if not {"image", "caption"} <= set(header) or not columns:
@@ -84,7 +84,7 @@ def _from_table(path: Path, problems: Problems) -> list[Rated]:
                     problems.add(f"line {line}", f"{header[place]}: expected a number, found {cells[place][:40]!r}")
         one = dict(zip(header, cells, strict=True))
         given.append((f"line {line}", one.get("id") or None, one["image"], one["caption"], ratings))
-    return _pairs(given, problems)
+    return given
 
 
 Given = tuple[str, str | None, str, str, list[float]]  # where, id, photo, caption, ratings

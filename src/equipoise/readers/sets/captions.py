@@ -16,9 +16,10 @@ from equipoise.errors import Problems, UserError
 from equipoise.files import read_json, read_text
 from equipoise.images.sources import ImageSource
 from equipoise.items import ImageRef, Item
-from equipoise.perturb.reading.captions import read_captions
-from equipoise.standard.reading.classes import members, shards
-from equipoise.standard.reading.sets import Caption, CaptionSet
+from equipoise.readers.captions.groups import read_captions
+from equipoise.readers.lines import as_text, kind_of
+from equipoise.readers.sets.classes import members, shards
+from equipoise.readers.sets.kinds import Caption, CaptionSet
 
 FLICKR8K = ("captions.tsv", "Flickr8k.token.txt", "captions.txt")  # what copies of it call the captions
 Found = tuple[ImageRef, str, str | None]  # photo, caption, id
@@ -68,9 +69,9 @@ def from_file(path: Path, left_out: dict[str, str], only: set[str] | None = None
 
 def is_karpathy(path: Path) -> bool:
     """Whether a JSON file begins as Karpathy's dataset_coco.json does; the whole file is 140 MB."""
-    if path.suffix != ".json":
+    if kind_of(path) != ".json":
         return False
-    with path.open(encoding="utf-8", errors="replace") as handle:
+    with as_text(path) as handle:
         start = handle.read(4096)
     return start.lstrip().startswith("{") and '"images"' in start and '"sent' in start
 

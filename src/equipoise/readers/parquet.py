@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from equipoise.errors import UserError
-from equipoise.formats.parquet_headers import Group, groups, unpacked_page
+from equipoise.readers.parquet_headers import Group, groups, unpacked_page
 
 BATCH = 2_000  # rows, where they are short
 BUDGET = 64 * 2**20  # bytes that a batch may hold by the dictionaries of its columns

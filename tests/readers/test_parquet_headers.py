@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from equipoise.errors import UserError
-from equipoise.formats import parquet
-from equipoise.formats.parquet_headers import Column, Group, groups, unpacked_page
+from equipoise.readers import parquet
+from equipoise.readers.parquet_headers import Column, Group, groups, unpacked_page
 
 ABORT = Path(__file__).parents[1] / "data" / "abort.parquet"
 

@@ -1,1 +1,0 @@
-"""JSON and Parquet as strangers write them: bounded, unambiguous, every failure an error with its place."""

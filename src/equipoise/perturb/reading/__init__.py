@@ -1,1 +1,0 @@
-"""Captions out of anyone's files, as a stream. No grammar and no editing here."""

@@ -1,0 +1,1 @@
+"""Captions out of anyone's files, as a stream: their layouts, and the captions of one image together."""

@@ -1,0 +1,174 @@
+"""Rows of any file with their places, and rows as checked records; every problem of a file is reported at once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from equipoise.errors import Problems, UserError, reading
+from equipoise.files import parse_json
+from equipoise.readers import json_text, parquet
+from equipoise.readers.lines import as_text, kind_of, lines, whole
+from equipoise.readers.tables import table
+
+Record = TypeVar("Record", bound=BaseModel)
+
+
+class Row(NamedTuple):
+    """A value of a file and where it stands; `problem` says why there is none."""
+
+    where: str
+    value: Any
+    problem: str = ""
+
+
+def rows(
+    path: Path,
+    columns: Callable[[Any], Sequence[str] | None] = lambda schema: None,
+    quoted: bool = True,
+    most: int = 0,
+    errors: str = "strict",
+) -> Iterator[Row]:
+    """The rows of a table or of Parquet, the lines of JSONL, the elements of a JSON list; a JSON object is one row.
+
+    The name tells text from Parquet, the beginning of the file tells JSONL from one JSON value. `columns` picks those
+    of Parquet from its schema.
+    """
+    require_file(path)
+    kind = kind_of(path)
+    if kind in {".csv", ".tsv"}:
+        header, found = table(path, quoted=quoted)
+        for line, cells in found:
+            yield Row(f"line {line}", dict(zip(header, cells, strict=True)))
+    elif kind == ".parquet":
+        for number, row, problem in parquet.rows(path, columns):
+            yield Row(f"row {number}", row, problem)
+    else:
+        with whole(path):
+            yield from _json_lines(path, most, errors) if holds_lines(path) else _json_values(path, errors)
+
+
+def require_file(path: Path) -> None:
+    if path.is_dir():
+        raise UserError(f"{path}: a folder, where a file was expected")
+    if not path.exists():
+        raise UserError(f"{path}: no such file")
+    if not path.is_file():
+        raise UserError(f"{path}: not a plain file; write its content to a file first")
+
+
+def holds_lines(path: Path) -> bool:
+    """Whether a file has a JSON value on each line, whatever it is called: `datasets` writes such .json files, and
+    others write a JSON list over many lines and call it .jsonl."""
+    found = (text.strip() for _, text, _ in lines(path, errors="replace"))
+    first, second = (next((text for text in found if text), "") for _ in range(2))
+    if kind_of(path) == ".jsonl":
+        return not (first in {"[", "{", "[{"} and second)
+    try:
+        return isinstance(json.loads(first), dict) and second.startswith("{")
+    except (ValueError, RecursionError):
+        return False
+
+
+def _json_lines(path: Path, most: int, errors: str) -> Iterator[Row]:
+    for number, text, problem in lines(path, most, errors):
+        value = None
+        if not problem and not text.strip():
+            problem = EMPTY
+        elif not problem:
+            try:
+                value = json_text.parse(text)
+            except (ValueError, RecursionError) as error:
+                problem = json_text.why(error)
+        yield Row(f"line {number}", value, problem)
+
+
+EMPTY = "empty"  # a blank line, which most readers pass over
+
+
+def _json_values(path: Path, errors: str) -> Iterator[Row]:
+    """A list is streamed; anything else is read whole."""
+    with as_text(path, errors=errors) as handle:
+        opening = handle.read(4096).lstrip()[:1]
+        handle.seek(0)
+        if not opening:
+            raise UserError(f"{path}: the file is empty; JSON was expected")
+        if opening == "[":
+            for number, value in enumerate(json_text.json_array(handle, str(path)), 1):
+                yield Row(f"record {number}", value)
+        else:
+            with reading(path):
+                yield Row("", parse_json(handle.read(), str(path)))
+
+
+def jsonl_lines(path: Path, problems: Problems, places: Collection[int] | None = None) -> Iterator[tuple[str, str]]:
+    """("line N", text) of each line that is not blank; or of those in some places, counted from 0, of a file that was
+    read before."""
+    require_file(path)
+    with whole(path):
+        found = ((number, text, problem) for number, text, problem in lines(path) if problem or text.strip())
+        if places is not None:
+            wanted = frozenset(places)
+            ahead = enumerate(islice(found, 1 + max(wanted, default=-1)))
+            found = (line for place, line in ahead if place in wanted)
+        for number, text, problem in found:
+            if problem:
+                problems.add(f"line {number}", problem)
+            else:
+                yield f"line {number}", text
+
+
+def checked(
+    lines: Iterable[tuple[str, str]],
+    kind: type[Record],
+    problems: Problems,
+    doubled: bool = True,
+) -> Iterator[tuple[str, Record]]:
+    """(line, record) for each line that fits `kind`; the others, and ids used twice, go to `problems`.
+
+    pydantic takes the last of two equal keys, so each line is parsed once more to find them; `doubled` is False where
+    we wrote the line ourselves and it cannot have any.
+    """
+    seen: dict[str, str] = {}
+    validate = kind.__pydantic_validator__.validate_json
+    for where, raw in lines:
+        try:
+            record: Record = validate(raw)
+            if doubled:
+                json_text.parse(raw)
+        except ValidationError as error:
+            explain(error, where, problems)
+            continue
+        except (ValueError, RecursionError) as error:
+            problems.add(where, json_text.why(error))
+            continue
+        name = getattr(record, "id", None)
+        if name is not None and seen.setdefault(name, where) != where:
+            problems.add(where, f"id: {name!r} is already used in {seen[name]}; ids must be unique")
+        yield raw, record
+
+
+def explain(error: ValidationError, where: str, problems: Problems) -> None:
+    """One line for people per thing that pydantic found wrong."""
+    for detail in error.errors():
+        if detail["type"] == "json_invalid":
+            problems.add(where, f"not JSON ({detail['ctx']['error']})")
+            continue
+        message = detail["msg"].removeprefix("Value error, ")
+        if detail["type"] == "value_error" and not detail["loc"]:  # said by a class of ours, which names the fields
+            problems.add(where, message)
+            continue
+        field = ".".join(str(part) for part in detail["loc"]) or "the record"
+        found = "" if detail["type"] in {"value_error", "missing"} else f"; found {short(detail['input'])}"
+        problems.add(where, f"{field}: {message[0].lower()}{message[1:]}{found}")
+
+
+def short(value: Any) -> str:
+    """`value` as JSON of at most 60 characters."""
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 60 else text[:57] + "..."
