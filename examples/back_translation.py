@@ -1,11 +1,11 @@
 """A perturbation recipe of your own: a hard positive is the caption, translated and translated back.
 
     EN_FR=opus-mt-en-fr FR_EN=opus-mt-fr-en equipoise perturb captions.txt --recipe py:back_translation:RECIPE \
-        --checks embedding:all-mpnet-base-v2/ --out items.jsonl
+        --out items.jsonl
 
 The folders are Marian models of transformers. What comes back must have changed, break no article or plural, keep what
-our exclusive sets know (red, blue), the numbers, and half of the words; a sentence encoder should judge the rest, as a
-translator may say something else. docs/language_models.md has what was measured.
+our exclusive sets know (red, blue), the numbers, and half of the words. A translator may still say something else: a
+check of your own (a sentence encoder, say) goes into RECIPE's `checks`. docs/language_models.md has what was measured.
 """
 
 import functools

@@ -52,7 +52,7 @@ def test_extras(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
 
 
 def test_what_is_optional_breaks_nothing() -> None:
-    rows = [("python", "3.1", False), ("extra lora", "absent", False), ("link-grammar", "absent", False)]
+    rows = [("python", "3.1", False), ("extra lora", "absent", False)]
     assert machine.broken(rows) == ["python"]
 
 

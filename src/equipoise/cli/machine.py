@@ -21,7 +21,6 @@ from packaging.requirements import Requirement
 from equipoise.collector import cores
 from equipoise.errors import printable
 from equipoise.evaluation.embedding.cache import default_cache
-from equipoise.perturb.checks import link_grammar
 from equipoise.report import fold
 
 Row = tuple[str, str, bool]  # subject; what was found, or how to get it; fine?
@@ -33,9 +32,8 @@ EXTRAS = {  # extra -> its packages, and what it is for
     "lora": (("peft",), "training with LoRA (--set lora=...)"),
     "siglip": (("sentencepiece", "protobuf"), "SigLIP models, whose tokenizer needs it"),
     "scale": (("ray",), "perturb --engine ray: corpora that outgrow one process"),
-    "spacy": (("spacy",), "perturb --tagger spacy:MODEL"),
 }
-OPTIONAL = {*(f"extra {name}" for name in EXTRAS), "link-grammar"}  # nothing is wrong where they are absent
+OPTIONAL = {f"extra {name}" for name in EXTRAS}  # nothing is wrong where they are absent
 _TRY_TORCHVISION = 120.0  # seconds
 
 
@@ -48,7 +46,6 @@ def report() -> list[Row]:
         *_devices(),
         _torchvision(),
         *(_extra(name) for name in EXTRAS),
-        _link_grammar(),
         _hub(),
         _folder("embedding cache", default_cache(), "EQUIPOISE_CACHE"),
         _folder("model cache", hub_cache(), "HF_HOME"),
@@ -160,16 +157,6 @@ def _extra(name: str) -> Row:
         fix = f"only for {use}; run: pip install 'equipoise[{name}]'"
         return f"extra {name}", f"{' and '.join(lacking)} not installed; {fix}", False
     return f"extra {name}", ", ".join(f"{package} {version}" for package, version in found.items()) + f"; {use}", True
-
-
-def _link_grammar() -> Row:
-    if shutil.which("link-parser") is None:
-        return (
-            "link-grammar",
-            f"not installed; only for perturb --checks link-grammar; run: {link_grammar.INSTALL}",
-            False,
-        )
-    return "link-grammar", link_grammar.version(), True
 
 
 def _hub() -> Row:

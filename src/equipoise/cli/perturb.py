@@ -65,10 +65,6 @@ def perturb(
     llm_temperature: Annotated[float, typer.Option(min=0.0, help="0 decodes the likeliest answer")] = 0.0,
     llm_concurrency: Annotated[int, typer.Option(min=1, help="requests at a time")] = 16,
     masked_lm: Annotated[Path | None, typer.Option(help="folder of a masked language model as a word source")] = None,
-    tagger: Annotated[str, typer.Option(help="parts of speech: brill, or spacy:MODEL (the extra: spacy)")] = "brill",
-    checks: Annotated[
-        str, typer.Option(help="checks beside the recipe's own: link-grammar, embedding:FOLDER, lm:FOLDER")
-    ] = "",
     cache: Annotated[Path | None, typer.Option(help="folder of the language model's answers")] = None,
     dropped: Annotated[
         Path | None, typer.Option(help="list every caption and candidate that gave no text, with the reason, in FILE")
@@ -116,8 +112,6 @@ def perturb(
         if llm or llm_model
         else None,
         masked_lm=None if masked_lm is None else str(masked_lm),
-        tagger=tagger,
-        checks=tuple(name for part in checks.split(",") if (name := part.strip())),
         keep_all=keep_all,
     )
     if asking and setup.llm is not None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable
 from typing import NamedTuple
 
 from equipoise.words.brill import CAPTION_WORDS, VERBS, apply_context, first_tags, third_person
@@ -30,11 +29,10 @@ _TOKEN = re.compile(
     rf"{_CLITIC}|\d+(?:[.,:]\d+)+|(?:(?!{_CLITIC})\w)+(?:(?!{_CLITIC})[-/&'’](?:(?!{_CLITIC})\w)+)*|\.\.\.|[^\w\s]",
     re.IGNORECASE,
 )
-Tagger = Callable[[str], list[Token]]
 
 
 def split(text: str) -> list[tuple[str, int, int]]:
-    """The words and marks of `text`, each with its place. Every tagger tags these, so that one can replace another."""
+    """The words and marks of `text`, each with its place."""
     return [(match.group(), match.start(), match.end()) for match in _TOKEN.finditer(text)]
 
 

@@ -19,7 +19,7 @@ from equipoise.errors import UserError
 from equipoise.perturb.english.forms import noun_lemma, verb_lemma
 from equipoise.perturb.english.other_texts import not_a_caption
 from equipoise.perturb.english.word_lists import compounds
-from equipoise.words.tagging import Tagger, Token, tag
+from equipoise.words.tagging import Token, tag
 
 Kind = Literal[
     "noun", "adjective", "verb", "be", "preposition", "determiner", "number", "and", "pronoun", "adverb", "to", "mark",
@@ -125,11 +125,10 @@ def unusable(text: str) -> str | None:
 
 @dataclass(frozen=True)
 class Caption:
-    """The text, the other captions of the same image where they are known, and who tells the parts of speech."""
+    """The text, and the other captions of the same image where they are known."""
 
     text: str
     others: tuple[str, ...] = ()
-    tagger: Tagger = tag
 
     def __post_init__(self) -> None:
         for text in (self.text, *self.others):
@@ -139,7 +138,7 @@ class Caption:
     @functools.cached_property
     def tokens(self) -> tuple[Token, ...]:
         quiet = self.text.lower()  # a shouted caption would be read as one long name
-        return tuple(self.tagger(quiet if self.text.isupper() and len(quiet) == len(self.text) else self.text))
+        return tuple(tag(quiet if self.text.isupper() and len(quiet) == len(self.text) else self.text))
 
     @functools.cached_property
     def units(self) -> tuple[Unit, ...]:

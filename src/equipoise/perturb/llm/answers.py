@@ -17,7 +17,7 @@ from equipoise.perturb.english.forms import noun_lemma
 from equipoise.readers.captions.groups import clean
 from equipoise.readers.captions.json_layouts import LONGEST
 from equipoise.served.kept import Answer
-from equipoise.words.tagging import Token
+from equipoise.words.tagging import Token, tag
 
 CUT = "…"  # stands at the end of an answer that the token limit cut off
 REFUSED = "\ufffc"  # stands for the answer to a request that the server refused
@@ -169,7 +169,7 @@ _TARGETS: dict[str, Target] = {
 
 def edit_between(caption: Caption, new: str, op: Operation, by: str) -> Edit:
     """What was changed, from the first to the last word that differs; the target is what the first of them is."""
-    old, tokens = caption.tokens, caption.tagger(new)
+    old, tokens = caption.tokens, tag(new)
     start = _agree(old, tokens)
     end = _agree(old[start:][::-1], tokens[start:][::-1])
     before, after = old[start : len(old) - end], tokens[start : len(tokens) - end]

@@ -40,7 +40,7 @@ _KINDS: dict[str, Section] = {
 
 def keeps_meaning(caption: Caption, candidate: Candidate) -> str | None:
     """None to keep the answer, or the reason against it."""
-    new = Caption(candidate.text, (), caption.tagger)
+    new = Caption(candidate.text)
     one, other = (Counter(each.word for each in _words(text)) for text in (caption, new))
     moved = one == other  # a model asked to replace may swap all the same
     if candidate.edit.op == "swap" or moved:

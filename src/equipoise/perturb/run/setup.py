@@ -9,15 +9,12 @@ from typing import Any
 
 from equipoise.errors import UserError, did_you_mean
 from equipoise.identity import of_folder
-from equipoise.perturb.checks import named
-from equipoise.perturb.english.caption import Caption
 from equipoise.perturb.llm.prompts import PROMPTS
 from equipoise.perturb.llm.recipes import LLM_RECIPES, llm_recipe
 from equipoise.perturb.recipe import Recipe
 from equipoise.perturb.recipes import RECIPES, get_recipe
 from equipoise.plugins import is_named, source_sha256
 from equipoise.served.client import Llm, LlmSettings, llm_for
-from equipoise.words import spacy_tagging
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,8 +23,6 @@ class Setup:
     seed: int = 0
     llm: LlmSettings | None = None
     masked_lm: str | None = None  # a model folder; its guesses come before the recipe's own word sources
-    tagger: str = "brill"  # or spacy:MODEL
-    checks: tuple[str, ...] = ()  # beside the recipe's own: link-grammar, embedding:FOLDER, lm:FOLDER
     # Where py: looks first, in every worker: on another machine the current folder is another.
     folder: str = dataclasses.field(default_factory=os.getcwd, compare=False)
     keep_all: bool = False  # captions without an edit stay in the output, as in the paper's training set
@@ -61,7 +56,7 @@ class Setup:
         """All recipes, each as it would be alone."""
         if len(set(self.names)) < len(self.names):
             raise UserError(f"--recipe {self.name}: a recipe twice would only write the same texts again")
-        bare = [dataclasses.replace(self, name=name, masked_lm=None, checks=()).recipe() for name in self.names]
+        bare = [dataclasses.replace(self, name=name, masked_lm=None).recipe() for name in self.names]
         if self.masked_lm is not None and not any(recipe.takes_masked_lm for recipe in bare):
             takers = ", ".join(name for name, recipe in RECIPES.items() if recipe.takes_masked_lm)
             raise UserError(f"--masked-lm: {self.joined_name} asks none for words; {takers} do")
@@ -84,15 +79,7 @@ class Setup:
             found["llm"] = {**self.llm.identity(), "prompts": prompts}
         if self.masked_lm is not None:
             found["masked_lm"] = of_folder(self.masked_lm)
-        if self.tagger != "brill":
-            found["tagger"] = spacy_tagging.identity_of(self.tagger)
-        if self.checks:
-            found["checks"] = [named.identity_of(name) for name in self.checks]
         return found
-
-    def caption(self, text: str, others: tuple[str, ...] = ()) -> Caption:
-        """A caption read by this setup's tagger."""
-        return Caption(text, others, spacy_tagging.tagger_named(self.tagger))
 
 
 def recipe_names() -> dict[str, str]:
@@ -122,5 +109,4 @@ def _build(setup: Setup) -> Recipe:
 
         kind = FourthGuess if recipe.masked_lm == "fourth guess" else MaskedLM
         recipe = dataclasses.replace(recipe, sources=(masked_lm_for(setup.masked_lm, kind), *recipe.sources))
-    # Last, because they are slow: only what passed the others comes before them.
-    return dataclasses.replace(recipe, checks=(*recipe.checks, *map(named.check_named, setup.checks)))
+    return recipe

@@ -17,6 +17,7 @@ from equipoise.errors import UserError
 from equipoise.files import json_line
 from equipoise.items import Item
 from equipoise.perturb.candidate import edit_class
+from equipoise.perturb.english.caption import Caption
 from equipoise.perturb.recipe import Perturbed, Recipe, perturb_caption
 from equipoise.perturb.run.joining import HAVING, before_of, having, item_of, joined, texts_of
 from equipoise.perturb.run.parts import Parts
@@ -142,7 +143,7 @@ def _on_threads(work: Callable[[Job], Outcome], jobs: list[Job], count: int) -> 
 def _perturb(recipes: tuple[Recipe, ...], setup: Setup, group: Group, record: Record) -> Outcome:
     others = tuple(other.text for other in group.records if other.number != record.number)
     try:
-        caption = setup.caption(record.text, others)
+        caption = Caption(record.text, others)
         found = [perturb_caption(recipe, caption, setup.seed) for recipe in recipes]
     except UserError:
         raise

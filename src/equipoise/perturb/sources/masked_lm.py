@@ -93,7 +93,7 @@ class MaskedLM:
             return False
         new = write_edit(caption.text, unit.start, unit.end, word)
         shift = len(new) - len(caption.text)  # an article before the word may have grown or shrunk
-        return any(token.pos == unit.pos and token.end == unit.end + shift for token in caption.tagger(new))
+        return any(token.pos == unit.pos and token.end == unit.end + shift for token in tag(new))
 
     def _is_a(self, word: str, target: Section, letter: Letter) -> bool:
         """In context alone the tagger takes "a quickly dog" and "an on dog" for adjectives."""
