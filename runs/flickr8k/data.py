@@ -32,7 +32,7 @@ from equipoise.perturb import Setup, perturb_file
 SHARED = Path(__file__).resolve().parents[3] / "shared/data/flickr8k"
 HELD_OUT = 0.3
 RECIPES = {
-    "balanced": "hard_positives_rules,balanced_wide,swap_pairs",
+    "balanced": "hard_positives_rules,balanced,swap_pairs",
     "negclip": "hard_positives_rules,negclip_yuksekgonul_2023",
     "crepe": "hard_positives_rules,crepe_ma_2023",
 }

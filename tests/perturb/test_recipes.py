@@ -48,7 +48,7 @@ def test_what_is_dropped_has_a_reason() -> None:
     caption = Caption(
         "A dog on a couch", ("a cat, a rabbit, a parrot and a monkey", "a horse or a cow on a bench or bed")
     )
-    result = perturb_caption(get_recipe("balanced_wide"), caption)
+    result = perturb_caption(get_recipe("ce_clip_zhang_2024"), caption)
     assert result.dropped
     assert all(reason for _, reason in result.dropped)
     assert not [n for n in result.negatives if " cat" in n.text or "bench" in n.text]

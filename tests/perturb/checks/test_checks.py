@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from equipoise.items import Edit
-from equipoise.perturb import Caption, checks
-from equipoise.perturb.candidate import Candidate, Kind
+from equipoise.perturb import Caption, checks, get_recipe, perturb_caption
+from equipoise.perturb.candidate import Candidate, Kind, edited
 
 
 def candidate(
@@ -114,3 +114,48 @@ def test_a_bound_makes_a_number_inexact_and_a_colour_never(text: str, source: st
         **{"from": source, "to": "blue", "span": (start, start + len(source))},  # type: ignore[arg-type]
     )
     assert (checks.can_be_told(Caption(text), found) is None) == kept
+
+
+def confirmed(text: str, old: str, new: str, target: str, *others: str) -> str | None:
+    start = text.index(old)
+    span = (start, start + len(old))
+    written = text[:start] + new + text[span[1] :]
+    made = edited(text, "negative", "replace", target, span, new, "lexicon", written)  # type: ignore[arg-type]
+    return checks.confirmed(Caption(text, others), made)
+
+
+def test_a_number_needs_another_caption_that_gives_it() -> None:
+    text = "Two jets are on the tarmac"
+    assert confirmed(text, "Two", "Three", "attribute", "Several jets on a tarmac") is not None
+    assert confirmed(text, "Two", "Three", "attribute", "A pair of jets on a tarmac") is None
+    assert confirmed(text, "Two", "Three", "attribute") is None
+
+
+def test_man_and_woman_need_another_caption_that_tells() -> None:
+    text = "A man holds a cigarette"
+    silent = ("Hands of several people", "Legs of people smoking", "No faces are shown")
+    assert confirmed(text, "man", "woman", "object", *silent) is not None
+    assert confirmed(text, "man", "woman", "object", *silent[:2], "He smokes") is None
+
+
+def test_a_child_is_no_man_only_where_it_is_called_one() -> None:
+    text = "A kid does a trick on a bike"
+    assert confirmed(text, "kid", "man", "object", "A teenage boy on a bike", "A rider") is not None
+    assert confirmed(text, "kid", "man", "object", "A little boy on a bike", "A rider") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "others", "absurd"),
+    [
+        ("Two dogs play in a field of tall grass", (), "beach of"),
+        ("A blueish green car on a road", (), "blueish brown"),
+        ("A dog with a white tail", (), "green tail"),
+        ("A person hiking up a trail", ("A hiker on a path",) * 3, "biker"),
+        ("A white dog in a yard", (), "orange dog"),
+        ("An unmade bed with remotes on it", (), "unmade chair"),
+    ],
+)
+def test_balanced_makes_none_of_what_readers_failed(text: str, others: tuple[str, ...], absurd: str) -> None:
+    recipe, caption = get_recipe("balanced"), Caption(text, others)
+    made = {each.text.lower() for seed in range(12) for each in perturb_caption(recipe, caption, seed).negatives}
+    assert not any(absurd in each for each in made)

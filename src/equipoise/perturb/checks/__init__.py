@@ -1,9 +1,9 @@
 """Checks: each looks at a candidate and returns None to keep it, or the reason to drop it."""
 
-from equipoise.perturb.checks.agreed import agreed
 from equipoise.perturb.checks.form import changed, grammar, small_edit
 from equipoise.perturb.checks.meaning import (
     can_be_told,
+    confirmed,
     not_a_positive,
     not_true_already,
     not_true_elsewhere,
@@ -13,9 +13,9 @@ from equipoise.perturb.checks.meaning import (
 from equipoise.perturb.checks.plausible import not_there_too, plausible
 
 __all__ = [
-    "agreed",
     "can_be_told",
     "changed",
+    "confirmed",
     "grammar",
     "not_a_positive",
     "not_there_too",

@@ -9,13 +9,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from equipoise.perturb.bias.giveaway import gaps
 from equipoise.perturb.candidate import Candidate, Kind, Refused, replaced
 from equipoise.perturb.english.caption import Caption
-from equipoise.perturb.english.evidence import COLOURS, IMPOSSIBLE, NOT_KNOWN, doubts
+from equipoise.perturb.english.evidence import IMPOSSIBLE, NOT_KNOWN, doubts
 from equipoise.perturb.english.forms import lemma_of
 from equipoise.perturb.english.word_lists import SECTIONS, Section, count
 from equipoise.perturb.sources.base import Proposal, Source
 
-# The most that may speak against an attested negative: colours and actions go with more than captions have them with.
-_MOST = {"object": 0, "attribute": NOT_KNOWN, "action": NOT_KNOWN, "relation": 0}
 NOTHING = math.exp(-2.5)  # the weight of no edit where one may be left out, against one for a plain draw of an edit
 
 
@@ -45,23 +43,16 @@ def replace_any_positive(
 
 
 def replace_negative(
-    caption: Caption, sources: Sequence[Source], rng: random.Random, target: Section, attested: bool = False
+    caption: Caption, sources: Sequence[Source], rng: random.Random, target: Section
 ) -> Iterator[Candidate | Refused]:
-    """Words seen beside all their neighbours first, then those of lines marked `wide`, then the doubtful.
-
-    `attested`: only what is sure or seen; the reasons against the others are told.
-    """
+    """Words seen beside all their neighbours first, then those of lines marked `wide`, then the doubtful."""
     found = False
     for source in sources:
         later: list[list[Candidate]] = [[] for _ in range(IMPOSSIBLE + 1)]
         for each in drawn(caption, "negative", source.contrasts(caption, target), rng):
-            if each is None or (attested and each.mark == "wide"):
+            if each is None:
                 continue
             found, doubt = True, doubt_of(caption, each)
-            known = each.mark != "wide" and doubt <= _most_doubt(each)
-            if attested and not known:
-                yield Refused(_against(caption, each))
-                continue
             made = replaced(caption.text, "negative", each)
             if doubt or each.mark == "wide":
                 later[doubt].append(made)
@@ -71,13 +62,6 @@ def replace_negative(
         yield from (made for tier in later[: NOT_KNOWN + 1 if target == "relation" else None] for made in tier)
     if not found:
         yield Refused(f"our word lists know no surely false word in place of any {target} in this caption")
-
-
-def _most_doubt(proposal: Proposal) -> int:
-    """What may speak against an attested negative: of qualities a colour alone goes with what captions do not have."""
-    if proposal.target == "attribute" and lemma_of(proposal.to, "attribute") not in COLOURS:
-        return 0
-    return _MOST[proposal.target]
 
 
 def doubt_of(caption: Caption, proposal: Proposal) -> int:
@@ -90,14 +74,6 @@ def doubt_of(caption: Caption, proposal: Proposal) -> int:
         return 0
     word = lemma_of(proposal.to, proposal.target)
     return max((doubt.weight for doubt in doubts(caption, *place, word, proposal.target, proposal.mark)), default=0)
-
-
-def _against(caption: Caption, proposal: Proposal) -> str:
-    """The strongest doubt, in words."""
-    place = caption.units_of((proposal.start, proposal.end))
-    word = lemma_of(proposal.to, proposal.target)
-    found = doubts(caption, *place, word, proposal.target, proposal.mark) if place else ()
-    return max(found, key=lambda doubt: doubt.weight).reason
 
 
 def _written(
