@@ -23,10 +23,10 @@ QUIET = Annotated[bool, typer.Option("--quiet", help="no progress bars and no no
 # What few people need: --help shows these below the others.
 ADVANCED = frozenset(
     """
-    --allow-missing --average --batch-size --blind --by --cache --cap --checkpoint-every --checks --chunk --correct
+    --allow-missing --average --batch-size --blind --by --cache --cap --checkpoint-every --chunk --correct
     --crop --dataset --device --dropped --dtype --engine --even-positives --flips --keep-all --layout --llm-concurrency
     --llm-key --llm-max-tokens --llm-temperature --masked-lm --max-skipped --no-cache --openclip --quiet --refine --same
-    --seed --tagger --watch-metric --weight --workers
+    --seed --watch-metric --weight --workers
     """.split()
 )
 
