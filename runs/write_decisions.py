@@ -63,10 +63,10 @@ def _losses() -> Iterator[str]:
 
 
 def _recipes() -> Iterator[str]:
-    from equipoise.train.recipes import RECIPES
+    from equipoise.train.recipes import RECIPES, named
 
-    for name, recipe in RECIPES.items():
-        lines = inspect.cleandoc(recipe.__doc__ or "").splitlines()
+    for name in RECIPES:
+        lines = inspect.cleandoc(named(name).__doc__ or "").splitlines()
         kept = [line for line in lines if not line.strip().startswith("equipoise train ")]
         yield f"### `{name}`\n\n" + "\n".join(kept).replace("\n\n\n", "\n\n")
 

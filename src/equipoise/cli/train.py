@@ -104,9 +104,9 @@ def _summaries() -> dict[str, str]:
     """Every recipe and the first line of its explanation, read from the source: to import them loads torch, seconds
     for a list."""
     folder = Path(__file__).parents[1] / "train" / "recipes"
-    listed = re.findall(r"^        (\w+)\.(\w+),$", (folder / "__init__.py").read_text(encoding="utf-8"), re.MULTILINE)
+    listed = re.findall(r'^    "(\w+)": "(\w+)",$', (folder / "__init__.py").read_text(encoding="utf-8"), re.MULTILINE)
     found = {}
-    for module, name in listed:
+    for name, module in listed:
         body = ast.parse((folder / f"{module}.py").read_text(encoding="utf-8")).body
         function = next(node for node in body if isinstance(node, ast.FunctionDef) and node.name == name)
         found[name] = (ast.get_docstring(function) or "").partition("\n")[0]
