@@ -78,8 +78,8 @@ def named(name: str) -> Callable[..., Recipe]:
             f"no recipe {name!r}.{did_you_mean(name, RECIPES)}\nThere are: {', '.join(RECIPES)}; "
             f"your own is {plugins.FORM}"
         )
-    found: Callable[..., Recipe] = getattr(import_module(f"{__name__}.{RECIPES[name]}"), name)
-    return found
+    recipe: Callable[..., Recipe] = getattr(import_module(f"{__name__}.{RECIPES[name]}"), name)
+    return recipe
 
 
 def _made(name: str, function: Callable[..., Recipe], options: dict[str, Any]) -> Recipe:
