@@ -16,6 +16,9 @@ from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
+import world_model as world
+from world_captions import PretrainingImages, PretrainingItems
+
 from equipoise.evaluation.record import SHARES
 from equipoise.evaluation.run import evaluate
 from equipoise.files import write_json
@@ -26,8 +29,7 @@ from equipoise.train.losses.clip import clip_loss
 from equipoise.train.recipe import Recipe
 from equipoise.train.run.loop import train
 from equipoise.train.run.options import Hardware
-from equipoise.world import model as world
-from equipoise.world.splits import TESTS, UNSEEN, DrawnImages, PretrainingItems, world_items, write_world
+from equipoise.world.splits import TESTS, UNSEEN, world_items, write_world
 
 CHUNK = 2000
 VALIDATION = 2000  # items of each validation set
@@ -52,7 +54,7 @@ def _chunk(total: int, start: int) -> list[Item]:
 
 
 def _pictures(total: int, start: int) -> list[bytes]:
-    return [DrawnImages().read(item.image.path) for item in _chunk(total, start) if item.image is not None]
+    return [PretrainingImages().read(item.image.path) for item in _chunk(total, start) if item.image is not None]
 
 
 class Drawn:

@@ -1,7 +1,11 @@
-"""`python runs/world_check.py`: draw many cases and ask the truth function about every sentence of theirs."""
+"""Draws many cases of the world and asks the truth function about every sentence of theirs.
+
+python runs/world_check.py
+"""
 
 from __future__ import annotations
 
+import argparse
 import sys
 
 from equipoise.progress import progress
@@ -33,6 +37,7 @@ def check(count: int = COUNT, seed: int = 1) -> tuple[int, int, int]:
 
 
 def main() -> int:
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     captions, positives, negatives = check()
     print(
         f"{COUNT:,} items: {captions} wrong captions, {positives} wrong hard positives, "

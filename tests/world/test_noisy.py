@@ -1,10 +1,22 @@
 from __future__ import annotations
 
+import io
 from collections import Counter
 from random import Random
 
-from equipoise.world.model import vocabulary
-from equipoise.world.noisy import Noise, noisy_caption, noisy_sentence
+import numpy as np
+from PIL import Image
+from runs.world_captions import (
+    Noise,
+    PretrainingImages,
+    PretrainingItems,
+    noisy_caption,
+    noisy_sentence,
+    pretraining_at,
+)
+from runs.world_model import vocabulary
+
+from equipoise.world.draw import draw
 from equipoise.world.scenes import sample_crowd, sample_scene
 from equipoise.world.truth import holds
 from equipoise.world.words import FAMILIES
@@ -48,3 +60,14 @@ def test_a_bag_of_words_keeps_the_words_and_loses_the_order() -> None:
         sorted(one.split()) == sorted(word for word in other.split() if word not in dropped) for one, other in pairs
     )
     assert any(one.split() != [word for word in other.split() if word not in dropped] for one, other in pairs)
+
+
+def test_pretraining_items_have_captions_alone() -> None:
+    items = PretrainingItems(20, 3)
+    assert len(items) == 20 and len(list(items)) == 20
+    assert items[2:4] == [items[2], items[3]]
+    assert not any(item.positives or item.negatives for item in items)
+    image = items[4].image
+    assert image is not None
+    with Image.open(io.BytesIO(PretrainingImages().read(image.path))) as seen:
+        assert (np.asarray(seen) == draw(pretraining_at(3, 4)[0])).all()

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
+from runs.world_captions import pretraining_at
 
 from equipoise.blind.rules import by_ngrams
 from equipoise.errors import UserError
@@ -24,11 +25,9 @@ from equipoise.world.splits import (
     TESTS,
     UNSEEN,
     DrawnImages,
-    PretrainingItems,
     case_at,
     make_world,
     picture,
-    pretraining_at,
     scene_of,
     world_items,
 )
@@ -235,15 +234,6 @@ def test_two_worlds_at_once(tmp_path: Path) -> None:
         make_world(4, 0, tmp_path)  # finished: nothing to write
 
 
-def test_pretraining_items_have_captions_alone() -> None:
-    items = PretrainingItems(20, 3)
-    assert len(items) == 20 and len(list(items)) == 20
-    assert items[2:4] == [items[2], items[3]]
-    assert not any(item.positives or item.negatives for item in items)
-    image = items[4].image
-    assert image is not None and scene_of(image.path) == pretraining_at(3, 4)[0]
-
-
 def test_images_can_be_read_without_files() -> None:
     path = "test/swap/0/000003.png"
     with Image.open(io.BytesIO(DrawnImages().read(path))) as image:
@@ -287,6 +277,6 @@ def test_large_picture_is_a_png() -> None:
 
 
 def test_the_world_needs_no_torch() -> None:
-    modules = ", ".join(f"equipoise.world.{name}" for name in ("splits", "benchmarks", "model"))
+    modules = ", ".join(f"equipoise.world.{name}" for name in ("splits", "benchmarks"))
     code = f"import sys, {modules}; sys.exit('torch' in sys.modules or 'transformers' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

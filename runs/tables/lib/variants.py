@@ -6,19 +6,21 @@ they are to be compared with each other and not with the shipped one.
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
-from random import Random
 from typing import Any
 
-from equipoise.items import ImageRef, Item
+from equipoise.items import Item
 from equipoise.models import load_model
 from equipoise.models.base import Model
 from equipoise.train.losses.clip import clip_loss
 from equipoise.train.recipe import Recipe
-from equipoise.world import model as world
-from equipoise.world.noisy import NOISE, Noise, noisy_caption
-from equipoise.world.scenes import sample_crowd, sample_scene
-from equipoise.world.splits import CROWDS
+
+sys.path.append(str(Path(__file__).resolve().parents[2]))  # runs/: what the shipped base was pretrained with
+import world_model as world
+from world_captions import NOISE, Noise, PretrainingImages, PretrainingItems
+
+__all__ = ["PretrainingImages"]
 
 SCENES = 12_800
 BATCH = 256
@@ -36,16 +38,7 @@ VARIANTS: dict[str, tuple[str, int, int, int, Noise]] = {
 
 def pretraining_items(variant: str, scenes: int = SCENES) -> list[Item]:
     """The first scenes of the world's pretraining, with captions as this variant's web writes them."""
-    noise = VARIANTS[variant][4]
-    found = []
-    for index in range(scenes):
-        rng = Random(f"pretrain/captions/0/{index}")
-        scene = sample_crowd(rng) if rng.random() < CROWDS else sample_scene(rng)
-        name = f"pretrain/captions/0/{index:06d}"
-        found.append(
-            Item(id=f"world/{name}", image=ImageRef(path=f"{name}.png"), caption=noisy_caption(scene, rng, noise))
-        )
-    return found
+    return PretrainingItems(scenes, 0, VARIANTS[variant][4])[:]
 
 
 def pretraining_recipe(steps: int, seed: int) -> Recipe:

@@ -39,7 +39,7 @@ from equipoise.world.splits import FINETUNING, DrawnImages, world_items
 from equipoise.world.words import KINDS
 from lib.form import Column, TestSet
 from lib.jobs import Job
-from lib.variants import SCENES, VARIANTS, pretraining_items, pretraining_recipe, untrained
+from lib.variants import SCENES, VARIANTS, PretrainingImages, pretraining_items, pretraining_recipe, untrained
 
 FOUR_TYPES = 8_000  # items with negatives of CE-CLIP's four types
 MORE_TESTS = {"objects": "replace-objects", "actions": "replace-actions"}  # no test set of the package has them
@@ -263,7 +263,8 @@ def _made_of() -> str:
     """A short hash of what the world and its base models are made by: another world is drawn into another folder."""
     package, here = Path(world.__file__).parent, Path(__file__)
     files = sorted(path for path in package.rglob("*") if path.is_file() and path.suffix != ".pyc")
-    made = [[path.name, sha256_file(path)] for path in (*files, here, here.with_name("variants.py"))]
+    pretraining = (here.parents[2] / f"world_{name}.py" for name in ("captions", "model"))
+    made = [[path.name, sha256_file(path)] for path in (*files, here, here.with_name("variants.py"), *pretraining)]
     return sha256_json(made)[:8]
 
 
@@ -278,8 +279,8 @@ def _opened(path: str) -> ImageSource:
 
 def _draw(paths: Sequence[str]) -> list[bytes]:
     os.environ["OMP_NUM_THREADS"] = "1"
-    source = DrawnImages()
-    return [source.read(path) for path in paths]
+    drawn, pretraining = DrawnImages(), PretrainingImages()
+    return [(pretraining if path.startswith("pretrain/") else drawn).read(path) for path in paths]
 
 
 def _bmp(pixels: np.ndarray) -> bytes:

@@ -88,8 +88,7 @@ def build(
 ) -> None:
     """Turn a benchmark's annotation files into Items.
 
-    `bench build world` draws pictures too. Its splits: finetune, finetune-objects, finetune-actions, validation, test,
-    pretrain.
+    `bench build world` draws pictures too. Its splits: finetune, finetune-objects, finetune-actions, validation, test.
     """
     from equipoise import registry
     from equipoise.benchmarks.replace import build as replace

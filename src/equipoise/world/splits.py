@@ -1,4 +1,4 @@
-"""Splits: which scenes and sentences are for pretraining, finetuning, validation and test.
+"""Splits: which scenes and sentences are for finetuning, validation and test.
 
 A scene is named by (split, test, seed, index) and drawn from a random stream of that name, so splits share no
 scene, the same name is the same scene for ever, and an image's path is enough to draw it again at any size.
@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from random import Random
-from typing import overload
 
 from PIL import Image
 
@@ -24,12 +23,11 @@ from equipoise.items import Edit, ImageRef, Item, Target, Text, holds_items, wri
 from equipoise.progress import progress
 from equipoise.world.cases import MAKERS, Case
 from equipoise.world.draw import PIXELS, draw
-from equipoise.world.noisy import noisy_caption
 from equipoise.world.scenes import Scene, sample_acting, sample_crowd, sample_scene
 from equipoise.world.sentences import text
 from equipoise.world.words import FAMILIES, Word
 
-SPLITS = ("pretrain", "finetune", "finetune-objects", "finetune-actions", "validation", "test")
+SPLITS = ("finetune", "finetune-objects", "finetune-actions", "validation", "test")
 TESTS = ("replace-attributes", "replace-relations", "swap")  # what finetuning teaches
 UNSEEN = ("count", "without")  # what it never shows
 # and where the texts alone tell nothing
@@ -42,7 +40,6 @@ TURNS = {
     # the four types of its paper; the verbs are words that the base model never saw
     "finetune-actions": ("replace-attributes", "swap", "replace-relations", "replace-objects", "replace-actions"),
 }
-CROWDS = 0.1  # share of pretraining scenes with something to count
 FINETUNING = 12_000  # items of the demo's finetuning set
 _NO_CASE = 1000
 _SAMPLERS = {**dict.fromkeys((*UNSEEN, *BALANCED[2:]), sample_crowd), "replace-actions": sample_acting}
@@ -60,22 +57,12 @@ def case_at(split: str, test: str, seed: int, index: int) -> Case:
     raise AssertionError(f"no case of {test} in {_NO_CASE} scenes")
 
 
-def pretraining_at(seed: int, index: int) -> tuple[Scene, str]:
-    """A scene and its noisy caption."""
-    rng = Random(f"pretrain/captions/{seed}/{index}")
-    scene = sample_crowd(rng) if rng.random() < CROWDS else sample_scene(rng)
-    return scene, noisy_caption(scene, rng)
-
-
 def scene_of(path: str) -> Scene:
     """The scene behind the path of one of the world's images."""
     try:
         split, test, seed, name = PurePosixPath(path).parts
-        place = int(seed), int(name.removesuffix(".png"))
-        if split == "pretrain":
-            return pretraining_at(*place)[0]
         if split in SPLITS and test in MAKERS:
-            return case_at(split, test, *place).scene
+            return case_at(split, test, int(seed), int(name.removesuffix(".png"))).scene
     except ValueError:
         pass
     raise UserError(f"{path}: not an image of the drawn world; expected SPLIT/TEST/SEED/INDEX.png")
@@ -128,12 +115,9 @@ def _edits(case: Case) -> tuple[Edit, Edit]:
 
 
 def world_items(split: str, n: int, seed: int = 0, tests: Sequence[str] = ()) -> Iterator[Item]:
-    """Items of a split, its tests (or the named ones) by turns. Pretraining has noisy captions and nothing else."""
+    """Items of a split, its tests (or the named ones) by turns."""
     if split not in SPLITS:
         raise UserError(f"no split {split!r} of the world; there are {', '.join(SPLITS)}")
-    if split == "pretrain":
-        yield from PretrainingItems(n, seed)
-        return
     turns = tests or TURNS.get(split, TESTS)
     made: Counter[str] = Counter()
     for number in range(n):
@@ -141,29 +125,6 @@ def world_items(split: str, n: int, seed: int = 0, tests: Sequence[str] = ()) ->
         index = made[test]
         made[test] += 1
         yield item_of(case_at(split, test, seed, index), f"{split}/{test}/{seed}/{index:06d}")
-
-
-class PretrainingItems(Sequence[Item]):
-    """Pretraining items made when they are asked for: a million of them would fill the memory."""
-
-    def __init__(self, n: int, seed: int = 0) -> None:
-        self.n, self.seed = n, seed
-
-    def __len__(self) -> int:
-        return self.n
-
-    @overload
-    def __getitem__(self, index: int) -> Item: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Item]: ...
-    def __getitem__(self, index: int | slice) -> Item | list[Item]:
-        if isinstance(index, slice):
-            return [self[each] for each in range(*index.indices(self.n))]
-        if not 0 <= index < self.n:
-            raise IndexError(index)
-        name = f"pretrain/captions/{self.seed}/{index:06d}"
-        caption = pretraining_at(self.seed, index)[1]
-        return Item(id=f"world/{name}", image=ImageRef(path=f"{name}.png"), caption=caption)
 
 
 # ---------------------------------------------------------------------------- images

@@ -1,4 +1,4 @@
-"""Pretraining captions: what the web writes beside a picture.
+"""The scenes and captions that the world's base model was pretrained on: what the web writes next to a picture.
 
 Short, partial, often just words in any order, with words that no picture answers to, and now and then a rare
 synonym. All that is said is true (only the order of a bag of words says nothing), and the model that learns
@@ -8,10 +8,18 @@ whose they are, and relations least.
 
 from __future__ import annotations
 
+import io
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from random import Random
+from typing import overload
 
-from equipoise.world.scenes import Object, Scene, related_pairs
+from PIL import Image
+
+from equipoise.items import ImageRef, Item
+from equipoise.world.draw import draw
+from equipoise.world.scenes import Object, Scene, related_pairs, sample_crowd, sample_scene
 from equipoise.world.sentences import Sentence, Thing, text, thing_of
 from equipoise.world.truth import fits
 from equipoise.world.words import (
@@ -28,7 +36,7 @@ ARTICLES = {"a", "an", "the", "is", "there", "and", "of"}
 
 @dataclass(frozen=True)
 class Noise:
-    """How the web writes. Tuned on validation scenes; see the README beside this file."""
+    """How the web writes. Tuned on validation scenes; see src/equipoise/world/README.md."""
 
     shuffled: float = 0.7  # captions about several things that are a bag of words
     shuffled_one: float = 0.2  # captions about one thing that are
@@ -115,3 +123,49 @@ def _with_rare_words(sentence: Sentence, rng: Random, chance: float) -> Sentence
         for thing in sentence.things
     )
     return Sentence(sentence.form, things, maybe(sentence.relation), maybe(sentence.number), sentence.template)
+
+
+# ---------------------------------------------------------------------------- scenes, items, images
+
+CROWDS = 0.1  # share of pretraining scenes with something to count
+
+
+def pretraining_at(seed: int, index: int, noise: Noise = NOISE) -> tuple[Scene, str]:
+    """A scene and its noisy caption."""
+    rng = Random(f"pretrain/captions/{seed}/{index}")
+    scene = sample_crowd(rng) if rng.random() < CROWDS else sample_scene(rng)
+    return scene, noisy_caption(scene, rng, noise)
+
+
+class PretrainingItems(Sequence[Item]):
+    """Pretraining items made when they are asked for: a million of them would fill the memory."""
+
+    def __init__(self, n: int, seed: int = 0, noise: Noise = NOISE) -> None:
+        self.n, self.seed, self.noise = n, seed, noise
+
+    def __len__(self) -> int:
+        return self.n
+
+    @overload
+    def __getitem__(self, index: int) -> Item: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Item]: ...
+    def __getitem__(self, index: int | slice) -> Item | list[Item]:
+        if isinstance(index, slice):
+            return [self[each] for each in range(*index.indices(self.n))]
+        if not 0 <= index < self.n:
+            raise IndexError(index)
+        name = f"pretrain/captions/{self.seed}/{index:06d}"
+        caption = pretraining_at(self.seed, index, self.noise)[1]
+        return Item(id=f"world/{name}", image=ImageRef(path=f"{name}.png"), caption=caption)
+
+
+class PretrainingImages:
+    """An image source that draws a pretraining scene when it is read."""
+
+    def read(self, path: str) -> bytes:
+        *_, seed, name = PurePosixPath(path).parts
+        stream = io.BytesIO()
+        scene, _ = pretraining_at(int(seed), int(name.removesuffix(".png")))
+        Image.fromarray(draw(scene)).save(stream, "BMP")
+        return stream.getvalue()
