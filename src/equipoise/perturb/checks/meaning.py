@@ -10,13 +10,14 @@ from equipoise.perturb.candidate import Candidate
 from equipoise.perturb.english.caption import Caption
 from equipoise.perturb.english.forms import lemma_of
 from equipoise.perturb.english.noun_classes import sets_of
+from equipoise.perturb.english.vocabulary import word_set
 from equipoise.perturb.english.word_lists import exclusive, synonyms
 from equipoise.perturb.english.wordnet import Letter, WordNet
 from equipoise.perturb.operations.swap_positive import swap_positive
 
 _WORDNET = WordNet()
 _LETTERS: dict[str, Letter] = {"object": "n", "attribute": "a", "action": "v"}
-_COMMON = frozenset("a an the of in on at with to and is are not no".split())
+_COMMON = word_set("little words of an edit")
 
 
 def shares_sense(caption: Caption, candidate: Candidate) -> str | None:
@@ -45,11 +46,11 @@ def not_true_already(caption: Caption, candidate: Candidate) -> str | None:
     return None
 
 
-_NEGATIONS = frozenset("not n't no without never non cannot neither nor".split())
+_NEGATIONS = word_set("negations")
 _NOBODY = frozenset("nobody nothing none nowhere noone".split())
-_BOUNDS = frozenset("than least most about around almost nearly over under approximately to only exactly".split())
+_BOUNDS = word_set("bounds")
 _NEARLY = frozenset("almost nearly approximately".split())  # before a look too: almost white
-_NUMBERS = frozenset("one two three four five six seven eight nine ten eleven twelve dozen hundred couple pair".split())
+_NUMBERS = word_set("number words")
 _AND_OTHERS = re.compile(r"[^.]{0,40}\band (?:some |many |several |the )?other\b")
 _TAG = re.compile(r"#(\w+)")
 _PARTS = frozenset("edge side end corner border".split())
@@ -111,20 +112,12 @@ _SAME_NUMBER = {
     )
     for name in (word, digit)
 }
-_MALE = frozenset(
-    "man men boy boys guy guys male males gentleman gentlemen he his him himself father dad son brother husband lad "
-    "grandfather policeman cowboy groom boyfriend bearded beard shirtless mustache".split()
-)
-_FEMALE = frozenset(
-    "woman women girl girls lady ladies female females she her herself hers mother mom daughter sister wife dress "
-    "skirt grandmother bride girlfriend bikini".split()
-)
-_YOUNG = frozenset("child kid toddler boy girl youngster".split())
+_MALE = word_set("male words")
+_FEMALE = word_set("female words")
+_YOUNG = word_set("young nouns")
 _GROWN = frozenset("man woman lady guy adult".split())
-_CHILDISH = frozenset(
-    "child children kid kids boy boys girl girls little young toddler toddlers baby youngster small".split()
-)
-_BETWEEN = frozenset("teen teens teenage teenager teenagers adult adults youth man men woman women student".split())
+_CHILDISH = word_set("childish words")
+_BETWEEN = word_set("half-grown words")
 
 
 def confirmed(caption: Caption, candidate: Candidate) -> str | None:
@@ -172,7 +165,7 @@ def not_true_elsewhere(caption: Caption, candidate: Candidate) -> str | None:
     return None
 
 
-_OFTEN_DONE = frozenset("look looks looking take takes taking go goes going get gets getting do does doing".split())
+_OFTEN_DONE = word_set("verbs often done")
 
 
 def really_swapped(caption: Caption, candidate: Candidate) -> str | None:

@@ -11,6 +11,7 @@ from equipoise.perturb.english.evidence import IMPOSSIBLE, doubts
 from equipoise.perturb.english.fit import is_seen_with
 from equipoise.perturb.english.forms import lemma_of
 from equipoise.perturb.english.noun_classes import is_animate, is_garment, sets_of
+from equipoise.perturb.english.vocabulary import word_set
 from equipoise.perturb.english.word_lists import exclusive
 
 
@@ -88,7 +89,7 @@ def _is_listed(caption: Caption, phrase: NounPhrase) -> bool:
     return before in {"and", ","} or (after in {"and", ","} and phrase.end + 1 in caption.phrase_at)
 
 
-_SMALL = frozenset("cutlery dish carried computer phone remote reading bedding rug held-tool street-thing".split())
+_SMALL = word_set("sets of small things")
 _INGREDIENTS = frozenset(("vegetable", "mass-food", "fruit", "covering"))
-_HAVING = frozenset("with have contain include feature show hold display".split())
-_BESIDE = _HAVING | frozenset(("near", "by", "beside", "next to", "close to", "alongside", "behind", "around", "over"))
+_HAVING = word_set("having")
+_BESIDE = _HAVING | word_set("beside")

@@ -18,6 +18,7 @@ from typing import Literal, NamedTuple
 from equipoise.errors import UserError
 from equipoise.perturb.english.forms import noun_lemma, verb_lemma
 from equipoise.perturb.english.other_texts import not_a_caption
+from equipoise.perturb.english.vocabulary import word_set
 from equipoise.perturb.english.word_lists import compounds
 from equipoise.words.tagging import Token, tag
 
@@ -52,18 +53,15 @@ class NounPhrase(NamedTuple):
 
 
 _WORD = re.compile(r"[\w'’-]+")
-_BE = frozenset("is are was were be been being 's 're am".split())
-_CLAUSE = frozenset("that which who whom whose where while when as because if though although but so than".split())
+_BE = word_set("forms of be")
+_CLAUSE = word_set("clause openers")
 _ARTICLES = (["a"], ["an"], ["the"], ["some"])
 _NO_NAMES = frozenset(("frisbee", "frisbees"))  # brands that everybody writes for the thing itself
-_QUANTITY = frozenset("several many few various multiple numerous".split())
-_VERBS_ALSO = frozenset("parked seated dressed topped covered filled surrounded".split())
+_QUANTITY = word_set("vague numbers")
+_VERBS_ALSO = word_set("participles that are adjectives")
 _HAVING = frozenset("wear hold carry have eat".split())  # a boy wearing a hat sitting: the boy sits
 # Heads of "a group of people": the phrase speaks of what follows "of".
-COLLECTIVES = frozenset(
-    "group couple pair bunch herd flock lot number row line crowd pile variety assortment collection set team stack "
-    "array selection gathering throng plenty dozen".split()
-)
+COLLECTIVES = word_set("collectives")
 
 
 def _kind(token: Token, word: str) -> Kind:
@@ -310,7 +308,7 @@ def _words_of(text: str) -> frozenset[str]:
 
 
 _PLURAL_OF = frozenset("couple pair herd flock group".split())
-SAME_PLURAL = frozenset("sheep deer fish aircraft moose bison elk antelope".split())
+SAME_PLURAL = word_set("same plural")
 
 
 def _compound_at(

@@ -11,17 +11,15 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from equipoise.perturb.english.caption import Caption, NounPhrase
+from equipoise.perturb.english.vocabulary import word_set
 from equipoise.perturb.english.word_lists import exclusive
 
 # prep: in, field · object: hold, cup · via: talk on, phone · subject: dog, run · modifier: tall, tree; street, sign ·
 # of: slice, cake · particle: sit, on · adverb: massively, tall · verbs: sit, parked · onward: ride (a horse), through
 RELATIONS = ("prep", "object", "via", "subject", "modifier", "of", "particle", "adverb", "verbs", "onward")
-_CHOOSY = frozenset(
-    "grassy sandy rocky snowy muddy paved leafy wooded tall deep shallow busy steep ripe raw sliced lush rural urban "
-    "indoor outdoor residential commercial jumbo public private".split()
-)
-_BOUND = frozenset("high low long short full deep double single multi half".split())  # high tech, deep dish
-_WAYS = frozenset("through down along across up over past into toward towards onto off to against".split())
+_CHOOSY = word_set("choosy adjectives")
+_BOUND = word_set("bound adjectives")  # high tech, deep dish
+_WAYS = word_set("ways")
 
 
 class Pair(NamedTuple):

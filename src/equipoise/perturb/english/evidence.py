@@ -25,6 +25,7 @@ from equipoise.perturb.english.fit import (
     variety,
 )
 from equipoise.perturb.english.noun_classes import is_animate, is_food, is_garment, is_person, is_thing, sets_of
+from equipoise.perturb.english.vocabulary import word_set
 
 CONTENT = frozenset(("noun", "verb", "adjective", "adverb"))
 _KNOWN_WELL = 40  # a noun seen in so many places needs no help from its sort
@@ -43,8 +44,8 @@ _SAME_PLACE = {  # seldom words for what captions say otherwise
     **dict.fromkeys(("beside", "close to", "next to", "near"), ("next to", "near", "by", "beside")),
     **dict.fromkeys(("outside of", "outside"), ("outside", "in front of")),
 }
-FUR = frozenset("white black brown tan gray grey".split())  # the colours of most animals
-COLOURS = frozenset("white black red blue green yellow brown orange pink purple gray grey".split())
+FUR = word_set("fur colours")  # the colours of most animals
+COLOURS = word_set("colours")
 _PERSONS = ("man", "woman", "person", "people", "boy", "girl", "child")
 _SPORTS = {
     "tennis": "tennis racket racquet serve",
@@ -68,21 +69,11 @@ _SPORT_OF: dict[str, frozenset[str]] = {}
 for _sport, _listed in _SPORTS.items():
     for _name in _listed.split():
         _SPORT_OF[_name] = _SPORT_OF.get(_name, frozenset()) | {_sport}
-_NATURAL = frozenset(  # what has the colours it has
-    "tree grass sky water ocean sea leaf flower snow sand hair mountain cloud beach eye field dirt mud gravel hill "
-    "rock forest lake river pond desert cliff wave stream woods meadow shore coast yard hillside lawn mountainside "
-    "landscape day night background bush jungle garden pasture".split()
-)
+_NATURAL = word_set("natural things")
 _BROAD = 25  # nouns that an adjective goes with
-_FURRY = frozenset("dog puppy cat kitten horse cow sheep goat bear bull pony calf lamb".split())
-BODY = frozenset(  # parts of animals and people
-    "tail fur paw ear nose beard mane feather wing face leg beak muzzle snout tongue skin head foot belly chest "
-    "marking spot patch".split()
-)
-_EVERYWHERE = frozenset(  # done and said of all things: says little about where one is
-    "sit stand be have look walk lie lay show wear hold get go do make take see come lot use hang place rest set top "
-    "fill large small big little white black person other object run go".split()
-)
+_FURRY = word_set("furry animals")
+BODY = word_set("body parts")
+_EVERYWHERE = word_set("words of any scene")
 Where = tuple[str, str]  # a thing, and where it is: (dog, on couch)
 
 
@@ -165,7 +156,7 @@ def pairs_of(caption: Caption) -> set[tuple[str, str, str]]:
 
 
 NOT_KNOWN, UNLIKELY, IMPOSSIBLE = 1, 2, 3
-_PLACES = frozenset(("open-place", "town-place", "park-like", "yard-like", "room", "walkway", "covering"))
+_PLACES = word_set("sets of places")
 _SHARE_OF_PLACE = 0.7
 _HARDLY = 0.25  # less than this share is as good as never
 _SHARE = 0.5  # of the photos expected by chance that must show two things together

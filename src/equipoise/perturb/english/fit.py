@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from equipoise.perturb.english.caption import COLLECTIVES
 from equipoise.perturb.english.collocations import RELATIONS, Pair
+from equipoise.perturb.english.vocabulary import word_set
 
 # Relation -> (how often a pair would have to be expected before its absence says something, the least share of that
 # that must be seen).
@@ -36,10 +37,7 @@ _UNFIT = frozenset(  # though captions say so; to jump on a horse is to mount it
 )
 RARE = 15  # photos: of words that fewer have nothing is known
 _TELLING = 60  # a verb seen so often takes no object that it was never seen with ("riding his taxi")
-OF_ANYTHING = COLLECTIVES | frozenset(
-    "picture photo photograph image view closeup close-up shot painting drawing sculpture cartoon statue video scene "
-    "landscape portrait display series kind type sort part side".split()
-)
+OF_ANYTHING = COLLECTIVES | word_set("heads of anything")
 FITTING = frozenset(  # though no caption we counted says so
     (
         ("fly", "drone"),
@@ -50,7 +48,7 @@ FITTING = frozenset(  # though no caption we counted says so
         ("talk on", "walkie talkie"),
     )
 )
-_ANY_WORD = frozenset("very so really quite fairly extremely too pretty somewhat rather".split())
+_ANY_WORD = word_set("adverbs of degree")
 
 
 class _Counts(NamedTuple):

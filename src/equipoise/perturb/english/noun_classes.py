@@ -4,23 +4,17 @@ from __future__ import annotations
 
 import functools
 
+from equipoise.perturb.english.vocabulary import word_set
 from equipoise.perturb.english.word_lists import exclusive, members
 from equipoise.perturb.english.wordnet import VISIBLE, WordNet
 
 _ANIMAL, _ARTIFACT, _FOOD, _PERSON, _PLANT = 5, 6, 13, 18, 20
 _WORDNET = WordNet()
 # What WordNet's rarer senses get wrong: a trick is also a customer, a guide also a book.
-_NOT_ALIVE = frozenset(
-    "trick stunt cricket paw poster feather fry help nature self gourmet seaweed canon horseback bleacher grind para "
-    "flop squirt flyer comic beak squeeze have chat wheeler".split()
-) | {"french fry"}
-_ALIVE = frozenset("racer pirate driver sailor guide trainer buffalo zombie dove guard bowler".split())
-_WORN_TOO = frozenset(
-    "headband backpack earring bowtie bow-tie cape headphones coverall bracelet pajamas bandana bandanna blazer "
-    "stocking tights legging slacks veil attire flop headscarf sunhat trunks swimwear snowsuit tutu turban beanie "
-    "muzzle apron gown robe kimono poncho raincoat bikini hoodie overalls costume".split()
-)
-_EATABLE = frozenset(("mass-food", "fruit", "vegetable", "vegetable-any", "food-piece", "food-any", "drink"))
+_NOT_ALIVE = word_set("not alive")
+_ALIVE = word_set("alive")
+_WORN_TOO = word_set("worn too")
+_EATABLE = word_set("sets of food")
 
 
 @functools.lru_cache(maxsize=1 << 16)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 
+from equipoise.perturb.english.vocabulary import word_set
+
 # Little words of other languages; those that are English words too are left out.
-_FOREIGN = frozenset(
-    "el la los las una unos unas con del por para que es y en su un le les des du dans avec et sur une au aux est qui "
-    "der die das und ein eine einen einem auf mit im ist den dem von zu il lo gli di della nel che sul uno os as um "
-    "uma com na no em ao het een van op aan zijn och med som av till i o w z na do jest".split()
-) - frozenset("an as die i in is no do o w z y e a on at es".split())  # fmt: skip
-_ENGLISH = frozenset("a an the of in on at with to and is are by for from near two some his her its their up".split())
-_ASKING = frozenset("what where who when why how which whose is are does do can could would".split())
+_FOREIGN = word_set("foreign little words")
+_ENGLISH = word_set("english little words")
+_ASKING = word_set("question words")
 _PLAIN = re.compile(r"[^\W\d_]+")
 
 

@@ -11,14 +11,13 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from equipoise.perturb.english.caption import Caption
+from equipoise.perturb.english.vocabulary import word_set
 from equipoise.perturb.english.word_lists import SECTIONS, Section
 from equipoise.perturb.judge import net
 from equipoise.perturb.judge.net import FACTS, FROM_OTHERS, OF_EDIT, WORDS, Array, Place
 
 _WORD = re.compile(r"[a-z]+(?:'[a-z]+)?|\d+")
-_LITTLE = frozenset(
-    "a an the of in on is are and with to at his her its their it that this some one there from by for as".split()
-)
+_LITTLE = word_set("words without content")
 
 
 class Asked(Protocol):

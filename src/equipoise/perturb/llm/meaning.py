@@ -20,18 +20,19 @@ from equipoise.perturb.checks import not_true_already
 from equipoise.perturb.english.caption import Caption, Unit
 from equipoise.perturb.english.forms import noun_lemma, verb_lemma
 from equipoise.perturb.english.noun_classes import is_animate
+from equipoise.perturb.english.vocabulary import word_set
 from equipoise.perturb.english.word_lists import SECTIONS, Section, exclusive
 from equipoise.perturb.judge.reading import Pair, reading_of, words_of
 from equipoise.perturb.operations.exchange import exchanges
 
 NEGATIVE = 0.9  # the judge's chance from which an answer is taken for a hard negative
 _JOINS = frozenset(("and", "or", "&", ","))
-_OWN = frozenset("with without that which who whose of".split())  # after the last member, these describe it alone
+_OWN = word_set("openers of a description")  # after the last member, these describe it alone
 _ARTICLES = frozenset(("a", "an"))
 _OBJECTS = frozenset(("noun", "adjective", "number"))
 _WITH = frozenset(("with", "of", "between"))
 _ON_THINGS = frozenset(("wear", "ride"))  # a man wearing a hat and a woman
-_NOT = frozenset("no not n't without never nobody nothing".split())
+_NOT = word_set("negations of an answer")
 _LOST_ARTICLE = re.compile(r"\b(?:an?|the) (?:and|or|an?|the)\b|\b(?:an?|the)\W*$")
 _KINDS: dict[str, Section] = {
     "noun": "object", "adjective": "attribute", "number": "attribute", "verb": "action", "preposition": "relation",

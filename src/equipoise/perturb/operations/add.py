@@ -8,14 +8,12 @@ from collections.abc import Iterator, Sequence
 from equipoise.perturb.candidate import Candidate, edited
 from equipoise.perturb.english.caption import Caption
 from equipoise.perturb.english.noun_classes import is_animate
+from equipoise.perturb.english.vocabulary import word_list
 from equipoise.perturb.sources.base import Source
 from equipoise.words.articles import article_for
 
 # Things that a photo rarely holds unless somebody mentions them, so that adding them is false.
-_GUESTS = (
-    "elephant piano helicopter camel penguin tractor lighthouse giraffe drum ladder robot kangaroo pumpkin windmill "
-    "cactus canoe tent telescope snowman zebra cannon trampoline parachute harp".split()
-)
+_GUESTS = word_list("guests")
 # Attributes that are rarely true, by what they may be said of.
 _OF_ANIMATE = "blindfolded wounded costumed".split()
 _OF_THING = "broken burning transparent upside-down".split()

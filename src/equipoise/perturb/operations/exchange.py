@@ -17,6 +17,7 @@ from equipoise.perturb.english.caption import COLLECTIVES, Caption, NounPhrase, 
 from equipoise.perturb.english.evidence import COLOURS
 from equipoise.perturb.english.forms import inflect, like
 from equipoise.perturb.english.noun_classes import is_animate, is_garment
+from equipoise.perturb.english.vocabulary import word_set
 from equipoise.perturb.english.word_lists import members
 from equipoise.perturb.judge.reading import SORTS, Pair
 from equipoise.perturb.operations.swap_negative import (
@@ -32,10 +33,10 @@ from equipoise.words.articles import article_for
 Sort = Literal["quality", "number", "noun", "phrase"]
 _TARGETS: dict[Sort, Target] = {"quality": "attribute", "number": "attribute", "noun": "relation", "phrase": "object"}
 _ONE = frozenset(("a", "an", "one"))
-_SEVERAL = frozenset("two three four five six several".split())
+_SEVERAL = word_set("counted numbers")
 _SHADES = frozenset(("dark", "light", "bright", "neon"))
-_HAIR = frozenset("black brown red white gray grey".split())
-_POINTS = frozenset("it its they their them that which who each other another both together".split())
+_HAIR = word_set("hair colours")
+_POINTS = word_set("words that point")
 _JOINS = frozenset(("and", ",", "&"))
 _AGREE = {"is": "are", "are": "is", "was": "were", "were": "was", "has": "have", "have": "has"}
 Span = tuple[int, int]  # characters

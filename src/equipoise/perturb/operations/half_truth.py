@@ -16,16 +16,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from equipoise.perturb.candidate import Candidate, Kind, edited
 from equipoise.perturb.english.caption import Caption
 from equipoise.perturb.english.fit import is_seen_with
+from equipoise.perturb.english.vocabulary import word_list
 from equipoise.perturb.english.wordnet import WordNet
 from equipoise.perturb.sources.base import Source
 from equipoise.words.articles import article_for
 
 # Who sees one of these in a photo mentions it. Cars, people, trees, tables, cups, flags and bags go unmentioned.
-_DETAILS = tuple(
-    "dog cat horse cow sheep elephant giraffe zebra bear bird duck goat monkey train airplane helicopter tractor "
-    "skateboard surfboard snowboard kite umbrella guitar piano suitcase cake pizza sandwich "
-    "banana doughnut watermelon pumpkin balloon fountain tent fireplace".split()
-)
+_DETAILS = word_list("details")
 _END = re.compile(r"[\s.!]*\Z")
 _WORDNET = WordNet()
 

@@ -17,34 +17,13 @@ from equipoise.perturb.english.collocations import pairs_at
 from equipoise.perturb.english.fit import misfit
 from equipoise.perturb.english.forms import like
 from equipoise.perturb.english.noun_classes import is_animate, is_person, is_thing, same_sort, sets_of
+from equipoise.perturb.english.vocabulary import word_set
 from equipoise.perturb.english.word_lists import members
 from equipoise.perturb.sources.base import Source
 from equipoise.words.articles import article_for
 
-_SYMMETRIC = frozenset("near beside with by alongside and or among against".split()) | frozenset(
-    (
-        ",",
-        "next to",
-        "close to",
-        "along with",
-        "together with",
-        "adjacent to",
-        "across from",
-        "next",
-        "away from",
-        "close",
-        "up",
-        "close up",
-        "right",
-        "far from",
-    )
-)
-NO_THING = frozenset(
-    "side top front back middle center background foreground distance view photo picture image photograph day night "
-    "time kind type sort lot bunch group couple pair way air end edge corner part area close-up closeup body number "
-    "something someone it other piece slice variety shot row line trick stunt stand pick walk run play ride jump "
-    "swing drive".split()
-)
+_SYMMETRIC = word_set("symmetric relations") | {","}
+NO_THING = word_set("no thing")
 
 
 def swap_alike(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate]:
@@ -83,7 +62,7 @@ def _actors(caption: Caption, phrases: list[NounPhrase]) -> list[tuple[NounPhras
 
 
 _STRICT = 2.0  # two words at once are new where they stand
-_PRONOUNS = frozenset("he she his her him hers it its they their them who whose each other another both one".split())
+_PRONOUNS = word_set("pronouns of persons")
 
 
 def swap_nouns(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate]:
@@ -191,20 +170,12 @@ def _is_place(caption: Caption, phrase: NounPhrase) -> bool:
     return noun in _PLACES or bool(sets_of(noun) & {"open-place", "park-like", "town-place", "yard-like"})
 
 
-_PLACES = frozenset(
-    "wave city town village area country neighborhood wood hill tarmac airport platform freeway ramp".split()
-)
-_BOTH_WAYS = frozenset("connect attach join meet diagonal opposite resemble adjoin like shape race compete".split())
+_PLACES = word_set("places of things")
+_BOTH_WAYS = word_set("relations both ways")
 # Who of two does it cannot be told from a photo, or both do: to be asked of swaps of two persons or animals.
-MUTUAL = frozenset(
-    "pass challenge fight battle struggle wrestle box spar collide greet hug embrace kiss touch bump dance play talk "
-    "speak chat argue cover smear approach oppose compete race tussle nuzzle meet encounter "
-    "face shake share join look stare gaze smile".split()
-)
-_ONE_WAY = frozenset(
-    ("after", "behind", "in front of", "at", "toward", "towards", "over", "on top of", "under", "past")
-)
-_STATES = frozenset("stand sit lie lay walk be rest park seat run".split())
+MUTUAL = word_set("mutual actions")
+_ONE_WAY = word_set("one-way relations")
+_STATES = word_set("states")
 
 
 def _modifiers(caption: Caption, phrase: NounPhrase) -> tuple[str, ...]:

@@ -15,36 +15,17 @@ from itertools import pairwise
 from equipoise.perturb.english.caption import COLLECTIVES, Caption, NounPhrase, Unit
 from equipoise.perturb.english.forms import inflect, verb_lemma
 from equipoise.perturb.english.noun_classes import is_animate, is_garment, is_person
+from equipoise.perturb.english.vocabulary import word_set
 from equipoise.perturb.english.word_lists import Section, count
 from equipoise.perturb.sources.base import Proposal
 
-_VERBS = frozenset(
-    "sit stand lie ride hold walk run play eat fly look wear talk watch jump swim sleep smile laugh carry push pull "
-    "throw catch hit swing ski surf skate skateboard snowboard drive travel pose wait work cook cut read drink graze "
-    "hang rest lean climb cross chase lead feed pet brush wash paddle float perform kick hug kiss dance sing point "
-    "stare gaze reach roll bite chew lick sniff dig splash slide race leap type use speak chat gather perch crouch "
-    "kneel squat relax nap grin wave cheer march hike cycle jog wade dive pedal grind dribble bat pitch blow clean fix "
-    "prepare serve draw paint make move cover show display take try attempt enjoy get go come head pass surround line "
-    "fill contain feature approach leave enter exit board stick peer peek sniff nuzzle groom browse shop "
-    "practice compete celebrate participate balance bounce wrestle fight shake spray toss pick stretch yell shout "
-    "scream speed fall land turn spin flip skip tackle block juggle row sail fish shovel rake mow sweep "
-    "rollerblade bark bound glide trek stroll wander crawl sled windsurf kayak canoe raft paraglide skydive spar train "
-    "gallop trot prance frolic dunk shoot score sprint drag tow drop lift raise grab grip cling bowl golf bike tube "
-    "wakeboard waterski examine inspect admire operate strum decorate build repair fetch retrieve follow roam "
-    "snuggle cuddle emerge cast sell buy order study write sketch bathe shower dry comb tie pour mix slice chop bake "
-    "grill fry roast barbecue squirt wield strike shear tug confront face bend smoke applaud clap explore navigate "
-    "maneuver guide greet comfort embrace guard deliver load unload tend plant gather stack salute listen squeeze hop "
-    "drool pant bathe scale descend ascend paraglide somersault".split()
-)
+_VERBS = word_set("verbs of captions")
 # Verbs of what is, not of what goes on: "a photo is showing a cat" is not said.
-_STATES = frozenset("cover show display surround line fill contain feature".split())
+_STATES = word_set("verbs of what is")
 # What things do in captions; of other verbs the tagger may have taken a noun for a participle.
-_OF_THINGS = _STATES | frozenset(
-    "sit stand lie hang rest fly travel move drive float roll sail come go head pass approach leave enter pull land "
-    "lean race speed turn wait display board cross exit spin ride stick".split()
-)
-_NOUNS_TOO = _VERBS | frozenset("walk trick work show move race".split())
-_NOT_AFTER = frozenset("to be being been can will could may might must not have had".split())
+_OF_THINGS = _STATES | word_set("verbs of things")
+_NOUNS_TOO = _VERBS | word_set("nouns that are verbs")
+_NOT_AFTER = word_set("not before a finite verb")
 _JOINING = frozenset(("and", ",", "or", ";", "."))
 _LEAST_AFTER = 2  # words that must follow a verb that a sentence loses
 
@@ -127,7 +108,7 @@ def _has_clause(units: tuple[Unit, ...]) -> bool:
     return False
 
 
-_OBJECTS = frozenset("it him them itself himself herself themselves".split())
+_OBJECTS = word_set("object pronouns")
 
 
 def _is_of_group(caption: Caption, phrase: NounPhrase) -> bool:
@@ -210,11 +191,7 @@ def _participles(caption: Caption) -> Iterator[Proposal]:
             yield _proposal(verb.start, verb.end, f"{'who' if is_person(units[first.head].lemma) else 'that'} {is_so}")
 
 
-_LYING = frozenset(
-    "parked seated perched docked decorated displayed covered surrounded filled topped mounted placed located gathered "
-    "dressed stacked attached arranged situated moored stuffed packed equipped loaded positioned scattered piled "
-    "crowded wrapped painted prepared served".split()
-)
+_LYING = word_set("participles of lying")
 
 
 def _shortened(caption: Caption) -> Iterator[Proposal]:
@@ -288,10 +265,7 @@ def _there_is(caption: Caption) -> Iterator[Proposal]:
 
 
 _FINITE = frozenset(("VBZ", "VBP", "VBD", "MD"))
-_PICTURES = frozenset(  # what is one already, or nothing that one takes a photo of
-    "picture photo photograph image view shot close-up closeup map rendering render drawing painting illustration "
-    "sketch diagram chart graph x-ray scan mri screenshot poster cartoon logo micrograph page icon model emblem".split()
-) | {"close up"}
+_PICTURES = word_set("pictures of anything")
 
 
 def _is_plain_subject(caption: Caption, phrase: NounPhrase) -> bool:

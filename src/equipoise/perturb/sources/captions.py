@@ -15,6 +15,7 @@ from equipoise.perturb.english.caption import COLLECTIVES, Caption, NounPhrase
 from equipoise.perturb.english.evidence import FUR, seen_pair
 from equipoise.perturb.english.forms import inflect, noun_lemma
 from equipoise.perturb.english.noun_classes import is_animate, is_person, is_thing
+from equipoise.perturb.english.vocabulary import word_set
 from equipoise.perturb.english.word_lists import Section, count, members, read_text
 from equipoise.perturb.sources.base import Proposal
 from equipoise.perturb.sources.gender import FEMALE, MALE
@@ -42,11 +43,7 @@ ALIKE = frozenset(  # colours that people mix up in a photo
         (4, 3),
     )
 )
-_COLOURLESS = frozenset(
-    "person people man woman boy girl child kid group couple crowd player surfer skier water snow sky air day night "
-    "picture photo image view street road field grass beach ocean room kitchen bathroom hair background track path "
-    "trail pool court sidewalk dirt hill rock mountain sand floor ground lake river".split()
-)
+_COLOURLESS = word_set("colourless things")
 
 
 Kinds = tuple[tuple[str, ...], ...]  # groups of names that exclude each other
@@ -240,7 +237,7 @@ _AS_MANY |= dict.fromkeys(("group", "bunch", "several"), ("group", "bunch", "sev
 _AS_MANY |= {"three": ("three", "3"), "3": ("three", "3"), "four": ("four", "4"), "4": ("four", "4")}
 
 
-_MANY = frozenset("two three four five several many some other another group people couple both others".split())
+_MANY = word_set("words for several")
 
 
 def _colours(caption: Caption, phrase: NounPhrase, true: bool) -> Iterator[Proposal]:
@@ -277,7 +274,7 @@ def _colours(caption: Caption, phrase: NounPhrase, true: bool) -> Iterator[Propo
                 )
 
 
-_BEFORE_COLOUR = frozenset("large big small little tiny huge tall short long old young new giant".split())
+_BEFORE_COLOUR = word_set("before a colour")
 
 
 @functools.lru_cache(maxsize=4096)

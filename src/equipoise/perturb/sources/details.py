@@ -16,18 +16,16 @@ from equipoise.perturb.english.evidence import seen_pair
 from equipoise.perturb.english.fit import seen_in
 from equipoise.perturb.english.forms import noun_lemma
 from equipoise.perturb.english.noun_classes import is_animate, is_garment, is_person
+from equipoise.perturb.english.vocabulary import word_set
 from equipoise.perturb.english.word_lists import Entry, ExclusiveSet, Member, Section, count, exclusive
 from equipoise.perturb.sources.base import Proposal
 from equipoise.perturb.sources.captions import ALIKE, GROUP_OF, OtherCaptions, is_free
 from equipoise.words.articles import article_for
 
 _WORD = re.compile(r"[a-z'-]+")
-_ONE = frozenset("man woman boy girl person child kid lady guy gentleman surfer skier player skateboarder".split())
-_OTHERS = frozenset(  # words that tell of more than one person, so that a detail may be another's
-    "two three four five several many another other others both people men women boys girls children kids couple group "
-    "friends players team family crowd ladies guys someone second third each they their".split()
-)
-_SINGLE = frozenset("shirt jacket dress coat sweater vest suit uniform swimsuit t-shirt skirt hoodie jersey".split())
+_ONE = word_set("single persons")
+_OTHERS = word_set("words for other people")
+_SINGLE = word_set("garments")
 _ON_HEAD = frozenset("hat helmet cap".split())
 _PLURAL = frozenset("shorts pants jeans".split())
 _WORN = re.compile(r"\b(?:in|wearing|wears|with) (?:an? |the )?([a-z]+) ([a-z-]+)\b(?! [a-z]*(?:hat|suit|cap|shirt)\b)")
@@ -48,16 +46,12 @@ _AGAINST = {  # what nobody takes for the other in a photo
     "walk": ("sit", "lie"),
     "run": ("sit", "lie", "stand"),
 }
-_MOVING = frozenset(
-    "jump jumps jumping swim swims swimming ride rides riding kneel kneeling lean leaning crouch".split()
-)
-_WHERE = frozenset("on in under near by beside behind at".split()) | {"next to", "in front of", "on top of"}
+_MOVING = word_set("moving")
+_WHERE = word_set("places of a posture")
 _LAST = frozenset(("material", "material-floor", "pattern"))  # stand after a colour
-_SETS = _LAST | frozenset(
-    "size size-group age age-thing height weather terrain shape raw wet-dry open-closed full-place".split()
-)
+_SETS = _LAST | word_set("sets of qualities")
 _FAR = 3  # words before a noun among which another caption may say the opposite
-_NOT_OF = frozenset("group couple pair crowd herd flock team bunch".split())
+_NOT_OF = word_set("collectives without a size")
 
 
 class Details:
@@ -163,10 +157,10 @@ def _numbers_of(text: str, noun: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-_VAGUE = frozenset("group several many some few crowd bunch various".split())
-_NEARLY_GROWN = frozenset("man men woman women lady teen teens teenager teenagers teenage youth older".split())
-_COMPARED = frozenset("bigger larger smaller taller biggest largest smallest".split())
-_PART = frozenset("group one another other some several many seven eight nine ten a couple few".split()) - {"a"}
+_VAGUE = word_set("vague groups")
+_NEARLY_GROWN = word_set("nearly grown words")
+_COMPARED = word_set("compared sizes")
+_PART = word_set("parts of a group") - {"a"}
 
 
 def _qualities(caption: Caption, true: bool) -> Iterator[Proposal]:
@@ -258,7 +252,7 @@ def _two_colours(caption: Caption, true: bool) -> Iterator[Proposal]:
                 yield Proposal(head.start, head.end, to, "attribute", Details.name, float(count(coat[0])))
 
 
-_FURRED = frozenset("dog cat puppy kitten cow horse".split())
+_FURRED = word_set("pets with coats")
 _COATS = (("black", "white"), ("brown", "white"), ("white", "brown"), ("black", "brown"), ("tan", "white"))
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from equipoise.perturb.english.caption import Caption, Unit
 from equipoise.perturb.english.forms import like, plural
+from equipoise.perturb.english.vocabulary import word_set
 from equipoise.perturb.english.word_lists import Section, count
 from equipoise.perturb.sources.base import Proposal
 
@@ -19,33 +20,18 @@ _OTHER = {"man": "woman", "boy": "girl", "guy": "woman", "gentleman": "woman",
 _HIS = {"he": "she", "his": "her", "him": "her", "himself": "herself"}
 _HERS = {"she": "he", "herself": "himself"}  # and "her", which is two words
 HE, SHE = frozenset(_HIS), frozenset((*_HERS, "her", "hers"))
-MALE = frozenset("man boy guy gentleman male father dad son brother husband grandfather groom king policeman".split())
-FEMALE = frozenset("woman girl lady female mother mom daughter sister wife grandmother bride queen policewoman".split())
-_TELLS = frozenset(  # what only one of them has, wears or is in most photos
-    "dress skirt bikini shirtless topless beard bearded mustache moustache pregnant bra purse heels trunks bald gown "
-    "sundress blouse ponytail pigtails makeup lipstick tutu goatee breast breasts tie suit tuxedo sari kilt husband "
-    "lingerie thong corset ballet ballerina wife hers bun braids earrings tights leotard sister brother".split()
-)
+MALE = word_set("male nouns")
+FEMALE = word_set("female nouns")
+_TELLS = word_set("signs of sex")
 _AFTER = frozenset(("'s", "-", "scout"))
 
 
-_GROWN = frozenset("man men woman women lady ladies guy guys gentleman gentlemen adult adults".split())
-_GROWN_ALL = frozenset("men women ladies guys gentlemen adults".split())
-_SEVERAL = frozenset("people persons men women guys ladies group couple crowd two three four several many".split())
+_GROWN = word_set("grown words")
+_GROWN_ALL = word_set("grown groups")
+_SEVERAL = word_set("words for several people")
 _PEOPLE = {"people": "children", "person": "child"}
-_OF_CHILDREN = frozenset(
-    "child children kid kids boy boys girl girls baby babies toddler toddlers teen teens teenager teenagers student "
-    "students young little family families adult adults son daughter youth class team player".split()
-)
-_OF_ADULTS = frozenset(
-    "motorcycle motorcycles moped scooter scooters drive drives driving car truck beer wine alcohol cook cooking "
-    "newspaper cigarette smoke smoking suit suits tie ties business old older elderly work working works job office "
-    "luggage suitcase suitcases airport meeting wedding bride groom bar bearded uniform uniforms police protest march "
-    "marching crowd computer laptop phone phones cell elephant camel parachute stage band coffee sell selling market "
-    "buying plane airplane conference military soldier soldiers men women man woman lady guy his her he she someone "
-    "concert busy bus train race racing rodeo carriage professional cliff climber climbing raft lift "
-    "parasail champagne toast glass tattoo tattoos political rally speech vote knife slicing bartender".split()
-)
+_OF_CHILDREN = word_set("words of children")
+_OF_ADULTS = word_set("words of adults")
 
 
 class Gender:

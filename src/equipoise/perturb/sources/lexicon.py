@@ -11,6 +11,7 @@ from equipoise.perturb.english.caption import COLLECTIVES, Caption, Unit
 from equipoise.perturb.english.collocations import noun_before
 from equipoise.perturb.english.fit import misfit
 from equipoise.perturb.english.forms import inflect
+from equipoise.perturb.english.vocabulary import word_set
 from equipoise.perturb.english.word_lists import (
     SECTIONS,
     Entry,
@@ -31,7 +32,7 @@ _KINDS: dict[Section, frozenset[str]] = {
 }
 
 
-_POSTURES = frozenset("seat perch crouch squat kneel recline relax rest lean".split())
+_POSTURES = word_set("postures with participles")
 
 
 _MARKS = ("sure", "kin", "wide")

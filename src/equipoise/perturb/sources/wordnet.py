@@ -7,12 +7,13 @@ from pathlib import Path
 
 from equipoise.perturb.english.caption import Caption
 from equipoise.perturb.english.forms import inflect
+from equipoise.perturb.english.vocabulary import word_set
 from equipoise.perturb.english.word_lists import Section, count
 from equipoise.perturb.english.wordnet import Letter, WordNet
 from equipoise.perturb.sources.base import Proposal
 
 _LETTERS: dict[Section, Letter] = {"object": "n", "attribute": "a", "action": "v"}
-_NO_ANTONYM = frozenset({"and", "or", "other", "different", "same", "own", "overhead"})
+_NO_ANTONYM = word_set("no antonym beside")
 _RARE = 5  # a synonym seen less often in captions than this sounds bookish
 
 

@@ -6,17 +6,15 @@ from collections.abc import Sequence
 
 from equipoise.perturb.english.caption import Caption, NounPhrase, Unit
 from equipoise.perturb.english.noun_classes import is_animate, is_garment, same_sort
+from equipoise.perturb.english.vocabulary import word_set
 from equipoise.perturb.operations.around_and.shared import POINTS_BACK, Swap, has, last_of
 
-_IN_PLACE = frozenset("on in at under inside outside above".split()) | {"in front of", "on top of"}
+_IN_PLACE = word_set("places of one")
 _OWN = frozenset("his her its their".split())  # with his legs in the air and sparks flying
-_TIES = POINTS_BACK | frozenset("one other others another each then both same that which who while also too it".split())
+_TIES = POINTS_BACK | word_set("ties between clauses")
 # Grounds on which one thing can be, never things beside the next ("limes on a tray and a jug on a table").
-_GROUNDS = frozenset(
-    "air sky water field grass road roadside street beach ground wall background foreground sidewalk snow sand floor "
-    "track runway hill yard park ceiling distance".split()
-)
-_PLACED = frozenset("parked docked standing sitting hanging flying lying laying grazing walking".split())
+_GROUNDS = word_set("grounds")
+_PLACED = word_set("participles of place")
 
 
 def clauses(caption: Caption, place: int) -> Swap | None:

@@ -5,25 +5,19 @@ from __future__ import annotations
 from equipoise.perturb.english.caption import Caption, NounPhrase, Unit
 from equipoise.perturb.english.forms import plural
 from equipoise.perturb.english.noun_classes import is_animate, is_food, same_sort, sets_of
+from equipoise.perturb.english.vocabulary import word_set
 from equipoise.perturb.english.word_lists import count, expand
 from equipoise.perturb.operations.around_and.shared import Span, Swap
 
-_QUANTITIES = frozenset("some several many various multiple numerous".split())
-_STAY = frozenset("a an the his her their its".split()) | _QUANTITIES
-_COUNTED = frozenset("beach lawn bun roll vegetable sausage steak beverage dessert drink".split())  # though in @mass
-_MASS = (frozenset(expand("@mass")) - _COUNTED) | frozenset(
-    "hair ice paint paste liquor tile paper fruit fog smoke sauce butter cream ketchup mustard salt pepper sugar "
-    "flour lighting gear stuff fabric carpet foliage shrubbery writing graffiti produce corn popcorn garlic syrup "
-    "frosting icing toast jam jelly honey oil basil cilantro sunlight scenery text tinsel fencing flooring carpeting "
-    "bedding seaweed hay straw fur makeup cotton leather plastic cardboard concrete brick rice pepperoni cabinetry "
-    "signage greenery cutlery machinery glassware cookware vegetation dough asparagus celery tofu salmon tuna shrimp "
-    "seafood toothpaste lunch dinner breakfast sunglasses eyeglasses glasses goggles headphones".split()
-)
+_QUANTITIES = word_set("shared quantities")
+_STAY = word_set("determiners that stay") | _QUANTITIES
+_COUNTED = word_set("counted though mass")  # though in @mass
+_MASS = (frozenset(expand("@mass")) - _COUNTED) | word_set("uncountable")
 _SET_WITH_TABLE = frozenset("chair stool bench seat".split())
 _MIXED = frozenset("assorted different mixed miscellaneous".split())  # of several kinds, so said of all of them
 _HEADS_SHARE = (  # pairs said in one breath: an adjective before them is of both
-    frozenset("man woman boy girl men women lady gentleman male female bride groom guy gal".split()),
-    frozenset("husband wife king queen father mother brother sister son daughter mom dad".split()),
+    word_set("couples in one breath"),
+    word_set("relatives in one breath"),
     frozenset("fruit vegetable veggie veggy".split()),
     frozenset("pot pan".split()),
     frozenset("knife fork spoon".split()),

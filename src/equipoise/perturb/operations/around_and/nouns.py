@@ -7,50 +7,35 @@ from collections.abc import Sequence
 from equipoise.perturb.english.caption import COLLECTIVES, Caption, NounPhrase, Unit
 from equipoise.perturb.english.forms import verb_lemma
 from equipoise.perturb.english.noun_classes import is_animate, is_food, is_garment, is_person, same_sort, sets_of
+from equipoise.perturb.english.vocabulary import word_set
 from equipoise.perturb.operations.around_and.determiners import is_mass, with_determiners
 from equipoise.perturb.operations.around_and.scope import is_compared, is_frozen, out_of_scope
 from equipoise.perturb.operations.around_and.shared import POINTS_TO_ONE, No, Swap, has, phrase_from
 from equipoise.perturb.operations.around_and.tails import right_end
 from equipoise.perturb.operations.around_and.words import is_shared_head
 
-_LIST_HEADS = frozenset(
-    "with of between by near beside behind under over among around without like for from wearing holding carrying "
-    "eating containing including has have contains having featuring serving selling showing playing watching "
-    "using displaying includes feature features wears holds surrounding against past show "
-    "wear hold carry eat sell serve drink cook make prepare contain include depict overlooking amid amidst amongst "
-    "across along above below".split()
-) | frozenset(("next to", "in front of", "on top of", "along with", "close to", "inside of", "outside of", "such as"))
-_PICTURES = frozenset(
-    "picture photo photograph image painting view shot close-up closeup display mixture mix combination sign game "
-    "intersection corner meal dinner lunch breakfast arrangement scene sculpture statue drawing dish "
-    "figure figurine".split()
-)
-_ART = frozenset("painting sculpture statue drawing sign figure figurine".split())
+_LIST_HEADS = word_set("list heads")
+_PICTURES = word_set("pictures")
+_ART = word_set("works of art")
 _OF_DRINKS = frozenset("cup glass bottle mug jar".split())
-_GROWN = frozenset("field patch bed heap mound area peak".split())
-_OF_MANY = frozenset("bunch couple pair number row line crowd team herd flock".split())
-_CONTAINERS = frozenset(
-    "bowl plate cup glass bottle mug basket box pot pan tray jar bag vase plateful platter carton dish".split()
-)
-_OF_SOMEONE = frozenset("son daughter wife husband owner trainer friend brother sister boyfriend girlfriend".split())
-_SPLASHING = frozenset("spray splash throw hold wear pull push kick hit toss carry wave".split())
+_GROWN = word_set("grown in")
+_OF_MANY = word_set("collectives of many")
+_CONTAINERS = word_set("containers of the whole")
+_OF_SOMEONE = word_set("of someone")
+_SPLASHING = word_set("verbs with water")
 _WITH_FIRST = {
     "computer": frozenset(("mouse",)),
     "wine": frozenset("bottle bottles glass glasses".split()),
-    "beer": frozenset("bottle bottles glass glasses can cans".split()),
+    "beer": word_set("beer containers"),
 }
 _SHARING = {
     "sign": frozenset("road street traffic stop parking".split()),
-    "fence": frozenset("link wire wood iron metal brick stone".split()),
+    "fence": word_set("fence materials"),
     "wall": frozenset("brick stone wood glass".split()),
     "building": frozenset("brick stone glass".split()),
 }
-_OFTEN_VERBS = frozenset(
-    "pose stand walk sit run race perform play look smile jump ride stare rest wait talk kiss watch pet hang sleep lie "
-    "lay graze eat swim sing dance hug march wave cheer turn "
-    "cross point".split()
-)
-_PLURAL_BEFORE_NOUN = frozenset("kids ladies mens womens glasses sunglasses skis goods arts people".split())
+_OFTEN_VERBS = word_set("verbs taken for nouns")
+_PLURAL_BEFORE_NOUN = word_set("plurals before a noun")
 
 
 def nouns(caption: Caption, place: int) -> Swap | No:

@@ -6,37 +6,20 @@ from collections.abc import Sequence
 
 from equipoise.perturb.english.caption import COLLECTIVES, Caption, NounPhrase, Unit
 from equipoise.perturb.english.noun_classes import is_animate, is_food, is_garment, is_person, is_thing, sets_of
+from equipoise.perturb.english.vocabulary import word_list, word_set
 from equipoise.perturb.operations.around_and.determiners import is_mass
 
-_FROZEN = (  # said in this order alone
-    ("suit", "tie"), ("shirt", "tie"), ("shirt", "bow tie"), ("salt", "pepper"), ("bow", "arrow"), ("bread", "butter"),
-    ("skull", "crossbone"), ("peanut butter", "jelly"), ("macaroni", "cheese"), ("fish", "chip"), ("food", "drink"),
-    ("cup", "saucer"), ("lock", "key"), ("thunder", "lightning"), ("hammer", "nail"), ("chip", "salsa"),
-    ("shirt", "jeans"), ("cookie", "cream"), ("meat", "potato"), ("king", "queen"), ("needle", "thread"),
-    ("mother", "child"), ("mother", "daughter"), ("mother", "son"), ("mother", "baby"), ("father", "son"),
-    ("father", "daughter"), ("father", "child"), ("husband", "wife"), ("bride", "groom"), ("lady", "gentleman"),
-    ("coat", "tie"), ("jacket", "tie"), ("knife", "fork"), ("bacon", "egg"), ("burger", "fry"), ("hamburger", "fry"),
-    ("sandwich", "fry"), ("sandwich", "chip"), ("hot dog", "fry"), ("pot", "pan"), ("rice", "bean"), ("horse", "rider"),
-    ("horse", "carriage"), ("horse", "buggy"), ("horse", "cart"), ("washer", "dryer"), ("hand", "knee"), ("arm", "leg"),
-    ("head", "shoulder"), ("bucket", "shovel"), ("ham", "cheese"), ("spaghetti", "meatball"), ("chip", "dip"),
-    ("fruit", "vegetable"), ("parent", "child"), ("adult", "child"), ("ice", "snow"), ("pen", "paper"),
-    ("pencil", "paper"), ("soap", "water"), ("sun", "moon"), ("shoe", "sock"), ("hair", "makeup"), ("cap", "gown"),
-    ("coffee", "donut"), ("ski", "pole"), ("ski", "ski pole"),
-    ("cake", "ice cream"), ("pancake", "syrup"), ("oil", "vinegar"), ("hat", "tie"),
-)  # fmt: skip
-_ANYTHING = frozenset("topping food stuff item thing object animal fruit vegetable furniture clothes clothing".split())
-_COMPARED = frozenset("younger older smaller larger bigger taller second third same".split())
-_INTO = frozenset("in on over at into through across inside along down up".split())
-_FULL = frozenset("filled full covered topped packed loaded".split())
+_FROZEN = frozenset(tuple(pair.split(" + ")) for pair in word_list("fixed pairs"))
+_ANYTHING = word_set("names of anything")
+_COMPARED = word_set("compared")
+_INTO = word_set("ways into")
+_FULL = word_set("full")
 _FAR = frozenset(("background", "foreground", "distance"))
 # What two do together; any other participle ("greeting", "wearing") may be what the nearer one does.
-_TOGETHER = frozenset(
-    "sit stand lie lay hang rest walk run play ride swim ski surf fly pose graze look smile sleep park dock jump race "
-    "travel wait dance eat drink float roam skate snowboard skateboard climb hike".split()
-)
-_ONE_OF_TWO = frozenset("goggles glasses sunglasses shorts jeans pants headphones pajamas overalls".split())
+_TOGETHER = word_set("done together")
+_ONE_OF_TWO = word_set("pairs for one")
 _VEHICLES = frozenset(("road-vehicle", "rail", "air-vehicle", "water-vehicle"))
-_CONTAINERS = frozenset("cup glass bottle mug bowl plate basket box pot pan tray jar bag vase slice piece".split())
+_CONTAINERS = word_set("containers of an amount")
 
 
 def out_of_scope(caption: Caption, left: NounPhrase, right: NounPhrase, start: int, end: int) -> str | None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from equipoise.perturb.english.caption import Caption, NounPhrase, Unit
+from equipoise.perturb.english.vocabulary import word_set
 
 Span = tuple[int, int]  # units
 
@@ -26,16 +27,11 @@ class No(str):
         return False
 
 
-COLOURS = frozenset(
-    "white black red blue green yellow brown orange pink purple gray grey silver gold tan beige cream maroon teal "
-    "turquoise navy violet golden crimson burgundy lavender".split()
-)
-POINTS_BACK = frozenset("it its itself his her hers their him them himself herself themselves he she they".split())
-POINTS_TO_ONE = frozenset("it its his her hers him he she one ones other others another".split())
+COLOURS = word_set("colours and shades")
+POINTS_BACK = word_set("pronouns that point back")
+POINTS_TO_ONE = word_set("pronouns that point to one")
 # Prepositions of place: none of them leads from one place to the next ("up", "into"), none needs the other ("out").
-PLACES = frozenset(
-    "on in at near by outside inside around under underneath beneath beside behind above below against atop".split()
-) | frozenset(("next to", "on top of", "in front of", "inside of", "outside of", "close to", "beside of"))
+PLACES = word_set("places of both")
 
 
 _USED_FOR = frozenset("eating serving cooking cutting baking".split())  # eating utensils

@@ -6,25 +6,20 @@ from collections.abc import Sequence
 
 from equipoise.perturb.english.caption import Caption, NounPhrase, Unit
 from equipoise.perturb.english.noun_classes import is_animate, is_food, is_garment, is_person, same_sort
+from equipoise.perturb.english.vocabulary import word_set
 from equipoise.perturb.operations.around_and.shared import COLOURS, POINTS_TO_ONE, has
 
-_LYING = frozenset(
-    "sitting hanging laying lying standing resting placed parked displayed arranged set docked grouped served kept "
-    "stacked lined piled gathered scattered encased plugged mounted attached".split()
-)
-_OF_ONE = frozenset("with that which who of without like than from made".split())
-_HANDLING = frozenset("hold wear carry throw kick hit swing lead push pull use have".split())
-_WHOLE_SCENE = frozenset("background foreground distance room bathroom kitchen photo picture day".split())
-_OPEN = frozenset("beach field street road grass snow water park yard grassland pasture rodeo zoo sand".split())
-_OUTSIDE = frozenset("sidewalk court ramp city stage crowd stadium track hill slope ground path pool".split())
-_PAIRED = frozenset(
-    "jeans pants shorts glasses sunglasses goggles pajamas shoe boot glove clothes sock tights slacks trousers sandal "
-    "sneaker mitten legging stocking overalls headphones earring ski".split()
-)
-_SCENERY = frozenset("tree building mountain house hill bush car sky water cloud ocean grass rock flag".split())
-_FILLED = frozenset("filled topped covered loaded decorated stocked".split())
+_LYING = word_set("participles of both sides")
+_OF_ONE = word_set("openers about the nearer side")
+_HANDLING = word_set("handling")
+_WHOLE_SCENE = word_set("scenes")
+_OPEN = word_set("open places")
+_OUTSIDE = word_set("town places")
+_PAIRED = word_set("worn in pairs")
+_SCENERY = word_set("scenery")
+_FILLED = word_set("filled")
 _BESIDE = frozenset("together outside outdoors inside indoors".split())
-_CARRYING = frozenset("desk table bed shelf counter couch plate tray stand bench chair sofa".split())
+_CARRYING = word_set("carrying things")
 _HOLDING = frozenset("wearing holding carrying eating using".split())
 
 

@@ -5,32 +5,21 @@ from __future__ import annotations
 from equipoise.perturb.english.caption import Caption
 from equipoise.perturb.english.forms import verb_lemma
 from equipoise.perturb.english.noun_classes import is_animate, is_garment
+from equipoise.perturb.english.vocabulary import word_set
 from equipoise.perturb.operations.around_and.shared import PLACES, POINTS_BACK, No, Span, Swap, has
 
-_AT_ONCE = frozenset(  # verbs of what goes on at the same time; sequences (jump, catch, turn) are left out
-    "wear hold sit stand look smile talk carry watch play eat drink read lie lay lean walk pose laugh graze use "
-    "point stare gaze chat rest relax sleep wait ride fly drive run ski surf skate swim float hang grow work cook "
-    "have face listen sing dance paddle kneel push pull perch roam feature contain include show display feed sip "
-    "enjoy type text chew snowboard skateboard comb brush pet bathe".split()
-)
-_POSTURES = frozenset("wear sit stand lie lay lean kneel smile laugh pose perch".split())
+_AT_ONCE = word_set("verbs at once")
+_POSTURES = word_set("postures")
 # With a posture anything goes on at the same time, unless it ends the posture or comes after it.
-_CHANGES = frozenset(
-    "get begin start prepare go come try attempt leave turn reach jump leap fall land take put pick pull throw catch "
-    "wait stop finish open close enter exit bend stretch extend stick have".split()
-)
-_UNDRESS = frozenset("get put take remove try pull start begin turn prepare".split())
-_STATES = frozenset("smile laugh sit stand pose kneel".split())
-_WHERE = frozenset("in on near by outside inside around under together beside outdoors indoors".split()) | frozenset(
-    ("next to", "on top of", "in front of")
-)
-_TALKED_ON = frozenset(
-    ("phone", "cellphone", "cell phone", "telephone", "computer", "laptop", "guitar", "piano", "drum", "tablet")
-)
+_CHANGES = word_set("changes")
+_UNDRESS = word_set("dressing")
+_STATES = word_set("states beside an action")
+_WHERE = word_set("places of an action")
+_TALKED_ON = word_set("talked on")
 _HANGING = PLACES - {"around", "outside", "inside", "by"}
 _FINITE = {"VBZ", "VBP", "VBD"}
 _ENDS = frozenset((",", ".", ";", "!"))
-_LATER = frozenset("then after before about ready while until next".split())
+_LATER = word_set("sequence words")
 
 
 def verb_phrases(caption: Caption, place: int) -> Swap | No | None:
@@ -46,7 +35,7 @@ def verb_phrases(caption: Caption, place: int) -> Swap | No | None:
 
 
 # How somebody is there comes first, what else is done second; the other way round nobody says it.
-_FIRST = frozenset("sit stand lie lay kneel lean walk pose perch rest".split())
+_FIRST = word_set("said first")
 _LIGHT = frozenset("wear hold smile carry".split())
 _SAID_SO = frozenset((("eat", "drink"), ("sing", "dance"), ("hug", "kiss"), ("laugh", "play"), ("run", "play")))
 _LONG = 3  # words of a side after which one word alone has no weight: "eating ice cream and sitting"

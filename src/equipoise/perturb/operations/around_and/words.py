@@ -6,22 +6,17 @@ from collections.abc import Sequence
 
 from equipoise.perturb.english.caption import Caption, Unit
 from equipoise.perturb.english.noun_classes import is_animate, is_food, is_person, is_thing, same_sort, sets_of
+from equipoise.perturb.english.vocabulary import word_set
 from equipoise.perturb.operations.around_and.shared import COLOURS, PLACES, POINTS_BACK, No, Swap, last_of
 
-_SHADES = frozenset("light dark bright pale deep navy royal neon hot".split())
-_AGES = frozenset("adult baby male female young child mother infant juvenile".split())
-_FILMED = frozenset(
-    "photo picture photograph image shot film drawing print photography close-up closeup view snapshot portrait "
-    "scene painting movie video television".split()
-) | {"close up"}
+_SHADES = word_set("shades")
+_AGES = word_set("ages")
+_FILMED = word_set("filmed")
 # Heads that are made of, or serve, what two nouns before them name: "a ham and cheese sandwich", "car and bus traffic".
-_MADE_OF = frozenset(
-    "pizza sandwich salad soup stew dish cake omelet omelette pasta burger doughnut donut wrap casserole quiche pie "
-    "pastry sauce stand market mix roll skewer kebab burrito taco muffin".split()
-)
-_MATERIALS = frozenset("rope wood stone brick concrete glass metal steel iron wire rock cement".split())
-_OF_A_SORT = frozenset("board dispenser ball pad sign light tire bottle player rider racket".split())
-_BESIDE_SOUP = frozenset("bread toast cracker milk coffee tea water wine beer macaroni salt".split())
+_MADE_OF = word_set("made of two")
+_MATERIALS = word_set("materials of two")
+_OF_A_SORT = word_set("heads of a sort")
+_BESIDE_SOUP = word_set("beside soup")
 _QUANTITY = frozenset("many several few other more".split())
 _FLAG = frozenset(("red", "white", "blue"))
 _IN_ORDER = frozenset(  # said in this order alone
