@@ -51,7 +51,7 @@ _WHERE = word_set("places of a posture")
 _LAST = frozenset(("material", "material-floor", "pattern"))  # stand after a colour
 _SETS = _LAST | word_set("sets of qualities")
 _FAR = 3  # words before a noun among which another caption may say the opposite
-_NOT_OF = word_set("collectives without a size")
+_NOT_OF = word_set("collectives of many")
 
 
 class Details:
@@ -159,7 +159,7 @@ def _numbers_of(text: str, noun: str) -> tuple[str, ...]:
 
 _VAGUE = word_set("vague groups")
 _NEARLY_GROWN = word_set("nearly grown words")
-_COMPARED = word_set("compared sizes")
+_COMPARED = word_set("compared")
 _PART = word_set("parts of a group") - {"a"}
 
 
@@ -252,7 +252,7 @@ def _two_colours(caption: Caption, true: bool) -> Iterator[Proposal]:
                 yield Proposal(head.start, head.end, to, "attribute", Details.name, float(count(coat[0])))
 
 
-_FURRED = word_set("pets with coats")
+_FURRED = word_set("furry animals")
 _COATS = (("black", "white"), ("brown", "white"), ("white", "brown"), ("black", "brown"), ("tan", "white"))
 
 

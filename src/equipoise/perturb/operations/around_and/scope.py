@@ -13,13 +13,13 @@ _FROZEN = frozenset(tuple(pair.split(" + ")) for pair in word_list("fixed pairs"
 _ANYTHING = word_set("names of anything")
 _COMPARED = word_set("compared")
 _INTO = word_set("ways into")
-_FULL = word_set("full")
+_FULL = word_set("filled")
 _FAR = frozenset(("background", "foreground", "distance"))
 # What two do together; any other participle ("greeting", "wearing") may be what the nearer one does.
 _TOGETHER = word_set("done together")
-_ONE_OF_TWO = word_set("pairs for one")
+_ONE_OF_TWO = word_set("worn in pairs")
 _VEHICLES = frozenset(("road-vehicle", "rail", "air-vehicle", "water-vehicle"))
-_CONTAINERS = word_set("containers of an amount")
+_CONTAINERS = word_set("containers")
 
 
 def out_of_scope(caption: Caption, left: NounPhrase, right: NounPhrase, start: int, end: int) -> str | None:
