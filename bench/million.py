@@ -30,7 +30,7 @@ from typing import Any
 from PIL import Image
 
 from equipoise.evaluation.measure import measure
-from equipoise.evaluation.metrics import judge
+from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.scores import read_scores
 from equipoise.files import sha256_file
 from equipoise.items import Edit, ImageRef, Item, Text, load_items, write_items
@@ -116,7 +116,7 @@ def make(folder: Path, count: int, images: int) -> None:
         path = folder / run / "items.jsonl"
         rows = read_scores(path, doubled=False)
         result["scores_sha256"] = sha256_file(path)
-        result["metrics"] = measure(rows, judge(rows), None).model_dump(mode="json")
+        result["metrics"] = measure(rows, outcomes_of(rows), None).model_dump(mode="json")
         (folder / run / "result.json").write_text(json.dumps(result))
     write_items(folder / "items.parquet", load_items(folder / "items.jsonl"))
     (folder / "made").touch()

@@ -41,13 +41,14 @@ def draw(folder: Path) -> None:
 
 def write_runs(out: Path, photos: Path) -> None:
     """Run folders, written by what writes them after an evaluation."""
-    from equipoise.evaluation.metrics import judge, summarise
+    from equipoise.evaluation.averages import summarise
+    from equipoise.evaluation.outcomes import outcomes_of
     from equipoise.evaluation.record import ItemCounts, Metrics, RunRecord
     from equipoise.evaluation.results import read_result, write_run
     from equipoise.evaluation.scores import ItemScores
     from equipoise.items import ImageRef, Item, texts
 
-    golden = read_result(Path(__file__).resolve().parents[1] / "tests" / "golden" / "run_schema_1")
+    golden = read_result(Path(__file__).resolve().parents[1] / "tests" / "golden" / "run")
     words = random.Random(0)
     nouns = [f"{a}{b}" for a in ("lamp", "dog", "tree", "cup", "boat", "road") for b in ("", "s", " post", " side")]
     items = []
@@ -71,7 +72,7 @@ def write_runs(out: Path, photos: Path) -> None:
             for item, (c, p, n) in zip(items, scores, strict=True)
             if item.image
         ]
-        outcomes = judge(rows)
+        outcomes = outcomes_of(rows)
         summary = summarise(outcomes)
         metrics = Metrics(overall=summary.overall, by=summary.by, macro=None, paper={})
         full = golden.arguments.in_full.model_copy(update={"images": str(photos)})

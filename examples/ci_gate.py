@@ -16,7 +16,7 @@ from pathlib import Path
 
 from equipoise import UserError, evaluate, load_items, load_model
 from equipoise.comparing.folders import compare_folders
-from equipoise.comparing.gate import judge_gates, read_gate
+from equipoise.comparing.gate import check_gates, read_gate
 from equipoise.report.comparison import gate_line
 
 LIMITS = ("augmented:1", "brittleness:1")  # percentage points
@@ -37,7 +37,7 @@ def main() -> int:
         for name, spec in (("released", given.released), ("candidate", given.candidate)):
             evaluate(load_model(spec), items, images=given.images, name=given.bench.stem, out=given.out / name)
         compared = compare_folders([str(given.out / "released"), str(given.out / "candidate")])
-        judged = judge_gates(gates, compared.differences)
+        judged = check_gates(gates, compared.differences)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

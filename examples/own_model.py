@@ -26,6 +26,6 @@ if __name__ == "__main__":
     file = make_world(120, 0, "example-world", "test")  # your own: a JSONL, Parquet, CSV or TSV file, and a folder
     result = evaluate(MeanColour(), load_items(file), images="example-world")
     for name in ("original", "augmented", "brittleness"):
-        low, high = result.numbers.intervals[name]
+        low, high = result.numbers.interval(name)
         print(f"{name:12} {100 * result.numbers[name]:5.1f} % [{100 * low:.1f}, {100 * high:.1f}]")
     print(f"n {result.numbers.n}, ties {result.numbers.ties}")

@@ -19,9 +19,10 @@ from needs import existing, needed
 
 from equipoise import registry
 from equipoise.blind import rules
+from equipoise.evaluation.averages import summarise
 from equipoise.evaluation.embedding.cache import EmbeddingCache, default_cache
-from equipoise.evaluation.metrics import judge, summarise
-from equipoise.evaluation.record import ItemNumbers, Metric
+from equipoise.evaluation.outcomes import outcomes_of
+from equipoise.evaluation.record import ItemNumbers
 from equipoise.evaluation.scoring import score_items
 from equipoise.files import atomic_write
 from equipoise.items import Item
@@ -43,11 +44,11 @@ HEADER = ("benchmark", "n", "chance", "length", "n-grams", "language model", "it
 
 
 def numbers(model: Any, items: Sequence[Item], cache: EmbeddingCache | None = None) -> ItemNumbers:
-    return summarise(judge(score_items(model, items, cache=cache, batch_size=256).rows)).overall
+    return summarise(outcomes_of(score_items(model, items, cache=cache, batch_size=256).rows)).overall
 
 
-def cell(found: ItemNumbers, metric: Metric) -> str:
-    value, interval = found[metric], found.intervals.get(metric)
+def cell(found: ItemNumbers, metric: str) -> str:
+    value, interval = found[metric], found.interval(metric)
     if value is None or interval is None:
         return "-"
     return f"{100 * value:.1f} [{100 * interval.low:.1f}, {100 * interval.high:.1f}]"
@@ -60,7 +61,7 @@ def rows_of(name: str, folder: Path, lm: Any, sample: int) -> list[list[str]]:
     some = [items[place] for place in order[:sample]]
     found = [numbers(rules.length(), items), numbers(rules.ngram(), items)]
     judged = numbers(lm, some, EmbeddingCache(default_cache())) if lm is not None else None
-    metrics: list[tuple[Metric, str]] = [("original", name), ("augmented", f"{name}, Augmented")]
+    metrics: list[tuple[str, str]] = [("original", name), ("augmented", f"{name}, Augmented")]
     rows = []
     for metric, label in metrics:
         if found[0][metric] is None:

@@ -12,13 +12,13 @@ import numpy as np
 
 from equipoise.comparing.models import compare_models
 from equipoise.evaluation.comparison import Run, difference
-from equipoise.evaluation.metrics import judge
+from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.results import read_result
 from equipoise.evaluation.scores import ItemScores
 
 IMAGES, ITEMS = 100, 200
 RESAMPLES = 300
-RECORD = read_result(Path(__file__).resolve().parents[1] / "tests" / "golden" / "run_schema_1")
+RECORD = read_result(Path(__file__).resolve().parents[1] / "tests" / "golden" / "run")
 
 
 def run(right: np.ndarray) -> Run:
@@ -26,7 +26,7 @@ def run(right: np.ndarray) -> Run:
         ItemScores(id=str(index), image=str(index * IMAGES // ITEMS), caption=float(value), negatives=[0.5])
         for index, value in enumerate(right)
     ]
-    return Run(Path("drawn"), (RECORD,), rows, judge(rows))
+    return Run(Path("drawn"), (RECORD,), rows, outcomes_of(rows))
 
 
 def main(repetitions: int) -> None:
@@ -44,7 +44,7 @@ def main(repetitions: int) -> None:
                     for more in (0, own)
                 )
                 for place, how in enumerate((compare_models, difference)):
-                    change = how(first, second, resamples=RESAMPLES).original
+                    change = how(first, second, resamples=RESAMPLES)["original"]
                     assert change is not None
                     held[place] += change.interval.low <= 0 <= change.interval.high
                     if place == 0:

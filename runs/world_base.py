@@ -19,7 +19,7 @@ from pathlib import Path
 import world_model as world
 from world_captions import PretrainingImages, PretrainingItems
 
-from equipoise.evaluation.record import SHARES
+from equipoise.evaluation.metrics import SHARES
 from equipoise.evaluation.run import evaluate
 from equipoise.files import write_json
 from equipoise.items import Item

@@ -70,7 +70,7 @@ def benchmark_folders(samples: Path, whole_data: Path | None) -> Callable[[str],
 @pytest.fixture(scope="session")
 def make_record() -> Callable[..., RunRecord]:
     """A run's record, whole and valid; any field of it may be given: make_record(metrics=..., date=...)."""
-    golden = read_result(Path(__file__).parent / "golden" / "run_schema_1")
+    golden = read_result(Path(__file__).parent / "golden" / "run")
 
     def make(name: str = "items", items_sha256: str = "x", **fields: Any) -> RunRecord:
         benchmark = golden.benchmark.model_copy(update={"name": name, "items_sha256": items_sha256})

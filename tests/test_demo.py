@@ -13,7 +13,7 @@ from equipoise import demo, stats
 from equipoise.demo import words
 from equipoise.errors import UserError
 from equipoise.evaluation.comparison import Run, joined
-from equipoise.evaluation.metrics import judge
+from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import RunRecord
 from equipoise.evaluation.scores import ItemScores
 from equipoise.files import read_json
@@ -130,7 +130,7 @@ def story(make_record: Callable[..., RunRecord]) -> Callable[..., Mapping[str, S
             )
             for n in range(200)
         ]
-        return Run(Path(name), (make_record(name),), rows, judge(rows))
+        return Run(Path(name), (make_record(name),), rows, outcomes_of(rows))
 
     def build(**shares: tuple[int, int]) -> Mapping[str, Sequence[dict[str, Run]]]:
         found = {}

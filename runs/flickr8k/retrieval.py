@@ -35,7 +35,7 @@ def recalls(images: NDArray[Any], captions: NDArray[Any], order: NDArray[Any]) -
 def outcomes(
     c: NDArray[Any], p: NDArray[Any], n: NDArray[Any]
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
-    """Original, Augmented, Brittle of scores of captions, positives and negatives, as `evaluation.metrics.judge` has
+    """Original, Augmented, Brittle of scores of captions, positives and negatives, as `outcomes_of` has
     them of one positive and one negative; a tie is never a win."""
     return c > n, (c > n) & (p > n), ((c > n) & (p < n)) | ((c < n) & (p > n))
 

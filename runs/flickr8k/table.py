@@ -29,8 +29,8 @@ from scores import KINDS, read_rows, read_scores
 from equipoise.comparing.inference import holm
 from equipoise.comparing.models import compare_models
 from equipoise.evaluation.comparison import Run
-from equipoise.evaluation.metrics import judge
-from equipoise.evaluation.record import Change, Metric
+from equipoise.evaluation.outcomes import outcomes_of
+from equipoise.evaluation.record import Change
 from equipoise.evaluation.scores import ItemScores
 
 RESULTS = Path(__file__).parent / "results"
@@ -39,7 +39,7 @@ WORDS = {"seen": "seen synonyms", "unseen": "unseen synonyms", "swap": "swap", "
 RECALLS = tuple((way, top) for way in ("t2i", "i2t") for top in (1, 5, 10))
 RECALL = "mean of six recalls"
 LOWER = "brittleness"
-PRINTED: tuple[Metric, ...] = ("original", "augmented", "brittleness")
+PRINTED: tuple[str, ...] = ("original", "augmented", "brittleness")
 OURS = "ours"
 Pair = tuple[str, str]  # the first minus the second
 SHOWN = [(OURS, name) for name in ("ce-clip", "hp-hn", "hn", "control")] + [("hp-hn", "hn"), ("hn", "base")]
@@ -86,7 +86,7 @@ def _scores(path: Path) -> dict[str, Any]:
 def _run(path: Path, model: str, kind: str) -> Run:
     """One model's scores of one kind of item as `compare` reads a run; of a search, the item is its hit or miss."""
     rows = list(_searches(path, model) if kind == RECALL else _items(path, model, kind))
-    return Run(Path(model), (), rows, judge(rows))
+    return Run(Path(model), (), rows, outcomes_of(rows))
 
 
 def _items(path: Path, model: str, kind: str) -> Iterator[ItemScores]:

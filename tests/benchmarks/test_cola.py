@@ -8,7 +8,7 @@ import pytest
 from equipoise.benchmarks import cola
 from equipoise.benchmarks.check import check
 from equipoise.errors import UserError
-from equipoise.evaluation.metrics import judge
+from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.scores import ImageScores, ItemScores
 
 FILE = "COLA_multiobjects_matching_benchmark.json"
@@ -42,7 +42,7 @@ def test_items_that_share_a_photo_are_resampled_together(shared_data: Path) -> N
         )
         for item in cola.load(shared_data / "cola", [])
     ]
-    assert len(set(judge(rows).cluster.tolist())) == 88
+    assert len(set(outcomes_of(rows).cluster.tolist())) == 88
 
 
 def test_bad_records(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from equipoise.benchmarks import eqben
 from equipoise.errors import UserError
 from equipoise.evaluation.measure import measure
-from equipoise.evaluation.metrics import judge
+from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.scores import ImageScores, ItemScores
 
 
@@ -74,7 +74,7 @@ def test_the_headline_is_the_mean_of_the_subsets() -> None:
         )
 
     rows = [row("ag", number, True) for number in range(9)] + [row("sd", 0, False)]
-    metrics = measure(rows, judge(rows), eqben.BENCHMARK, resamples=20)
+    metrics = measure(rows, outcomes_of(rows), eqben.BENCHMARK, resamples=20)
     assert metrics.headline.image_side is not None and metrics.headline.image_side.group == 0.5
     parts = {split: numbers.image_side for split, numbers in metrics.by["split"].items()}
     assert {split: one and one.group for split, one in parts.items()} == {"ag": 1, "sd": 0}

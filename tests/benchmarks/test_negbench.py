@@ -9,7 +9,8 @@ import pytest
 
 from equipoise.benchmarks import negbench
 from equipoise.errors import UserError
-from equipoise.evaluation.metrics import judge, summarise
+from equipoise.evaluation.averages import summarise
+from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.scores import ItemScores
 
 HEADER = "image_path,correct_answer,caption_0,caption_1,caption_2,caption_3,correct_answer_template\n"
@@ -45,8 +46,8 @@ def test_the_whole_file(shared_data: Path) -> None:
 def test_a_model_without_an_opinion_wins_nothing(shared_data: Path) -> None:
     items = negbench.load(shared_data / "negbench", [])[:200]
     rows = [ItemScores(id=item.id, caption=0.5, negatives=[0.5] * 3, tags=item.tags) for item in items]
-    found = summarise(judge(rows), resamples=10).overall
-    assert (found.original, found.ties) == (0.0, 200)
+    found = summarise(outcomes_of(rows), resamples=10).overall
+    assert (found["original"], found.ties) == (0.0, 200)
 
 
 def _retrieval(folder: Path, negated: int = 2) -> None:

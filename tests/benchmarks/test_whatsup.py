@@ -9,7 +9,7 @@ import pytest
 
 from equipoise.benchmarks import whatsup
 from equipoise.errors import UserError
-from equipoise.evaluation.metrics import judge
+from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.paper_metrics import sets
 from equipoise.evaluation.scores import ItemScores
 from equipoise.items import Item
@@ -60,7 +60,7 @@ def test_a_set_without_all_its_photos_is_counted_apart(tmp_path: Path) -> None:
 
 def test_a_constant_score_wins_no_pair(tmp_path: Path) -> None:
     rows = [ItemScores(id=i.id, caption=1.0, negatives=[1.0] * 3, tags=i.tags) for i in _staged(tmp_path)]
-    assert not judge(rows).original.any()
+    assert not outcomes_of(rows).original.any()
     assert (sets(rows)["controlled_a_pair"], sets(rows)["controlled_a_set"]) == (0.0, 0.0)
 
 

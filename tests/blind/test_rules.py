@@ -6,7 +6,8 @@ import random
 
 from equipoise.blind.folds import folds
 from equipoise.blind.rules import by_length, by_ngrams, length, ngram
-from equipoise.evaluation.metrics import judge, summarise
+from equipoise.evaluation.averages import summarise
+from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.scoring import score_items
 from equipoise.items import ImageRef, Item, texts
 
@@ -33,7 +34,7 @@ def _items(count: int, negative: str, seed: int = 0) -> list[Item]:
 
 
 def _original(model: object, items: list[Item]) -> float:
-    value = summarise(judge(score_items(model, items).rows), resamples=50).overall.original
+    value = summarise(outcomes_of(score_items(model, items).rows), resamples=50).overall["original"]
     assert value is not None
     return value
 

@@ -11,7 +11,7 @@ import pytest
 
 from equipoise import registry
 from equipoise.evaluation.measure import measure
-from equipoise.evaluation.metrics import judge
+from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import ItemCounts, RunRecord
 from equipoise.evaluation.results import write_run
 from equipoise.evaluation.scores import ImageScores, ItemScores
@@ -41,7 +41,7 @@ def make_runs(tmp_path: Path, make_record: Callable[..., RunRecord]) -> MakeRuns
                     tags = {"split": split, "group": split.partition("_")[0]}
                     common = {"id": f"{split}/{number}", "image": f"{number}.jpg", "tags": tags}
                     rows.append(_paired(common, *wins) if benchmark == "winoground" else _pair(common, wins[0]))
-            outcomes = judge(rows)
+            outcomes = outcomes_of(rows)
             golden = make_record(benchmark, items_sha256="0" * 64)
             spec = (specs or {}).get(model, f"py:{model}")
             about = golden.benchmark.model_copy(update={"splits": list(facts.splits), "limit": None} | changes)

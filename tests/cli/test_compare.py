@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from equipoise.cli import main
-from equipoise.evaluation.metrics import judge, summarise
+from equipoise.evaluation.averages import summarise
+from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import Metrics, RunRecord
 from equipoise.evaluation.results import write_run
 from equipoise.evaluation.scores import ItemScores
@@ -46,7 +47,7 @@ def write(tmp_path: Path, make_record: Callable[..., RunRecord]) -> Write:
             )
             for k, v in enumerate(original)
         ]
-        outcomes = judge(rows)
+        outcomes = outcomes_of(rows)
         summary = summarise(outcomes, resamples=10)
         record = make_record(benchmark, metrics=Metrics(overall=summary.overall, by=summary.by, macro=None, paper={}))
         card = record.model.model_copy(update={"weight_sha256": weights or name})

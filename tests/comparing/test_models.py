@@ -17,12 +17,13 @@ from equipoise.collector import elsewhere
 from equipoise.comparing import inference
 from equipoise.comparing.flips import _holding, flips
 from equipoise.comparing.folders import compare_folders
-from equipoise.comparing.gate import Gate, judge_gates, read_gate
+from equipoise.comparing.gate import Gate, check_gates, read_gate
 from equipoise.comparing.models import Model, compare_models, contributions, place, require_seeds
 from equipoise.errors import UserError
 from equipoise.evaluation.comparison import Run, difference, leaves_of, load_runs, per_item
-from equipoise.evaluation.metrics import judge
-from equipoise.evaluation.record import METRICS, Change, Comparison, Interval, RunRecord
+from equipoise.evaluation.metrics import METRICS
+from equipoise.evaluation.outcomes import outcomes_of
+from equipoise.evaluation.record import Change, Comparison, Interval, RunRecord
 from equipoise.evaluation.scores import ItemScores
 
 MakeRun = Callable[..., Run]
@@ -50,7 +51,7 @@ def run(make_record: Callable[..., RunRecord]) -> MakeRun:
             )
             for index, value in enumerate(original)
         ]
-        return Run(Path(name), (make_record(),), rows, judge(rows))
+        return Run(Path(name), (make_record(),), rows, outcomes_of(rows))
 
     return make
 
@@ -72,7 +73,7 @@ def test_the_error_of_independent_items_is_the_closed_form(run: MakeRun) -> None
     gained, lost, n = 30, 10, 400
     before = run([0] * gained + [1] * lost + [1] * (n - gained - lost), an_image=1)
     after = run([1] * gained + [0] * lost + [1] * (n - gained - lost), an_image=1)
-    found = compare_models([before], [after]).original
+    found = compare_models([before], [after])["original"]
     assert found is not None
     assert found.image_error == pytest.approx(math.sqrt(gained + lost - (gained - lost) ** 2 / n) / n, rel=0.05)
     assert found.p == pytest.approx(stats.mcnemar(lost, gained), abs=0.002)
@@ -111,7 +112,7 @@ def test_the_parts_of_the_variance_against_loops(run: MakeRun) -> None:
     first, second = (
         [(rng.random(60) < level).astype(float) for level in levels] for levels in ((0.3, 0.8, 0.5), (0.6, 0.9))
     )
-    found = compare_models([run(one) for one in first], [run(one) for one in second], resamples=4000).original
+    found = compare_models([run(one) for one in first], [run(one) for one in second], resamples=4000)["original"]
     assert found is not None and found.seed_error is not None and found.image_error is not None
     parts = [_slow_parts(side, 2) for side in (first, second)]
     own = sum(max(0.0, raw - chance) for raw, chance in parts)
@@ -134,8 +135,8 @@ def test_coverage_where_seeds_differ(run: MakeRun) -> None:
             [run(base + rng.normal(0, 0.3) + rng.normal(size=100) > 0) for _ in range(3)] for _ in range(2)
         )
         found, plain = (
-            compare_models(first, second, resamples=200).original,
-            difference(first, second, resamples=200).original,
+            compare_models(first, second, resamples=200)["original"],
+            difference(first, second, resamples=200)["original"],
         )
         assert found is not None and plain is not None
         both += found.interval.low <= 0 <= found.interval.high
@@ -146,7 +147,7 @@ def test_coverage_where_seeds_differ(run: MakeRun) -> None:
 def test_seeds_that_agree_add_nothing(run: MakeRun) -> None:
     rng = np.random.default_rng(1)
     right = rng.integers(0, 2, 40)
-    found = compare_models([run(right)] * 3, [run(1 - right)] * 3).original
+    found = compare_models([run(right)] * 3, [run(1 - right)] * 3)["original"]
     assert found is not None and found.seed_error == pytest.approx(0, abs=1e-12)
     assert found.interval.high - found.difference == pytest.approx(
         inference.t_quantile(0.95, 19) * found.image_error,
@@ -262,7 +263,7 @@ def test_places_of_tags_are_those_that_a_loop_finds() -> None:
 
 
 def test_large_runs_are_read_by_another_process_as_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    golden = Path(__file__).parents[1] / "golden" / "run_schema_1"
+    golden = Path(__file__).parents[1] / "golden" / "run"
     here = compare_folders([golden, golden])
     monkeypatch.setattr("equipoise.evaluation.comparison.LARGE", 1)
     monkeypatch.setattr("equipoise.evaluation.comparison.cores", lambda: 2)
@@ -278,7 +279,8 @@ def test_large_runs_are_read_by_another_process_as_here(monkeypatch: pytest.Monk
 
 def _compared(difference: float, low: float, high: float) -> Comparison:
     change = Change(difference=difference, interval=Interval(low, high), clear=False, by_run=[], detectable=0.02)
-    return Comparison(n=9, runs=(1, 1), benchmark="b", before="x", after="y", original=change, brittleness=change)
+    changes = {"original": change, "brittleness": change}
+    return Comparison(n=9, n_positives=9, runs=(1, 1), benchmark="b", before="x", after="y", changes=changes)
 
 
 @pytest.mark.parametrize(
@@ -296,7 +298,7 @@ def _compared(difference: float, low: float, high: float) -> Comparison:
 def test_a_gate_fails_where_the_whole_interval_is_beyond_it(
     metric: str, interval: tuple[float, float, float], verdict: str
 ) -> None:
-    (found,) = judge_gates([read_gate(f"{metric}:2")], [_compared(*interval)])
+    (found,) = check_gates([read_gate(f"{metric}:2")], [_compared(*interval)])
     assert found.verdict == verdict and found.failed is (verdict == "worse")
     assert found.visible == pytest.approx(4)
     assert found.low <= found.loss <= found.high
@@ -311,9 +313,9 @@ def test_a_strict_gate_fails_unless_the_loss_is_shown_to_be_small(
 ) -> None:
     gate = read_gate("original:2", strict=True)
     value, low, high = (points / 100 for points in loss)
-    (found,) = judge_gates([gate], [_compared(-value, -high, -low)])
+    (found,) = check_gates([gate], [_compared(-value, -high, -low)])
     assert (found.verdict, found.failed) == (verdict, failed)
-    (lenient,) = judge_gates([read_gate("original:2")], [_compared(-value, -high, -low)])
+    (lenient,) = check_gates([read_gate("original:2")], [_compared(-value, -high, -low)])
     assert lenient.failed is (verdict == "worse")
     with pytest.raises(UserError, match="--fail-unless-shown original:x"):
         read_gate("original:x", strict=True)
@@ -331,7 +333,7 @@ def test_what_a_gate_refuses() -> None:
         with pytest.raises(UserError, match=words):
             read_gate(text)
     with pytest.raises(UserError, match="so nothing could fail"):
-        judge_gates([Gate("augmented", 1)], [_compared(0, 0, 0)])
+        check_gates([Gate("augmented", 1)], [_compared(0, 0, 0)])
 
 
 def test_signs_are_flipped_by_another_process_as_here(run: MakeRun, monkeypatch: pytest.MonkeyPatch) -> None:

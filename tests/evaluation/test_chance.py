@@ -10,7 +10,8 @@ import pytest
 
 from equipoise import stats
 from equipoise.benchmarks import own
-from equipoise.evaluation.metrics import judge, macro, summarise
+from equipoise.evaluation.averages import macro, summarise
+from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.scores import ItemScores
 from equipoise.items import Item, texts
 from equipoise.report.beside import chance_line
@@ -30,7 +31,7 @@ def test_every_order_counted(positives: int, negatives: int) -> None:
         ItemScores(id=str(number), caption=order[0], positives=list(order[1:right]), negatives=list(order[right:]))
         for number, order in enumerate(itertools.permutations(map(float, range(right + negatives))))
     ]
-    outcomes = judge(orders)
+    outcomes = outcomes_of(orders)
     shares = [outcomes.original.mean(), outcomes.augmented.mean(), outcomes.brittle.mean()]
     found = stats.chance_of_orders(np.array([right]), np.array([negatives]))[0]
     assert found[0] == pytest.approx(shares[0])
@@ -40,7 +41,7 @@ def test_every_order_counted(positives: int, negatives: int) -> None:
 
 def test_it_is_averaged_as_the_shares_are() -> None:
     rows = [row("1", 1, 1), row("2", 0, 3), row("3", 1, 2, "b"), row("4", 0, 1, "b")]
-    outcomes = judge(rows)
+    outcomes = outcomes_of(rows)
     summary, mean = summarise(outcomes, resamples=10), macro(outcomes, ("split",), resamples=10)
     assert summary.overall.chance["original"] == pytest.approx((1 / 2 + 1 / 4 + 1 / 3 + 1 / 2) / 4)
     assert summary.overall.chance["augmented"] == pytest.approx((1 / 3 + 1 / 6) / 2)  # of those with a positive
@@ -48,7 +49,7 @@ def test_it_is_averaged_as_the_shares_are() -> None:
         {"original": 3 / 8, "augmented": 1 / 3, "brittleness": 1 / 3}
     )
     assert mean is not None and mean.chance["original"] == pytest.approx((3 / 8 + 5 / 12) / 2)
-    only = summarise(judge([row("1", 0, 3)]), resamples=10).overall
+    only = summarise(outcomes_of([row("1", 0, 3)]), resamples=10).overall
     assert only.chance == {"original": 0.25}
     assert chance_line(only, {}) == "by chance (an item's texts in random order): Orig. 25.0"
     assert chance_line(only.model_copy(update={"chance": {}}), {"original": 0.5}).endswith("Orig. 50.0")

@@ -10,10 +10,12 @@ import pytest
 
 from equipoise.comparing.folders import compare_folders
 from equipoise.errors import UserError
+from equipoise.evaluation.averages import macro, summarise
 from equipoise.evaluation.comparison import Run, average, difference, joined, load_run
 from equipoise.evaluation.measure import measure
-from equipoise.evaluation.metrics import judge, macro, summarise
-from equipoise.evaluation.record import METRICS, Metrics, RunRecord
+from equipoise.evaluation.metrics import METRICS
+from equipoise.evaluation.outcomes import outcomes_of
+from equipoise.evaluation.record import Metrics, RunRecord
 from equipoise.evaluation.results import write_run
 from equipoise.evaluation.scores import ItemScores
 from equipoise.stats import wilson
@@ -42,7 +44,7 @@ def run(
         )
         for index, value in enumerate(original)
     ]
-    return Run(Path(name), (_make(name),), rows, judge(rows))
+    return Run(Path(name), (_make(name),), rows, outcomes_of(rows))
 
 
 def test_worked_case() -> None:
@@ -62,8 +64,8 @@ def test_mcnemar_is_left_out_where_items_share_an_image() -> None:
 
 def test_models_that_agree_everywhere_are_not_equal_beyond_doubt() -> None:
     right, unseen = run([1, 1, 1], [1, 1, 1]), wilson(0, 3)[1]
-    assert average([right]).intervals["original"] == pytest.approx((1 - unseen, 1))
-    assert average([right]).intervals["drop"] == pytest.approx((0, unseen))
+    assert average([right]).interval("original") == pytest.approx((1 - unseen, 1))
+    assert average([right]).interval("drop") == pytest.approx((0, unseen))
     same = difference([right], [right])["original"]
     assert same.difference == 0 and same.interval == pytest.approx((-unseen, unseen)) and not same.clear
 
@@ -136,7 +138,7 @@ def test_compare_says_the_difference_of_the_headlines(
             for (test, source), count in sizes.items()
             for index in range(count)
         ]
-        outcomes = judge(rows)
+        outcomes = outcomes_of(rows)
         summary = summarise(outcomes, resamples=20)
         average = macro(outcomes, path, least, resamples=20) if path else None
         metrics = Metrics(overall=summary.overall, by=summary.by, macro=average, paper={})
@@ -146,17 +148,17 @@ def test_compare_says_the_difference_of_the_headlines(
     assert found["original"].difference == pytest.approx(expected)
     for metric in METRICS:
         assert found[metric].difference == pytest.approx(headlines[1][metric] - headlines[0][metric])
-    assert found.n == headlines[0].n and (found.original.mcnemar is not None) is (not path)
+    assert found.n == headlines[0].n and (found["original"].mcnemar is not None) is (not path)
 
 
 def test_a_group_that_a_resample_misses_gives_its_weight_to_the_others() -> None:
     one = run([1] * 9 + [0], [1, 0] * 5, splits="a" * 9 + "b")
     numbers = average([one], path=("split",), resamples=200)
     expected = macro(one.outcomes, ("split",), resamples=200)
-    assert expected is not None and expected.intervals["original"].high == 1.0  # a third of the resamples have no b
+    assert expected is not None and expected.interval("original").high == 1.0  # a third of the resamples have no b
     assert numbers["original"] == 0.5
     for metric, interval in expected.intervals.items():
-        assert numbers.intervals[metric] == pytest.approx(interval)
+        assert numbers.interval(metric) == pytest.approx(interval)
 
 
 def test_groups_that_are_all_too_small() -> None:

@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from equipoise.evaluation.averages import summarise
 from equipoise.evaluation.graded import by_edit
-from equipoise.evaluation.metrics import judge, summarise
+from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import Graded
 from equipoise.evaluation.scores import ItemScores
 from equipoise.items import Edit, Item, Text
@@ -17,7 +18,7 @@ from equipoise.report.beside import graded_line
 
 
 def of(rows: list[ItemScores]) -> Graded:
-    found = summarise(judge(rows), resamples=10).overall.graded
+    found = summarise(outcomes_of(rows), resamples=10).overall.graded
     assert found is not None
     return found
 
@@ -49,7 +50,7 @@ def test_ours_weigh_items_and_have_the_spread_as_their_unit() -> None:
 
 
 def test_groups_share_the_unit() -> None:
-    by = summarise(judge(ROWS), resamples=10).by["type"]
+    by = summarise(outcomes_of(ROWS), resamples=10).by["type"]
     assert by["x"].graded is not None and by["y"].graded is not None
     assert by["x"].graded.spread == by["y"].graded.spread == pytest.approx(0.2)
     assert by["y"].graded.change is None and by["y"].graded.invariance_error is None
@@ -125,7 +126,7 @@ def test_by_edit_takes_texts_not_items() -> None:
 
 
 def test_the_line() -> None:
-    line = graded_line(summarise(judge(ROWS), resamples=10).overall)
+    line = graded_line(summarise(outcomes_of(ROWS), resamples=10).overall)
     assert line == (
         "mean over items, in units of the spread of s(c), 0.2: s(c)-s(n) 1.00, s(p)-s(n) 2.50, |s(c)-s(p)| 1.00\n"
         "LGIP's, over pairs of texts: invariance error, mean |s(c)-s(p)|, 0.2; sensitivity gap, mean s(c)-s(n), 0.1; "

@@ -14,10 +14,10 @@ from PIL import Image
 
 from equipoise.benchmarks import winoground
 from equipoise.errors import UserError
+from equipoise.evaluation.averages import macro, summarise
 from equipoise.evaluation.comparison import Run, difference
-from equipoise.evaluation.image_side import judge_images
 from equipoise.evaluation.measure import measure, measure_elsewhere
-from equipoise.evaluation.metrics import judge, macro, summarise
+from equipoise.evaluation.outcomes import image_outcomes, outcomes_of
 from equipoise.evaluation.paper_metrics import groups, image_score
 from equipoise.evaluation.record import Comparison
 from equipoise.evaluation.results import read_run
@@ -55,8 +55,7 @@ def matrix(right: Sequence[Sequence[float]], wrong: Sequence[Sequence[float]], n
 def test_two_by_two_against_the_definition() -> None:
     """Every order of four scores, ties among them: text compares captions of an image, image the other way."""
     for c0i0, c1i0, c0i1, c1i1 in itertools.product([1.0, 2.0, 3.0, 4.0], repeat=4):
-        found = judge_images([two(c0i0, c1i0, c0i1, c1i1)])
-        assert found is not None
+        found = image_outcomes(Scores([two(c0i0, c1i0, c0i1, c1i1)]))
         text, image = c0i0 > c1i0 and c1i1 > c0i1, c0i0 > c0i1 and c1i1 > c1i0
         assert (found.text[0], found.image[0], found.group[0]) == (text, image, text and image)
         assert found.tie[0] == (c0i0 in (c1i0, c0i1) or c1i1 in (c0i1, c1i0))
@@ -75,28 +74,28 @@ def test_three_images_and_three_captions() -> None:
         ([[9, 1, 1], [2, 4, 2], [3, 5, 9]], True, False),
         ([[9, 1, 1], [5, 4, 2], [3, 3, 9]], False, True),
     ):
-        found = judge_images([item([[float(value) for value in row] for row in scores])])
-        assert found is not None and (bool(found.text[0]), bool(found.image[0])) == (text, image)
+        found = image_outcomes(Scores([item([[float(value) for value in row] for row in scores])]))
+        assert (bool(found.text[0]), bool(found.image[0])) == (text, image)
 
 
 def test_images_without_texts_of_their_own_have_no_text_score() -> None:
     alone = [ImageScores(caption=value) for value in (0.1, 0.2)]
     row = ItemScores(id="1", caption=0.3, negative_images=tuple(alone))
-    outcomes = judge([row])
-    assert outcomes.of(0) == {"images": {"original": True, "tie": False}}
+    outcomes = outcomes_of([row])
+    assert list(outcomes.each()) == [{"image_original": True, "image_tie": False}]
     overall = summarise(outcomes, resamples=20).overall
-    assert overall.original is None and overall.mean_scores.negative is None and overall.n == 1
-    assert overall.image_side is not None and overall.image_side.original == 1 and overall.image_side.text is None
-    assert (overall.image_side.n, overall.image_side.n_groups) == (1, 0)
+    assert overall["original"] is None and overall.mean_scores.negative is None and overall.n == 1
+    assert overall["image_original"] == 1 and overall["text"] is None
+    assert (overall.count("image_original"), overall.count("text")) == (1, 0)
 
 
 def test_items_without_a_negative_text_do_not_count_for_original() -> None:
     """They would pass for wins or losses; the others' number stays theirs."""
     alone = ItemScores(id="2", caption=0.3, negative_images=(ImageScores(caption=0.1),))
     rows = [ItemScores(id="1", caption=0.3, negatives=[0.1], positives=[0.2]), alone]
-    overall = summarise(judge(rows), resamples=20).overall
-    assert (overall.original, overall.augmented, overall.n, overall.n_positives) == (1, 1, 2, 1)
-    assert overall.wilson == summarise(judge(rows[:1]), resamples=20).overall.wilson
+    overall = summarise(outcomes_of(rows), resamples=20).overall
+    assert (overall["original"], overall["augmented"], overall.n, overall.n_positives) == (1, 1, 2, 1)
+    assert overall.metrics["original"] == summarise(outcomes_of(rows[:1]), resamples=20).overall.metrics["original"]
 
 
 def published(path: Path, one_item: bool) -> list[ItemScores]:
@@ -130,8 +129,8 @@ def test_published_scores_of_four_models(model: str, expected: tuple[float, ...]
         assert [100 * found[name] for name in ("text", "image", "group")] == pytest.approx(expected)  # type: ignore[operator]
         assert (found["n"], found["ties"], found["incomplete"]) == (400, ties, 0)
     rows = published(path, one_item=True)
-    side = measure(rows, judge(rows), winoground.BENCHMARK, resamples=50).overall.image_side
-    assert side is not None and (side.n_groups, side.ties) == (400, ties)
+    side = measure(rows, outcomes_of(rows), winoground.BENCHMARK, resamples=50).overall
+    assert (side.count("group"), side.image_ties) == (400, ties)
     assert [100 * (side[name] or 0) for name in ("text", "image", "group")] == pytest.approx(expected)
 
 
@@ -142,8 +141,8 @@ def test_only_a_paired_item_has_winogrounds_scores() -> None:
     wider = ItemScores.model_validate_json(
         json.dumps({"id": "1", "caption": 4, "negatives": [1, 9], "negative_images": [more], "paired": True})
     )
-    found = judge_images([row, loose, wider])
-    assert found is not None and found.square.tolist() == [True, False, True] == found.group.tolist()
+    found = image_outcomes(Scores([row, loose, wider]))
+    assert found.square.tolist() == [True, False, True] == found.group.tolist()
     assert found.asked.all() and groups([loose]) == groups([]) | {"incomplete": 1}
 
 
@@ -151,7 +150,7 @@ def test_scores_made_elsewhere_are_paired_where_their_items_are() -> None:
     row = two(4, 1, 2, 3).model_copy(update={"paired": False})
     item = colours(positives=(), positive_images=())
     found = measure_elsewhere([row], winoground.BENCHMARK, [item])
-    assert found.paper["groups"]["group"] == 1 and found.overall.image_side is not None
+    assert found.paper["groups"]["group"] == 1 and found.overall["group"] == 1
     with pytest.raises(UserError, match="1 another number of positives, negatives or images than the item: '1'"):
         measure_elsewhere([row], winoground.BENCHMARK, [colours(positives=())])
 
@@ -173,36 +172,34 @@ def test_image_metrics_against_the_definition() -> None:
         signs = [np.sign(right[image][text] - wrong[text]) for image in (0, 1) for text in (0, 1)]
         tie = 0 in signs
         expected.append((signs[0] > 0, min(signs) > 0, -1 in signs and 1 in signs and not tie, tie))
-    found = judge_images(rows)
-    assert found is not None
+    found = image_outcomes(Scores(rows))
     assert list(zip(found.original, found.augmented, found.brittle, strict=True)) == [one[:3] for one in expected]
     assert found.tie.tolist() == [one[3] for one in expected] and found.more.all() and not found.square.any()
 
 
 def test_every_negative_image_must_be_below() -> None:
-    found = judge_images([matrix([[0.5]], [[0.4], [0.6]]), matrix([[0.5]], [[0.4], [0.3]], name="2")])
-    assert found is not None and found.original.tolist() == [False, True]
+    found = image_outcomes(Scores([matrix([[0.5]], [[0.4], [0.6]]), matrix([[0.5]], [[0.4], [0.3]], name="2")]))
+    assert found.original.tolist() == [False, True]
     assert not found.more.any() and not found.square.any(), "one right pair alone is not augmented"
 
 
 def test_a_text_is_compared_with_itself_only() -> None:
     """The positive scores low with every image, its own among them: that is no image mistaken for another."""
-    found = judge_images([matrix([[0.9, 0.2]], [[0.5, 0.1]])])
-    assert found is not None and found.augmented.tolist() == [True] and found.brittle.tolist() == [False]
+    found = image_outcomes(Scores([matrix([[0.9, 0.2]], [[0.5, 0.1]])]))
+    assert found.augmented.tolist() == [True] and found.brittle.tolist() == [False]
 
 
 def test_numbers_and_intervals_of_groups() -> None:
     rows = [two(4, 1, 2, 3, name=str(n), tags={"split": "a"}) for n in range(3)]
     rows += [two(1, 4, 2, 3, name=str(n), tags={"split": "b"}) for n in range(3, 4)]
-    outcomes = judge(rows)
+    outcomes = outcomes_of(rows)
     found = summarise(outcomes, resamples=50)
-    assert found.overall.image_side is not None and found.overall.image_side.image == 0.75
-    assert found.overall.image_side.intervals["image"].low < 0.75
-    part = found.by["split"]["b"].image_side
-    assert part is not None and (part.n, part.image, part.augmented) == (1, 0, None)
+    assert found.overall["image"] == 0.75 and found.overall.interval("image").low < 0.75
+    part = found.by["split"]["b"]
+    assert (part.count("image_original"), part["image"], part["image_augmented"]) == (1, 0, None)
     average = macro(outcomes, ("split",), resamples=50)
-    assert average is not None and average.image_side is not None
-    assert (average.image_side.image, average.image_side.group, average.image_side.n) == (0.5, 0.5, 4)
+    assert average is not None
+    assert (average["image"], average["group"], average.count("image")) == (0.5, 0.5, 4)
 
 
 def test_items_that_share_any_photo_are_one_cluster() -> None:
@@ -216,33 +213,35 @@ def test_items_that_share_any_photo_are_one_cluster() -> None:
         )
 
     rows = [row("1", "a", "b"), row("2", "c", "d"), row("3", "e", "a"), row("4", "d", "f")]
-    assert judge(rows).cluster.tolist() == [0, 1, 0, 1]
+    assert outcomes_of(rows).cluster.tolist() == [0, 1, 0, 1]
     plain = [
         ItemScores(id=name, image=image, caption=1, negatives=[0]) for name, image in zip("123", "aba", strict=True)
     ]
-    assert judge(plain).cluster.tolist() == [0, 1, 0] and judge(plain).images is None
+    assert outcomes_of(plain).cluster.tolist() == [0, 1, 0] and not outcomes_of(plain).images.asked.any()
 
 
 def test_two_models_are_compared_on_images_too() -> None:
     before = [two(1, 4, 2, 3, name=str(n)) for n in range(10)]
     after = [two(4, 1, 2, 3, name=str(n)) for n in range(10)]
-    runs = [Run(Path(), (), rows, judge(rows)) for rows in (before, after)]
+    runs = [Run(Path(), (), rows, outcomes_of(rows)) for rows in (before, after)]
     found = difference(runs[:1], runs[1:], resamples=20)
     assert found["original"] is not None and found["original"].difference == 1
-    assert {name: change.difference for name, change in found.image_side.items()} == {
+    assert {name: change.difference for name, change in found.changes.items()} == {
         "original": 1,
+        "image_original": 1,
         "text": 1,
         "image": 1,
         "group": 1,
+        "group_match": 1,
     }
     plain = [ItemScores(id="1", caption=1, negatives=[0])]
-    one = Run(Path(), (), plain, judge(plain))
-    assert difference([one], [one], resamples=20).image_side == {}
+    one = Run(Path(), (), plain, outcomes_of(plain))
+    assert list(difference([one], [one], resamples=20).changes) == ["original"]
 
 
 def test_a_comparison_shows_the_image_metrics_that_were_measured() -> None:
     rows = [two(4, 1, 2, 3)]
-    run = Run(Path(), (), rows, judge(rows))
+    run = Run(Path(), (), rows, outcomes_of(rows))
     found = Comparison(benchmark="x", before="a", after="b", **dict(difference([run], [run], resamples=20)))
     shown = render_differences([found])
     assert "Image-Orig." in shown and "group score" in shown and "Image-Aug." not in shown
@@ -251,14 +250,14 @@ def test_a_comparison_shows_the_image_metrics_that_were_measured() -> None:
 
 def test_the_table_has_a_part_for_images() -> None:
     rows = [two(4, 1, 2, 3)]
-    shown = {form: render(metrics_rows(summarise(judge(rows), resamples=20)), form, "the end") for form in FORMS}
+    shown = {form: render(metrics_rows(summarise(outcomes_of(rows), resamples=20)), form, "the end") for form in FORMS}
     for form in ("text", "md", "latex"):
         assert "Image-Orig." in shown[form] and shown[form].count("the end") == 1
     header, line = shown["csv"].splitlines()
     cells = dict(zip(header.split(","), line.split(","), strict=True))
     assert (cells["image_group"], cells["image_n"], cells["image_augmented"]) == ("1.0", "1", "")
     assert json.loads(shown["json"])[0]["image_side"]["group"] == 1
-    plain = summarise(judge([ItemScores(id="1", caption=1, negatives=[0])]), resamples=20)
+    plain = summarise(outcomes_of([ItemScores(id="1", caption=1, negatives=[0])]), resamples=20)
     assert not any("mage-" in render(metrics_rows(plain), form) for form in FORMS)
 
 
@@ -323,7 +322,7 @@ def test_the_whole_matrix_is_scored(model: Any, photos: Path) -> None:
         (expected,) = score_items(model, [alone], images=photos).rows
         assert (one.image, one.caption) == (ref.path, expected.caption)
         assert (one.positives, one.negatives) == (expected.positives, expected.negatives)
-    assert judge([row]).of(0)["images"] == {
+    assert outcomes_of([row]).of(0)["images"] == {
         "original": True,
         "augmented": True,
         "brittle": False,
@@ -364,11 +363,11 @@ def test_a_run_is_one_of_its_alternative_photos(photos: Path, tmp_path: Path) ->
     assert found.record.images is not None and found.record.images.count == 3
     assert set(scored_photos(items, photos, 1, False)) == {"red.png", "pink.png", "blue.png"}
     record, rows = read_run(tmp_path / "run")
-    assert rows == found.rows and record.metrics.overall.image_side == found.record.metrics.overall.image_side
+    assert rows == found.rows and record.metrics.overall == found.record.metrics.overall
     lines = [json.loads(line) for line in (tmp_path / "run" / "items.jsonl").read_text().splitlines()]
     assert [one["image"] for one in lines[0]["negative_images"]] == ["blue.png"]
     assert list(lines[1]) == ["id", "image", "caption", "positives", "negatives", "tags", "outcome", "texts"]
-    assert list(lines[1]["outcome"]) == ["original", "augmented", "brittle", "tie"]
+    assert list(lines[1]["outcome"]) == ["original", "augmented", "brittleness", "tie"]
     assert evaluate(model, items, images=photos, out=tmp_path / "run").read_from is not None
     Image.new("RGB", (8, 8), (0, 9, 250)).save(photos / "blue.png")
     with pytest.raises(UserError, match=r"(?s)another run.*images"):
@@ -380,9 +379,9 @@ def test_an_edited_number_of_the_image_side_is_not_believed(photos: Path, tmp_pa
     evaluate(model, [colours()], images=photos, out=tmp_path / "run")
     path = tmp_path / "run" / "result.json"
     value = json.loads(path.read_text())
-    value["metrics"]["overall"]["image_side"]["group"] = 0.5
+    value["metrics"]["overall"]["metrics"]["group"]["value"] = 0.5
     path.write_text(json.dumps(value))
-    with pytest.raises(UserError, match=r"other numbers for overall.image_side.group"):
+    with pytest.raises(UserError, match=r"other numbers for overall.group"):
         evaluate(model, [colours()], images=photos, out=tmp_path / "run")
 
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from equipoise import stats
 from equipoise.errors import UserError
-from equipoise.evaluation.metrics import judge, leaves, macro, summarise
+from equipoise.evaluation.averages import leaves, macro, summarise
+from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.scores import ImageScores, ItemScores, Scores, TextScores, read_scores
 from equipoise.items import ImageRef, Item, texts
 
@@ -24,7 +25,7 @@ def row(name: str, caption: float, positives: list[float], negatives: list[float
 
 
 def outcome(caption: float, positives: list[float], negatives: list[float]) -> dict[str, bool]:
-    return judge([row("x", caption, positives, negatives)]).of(0)
+    return outcomes_of([row("x", caption, positives, negatives)]).of(0)
 
 
 def test_the_five_cases_of_the_paper() -> None:
@@ -59,7 +60,7 @@ def test_the_highest_negative_counts_and_a_tie_with_a_lower_one_does_not() -> No
     )
 )
 def test_definitions(cases: list[tuple[int, list[int], list[int]]]) -> None:
-    result = judge([row(str(i), c, list(p), list(n)) for i, (c, p, n) in enumerate(cases)])
+    result = outcomes_of([row(str(i), c, list(p), list(n)) for i, (c, p, n) in enumerate(cases)])
     for index, (c, p, n) in enumerate(cases):
         right, top = [c, *p], max(n)
         assert result.original[index] == all(c > value for value in n)
@@ -71,38 +72,38 @@ def test_definitions(cases: list[tuple[int, list[int], list[int]]]) -> None:
 
 
 def test_a_constant_scorer_gets_nothing_and_only_ties() -> None:
-    numbers = summarise(judge([row(str(i), 0.5, [0.5], [0.5]) for i in range(50)]), resamples=100).overall
+    numbers = summarise(outcomes_of([row(str(i), 0.5, [0.5], [0.5]) for i in range(50)]), resamples=100).overall
     assert (numbers["original"], numbers["augmented"], numbers["brittleness"]) == (0, 0, 0)
     assert numbers.ties == numbers.n == 50
-    assert numbers.intervals["original"][1] > 0.05  # 50 equal answers are not certainty
+    assert numbers.interval("original")[1] > 0.05  # 50 equal answers are not certainty
 
 
 def test_a_random_scorer_is_at_chance() -> None:
     rng = np.random.default_rng(7)
     scores = [row(str(i), *rng.random(1), [rng.random()], [rng.random()]) for i in range(20_000)]  # type: ignore[arg-type]
-    numbers = summarise(judge(scores), resamples=500).overall
+    numbers = summarise(outcomes_of(scores), resamples=500).overall
     for name, chance in {"original": 1 / 2, "augmented": 1 / 3, "brittleness": 1 / 3}.items():
-        low, high = numbers.intervals[name]
+        low, high = numbers.interval(name)
         assert low < chance < high and high - low < 0.02
 
 
 def test_drop_is_measured_where_there_are_positives() -> None:
     scores = [row("a", 1, [], [0]), row("b", 1, [-1], [0]), row("c", 1, [1], [0])]
-    numbers = summarise(judge(scores), resamples=50).overall
+    numbers = summarise(outcomes_of(scores), resamples=50).overall
     assert numbers["original"] == 1 and numbers["augmented"] == 0.5 and numbers["drop"] == 0.5
     assert numbers.n == 3 and numbers.n_positives == 2
     assert numbers.mean_scores.model_dump() == {"caption": 1, "positive": 0, "negative": 0}
 
 
 def test_without_positives_nothing_is_claimed_about_them() -> None:
-    numbers = summarise(judge([row("a", 1, [], [0])]), resamples=50).overall
+    numbers = summarise(outcomes_of([row("a", 1, [], [0])]), resamples=50).overall
     assert numbers["augmented"] is None and numbers["brittleness"] is None and numbers["drop"] is None
     assert type(numbers).model_validate_json(numbers.model_dump_json()) == numbers
 
 
 def test_tags_break_the_numbers_down_and_ids_do_not() -> None:
     scores = [row(str(i), i % 2, [], [0.5], tags={"split": "ab"[i % 2], "image_id": str(i)}) for i in range(300)]
-    by = summarise(judge(scores), resamples=20).by
+    by = summarise(outcomes_of(scores), resamples=20).by
     assert set(by) == {"split"}
     assert by["split"]["a"]["original"] == 0 and by["split"]["b"]["original"] == 1
 
@@ -112,7 +113,7 @@ def test_intervals_are_wider_when_items_share_images() -> None:
     apart = [row(f"{i}", answers[i // 10], [], [0.5], image=str(i)) for i in range(1000)]
     shared = [row(f"{i}", answers[i // 10], [], [0.5], image=str(i // 10)) for i in range(1000)]
     (low, high), (low_shared, high_shared) = (
-        summarise(judge(scores), resamples=500).overall.intervals["original"] for scores in (apart, shared)
+        summarise(outcomes_of(scores), resamples=500).overall.interval("original") for scores in (apart, shared)
     )
     assert 2 < (high_shared - low_shared) / (high - low) < 5  # sqrt(10) is 3.2
 
@@ -120,10 +121,10 @@ def test_intervals_are_wider_when_items_share_images() -> None:
 def test_macro_is_the_plain_mean_of_splits() -> None:
     scores = [row(f"a{i}", 1, [1], [0], tags={"split": "attributes"}) for i in range(9)]
     scores.append(row("r", 0, [0], [1], tags={"split": "relations"}))
-    result = macro(judge(scores), ["split"], resamples=200)
+    result = macro(outcomes_of(scores), ["split"], resamples=200)
     assert result["original"] == result["augmented"] == 0.5
     assert result.groups == 2 and result.n == 10
-    assert summarise(judge(scores), resamples=20).overall["original"] == 0.9
+    assert summarise(outcomes_of(scores), resamples=20).overall["original"] == 0.9
 
 
 def test_weights_of_groups_are_shares_of_the_whole() -> None:
@@ -138,16 +139,16 @@ def test_macro_nests_and_leaves_small_groups_out() -> None:
 
     scores = [item("1", 1, "color", "vg"), item("2", 0, "color", "vaw"), item("3", 0, "color", "hake")]
     scores += [item(f"s{i}", 1, "size", "vg") for i in range(4)]
-    assert macro(judge(scores), ["test", "source"], resamples=20)["original"] == pytest.approx((1 / 3 + 1) / 2)
-    kept = macro(judge(scores), ["test", "source"], least=4, resamples=20)
+    assert macro(outcomes_of(scores), ["test", "source"], resamples=20)["original"] == pytest.approx((1 / 3 + 1) / 2)
+    kept = macro(outcomes_of(scores), ["test", "source"], least=4, resamples=20)
     assert kept["original"] == 1 and kept.left_out == 3 and kept.n == 4
 
 
 def test_same_seed_same_numbers() -> None:
     rng = np.random.default_rng(1)
     scores = [row(str(i), *rng.random(1), [], [0.5]) for i in range(100)]  # type: ignore[arg-type]
-    assert summarise(judge(scores), seed=3, resamples=25) == summarise(judge(scores), seed=3, resamples=25)
-    assert summarise(judge(scores), seed=3, resamples=25) != summarise(judge(scores), seed=4, resamples=25)
+    assert summarise(outcomes_of(scores), seed=3, resamples=25) == summarise(outcomes_of(scores), seed=3, resamples=25)
+    assert summarise(outcomes_of(scores), seed=3, resamples=25) != summarise(outcomes_of(scores), seed=4, resamples=25)
 
 
 def test_not_a_number_names_the_items(tmp_path) -> None:  # type: ignore[no-untyped-def]
@@ -201,11 +202,11 @@ def test_no_interval_claims_certainty() -> None:
 
 
 def test_three_items_that_agree_have_honest_intervals() -> None:
-    whole = summarise(judge([row(str(i), 1, [1], [0.5]) for i in range(3)])).overall
+    whole = summarise(outcomes_of([row(str(i), 1, [1], [0.5]) for i in range(3)])).overall
     unseen = stats.wilson(0, 3)[1]
-    assert whole.intervals["original"] == pytest.approx((1 - unseen, 1))
-    assert whole.intervals["brittleness"] == pytest.approx((0, unseen))
-    assert whole.intervals["drop"] == pytest.approx((0, unseen))  # a run's own drop is never below zero
+    assert whole.interval("original") == pytest.approx((1 - unseen, 1))
+    assert whole.interval("brittleness") == pytest.approx((0, unseen))
+    assert whole.interval("drop") == pytest.approx((0, unseen))  # a run's own drop is never below zero
 
 
 def test_a_small_split_that_is_all_right_keeps_its_doubt() -> None:
@@ -215,15 +216,15 @@ def test_a_small_split_that_is_all_right_keeps_its_doubt() -> None:
         for split, n in (("a", 1000), ("b", 3))
         for i in range(n)
     ]
-    found = macro(judge(rows), ["split"], resamples=50)
+    found = macro(outcomes_of(rows), ["split"], resamples=50)
     assert found is not None
-    low, high = found.intervals["original"]
+    low, high = found.interval("original")
     assert high == 1 and low == pytest.approx(1 - math.hypot(stats.wilson(0, 1000)[1], stats.wilson(0, 3)[1]) / 2)
     rows[:100] = [row(f"a{i}", 0, [1], [0.5], tags={"split": "a"}) for i in range(100)]  # 90% of the large split
-    found = macro(judge(rows), ["split"], resamples=200)
+    found = macro(outcomes_of(rows), ["split"], resamples=200)
     assert found is not None and found.original == pytest.approx(0.95)
-    assert found.intervals["original"][0] < 0.95 - stats.wilson(0, 3)[1] / 2 < 0.7
-    assert found.intervals["original"][1] < 0.97  # three right answers cannot be more than right
+    assert found.interval("original")[0] < 0.95 - stats.wilson(0, 3)[1] / 2 < 0.7
+    assert found.interval("original")[1] < 0.97  # three right answers cannot be more than right
 
 
 def test_mcnemar_against_the_binomial_sum() -> None:
@@ -249,7 +250,7 @@ def test_groups_are_resampled_as_dense_columns_would_be() -> None:
 @pytest.mark.slow
 def test_many_groups_do_not_cost_a_column_of_all_images_each() -> None:
     scores = [row(str(i), i % 3, [1], [0.5], tags={"a": str(i % 100), "b": str(i % 97)}) for i in range(10_000)]
-    outcomes = judge(scores)
+    outcomes = outcomes_of(scores)
     tracemalloc.start()
     summarise(outcomes, resamples=64)
     peak = tracemalloc.get_traced_memory()[1]
@@ -261,7 +262,7 @@ def test_one_long_tag_does_not_cost_its_length_for_every_item() -> None:
     """A file of 1.9 MB asked for 29.8 GiB."""
     tags = ["x" * 100_000, *["short"] * 999]
     scores = [row(str(i), i % 3, [1], [0.5], tags={"split": tag}) for i, tag in enumerate(tags)]
-    outcomes = judge(scores)
+    outcomes = outcomes_of(scores)
     tracemalloc.start()
     by = summarise(outcomes, resamples=20).by["split"]
     peak = tracemalloc.get_traced_memory()[1]
@@ -271,7 +272,7 @@ def test_one_long_tag_does_not_cost_its_length_for_every_item() -> None:
 
 def test_huge_scores_are_judged() -> None:
     scores = [row(str(i), 1.5e308, [1.4e308, 1.6e308], [-1.7e308, -1.7e308, 1.0]) for i in range(3)]
-    overall = summarise(judge(scores), resamples=20).overall
+    overall = summarise(outcomes_of(scores), resamples=20).overall
     assert overall["augmented"] == 1
     assert overall.mean_scores.caption == pytest.approx(1.5e308)
     assert overall.mean_scores.positive == pytest.approx(1.5e308)
@@ -280,7 +281,7 @@ def test_huge_scores_are_judged() -> None:
 
 def test_mean_scores_of_ordinary_scores() -> None:
     scores = [row("1", 0.3, [0.1, 0.2], [0.1]), row("2", 0.1, [], [0.2, 0.4])]
-    found = summarise(judge(scores), resamples=20).overall.mean_scores.model_dump()
+    found = summarise(outcomes_of(scores), resamples=20).overall.mean_scores.model_dump()
     assert found == pytest.approx({"caption": 0.2, "positive": 0.15, "negative": 0.2})
 
 
@@ -320,7 +321,7 @@ def test_columns_give_back_the_rows() -> None:
     assert Scores.of(columns) is columns
     with pytest.raises(IndexError):
         columns[3]
-    assert len(judge([])) == 0
+    assert len(outcomes_of([])) == 0
 
 
 def test_columns_made_at_once_are_those_made_row_by_row() -> None:
@@ -365,7 +366,7 @@ def test_each_outcome_is_that_of_its_item() -> None:
     other = ImageScores(image="2.jpg", caption=0.5, negatives=[0.1])
     rows = [row("a", 0.5, [0.2], [0.1]), row("b", 0.5, [], [0.5]), row("c", 0.1, [0.3], [0.2])]
     for scores in (rows, [*rows, row("d", 0.5, [], [], negative_images=(other.model_copy(update={"negatives": []}),))]):
-        found = judge(scores)
+        found = outcomes_of(scores)
         assert list(found.each()) == [found.of(index) for index in range(len(scores))]
 
 
@@ -377,7 +378,7 @@ def test_columns_are_judged_as_single_items_are() -> None:
         values = rng.choice([0.0, 0.1, 0.2, 0.3, 1e308, -1.7e308], 9).tolist()
         split = int(rng.integers(1, 5))
         scores.append(row(str(number), values[0], values[1:split], values[5 : 5 + int(rng.integers(1, 5))]))
-    found = judge(scores)
+    found = outcomes_of(scores)
     for index, score in enumerate(scores):
         right, highest = [score.caption, *score.positives], max(score.negatives)
         tie = highest in right

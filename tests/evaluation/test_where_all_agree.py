@@ -14,11 +14,12 @@ import pytest
 
 from equipoise import stats
 from equipoise.comparing.models import compare_models
+from equipoise.evaluation.averages import macro, summarise
 from equipoise.evaluation.blind.numbers import _Table
 from equipoise.evaluation.comparison import Run, average, difference
-from equipoise.evaluation.metrics import judge, macro, summarise
+from equipoise.evaluation.outcomes import ROWS, outcomes_of
 from equipoise.evaluation.paper_metrics import truth
-from equipoise.evaluation.record import RunRecord
+from equipoise.evaluation.record import Numbers, RunRecord
 from equipoise.evaluation.scores import ImageScores, ItemScores
 from equipoise.standard.measured import means
 
@@ -43,25 +44,25 @@ def rows(images: bool = False) -> list[ItemScores]:
     ]
 
 
-def expect(intervals: object) -> None:
-    assert intervals["original"] == pytest.approx((1 - EIGHT, 1))  # type: ignore[index]
-    assert intervals["augmented"] == pytest.approx((0, ONE))  # type: ignore[index]
-    assert intervals["brittleness"] == pytest.approx((1 - ONE, 1))  # type: ignore[index]
-    assert intervals["drop"] == pytest.approx((1 - ONE, 1))  # type: ignore[index]
+def expect(numbers: Numbers) -> None:
+    assert numbers.interval("original") == pytest.approx((1 - EIGHT, 1))
+    assert numbers.interval("augmented") == pytest.approx((0, ONE))
+    assert numbers.interval("brittleness") == pytest.approx((1 - ONE, 1))
+    assert numbers.interval("drop") == pytest.approx((1 - ONE, 1))
 
 
 def test_in_the_table_and_in_an_average() -> None:
-    outcomes = judge(rows())
-    expect(summarise(outcomes).overall.intervals)
+    outcomes = outcomes_of(rows())
+    expect(summarise(outcomes).overall)
     found = macro(outcomes, ("split",))
     assert found is not None
-    expect(found.intervals)
+    expect(found)
 
 
 def test_in_the_groups_of_a_comparison(make_record: Callable[..., RunRecord]) -> None:
     listed = rows()
-    run = Run(Path("run"), (make_record(),), listed, judge(listed))
-    expect(average([run]).intervals)
+    run = Run(Path("run"), (make_record(),), listed, outcomes_of(listed))
+    expect(average([run]))
     same = difference([run], [run], resamples=100)
     assert same["original"].interval == pytest.approx((-EIGHT, EIGHT))
     assert same["augmented"].interval == pytest.approx((-ONE, ONE))
@@ -71,10 +72,10 @@ def test_in_the_groups_of_a_comparison(make_record: Callable[..., RunRecord]) ->
 
 
 def test_beside_blind_judges() -> None:
-    outcomes = judge(rows())
-    (found,) = _Table(outcomes, {"blind:length": outcomes}, 0).groups([np.ones(8, dtype=bool)])
-    assert found.judges["blind:length"].intervals["original"] == pytest.approx((1 - EIGHT, 1))
-    assert found.judges["blind:length"].intervals["augmented"] == pytest.approx((0, ONE))
+    outcomes = outcomes_of(rows())
+    (found,) = _Table(outcomes, {"blind:length": outcomes}, 0, ROWS).groups([np.ones(8, dtype=bool)])
+    assert found.baselines["blind:length"]["original"].interval == pytest.approx((1 - EIGHT, 1))
+    assert found.baselines["blind:length"]["augmented"].interval == pytest.approx((0, ONE))
     assert found.gain["original"].interval == pytest.approx((-EIGHT, EIGHT))
     assert found.gain["augmented"].interval == pytest.approx((-ONE, ONE))
 
@@ -82,9 +83,9 @@ def test_beside_blind_judges() -> None:
 def test_of_images_and_of_negatives() -> None:
     other = ImageScores(image="third", caption=0.5, positives=[], negatives=[])
     ninth = ItemScores(id="8", caption=0.6, positives=[], negatives=[], negative_images=(other,))
-    overall = summarise(judge([*rows(), ninth])).overall
-    assert overall.image_side is not None and overall.image_side.n == 1
-    assert overall.image_side.intervals["original"] == pytest.approx((1 - ONE, 1))
+    overall = summarise(outcomes_of([*rows(), ninth])).overall
+    assert overall.count("image_original") == 1
+    assert overall.interval("image_original") == pytest.approx((1 - ONE, 1))
     assert overall.graded is not None and overall.graded.positive_rate == 1
     assert overall.graded.intervals["positive_rate"] == pytest.approx((1 - EIGHT, 1))  # the ninth has no negative
 
@@ -94,10 +95,10 @@ def test_of_second_right_pairs_alone() -> None:
     listed = [
         row.model_copy(update={"negative_images": (second,)} if row.id == "1" else {}) for row in rows(images=True)
     ]
-    found = summarise(judge(listed)).overall.image_side
-    assert found is not None and (found.n, found.n_positives) == (2, 1)
-    assert found.intervals["original"] == pytest.approx((1 - stats.wilson(0, 2)[1], 1))
-    assert found.intervals["brittleness"] == pytest.approx((1 - ONE, 1))
+    found = summarise(outcomes_of(listed)).overall
+    assert (found.count("image_original"), found.count("image_augmented")) == (2, 1)
+    assert found.interval("image_original") == pytest.approx((1 - stats.wilson(0, 2)[1], 1))
+    assert found.interval("image_brittleness") == pytest.approx((1 - ONE, 1))
 
 
 def test_of_standard_evaluations() -> None:

@@ -24,8 +24,9 @@ from equipoise.benchmarks.base import Average, Benchmark
 from equipoise.cli import main
 from equipoise.errors import UserError
 from equipoise.evaluation.measure import measure
-from equipoise.evaluation.metrics import judge
-from equipoise.evaluation.record import METRICS, SHARES, ImageNumbers, Interval, RunRecord
+from equipoise.evaluation.metrics import METRICS, SHARES
+from equipoise.evaluation.outcomes import outcomes_of
+from equipoise.evaluation.record import Interval, Number, RunRecord
 from equipoise.evaluation.results import read_result, write_run
 from equipoise.evaluation.scores import ImageScores, ItemScores
 from equipoise.exports import base
@@ -36,7 +37,7 @@ from equipoise.exports.every_eval_ever import every_eval_ever
 from equipoise.exports.mteb import mteb
 from equipoise.items import Item, texts
 
-GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "run_schema_1"
+GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "run"
 HOSTILE = 'a "dog"\n- dataset: {id: evil}\n\x85\u2028\x1b[31m <b>&é 🐶'
 
 
@@ -63,7 +64,7 @@ def folder(tmp_path: Path, make_record: Callable[..., RunRecord]) -> Path:
         )
         for k, row in enumerate(rows)
     }
-    outcomes = judge(rows)
+    outcomes = outcomes_of(rows)
     benchmark = Benchmark(
         "mine", "Mine", {}, {}, "", "", "", "", "", lambda *_: [], averages={"paper": Average(("split",), HOSTILE)}
     )
@@ -95,9 +96,9 @@ def test_clip_benchmark(folder: Path) -> None:
     headline, part, _ = (one["metrics"] for one in found)
     for name in METRICS:
         assert headline[name] == record.metrics.headline[name] and part[name] == record.metrics.by["split"]["a"][name]
-        assert (headline[f"{name}_low"], headline[f"{name}_high"]) == record.metrics.headline.intervals[name]
-    assert headline["text_acc"] == headline["acc"] == record.metrics.headline.original
-    assert headline["text_acc"] != record.metrics.overall.original  # the paper's average, not the plain mean
+        assert (headline[f"{name}_low"], headline[f"{name}_high"]) == record.metrics.headline.interval(name)
+    assert headline["text_acc"] == headline["acc"] == record.metrics.headline["original"]
+    assert headline["text_acc"] != record.metrics.overall["original"]  # the paper's average, not the plain mean
     names = [file.path for file in clip_benchmark(exported(folder))]
     assert names[0] == "mine_beb7f0f47375_equipoise_world_en_image_caption_selection.json"
     assert all(re.fullmatch(r"[\w.-]+\.json", name, re.ASCII) for name in names)
@@ -105,13 +106,12 @@ def test_clip_benchmark(folder: Path) -> None:
 
 def test_the_three_scores_of_winoground(tmp_path: Path, make_record: Callable[..., RunRecord]) -> None:
     golden = read_result(GOLDEN)
-    side = ImageNumbers(
-        n=400, n_positives=0, n_groups=400, ties=0, original=0.2, augmented=None, brittleness=None, drop=None,
-        text=0.3075, image=0.105, group=0.08, intervals={"text": Interval(0.26, 0.35)},
-    )  # fmt: skip
-    metrics = golden.metrics.model_copy(
-        update={"overall": golden.metrics.overall.model_copy(update={"image_side": side}), "macro": None}
+    shares = {"image_original": 0.2, "text": 0.3075, "image": 0.105, "group": 0.08}
+    side = {name: Number(value=value, interval=Interval(0.26, 0.35), n=400) for name, value in shares.items()}
+    numbers = golden.metrics.overall.model_copy(
+        update={"metrics": golden.metrics.overall.metrics | side, "image_ties": 0}
     )
+    metrics = golden.metrics.model_copy(update={"overall": numbers, "macro": None})
     record = make_record("winoground", metrics=metrics)
     items = sum(count or 0 for count in registry.get("winoground").splits.values())
     record = record.model_copy(update={"n": record.n.model_copy(update={"items": items})})
@@ -119,7 +119,7 @@ def test_the_three_scores_of_winoground(tmp_path: Path, make_record: Callable[..
     (first, *_) = clip_benchmark(run)
     found = json.loads(first.text)["metrics"]
     assert (found["text_acc"], found["image_acc"], found["acc"]) == (0.3075, 0.105, 0.08)
-    assert (found["image_text"], found["image_text_low"]) == (0.3075, 0.26)
+    assert (found["text"], found["text_low"]) == (0.3075, 0.26)
     result, meta = mteb(run)
     (entry,) = json.loads(result.text)["scores"]["test"]
     assert (entry["text_acc"], entry["image_acc"], entry["accuracy"], entry["main_score"]) == (
@@ -148,7 +148,7 @@ def _square(folder: Path, record: RunRecord) -> Path:
         ),
         ItemScores(id="2", caption=0.9, negative_images=(ImageScores(caption=0.2),)),
     ]
-    write_run(folder / "run", record, rows, judge(rows), {})
+    write_run(folder / "run", record, rows, outcomes_of(rows), {})
     return folder / "run"
 
 
@@ -166,9 +166,9 @@ def test_mteb(folder: Path) -> None:
     assert isinstance(found["evaluation_time"], float)
     (entry,) = found["scores"]["test"]
     assert entry["hf_subset"] == "default" and entry["languages"] == ["eng-Latn"]
-    assert entry["main_score"] == entry["text_acc"] == round(record.metrics.headline.original, 6)
+    assert entry["main_score"] == entry["text_acc"] == round(record.metrics.headline["original"], 6)
     assert "image_acc" not in entry and "accuracy" not in entry
-    assert entry["splits"]["a"]["brittleness"] == round(record.metrics.by["split"]["a"].brittleness, 6)
+    assert entry["splits"]["a"]["brittleness"] == round(record.metrics.by["split"]["a"]["brittleness"], 6)
     assert result.path == "results/equipoise__world/beb7f0f47375/Equipoise-mine.json"
     needed = [
         "name",
@@ -207,7 +207,7 @@ def test_mteb_s_own_name_is_for_whole_runs(
     found = json.loads(mteb(Export(GOLDEN, record, "a/b", "us"))[0].text)
     assert found["task_name"] == name
     numbers = record.metrics.overall if name == "SugarCrepe" else record.metrics.headline
-    assert found["scores"]["test"][0]["main_score"] == round(numbers.original, 6)
+    assert found["scores"]["test"][0]["main_score"] == round(numbers["original"], 6)
 
 
 def test_eval_results(folder: Path) -> None:
@@ -268,7 +268,7 @@ def test_every_eval_ever_aggregate(folder: Path) -> None:
         assert by_id[f"mine/{metric}"]["score"] == record.metrics.headline[metric]
         assert by_id[f"mine/a/{metric}"]["score"] == record.metrics.by["split"]["a"][metric]
         interval = by_id[f"mine/{metric}"]["uncertainty"]["confidence_interval"]
-        assert (interval["lower"], interval["upper"]) == record.metrics.headline.intervals[metric]
+        assert (interval["lower"], interval["upper"]) == record.metrics.headline.interval(metric)
 
 
 def _all_strings(*tables: dict[str, Any]) -> None:

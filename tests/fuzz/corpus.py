@@ -79,7 +79,7 @@ def image(kind: str) -> bytes:
 
 
 def result() -> bytes:
-    return (Path(__file__).parents[1] / "golden" / "run_schema_1" / "result.json").read_bytes()
+    return (Path(__file__).parents[1] / "golden" / "run" / "result.json").read_bytes()
 
 
 def safetensors() -> bytes:

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from equipoise.evaluation.embedding.cache import EmbeddingCache
-from equipoise.evaluation.metrics import judge
+from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.scores import ItemScores
 from equipoise.evaluation.scoring import score_items
 from equipoise.items import ImageRef, Item, texts
@@ -60,8 +60,8 @@ def test_batch_size_and_workers_change_no_outcome(tiny_clip: ClipModel, world: t
         for one, other in zip(reference, rows, strict=True):
             values = [[row.caption, *row.positives, *row.negatives] for row in (one, other)]
             assert values[0] == pytest.approx(values[1], abs=1e-6)
-        assert judge(rows).brittle.tolist() == judge(reference).brittle.tolist()
-        assert judge(rows).augmented.tolist() == judge(reference).augmented.tolist()
+        assert outcomes_of(rows).brittle.tolist() == outcomes_of(reference).brittle.tolist()
+        assert outcomes_of(rows).augmented.tolist() == outcomes_of(reference).augmented.tolist()
 
 
 def test_spellings_that_the_tokenizer_cannot_tell_apart_tie_exactly(
@@ -70,7 +70,7 @@ def test_spellings_that_the_tokenizer_cannot_tell_apart_tie_exactly(
     item = Item(id="1", image=ImageRef(path="0.png"), caption="A dog ON a  cat", negatives=texts("a dog on a cat"))
     scoring = score_items(tiny_clip, [item], images=world[0])
     assert scoring.counts["texts"] == 1
-    assert judge(scoring.rows).tie.tolist() == [True]
+    assert outcomes_of(scoring.rows).tie.tolist() == [True]
 
 
 def test_long_texts_are_cut_and_counted(tiny_clip: ClipModel, world: tuple[Path, list[Item]]) -> None:

@@ -195,7 +195,7 @@ def test_another_factory_or_file_is_another_model(tmp_path: Path, monkeypatch: p
     def run(name: str) -> Result:
         return evaluate(load_model(f"py:two_judges:{name}"), items, images=tmp_path / "photos", out=tmp_path / "run")
 
-    assert run("a").numbers.original == 1
+    assert run("a").numbers["original"] == 1
     with pytest.raises(UserError, match=r"(?s)cannot be told from another.*model spec.*model source factory"):
         run("b")
     first = load_model("py:two_judges:a").card

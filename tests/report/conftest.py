@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from equipoise.evaluation.metrics import judge, summarise
+from equipoise.evaluation.averages import summarise
+from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import FullArguments, ItemCounts, Metrics, RunRecord
 from equipoise.evaluation.results import write_run
 from equipoise.evaluation.scores import ImageScores, ItemScores
@@ -70,7 +71,7 @@ def make_runs(tmp_path: Path, make_record: Callable[..., RunRecord]) -> Callable
                     tags=item.tags,
                 )
             )
-        outcomes = judge(rows)
+        outcomes = outcomes_of(rows)
         summary = summarise(outcomes, resamples=50)
         golden = make_record("made", items_sha256="0" * 64)
         full = FullArguments(images=str(photos), out=None, cache=None, batch_size=1, workers=1)

@@ -109,7 +109,7 @@ def test_from_a_number_to_its_items_to_a_picture(make_runs: Runs, visit: Callabl
     assert page.locator("#f-outcome").locator("option:checked").inner_text() == "n > c > p"
     page.locator("figure details").first.evaluate("one => { one.open = true }")
     page.locator("figure a[data-run='0'][data-outcome='drop']").click()  # what a rewording costs
-    assert count(page).startswith(f"{round(64 * (chapter.entries[0].numbers.drop or 0))} of 64")
+    assert count(page).startswith(f"{round(64 * (chapter.entries[0].numbers['drop'] or 0))} of 64")
     page.locator("figure a[data-tag='0']").first.click()  # a tag's value in another
     assert page.locator("#f-tag").locator("option:checked").inner_text() == "type: colour"
 

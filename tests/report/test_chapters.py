@@ -33,7 +33,7 @@ def test_runs_of_one_test_set_are_one_chapter(make_runs: Runs) -> None:
     assert len(chapter.ids) == 64 and chapter.tags() == ["type"] and not chapter.notes
     first = chapter.entries[0].numbers
     brittle = sum(3 <= code <= 4 for code in chapter.codes[0])
-    assert first.brittleness == brittle / 64 == 0.25
+    assert first["brittleness"] == brittle / 64 == 0.25
 
 
 def test_other_items_are_another_chapter(make_runs: Runs) -> None:

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from equipoise.evaluation.metrics import judge
+from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.scores import ItemScores
 from equipoise.report.orderings import CLASSES, NOT_COMPARED, OUTCOMES, classify_all, shares
 
@@ -51,7 +51,7 @@ def test_every_outcome_is_the_metrics_own() -> None:
         for n_negatives in (1, 2)
         for negatives in itertools.product(values, repeat=n_negatives)
     ]
-    codes, outcomes = classify_all(rows), judge(rows)
+    codes, outcomes = classify_all(rows), outcomes_of(rows)
     for name, mask in {
         "original": outcomes.original,
         "missed": ~outcomes.original,
@@ -68,7 +68,7 @@ def test_every_outcome_is_the_metrics_own() -> None:
 def test_without_a_positive_an_item_has_no_order_of_three() -> None:
     """Beside others it is left out, so that what is brittle is Brittleness; where all are so, they are shown."""
     some = [row(3, [1], [2]), row(3, [2], [1]), row(1, [], [2]), row(2, [], [1]), row(1, [], [1])]
-    outcomes = judge(some)
+    outcomes = outcomes_of(some)
     found = shares(classify_all(some))
     assert {CLASSES[code].name: share for code, share in found.items()} == {"c > p > n": 0.5, "c > n > p": 0.5}
     assert found[classify(some[0])] == outcomes.brittle.sum() / outcomes.has_positive.sum()

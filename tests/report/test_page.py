@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from equipoise.evaluation.metrics import judge, summarise
+from equipoise.evaluation.averages import summarise
+from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import Interval
 from equipoise.items import ImageRef, texts
 from equipoise.report.chapters import Chapter, Point, read_chapters
@@ -62,7 +63,7 @@ def test_items_without_a_rewording_do_not_make_two_denominators(make_runs: Runs,
     chapters = read_chapters(make_runs(60, change=lambda number: {} if number % 5 else {"positives": ()}))
     text = written(chapters, tmp_path / "page.html")
     numbers = [entry.numbers for entry in chapters[0].entries]
-    shown = [f"{100 * (one.brittleness or 0):.1f}" for one in numbers]
+    shown = [f"{100 * (one['brittleness'] or 0):.1f}" for one in numbers]
     assert re.findall(r"([\d.]+) brittle<", text) == shown
     assert text.count("of 60, 48 with a reworded caption</small>") == len(numbers)
     assert "It is the drop of the items that have a reworded caption" in text
@@ -70,9 +71,11 @@ def test_items_without_a_rewording_do_not_make_two_denominators(make_runs: Runs,
     for value in ("colour", "size"):
         assert f"{value} (n {by_type[value].n_positives})" in text and by_type[value].n_positives != by_type[value].n
     bars = [(float(left), float(right)) for left, right in re.findall(r'x1="([\d.]+)%" x2="([\d.]+)%"[^>]*bar"', text)]
-    drops = [100 * (one.drop or 0) for one in numbers]
+    drops = [100 * (one["drop"] or 0) for one in numbers]
     assert [right - left for left, right in bars] == pytest.approx(drops, abs=0.02)
-    assert drops != pytest.approx([100 * ((one.original or 0) - (one.augmented or 0)) for one in numbers], abs=0.5)
+    assert drops != pytest.approx(
+        [100 * ((one["original"] or 0) - (one["augmented"] or 0)) for one in numbers], abs=0.5
+    )
 
 
 def test_the_same_input_gives_the_same_bytes(make_runs: Runs, tmp_path: Path) -> None:
@@ -102,7 +105,7 @@ def test_the_sentence_follows_the_numbers(make_runs: Runs) -> None:
 def test_least_brittle_is_said_of_another_number_only(make_runs: Runs) -> None:
     (chapter,) = read_chapters(make_runs())
     first, second = chapter.entries
-    level = replace(second, numbers=second.numbers.model_copy(update={"brittleness": first.numbers.brittleness}))
+    level = replace(second, numbers=second.numbers.model_copy(update={"metrics": first.numbers.metrics}))
     assert "least brittle" not in finding(replace(chapter, entries=[first, level]))
     steadier = replace(second, numbers=second.numbers.model_copy(update={"brittleness": 0.1}))
     assert "By the numbers least brittle is second with 10.0%" in finding(replace(chapter, entries=[first, steadier]))
@@ -113,11 +116,11 @@ def test_a_model_is_called_ahead_only_where_it_is_shown(make_runs: Runs) -> None
     (chapter,) = read_chapters(make_runs(64, change=lambda number: {"image": ImageRef(path=f"{number}.png")}))
     before, after = chapter.entries
     rows = [row.model_copy(update={"caption": 1.0}) for row in after.run.rows]
-    outcomes = judge(rows)
+    outcomes = outcomes_of(rows)
     better = replace(after, numbers=summarise(outcomes).overall, run=replace(after.run, rows=rows, outcomes=outcomes))
     told = finding(replace(chapter, entries=[before, better]))
     assert re.search(r"second is ahead of first \(\+50\.0 \[\+3\d\.\d, \+6\d\.\d\]\) \(Original accuracy", told), told
-    few = replace(after, run=replace(after.run, rows=after.run.rows[:60], outcomes=judge(after.run.rows[:60])))
+    few = replace(after, run=replace(after.run, rows=after.run.rows[:60], outcomes=outcomes_of(after.run.rows[:60])))
     assert "cannot be paired, so nothing says that first is ahead" in finding(replace(chapter, entries=[before, few]))
 
 
@@ -169,9 +172,8 @@ def test_items_with_pictures_as_negatives(make_runs: Runs, tmp_path: Path) -> No
     chapters = read_chapters(make_runs(change=lambda _: items))
     text = written(chapters, tmp_path / "page.html")
     assert "made: no wrong captions" in text and "Image-Original accuracy" in text
-    numbers = chapters[0].entries[0].numbers.image_side
-    assert numbers is not None and numbers.original is not None
-    assert f"<td>{100 * numbers.original:.1f} [" in text
+    value = chapters[0].entries[0].numbers["image_original"]
+    assert value is not None and f"<td>{100 * value:.1f} [" in text
     assert "In which order" not in text and "Which scores does it give?" in text
 
 

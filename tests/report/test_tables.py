@@ -7,7 +7,6 @@ import io
 import json
 import re
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
@@ -28,37 +27,41 @@ from equipoise.evaluation.results import Texts
 from equipoise.report.comparison import render_compared, render_differences
 from equipoise.report.tables import Line, percent, render, result_rows
 
-MEASURED: dict[str, Any] = {
-    "n": 1234,
-    "ties": 5,
-    "original": 0.616,
-    "augmented": 0.468,
-    "brittleness": 0.232,
-    "drop": 0.148,
-    "intervals": {
-        "original": Interval(0.6, 0.63),
-        "augmented": Interval(0.45, 0.48),
-        "brittleness": Interval(0.22, 0.24),
-        "drop": Interval(0.1, 0.2),
-    },
-}
-UNKNOWN: dict[str, Any] = {"augmented": None, "brittleness": None, "drop": None, "intervals": {}}
-OF_ITEMS: dict[str, Any] = {
-    "n_positives": 1234,
-    "images": 1,
-    "wilson": {"original": Interval(0.89, 0.91)},
-    "mean_scores": MeanScores(caption=None, positive=None, negative=None),
-}
-NUMBERS = ItemNumbers(**MEASURED, **OF_ITEMS)
-PLAIN = ItemNumbers(n=10, ties=0, original=0.5, **UNKNOWN, **OF_ITEMS)
+
+def measured(n: int = 1234, **values: tuple[float, float, float] | float) -> dict[str, Number]:
+    """Metrics by name: value, low, high; or a value without an interval."""
+    return {
+        name: Number(value=one[0], interval=Interval(*one[1:]), n=n)
+        if isinstance(one, tuple)
+        else Number(value=one, interval=None, n=n)
+        for name, one in values.items()
+    }
+
+
+NO_SCORES = MeanScores(caption=None, positive=None, negative=None)
+MEASURED = measured(
+    original=(0.616, 0.6, 0.63), augmented=(0.468, 0.45, 0.48), brittleness=(0.232, 0.22, 0.24), drop=(0.148, 0.1, 0.2)
+)
+NUMBERS = ItemNumbers(n=1234, ties=5, metrics=MEASURED, images=1, mean_scores=NO_SCORES)
+PLAIN = ItemNumbers(n=10, ties=0, metrics=measured(10, original=0.5), images=1, mean_scores=NO_SCORES)
 
 
 @pytest.fixture
 def record(make_record: Callable[..., RunRecord]) -> RunRecord:
     metrics = Metrics(
-        overall=NUMBERS.model_copy(update={"original": 0.9}),
+        overall=NUMBERS.model_copy(update={"metrics": MEASURED | measured(original=0.9)}),
         by={"split": {"attributes": NUMBERS, "relations": PLAIN}},
-        macro=MacroNumbers(over=["split"], least=1, groups=2, left_out=0, **MEASURED),
+        macro=MacroNumbers(
+            rule="paper",
+            over=["split"],
+            least=1,
+            groups=2,
+            left_out=0,
+            n=1234,
+            ties=5,
+            metrics=MEASURED,
+            mean_scores=NO_SCORES,
+        ),
         paper={"tot": {"tot": 0.5}},
     )
     n = ItemCounts(items=1244, scored=1241, skipped=3)
@@ -70,14 +73,13 @@ def change(difference: float, low: float, high: float, clear: bool) -> Change:
 
 
 def compared(benchmark: str = "x", after: str = "b", **changes: Change) -> Comparison:
-    return Comparison(benchmark=benchmark, before="a", after=after, n=10, runs=(1, 1), **changes)
+    return Comparison(benchmark=benchmark, before="a", after=after, n=10, n_positives=10, runs=(1, 1), changes=changes)
 
 
 def test_the_headline_is_the_papers_average(record: RunRecord) -> None:
     rows = result_rows(record)
     assert [row.label for row in rows] == ["replace", "  attributes", "  relations"]
-    assert rows[0].numbers.original == 0.616 and rows[0].average == "mean of 2 split groups"
-    assert "wilson" not in rows[0].to_json(), "that of the plain mean, which is not shown"
+    assert rows[0].numbers["original"] == 0.616 and rows[0].average == "paper: mean of 2 split groups"
 
 
 def test_percent() -> None:
@@ -96,9 +98,13 @@ def test_text_and_markdown(record: RunRecord) -> None:
 
 def test_the_n_with_a_positive_is_said_where_it_is_another(record: RunRecord) -> None:
     """Orig. is of all, Aug. and drop of fewer: without their n nobody could see why they do not add up."""
-    fewer = NUMBERS.model_copy(update={"n_positives": 1000, "original": 0.65})
+    fewer = NUMBERS.model_copy(
+        update={
+            "metrics": MEASURED | measured(1000, augmented=(0.468, 0.45, 0.48), drop=0.148) | measured(original=0.65)
+        }
+    )
     for form in ("text", "md", "latex"):
-        text = render([Line("some", fewer), Line("none", PLAIN.model_copy(update={"n_positives": 0}))], form)
+        text = render([Line("some", fewer), Line("none", PLAIN)], form)
         row = re.split(r" *[|│&] *", next(line for line in text.splitlines() if "some" in line))
         assert "n pos." in text and row[row.index("1,234") + 1] == "1,000"
         assert "Aug., Brittleness and drop (their own Orig. minus Aug.) are over those" in " ".join(text.split())

@@ -140,7 +140,7 @@ def test_one_form_is_chosen_for_both_towers(flickr8k: Any) -> None:
 
 
 def test_outcomes_are_those_of_the_package(flickr8k: Any) -> None:
-    from equipoise.evaluation.metrics import judge
+    from equipoise.evaluation.outcomes import outcomes_of
     from equipoise.evaluation.scores import ItemScores
 
     c, p, n = np.random.default_rng(0).integers(0, 3, (3, 200)).astype(float)  # many ties
@@ -148,7 +148,7 @@ def test_outcomes_are_those_of_the_package(flickr8k: Any) -> None:
         ItemScores(id=str(i), image="a", caption=x, positives=[y], negatives=[z], tags={})
         for i, (x, y, z) in enumerate(zip(c.tolist(), p.tolist(), n.tolist(), strict=True))
     ]
-    theirs = judge(rows)
+    theirs = outcomes_of(rows)
     for mine, other in zip(
         flickr8k("retrieval").outcomes(c, p, n), (theirs.original, theirs.augmented, theirs.brittle), strict=True
     ):
@@ -285,7 +285,7 @@ def test_the_table_is_what_compare_says_and_bold_is_shown(
     assert "for all 39 comparisons" in said  # three pairs, thirteen lines each
 
     tower = table.Tower("s", kept)
-    change = table.compare_models(tower.runs("control", "seen"), tower.runs("ours", "seen")).augmented
+    change = table.compare_models(tower.runs("control", "seen"), tower.runs("ours", "seen"))["augmented"]
     assert f"{table.interval(change.model_copy(update={'adjusted': 0.0}))}" in differences[0]
     assert change.seed_error is not None  # seeds are a sample, as photos are
     drawn = [np.load(path)["seen/scores"] for path in sorted((out / "scores").glob("*.npz"))]

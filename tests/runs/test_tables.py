@@ -18,7 +18,7 @@ from tests.runs.conftest import modules_of
 
 from equipoise.errors import UserError
 from equipoise.evaluation.comparison import Run
-from equipoise.evaluation.metrics import judge
+from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import Change, Interval, Numbers
 from equipoise.evaluation.scores import ItemScores
 from equipoise.items import ImageRef, Item, Text
@@ -208,7 +208,7 @@ def run_of(tags: list[tuple[dict[str, str], int, int]], **benchmark: Any) -> Run
         for k in range(of)
     ]
     about = SimpleNamespace(**{"name": "bench", "macro": None, "least": None, "averages": {}, **benchmark})
-    return Run(Path("run"), (SimpleNamespace(benchmark=about),), rows, judge(rows))  # type: ignore[arg-type]
+    return Run(Path("run"), (SimpleNamespace(benchmark=about),), rows, outcomes_of(rows))  # type: ignore[arg-type]
 
 
 def study_with(tables: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: Any, runs: dict[str, Run]) -> Any:
@@ -247,9 +247,9 @@ def test_a_part_of_a_benchmark_is_averaged_by_the_papers_rule(
     runs = {"sugarcrepe": sugar, "vl-checklist": checklist}
     study = study_with(tables, tmp_path, monkeypatch, tables("lib.real").COLUMNS, runs)
     base = tables("lib.jobs").BASE
-    assert study.numbers(base, "SC replace").original == pytest.approx((86 / 160 + 24 / 40 + 46 / 80) / 3)
-    assert study.numbers(base, "VL relation").original == pytest.approx((0.2 + 0.67) / 2)
-    assert study.numbers(base, "VL-CheckList").original == pytest.approx((0.2 + 0.67) / 2)
+    assert study.numbers(base, "SC replace")["original"] == pytest.approx((86 / 160 + 24 / 40 + 46 / 80) / 3)
+    assert study.numbers(base, "VL relation")["original"] == pytest.approx((0.2 + 0.67) / 2)
+    assert study.numbers(base, "VL-CheckList")["original"] == pytest.approx((0.2 + 0.67) / 2)
     assert study.numbers(base, "SC swap") is None  # no item: a dash
 
 
@@ -265,9 +265,9 @@ def test_valse_on_the_world_is_the_mean_of_its_five_columns(
     }
     study = study_with(tables, tmp_path, monkeypatch, tables("lib.world").COLUMNS, runs)
     base = tables("lib.jobs").BASE
-    assert study.numbers(base, "VALSE").original == pytest.approx((0.18 + 0.64 + 0.78 + 0.88 + 0.84) / 5)
-    assert study.numbers(base, "VL-CheckList").original == pytest.approx((0.82 + 0.6 + 0.8 + 0.84 + 0.78 + 0.88) / 6)
-    assert study.numbers(base, "VL attribute").original == pytest.approx((0.82 + 0.6 + 0.8) / 3)
+    assert study.numbers(base, "VALSE")["original"] == pytest.approx((0.18 + 0.64 + 0.78 + 0.88 + 0.84) / 5)
+    assert study.numbers(base, "VL-CheckList")["original"] == pytest.approx((0.82 + 0.6 + 0.8 + 0.84 + 0.78 + 0.88) / 6)
+    assert study.numbers(base, "VL attribute")["original"] == pytest.approx((0.82 + 0.6 + 0.8) / 3)
 
 
 def test_a_column_without_a_large_enough_group_is_a_dash(
@@ -441,7 +441,7 @@ def test_cells_are_recomputed_from_kept_scores(tables: Any, tmp_path: Path, monk
         ItemScores(id=str(k), image=f"p{k // 2}", caption=c, negatives=[n], positives=[p], tags={"type": "colour"})
         for k, (c, n, p) in enumerate(rng.normal([0.45, 0.4, 0.43], 0.05, (400, 3)).round(3).tolist())
     ]
-    run = Run(tmp_path, (SimpleNamespace(benchmark=SimpleNamespace(name="swap")),), rows, judge(rows))  # type: ignore[arg-type]
+    run = Run(tmp_path, (SimpleNamespace(benchmark=SimpleNamespace(name="swap")),), rows, outcomes_of(rows))  # type: ignore[arg-type]
     task = study.Task(tables("lib.jobs").HN, 0, ("swap",))
     (tmp_path / "result.json").touch()
     monkeypatch.setattr(keep, "load_run", lambda folder: run)

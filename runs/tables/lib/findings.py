@@ -6,7 +6,7 @@ gives no intervals, so its own differences are read as they are printed.
 
 from __future__ import annotations
 
-from equipoise.evaluation.record import Change, Metric
+from equipoise.evaluation.record import Change
 from lib.jobs import BASE, CONTROL, HN, HP_HN, OURS, PRIOR, REPLACE_ONLY, SWAP_ONLY, Job
 from lib.published import rows
 from lib.show import GONE, change, table
@@ -15,7 +15,7 @@ from lib.study import Study
 MODELS = (BASE, CONTROL, HN, HP_HN, SWAP_ONLY, REPLACE_ONLY, OURS)
 BOTH = ("REPLACE", "SWAP")
 PLACES = {"original": (0, 3), "augmented": (1, 4), "drop": (2, 5), "brittleness": (6, 7)}  # in a row of Table 1
-CLAIMS: tuple[tuple[str, Job, Job, Metric, int, tuple[str, ...]], ...] = (  # before, after, metric, its direction
+CLAIMS: tuple[tuple[str, Job, Job, str, int, tuple[str, ...]], ...] = (  # before, after, metric, its direction
     ("hard negatives raise Original accuracy", BASE, HN, "original", +1, BOTH),
     ("hard negatives raise Brittleness", BASE, HN, "brittleness", +1, BOTH),
     ("hard positives added to them raise Augmented accuracy", HN, HP_HN, "augmented", +1, BOTH),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from equipoise.evaluation.record import Change, Interval, Metric, Numbers
+from equipoise.evaluation.record import Change, Interval, Numbers
 from equipoise.standard.record import Number
 from lib.jobs import Job
 from lib.published import Rows
@@ -28,8 +28,8 @@ def share(value: float | None, interval: Interval | None) -> str:
     )
 
 
-def cell(numbers: Numbers | None, metric: Metric = "original") -> str:
-    return GONE if numbers is None else share(numbers[metric], numbers.intervals.get(metric))
+def cell(numbers: Numbers | None, metric: str = "original") -> str:
+    return GONE if numbers is None else share(numbers[metric], numbers.interval(metric))
 
 
 def number(found: Number | None, percent: bool = True, digits: int = 3) -> str:
@@ -59,7 +59,7 @@ class Cell:
 
     title: str
     column: str = ""
-    metric: Metric = "original"
+    metric: str = "original"
     mean_of: tuple[str, ...] = ()
 
 

@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 
 from equipoise.errors import UserError
+from equipoise.evaluation.averages import leaves
 from equipoise.evaluation.comparison import Run, average, difference, grouped, joined, leaves_of, load_run
-from equipoise.evaluation.metrics import leaves
 from equipoise.evaluation.record import Difference, Interval, Numbers
 from equipoise.evaluation.run import evaluate
 from equipoise.files import sha256_json, write_json

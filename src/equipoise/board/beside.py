@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from equipoise import registry
-from equipoise.board.record import COLUMNS, IMAGE_SIDE, Beside, Reported
+from equipoise.board.record import Beside, Reported
 from equipoise.comparing.models import Model
 from equipoise.evaluation.record import Interval, Numbers, RunRecord
 
@@ -46,16 +46,8 @@ def _measured(one: Reported, record: RunRecord) -> tuple[float, Interval | None]
         numbers = metrics.headline
     else:
         numbers = metrics.overall if one.average == "items" else metrics.averages.get(one.average)
-    return number_of(numbers, one.metric)
-
-
-def number_of(numbers: Numbers | None, column: str) -> tuple[float, Interval | None] | None:
-    """A column's value and interval; None where it is no column, or was not measured."""
-    side = numbers.image_side if numbers is not None and column in IMAGE_SIDE else numbers
-    value: float | None = getattr(side, column) if side is not None and column in COLUMNS else None
-    if side is None or value is None:
-        return None
-    return value, next((interval for name, interval in side.intervals.items() if name == column), None)
+    found = numbers.metrics.get(one.metric) if numbers is not None else None
+    return None if found is None else (found.value, found.interval)
 
 
 def _not_measured(one: Reported) -> str:
@@ -64,8 +56,8 @@ def _not_measured(one: Reported) -> str:
     return f"{one.split or one.metric} was not measured"
 
 
-def missing_splits(benchmark: str, splits: Sequence[str] | None) -> list[str]:
+def missing_splits(benchmark: str, splits: Sequence[str]) -> list[str]:
     """The splits of a benchmark that a run has not; nothing where we do not know."""
-    if splits is None or benchmark not in registry.names():
+    if benchmark not in registry.names():
         return []
     return [name for name in registry.get(benchmark).splits if name not in splits]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from equipoise.board.record import COLUMNS, Board, Column, Reported, TestSet
+from equipoise.board.record import Board, Reported, TestSet
 from equipoise.board.tables import points, share, spread
 from equipoise.errors import printable
 from equipoise.report.page import page_part, templates
@@ -18,15 +18,12 @@ from equipoise.run_folder import write_own
 
 MARK = '<meta name="generator" content="equipoise board">'  # by which an earlier page of ours is known
 MANY = 25  # rows of a table that are shown at first
-BETTER_LOW: tuple[Column, ...] = ("brittleness",)
 
 
 def write_board(path: str | Path, board: Board) -> None:
     """Write the page."""
     environment = templates("equipoise.board")
     environment.globals |= {
-        "columns": COLUMNS,
-        "low": BETTER_LOW,
         "share": share,
         "points": points,
         "spread": spread,
@@ -90,7 +87,7 @@ def reported_strip(test: TestSet, number: int) -> Markup:
 
 def _same(test: TestSet, numbers: dict[str, float]) -> float | None:
     """The reported number of the first column; the rule stands in brackets behind its name."""
-    name = COLUMNS[test.first]
+    name = test.first_label
     return next((value for what, value in numbers.items() if what == name or what.startswith(f"{name} (")), None)
 
 

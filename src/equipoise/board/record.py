@@ -6,22 +6,10 @@ behind it, so it is never tested against a measured one.
 
 from __future__ import annotations
 
-from typing import Literal
-
 from pydantic import BaseModel, ConfigDict, Field
 
+from equipoise.evaluation.metrics import METRICS, MetricInfo, info, shown
 from equipoise.evaluation.record import Interval
-
-Column = Literal["original", "augmented", "brittleness", "text", "image", "group"]
-COLUMNS: dict[Column, str] = {  # of a leaderboard: what people call them
-    "original": "Original",
-    "augmented": "Augmented",
-    "brittleness": "Brittleness",
-    "text": "text score",
-    "image": "image score",
-    "group": "group score",
-}
-IMAGE_SIDE: tuple[Column, ...] = ("text", "image", "group")
 
 
 class Part(BaseModel):
@@ -44,7 +32,7 @@ class Reported(Part):
     @property
     def what(self) -> str:
         """'Original (vl_compo), add_att'"""
-        name = COLUMNS.get(self.metric, self.metric)  # type: ignore[call-overload]
+        name = METRICS[self.metric].label if self.metric in METRICS else self.metric
         rule = f" ({self.average})" if self.average else ""
         return f"{name}{rule}" + (f", {self.split}" if self.split else "")
 
@@ -55,6 +43,7 @@ class Measured(Part):
     value: float
     interval: Interval | None
     letters: str | None  # None: not compared with others
+    own: MetricInfo | None = None  # of a metric of the user's own: what it is
 
 
 class Beside(Part):
@@ -75,7 +64,7 @@ class Row(Part):
     runs: int  # seeds
     n: int
     ties: int | float | None
-    numbers: dict[Column, Measured]
+    numbers: dict[str, Measured]
     beside: list[Beside]
 
     def said(self, what: str) -> Beside | None:
@@ -100,14 +89,19 @@ class TestSet(Part):
     items_sha256: str
     n: int
     average: str
-    first: Column  # by which the rows are sorted
+    first: str  # by which the rows are sorted
     rows: list[Row]
     reported: list[ReportedRow]
     notes: list[str]
 
     @property
-    def columns(self) -> list[Column]:
-        return [column for column in COLUMNS if any(column in row.numbers for row in self.rows)]
+    def columns(self) -> list[MetricInfo]:
+        return shown(row.numbers for row in self.rows)
+
+    @property
+    def first_label(self) -> str:
+        found = next((row.numbers[self.first] for row in self.rows if self.first in row.numbers), None)
+        return info(self.first, found).label
 
     @property
     def reported_columns(self) -> list[str]:

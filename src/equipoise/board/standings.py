@@ -10,19 +10,19 @@ from pathlib import Path
 
 from equipoise import __version__
 from equipoise.board import vl_compo
-from equipoise.board.beside import beside, missing_splits, number_of
-from equipoise.board.record import COLUMNS, IMAGE_SIDE, Board, Column, Measured, Reported, ReportedRow, Row, TestSet
+from equipoise.board.beside import beside, missing_splits
+from equipoise.board.record import Board, Measured, Reported, ReportedRow, Row, TestSet
 from equipoise.comparing.folders import by_benchmark, rule_of, seeds_of
 from equipoise.comparing.inference import CORRECTIONS
-from equipoise.comparing.models import Model, Placed, place, place_images, require_seeds
+from equipoise.comparing.models import Model, place, require_seeds
 from equipoise.errors import UserError, did_you_mean
-from equipoise.evaluation.comparison import average, load_run, same_items
-from equipoise.evaluation.record import ImageMetric, Metric, Numbers
+from equipoise.evaluation.comparison import average, load_run, same_items, shared_metrics
+from equipoise.evaluation.record import Numbers
 from equipoise.evaluation.results import find_runs
 from equipoise.report.chapters import labels
 from equipoise.report.tables import average_words
 
-FIRST: tuple[Column, ...] = (
+FIRST = (
     "augmented",
     "group",
     "original",
@@ -164,7 +164,9 @@ def _test(
     first = models[0].runs[0]
     rule, path, least = rule_of(first, average_rule)
     numbers = [_numbers(model, rule, path, least) for model in models]
-    letters = {column: _letters(models, column, path, least, seed, correction) for column in COLUMNS}
+    shared = shared_metrics([run for model in models for run in model.runs])
+    columns = [row.name for row in shared if row.less is None]
+    letters = {column: _letters(models, column, path, least, seed, correction) for column in columns}
     rows = []
     for model, own in zip(models, numbers, strict=True):
         record = model.runs[0].records[0]
@@ -181,8 +183,7 @@ def _test(
             )
         )
     ours = {one.reported.model for row in rows for one in row.beside}
-    columns = [column for column in FIRST if any(column in row.numbers for row in rows)]
-    sort = columns[0] if columns else "original"
+    sort = next((column for column in FIRST if any(column in row.numbers for row in rows)), "original")
     rows.sort(key=lambda row: -row.numbers[sort].value if sort in row.numbers else 1.0)  # stable: missing ones last
     return TestSet(
         title=title,
@@ -198,35 +199,28 @@ def _test(
 
 
 def _numbers(model: Model, rule: str, path: Sequence[str], least: int) -> Numbers:
-    """As the run has them; of several seeds, or of a rule that an older version did not measure, computed."""
+    """As the run has them; of several seeds computed."""
     metrics = model.runs[0].records[0].metrics
-    if len(model.runs) > 1 or (path and rule not in metrics.averages):
+    if len(model.runs) > 1:
         return average(model.runs, path, least)
     return metrics.by_rule(rule) if path else metrics.overall
 
 
-def _cells(numbers: Numbers, letters: Mapping[Column, str | None]) -> dict[Column, Measured]:
+def _cells(numbers: Numbers, letters: Mapping[str, str | None]) -> dict[str, Measured]:
     return {
-        column: Measured(value=one[0], interval=one[1], letters=letters[column])
-        for column in COLUMNS
-        if (one := number_of(numbers, column)) is not None
+        column: Measured(value=one.value, interval=one.interval, letters=letters[column], own=one.own)
+        for column in letters
+        if (one := numbers.metrics.get(column)) is not None
     }
 
 
 def _letters(
-    models: Sequence[Model], column: Column, path: Sequence[str], least: int, seed: int, correction: str
+    models: Sequence[Model], column: str, path: Sequence[str], least: int, seed: int, correction: str
 ) -> dict[str, str]:
     """A model's letters in a column; nothing where it is alone or where that was not measured."""
     if len(models) < 2:
         return {}
-    placed: list[Placed]
-    if column in IMAGE_SIDE:
-        image: ImageMetric = column
-        placed = place_images(models, image, path, least, seed, correction)
-    else:
-        metric: Metric = column  # type: ignore[assignment]
-        placed = place(models, metric, path, least, seed, correction)
-    return {one.model: one.letters for one in placed}
+    return {one.model: one.letters for one in place(models, column, path, least, seed, correction)}
 
 
 def _reported_rows(numbers: Iterable[Reported]) -> list[ReportedRow]:

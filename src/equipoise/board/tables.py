@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Sequence
 
-from equipoise.board.record import COLUMNS, Beside, Board, Measured, Row, TestSet
+from equipoise.board.record import Beside, Board, Measured, Row, TestSet
 from equipoise.report import Format
 from equipoise.report.tables import grid, safe_cell
 
@@ -24,7 +24,7 @@ def render_board(board: Board, form: Format = "text") -> str:
         return _csv(board)
     parts = []
     for test in board.tests:
-        header = ["", "n", *(COLUMNS[column] for column in test.columns)]
+        header = ["", "n", *(column.label for column in test.columns)]
         if theirs := test.reported_columns:
             header += [name for what in theirs for name in (f"reported: {what}", "measured - reported")]
         cells = [_measured_cells(test, row) for row in test.rows]
@@ -87,7 +87,7 @@ def _headed(form: Format, title: str, table: str) -> str:
 
 
 def _measured_cells(test: TestSet, row: Row) -> list[str]:
-    cells = [row.model, f"{row.n:,}", *(_cell(row.numbers.get(column)) for column in test.columns)]
+    cells = [row.model, f"{row.n:,}", *(_cell(row.numbers.get(column.name)) for column in test.columns)]
     return cells + _beside_cells(row, test.reported_columns)
 
 
@@ -125,10 +125,10 @@ def _csv(board: Board) -> str:
         for row in test.rows:
             about = {"benchmark": test.title, "model": row.model}
             for column in test.columns:
-                if (one := row.numbers.get(column)) is not None:
+                if (one := row.numbers.get(column.name)) is not None:
                     low, high = one.interval or (None, None)
                     write(
-                        **about, kind="measured", metric=column, average=test.average, n=row.n, value=one.value,
+                        **about, kind="measured", metric=column.name, average=test.average, n=row.n, value=one.value,
                         low=low, high=high, letters=one.letters,
                     )  # fmt: skip
             for both in row.beside:

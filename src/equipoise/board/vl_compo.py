@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from equipoise.board.record import IMAGE_SIDE, Reported
+from equipoise.board.record import Reported
 from equipoise.errors import Problems
 
 SOURCE = "vl_compo (Oh et al. 2024)"
@@ -110,7 +110,7 @@ def _meaning(column: str) -> tuple[str, str, str | None, str | None]:
         split, _, metric = rest.partition("::")
         return name, metric, None, split.removeprefix("eqben")
     split, _, metric = rest.rpartition("::")
-    if metric in IMAGE_SIDE and split:
+    if metric in ("text", "image", "group") and split:
         return name.replace("_", "-"), metric, None, split
     return name, "score", None, rest
 

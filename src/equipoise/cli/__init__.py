@@ -31,6 +31,7 @@ from equipoise.progress import is_told
 from equipoise.report import FORMATS, fold
 
 if TYPE_CHECKING:
+    from equipoise.evaluation.metrics import Metric
     from equipoise.evaluation.record import Elsewhere, RunRecord, Summary
 
 
@@ -50,6 +51,10 @@ ModelSpec = Annotated[
 Seed = Annotated[int, typer.Option(min=0, help="of the bootstrap")]
 AverageOption = Annotated[
     str | None, typer.Option("--average", help="rule of the headline, of `bench show`; all are in the JSON")
+]
+MetricOption = Annotated[
+    list[str] | None,
+    typer.Option("--metric", help="also measure a metric of your own, py:module:name; may be repeated"),
 ]
 FormatOption = Annotated[
     str, typer.Option("--format", help=f"one of {', '.join(FORMATS)}", autocompletion=offer_formats)
@@ -156,11 +161,12 @@ def evaluate(
     blind: Annotated[
         str, typer.Option(help="folders of finished runs of blind models on the same items, separated by commas")
     ] = "",
+    metric: MetricOption = None,
     seed: Seed = 0,
     form: FormatOption = "text",
     as_json: Annotated[bool, typer.Option("--json", help="the same as --format json")] = False,
 ) -> None:
-    """Score and judge a model. A killed run goes on where it stopped.
+    """Score and measure a model. A killed run goes on where it stopped.
 
     With several GPUs: torchrun --nproc-per-node N -m equipoise eval ...
     """
@@ -174,6 +180,7 @@ def evaluate(
         raise UserError("--cache and --no-cache exclude each other; give one of them")
     from equipoise.evaluation.embedding.cache import EmbeddingCache, default_cache
     from equipoise.evaluation.embedding.ranks import joined
+    from equipoise.evaluation.metrics import load_metrics
     from equipoise.evaluation.run import evaluate_loaded, read_benchmarks
     from equipoise.evaluation.scoring import check_photos
     from equipoise.models import OF_PHOTOS, kind_named, load_model
@@ -181,7 +188,7 @@ def evaluate(
     from equipoise.report.tables import render, result_rows
 
     rows = []
-    kind = kind_named(model)
+    kind, own = kind_named(model), load_metrics(metric or [])
     loaded = read_benchmarks(names, source=source, data=data, splits=split_names(splits), out=out, average=average)
     for _, items, images in loaded if kind in OF_PHOTOS else ():
         check_photos(items[:limit], images, allow_missing)  # said at once: torch takes seconds to load
@@ -199,6 +206,7 @@ def evaluate(
             cache=None if no_cache else EmbeddingCache(cache or default_cache()),
             seed=seed,
             blind=[Path(folder) for folder in split_names(blind)],
+            metrics=own,
             arguments=passed,
             ranks=ranks,
         )
@@ -240,11 +248,12 @@ def metrics(
     ] = None,
     splits: Annotated[str, typer.Option(help="with --source: only these splits, separated by commas")] = "",
     average: AverageOption = None,
+    metric: MetricOption = None,
     as_json: Annotated[bool, typer.Option("--json", help='{"overall": ..., "by": {"tag": ...}}')] = False,
     seed: Seed = 0,
     form: FormatOption = "text",
 ) -> None:
-    """Judge scores that were made elsewhere. With --bench as that benchmark's papers do.
+    """Measure scores that were made elsewhere. With --bench as that benchmark's papers do.
 
     The words, c a caption, p a hard positive (reworded, still right), n a hard negative (wrong), s a score:
 
@@ -262,19 +271,21 @@ def metrics(
 
     ceilings: what the texts alone decide. best blind, gain: the best judge without the image, and the model's lead.
     """
+    from equipoise.evaluation.averages import summarise
     from equipoise.evaluation.foreign.layouts import read_any
-    from equipoise.evaluation.metrics import judge, summarise
+    from equipoise.evaluation.metrics import load_metrics
+    from equipoise.evaluation.outcomes import ROWS, outcomes_of
     from equipoise.report.beside import LEGEND, WORDS, chance_line, graded_line, metrics_caption
     from equipoise.report.tables import metrics_rows, render
 
-    shown = form_name(form)
+    shown, own = form_name(form), load_metrics(metric or [])
     if bench is None:
         if given := [name for name, value in (("source", source), ("splits", splits), ("average", average)) if value]:
             raise UserError(f"--{given[0]} is of a benchmark: name it with --bench")
-        summary: Summary = summarise(judge(read_any(scores, None).rows), seed)
+        summary: Summary = summarise(outcomes_of(read_any(scores, None).rows), seed, metrics=[*ROWS, *own])
         below = [chance_line(summary.overall, {}), graded_line(summary.overall)]
     else:
-        summary = metrics = _as_benchmark(scores, bench, source, split_names(splits), average, seed)
+        summary = metrics = _as_benchmark(scores, bench, source, split_names(splits), average, seed, own)
         below = [chance_line(metrics.by_rule(average), {}), *metrics_caption(metrics, average)]
         below += [f"note: {note}" for note in metrics.notes]
         for note in metrics.notes if as_json or shown not in {"text", "md"} else ():
@@ -287,7 +298,13 @@ def metrics(
 
 
 def _as_benchmark(
-    scores: list[Path], bench: str, source: Path | None, splits: list[str], average: str | None, seed: int
+    scores: list[Path],
+    bench: str,
+    source: Path | None,
+    splits: list[str],
+    average: str | None,
+    seed: int,
+    own: list[Metric],
 ) -> Elsewhere:
     from equipoise import registry
     from equipoise.evaluation.foreign.judging import measure_foreign
@@ -303,7 +320,7 @@ def _as_benchmark(
     if items is None and splits:
         raise UserError("--splits chooses items of the annotation files: name their folder with --source")
     subject = " and ".join(map(str, scores))
-    return measure_foreign(read_any(scores, benchmark.name), benchmark, items, splits, average, seed, subject)
+    return measure_foreign(read_any(scores, benchmark.name), benchmark, items, splits, average, seed, subject, own)
 
 
 @app.command()

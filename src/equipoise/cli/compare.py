@@ -55,8 +55,8 @@ def compare(
     """
     from dataclasses import asdict
 
-    from equipoise.comparing.folders import Compared, compare_folders, seeds_of
-    from equipoise.comparing.gate import judge_gates, read_gate
+    from equipoise.comparing.folders import Compared, compare_folders, own_metrics, seeds_of
+    from equipoise.comparing.gate import check_gates, read_gate
     from equipoise.evaluation.results import holds_runs
     from equipoise.report.comparison import gate_line, render_compared
     from equipoise.report.standard import render_changes
@@ -64,9 +64,10 @@ def compare(
 
     if len(runs) < 2:
         raise UserError("compare needs two runs or more: equipoise compare BEFORE AFTER")
-    gates = [read_gate(text) for text in fail_if_worse or []]
-    gates += [read_gate(text, strict=True) for text in fail_unless_shown or []]
     folders = [seeds_of(text) for text in runs]
+    own = own_metrics(folders[0]) if fail_if_worse or fail_unless_shown else []
+    gates = [read_gate(text, own=own) for text in fail_if_worse or []]
+    gates += [read_gate(text, strict=True, own=own) for text in fail_unless_shown or []]
     # Standard evaluations know no seeds: they are compared where every model is one folder.
     single = all(len(seeds) == 1 for seeds in folders)
     retained = compare_standard(folders[0][0], [seeds[0] for seeds in folders[1:]], seed) if single else []
@@ -76,7 +77,7 @@ def compare(
             f"{gates[0].option}: gates are of runs of `equipoise eval`; these are standard evaluations alone"
         )
     found = Compared([], []) if only_standard else compare_folders(runs, seed, average, correct, flips)
-    passed = judge_gates(gates, found.differences)
+    passed = check_gates(gates, found.differences)
     if as_json:
         value = {
             "differences": [one.model_dump(mode="json", exclude_none=True) for one in found.differences],

@@ -298,7 +298,7 @@ def _evaluation(watch: Path | None, images: Path | None, metric: str | None) -> 
             raise UserError(f"--watch-{'metric' if images is None else 'images'}: name the items too, with --watch F")
         return None
     from equipoise.benchmarks.own import load as load_own
-    from equipoise.evaluation.record import SHARES
+    from equipoise.evaluation.metrics import SHARES
     from equipoise.evaluation.run import evaluate
     from equipoise.evaluation.scoring import default_workers
     from equipoise.identity import of_items, of_photos, photo_digests

@@ -12,9 +12,9 @@ from equipoise.comparing.flips import Flips, flips
 from equipoise.comparing.inference import CORRECTIONS
 from equipoise.comparing.models import Model, Placed, compare_models, place, require_seeds
 from equipoise.errors import UserError
-from equipoise.evaluation.comparison import Run, load_runs
-from equipoise.evaluation.record import METRICS, SHARES, Change, Comparison, Metric
-from equipoise.evaluation.results import find_runs
+from equipoise.evaluation.comparison import Run, load_runs, shared_metrics
+from equipoise.evaluation.record import Comparison
+from equipoise.evaluation.results import find_runs, holds_runs
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Compared:
 
     differences: list[Comparison]
     flips: list[Flips]  # of each difference
-    groups: dict[str, dict[Metric, list[Placed]]] = field(default_factory=dict)  # by benchmark; three models or more
+    groups: dict[str, dict[str, list[Placed]]] = field(default_factory=dict)  # by benchmark; three models or more
 
 
 def seeds_of(text: str) -> list[Path]:
@@ -70,14 +70,7 @@ def compare_folders(
             before, after = read([0, other], name)
             rule, path, least = rule_of(before.runs[0], average)
             numbers = compare_models(before.runs, after.runs, seed, path, least)
-            runs = (*before.runs, *after.runs)
-            unknown = [run.folder for run in runs if any(record.images is None for record in run.records)]
-            notes = [f"{folder}: photos not recorded: made by an older version" for folder in unknown]
-            found.append(
-                Comparison(
-                    benchmark=name, average=rule, before=names[0], after=names[other], notes=notes, **dict(numbers)
-                )
-            )
+            found.append(Comparison(benchmark=name, average=rule, before=names[0], after=names[other], **dict(numbers)))
             flipped.append(flips(before, after, most))
     groups = {}
     if len(names) > 2:
@@ -85,27 +78,23 @@ def compare_folders(
             if all(name in _common(of_model) for of_model in places):
                 all_of_it = read(range(len(names)), name)
                 _, path, least = rule_of(all_of_it[0].runs[0], average)
+                metrics = shared_metrics([run for model in all_of_it for run in model.runs])
                 groups[name] = {
-                    metric: placed
-                    for metric in SHARES
-                    if (placed := place(all_of_it, metric, path, least, seed, correction))
+                    row.name: placed
+                    for row in metrics
+                    if row.less is None and (placed := place(all_of_it, row.name, path, least, seed, correction))
                 }
     return Compared(_corrected(found, correction), flipped, groups)
 
 
 def _corrected(found: Sequence[Comparison], correction: str) -> list[Comparison]:
     """The p-values corrected for all that are printed together: every metric of every comparison."""
-    tested: list[tuple[int, Metric, Change]] = [
-        (index, metric, change)
-        for index, one in enumerate(found)
-        for metric in METRICS
-        if (change := one[metric]) is not None and change.p is not None
-    ]
+    tested = [(index, *pair) for index, one in enumerate(found) for pair in one.changes.items()]
     adjusted = CORRECTIONS[correction]([change.p or 0.0 for _, _, change in tested])
-    updates: list[dict[str, Change]] = [{} for _ in found]
+    updates = [dict(one.changes) for one in found]
     for (index, metric, change), p_value in zip(tested, adjusted, strict=True):
         updates[index][metric] = change.model_copy(update={"adjusted": p_value})
-    return [one.model_copy(update=more) for one, more in zip(found, updates, strict=True)]
+    return [one.model_copy(update={"changes": more}) for one, more in zip(found, updates, strict=True)]
 
 
 def _common(seeds: Sequence[dict[str, Path]]) -> list[str]:
@@ -121,16 +110,21 @@ def rule_of(run: Run, wanted: str | None) -> tuple[str, list[str], int]:
     """The name, tags and least group of the rule to compare by."""
     metrics = run.records[0].metrics
     if wanted is None and metrics.macro is not None:
-        return metrics.macro.rule or "paper", metrics.macro.over, metrics.macro.least
+        return metrics.macro.rule, metrics.macro.over, metrics.macro.least
     if wanted in (None, PLAIN):
         return PLAIN, [], 1
     if wanted not in metrics.averages:
         raise UserError(
-            f"{run.folder} ({run.name}): no average {wanted!r}; measured are {', '.join([*metrics.averages, PLAIN])}. "
-            "Evaluate again where an older version made the run."
+            f"{run.folder} ({run.name}): no average {wanted!r}; measured are {', '.join([*metrics.averages, PLAIN])}"
         )
     average = metrics.averages[wanted]
     return wanted, average.over, average.least
+
+
+def own_metrics(folders: Sequence[Path]) -> list[str]:
+    """The names of the user's own metrics in runs."""
+    found = [record for folder in folders if holds_runs(folder) for _, record in find_runs([folder])]
+    return sorted({metric.name for record in found for metric in record.settings.metrics})
 
 
 def by_benchmark(folder: Path) -> dict[str, Path]:

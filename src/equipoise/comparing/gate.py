@@ -14,16 +14,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from equipoise.comparing.models import LOWER
 from equipoise.errors import UserError, did_you_mean
-from equipoise.evaluation.record import METRICS, Comparison, Metric
+from equipoise.evaluation.metrics import METRICS, info
+from equipoise.evaluation.record import Comparison
 
 Verdict = Literal["worse", "not shown", "fine"]
 
 
 @dataclass(frozen=True)
 class Gate:
-    metric: Metric
+    metric: str
     points: float
     strict: bool = False  # fail-unless-shown
 
@@ -36,7 +36,7 @@ class Gate:
 class Passed:
     """What a gate says of one comparison; points are percentage points, a loss is positive."""
 
-    metric: Metric
+    metric: str
     points: float
     benchmark: str
     after: str
@@ -52,14 +52,15 @@ class Passed:
         return self.verdict == "worse" or (self.strict and self.verdict == "not shown")
 
 
-def read_gate(text: str, strict: bool = False) -> Gate:
-    """'augmented:1.5' -> Gate."""
+def read_gate(text: str, strict: bool = False, own: Sequence[str] = ()) -> Gate:
+    """'augmented:1.5' -> Gate; `own` are the user's metrics of the runs."""
     option = f"--fail-{'unless-shown' if strict else 'if-worse'} {text}"
     metric, _, points = text.partition(":")
-    if metric not in METRICS:
+    known = [*METRICS, *own]
+    if metric not in known:
         raise UserError(
             f"{option}: no metric {metric!r}; expected METRIC:POINTS, METRIC one of "
-            f"{', '.join(METRICS)}.{did_you_mean(metric, METRICS)}"
+            f"{', '.join(known)}.{did_you_mean(metric, known)}"
         )
     try:
         value = float(points)
@@ -70,18 +71,18 @@ def read_gate(text: str, strict: bool = False) -> Gate:
     return Gate(metric, value, strict)
 
 
-def judge_gates(gates: Sequence[Gate], found: Sequence[Comparison]) -> list[Passed]:
+def check_gates(gates: Sequence[Gate], found: Sequence[Comparison]) -> list[Passed]:
     """Every gate on every comparison; a metric that was not measured is an error, never a pass."""
     passed = []
     for gate in gates:
         for one in found:
-            change = one[gate.metric]
+            change = one.changes.get(gate.metric)
             if change is None:
                 raise UserError(
                     f"{gate.option}: {one.benchmark} has no {gate.metric} "
-                    "(its items have no hard positive), so nothing could fail"
+                    "(none of its items is asked), so nothing could fail"
                 )
-            sign = 1 if gate.metric in LOWER else -1
+            sign = 1 if info(gate.metric, change).better == "low" else -1
             low, high = sorted(100 * sign * end for end in change.interval)
             loss = 100 * sign * change.difference
             verdict: Verdict = "worse" if low > gate.points else "not shown" if _open(gate, loss, high) else "fine"

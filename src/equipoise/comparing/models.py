@@ -11,7 +11,6 @@ three things are put right that a plain bootstrap over both gets wrong (docs/sta
 
 from __future__ import annotations
 
-import contextlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,24 +20,21 @@ from typing import Any
 import numpy as np
 
 from equipoise import stats
-from equipoise.collector import cores, elsewhere
 from equipoise.comparing import inference
 from equipoise.errors import UserError
+from equipoise.evaluation.averages import Leaves
 from equipoise.evaluation.comparison import (
     Run,
     images_of,
     leaves_of,
     measured_difference,
     per_item,
-    per_item_images,
     same_items,
+    shared_metrics,
 )
-from equipoise.evaluation.metrics import Leaves
-from equipoise.evaluation.record import IMAGE_METRICS, METRICS, Change, Difference, ImageMetric, Interval, Metric
+from equipoise.evaluation.metrics import Metric
+from equipoise.evaluation.record import Change, Difference, Interval
 from equipoise.stats import Floats
-
-_MANY = 100_000  # items; the tests of fewer are over before another process has begun
-LOWER: tuple[Metric, ...] = ("brittleness", "drop")  # better when lower
 
 
 @dataclass(frozen=True)
@@ -77,25 +73,19 @@ def compare_models(
     """second - first, tested: p-value, smallest detectable difference, standard errors of images and of seeds."""
     same_items([*first, *second])
     outcomes = first[0].outcomes
-    with contextlib.ExitStack() as stack:
-        flips: Callable[[], Floats] | None = None
-        if len(outcomes) > _MANY and cores() > 1:  # signs are flipped while images are resampled
-            sides = [np.mean([per_item(run.outcomes) for run in runs], axis=0) for runs in (first, second)]
-            parts = contributions(sides[1] - sides[0], outcomes.cluster, leaves_of(first[0], path, least))
-            flips = stack.enter_context(elsewhere(inference.sign_flip_sums, parts, seed))
-        found, (groups, before, after, change, measured) = measured_difference(
-            first, second, seed, resamples, path, least
-        )
-        parts = contributions(change, outcomes.cluster, groups)
-        flipped = flips() if flips else inference.sign_flip_sums(parts, seed)
+    found, (metrics, groups, before, after, change, measured) = measured_difference(
+        first, second, seed, resamples, path, least
+    )
+    parts = contributions(change, outcomes.cluster, groups)
+    flipped = _flipped(parts, metrics, seed)
     weights = _weights(change, groups)
     values, spread = measured.values, measured.spread
     images = images_of(change, outcomes, groups)
     sides = [_seeds(runs, outcomes.cluster, groups) for runs in (before, after) if len(runs) > 1]
-    drawn = _draw_seeds(sides, seed, resamples)
+    drawn = _draw_seeds(sides, seed, (resamples, len(metrics)))
     changes: dict[str, Change] = {}
-    for index, metric in enumerate(METRICS):
-        if (known := found[metric]) is None:
+    for index, metric in enumerate(metrics):
+        if (known := found.changes.get(metric.name)) is None:
             continue
         clusters, own = images[index], parts[:, index]
         item = float(weights[:, index].min(where=weights[:, index] > 0, initial=1.0))
@@ -119,8 +109,20 @@ def compare_models(
                 "image_error": image_error,
                 "seed_error": math.sqrt(sum(side.own[index] for side in sides)),
             }
-        changes[metric] = known.model_copy(update=more)
-    return found.model_copy(update=changes)
+        changes[metric.name] = known.model_copy(update=more)
+    return found.model_copy(update={"changes": changes})
+
+
+def _flipped(parts: Floats, metrics: Sequence[Metric], seed: int) -> Floats:
+    """Sign flips of all columns. Those of one side share their signs; a metric of the user's own has its own, so that
+    it changes no other p-value."""
+    found = np.empty((inference.FLIPS, len(metrics)))
+    groups: dict[str, list[int]] = {}
+    for place, metric in enumerate(metrics):
+        groups.setdefault(metric.name if metric.own else metric.side, []).append(place)
+    for places in groups.values():
+        found[:, places] = inference.sign_flip_sums(parts[:, places], seed)
+    return found
 
 
 def contributions(values: Floats, cluster: np.ndarray, groups: Leaves) -> Floats:
@@ -170,12 +172,12 @@ def _seeds(values: Sequence[Floats], cluster: np.ndarray, groups: Leaves) -> _Si
     return _Side(count, deviations, raw, np.maximum(0.0, raw - by_chance))
 
 
-def _draw_seeds(sides: Sequence[_Side], seed: int, resamples: int) -> Floats:
+def _draw_seeds(sides: Sequence[_Side], seed: int, shape: tuple[int, int]) -> Floats:
     """(resamples, columns): how much resampled seeds move the difference."""
     rng = np.random.default_rng([seed, 1])  # not the draws of the images
-    moved = np.zeros((resamples, len(METRICS)))
+    moved = np.zeros(shape)
     for side in sides:
-        chosen = rng.integers(side.count, size=(resamples, side.count - 1))
+        chosen = rng.integers(side.count, size=(shape[0], side.count - 1))
         shrink = np.sqrt(np.divide(side.own, side.raw, out=np.zeros_like(side.raw), where=side.raw > 0))
         moved += side.deviations[chosen].mean(axis=1) * shrink  # a sign would change nothing: deviations sum to zero
     return moved
@@ -203,7 +205,7 @@ class Placed:
 
 def place(
     models: Sequence[Model],
-    metric: Metric,
+    metric: str,
     path: Sequence[str] = (),
     least: int = 1,
     seed: int = 0,
@@ -213,35 +215,29 @@ def place(
 
     Empty where the metric was not measured.
     """
-    same_items([run for model in models for run in model.runs])
-    column = list(METRICS).index(metric)
-    means = [np.mean([per_item(run.outcomes)[:, column] for run in model.runs], axis=0) for model in models]
+    runs = [run for model in models for run in model.runs]
+    same_items(runs)
+    known = [row for row in shared_metrics(runs) if row.name == metric]
+    if not known:
+        return []
+    groups = leaves_of(models[0].runs[0], path, least)
+    means = [np.mean([_values(run, known[0]) for run in model.runs], axis=0) for model in models]
+    lower = known[0].better == "low"
     if all(len(model.runs) == 1 for model in models):
-        return _placed(models, means, metric in LOWER, leaves_of(models[0].runs[0], path, least), seed, correction)
+        return _placed(models, means, lower, groups, seed, correction)
 
     def tested(first: Model, second: Model) -> float:
         found = compare_models(first.runs, second.runs, seed, path, least)[metric]
         return 1.0 if found is None or found.p is None else found.p
 
-    groups = leaves_of(models[0].runs[0], path, least)
-    return _placed(models, means, metric in LOWER, groups, seed, correction, tested)
+    return _placed(models, means, lower, groups, seed, correction, tested)
 
 
-def place_images(
-    models: Sequence[Model],
-    metric: ImageMetric,
-    path: Sequence[str] = (),
-    least: int = 1,
-    seed: int = 0,
-    correction: str = "holm",
-) -> list[Placed]:
-    """As `place`, of the image side; empty where it was not measured, or where a model has several seeds."""
-    same_items([run for model in models for run in model.runs])
-    if any(len(model.runs) > 1 or model.runs[0].outcomes.images is None for model in models):
-        return []
-    column = list(IMAGE_METRICS).index(metric)
-    means = [per_item_images(model.runs[0].outcomes)[:, column] for model in models]
-    return _placed(models, means, metric in LOWER, leaves_of(models[0].runs[0], path, least), seed, correction)
+def _values(run: Run, metric: Metric) -> Floats:
+    """By item."""
+    rows = [metric, *(row for row in run.metrics if row.name == metric.less)]
+    found: Floats = per_item(run.outcomes, rows)[:, 0]
+    return found
 
 
 def _placed(

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from equipoise.evaluation.comparison import Run, average, difference
-from equipoise.evaluation.record import METRICS, SHARES, Change, Difference, Metric, Numbers
+from equipoise.evaluation.metrics import METRICS
+from equipoise.evaluation.record import Change, Difference, Numbers
 
-PAPER: dict[str, dict[Metric, dict[str, float]]] = {  # Kamath et al. 2024, Table 1: CLIP ViT-B/32, in percent
+PAPER: dict[str, dict[str, dict[str, float]]] = {  # Kamath et al. 2024, Table 1: CLIP ViT-B/32, in percent
     "replace": {
         "original": {"base": 61.6, "HN": 73.9, "HP+HN": 69.0},
         "augmented": {"base": 46.8, "HN": 55.7, "HP+HN": 58.0},
@@ -22,6 +23,7 @@ PAPER: dict[str, dict[Metric, dict[str, float]]] = {  # Kamath et al. 2024, Tabl
         "brittleness": {"base": 21.7, "HN": 25.1, "HP+HN": 22.9},
     },
 }
+SHARES = ("original", "augmented", "brittleness")  # what the story is told of
 STEPS, OURS = (("base", "HN"), ("HN", "HP+HN"), ("base", "HP+HN")), ("base", "Equipoise")  # what is compared
 
 
@@ -78,7 +80,7 @@ def _ours(runs: Mapping[str, Sequence[dict[str, Run]]]) -> str:
     told = f"From the base: {_moves(runs, 'replace', 'base', 'Equipoise')}."
     for value, words in (("seen", "finetuning showed"), ("unseen", "it never showed")):
         found = (numbers_of(runs[label], "replace", "synonym", value) for label in ("base", "Equipoise"))
-        before, after = (100 * (one.brittleness or 0) for one in found)
+        before, after = (100 * (one["brittleness"] or 0) for one in found)
         told += f" With synonyms that {words}: brittle on {after:.0f} of 100, the base on {before:.0f}."
     if after > before:  # of the unseen ones
         told += " So it learns word by word what is harmless; on photos it did not (docs/appendix/flickr8k.md)."
@@ -87,7 +89,7 @@ def _ours(runs: Mapping[str, Sequence[dict[str, Run]]]) -> str:
 
 def _moves(runs: Mapping[str, Sequence[dict[str, Run]]], column: str, before: str, after: str) -> str:
     """'right about the caption more often (69 → 82 of 100); ...'; what is not clear is called so."""
-    words: dict[Metric, str] = {
+    words: dict[str, str] = {
         "original": "right about the caption",
         "augmented": "right about caption and rewording alike",
         "brittleness": "right about one and wrong about the other (brittle)",
@@ -126,11 +128,11 @@ def unlike_the_paper(runs: Mapping[str, Sequence[dict[str, Run]]]) -> list[str]:
     return lines or ["No clear difference points the other way than in the paper (its Table 1)."]
 
 
-def _against(name: Metric, difference: float, before: float, after: float) -> str:
+def _against(name: str, difference: float, before: float, after: float) -> str:
     way, there = ("lower", "higher") if difference < 0 else ("higher", "lower")
     return (
-        f"{METRICS[name]} ends {abs(100 * difference):.1f} points {way} here, and {abs(after - before):.1f} points "
-        f"{there} in the paper ({before} to {after})"
+        f"{METRICS[name].title} ends {abs(100 * difference):.1f} points {way} here, and "
+        f"{abs(after - before):.1f} points {there} in the paper ({before} to {after})"
     )
 
 
@@ -144,7 +146,7 @@ def _difference(runs: Mapping[str, Sequence[dict[str, Run]]], column: str, befor
 def plain_words(runs: Mapping[str, Sequence[dict[str, Run]]]) -> str:
     """The first line of the page, for people who read only one; it claims only what is clear on REPLACE."""
     learned, unlearned, whole = (_difference(runs, "replace", before, after) for before, after in STEPS)
-    gain, harm, cure = learned.original, learned.brittleness, unlearned.brittleness
+    gain, harm, cure = learned["original"], learned["brittleness"], unlearned["brittleness"]
     parts = []
     if gain and gain.clear:
         parts.append(f"hard negatives changed Original accuracy by {100 * gain.difference:+.1f} points")
@@ -152,18 +154,19 @@ def plain_words(runs: Mapping[str, Sequence[dict[str, Run]]]) -> str:
         parts.append(f"hard negatives changed Brittleness by {100 * harm.difference:+.1f} points")
     if cure and cure.clear:
         parts.append(f"adding hard positives changed Brittleness by {100 * cure.difference:+.1f} points")
-    ends: tuple[Metric, ...] = ("augmented", "brittleness")
-    if left := [_from_base(name, change) for name in ends if (change := whole[name]) and change.clear]:
+    if left := [
+        _from_base(name, change) for name in ("augmented", "brittleness") if (change := whole[name]) and change.clear
+    ]:
         parts.append(f"in the end HP+HN is {' and '.join(left)}")
     return f"On REPLACE, {'; '.join(parts)}." if parts else "On REPLACE nothing changed clearly."
 
 
-def _from_base(name: Metric, change: Change) -> str:
+def _from_base(name: str, change: Change) -> str:
     way = "above" if change.difference > 0 else "below"
-    return f"{abs(100 * change.difference):.0f} points {way} the base on {METRICS[name]}"
+    return f"{abs(100 * change.difference):.0f} points {way} the base on {METRICS[name].title}"
 
 
-def _change(name: Metric, change: Change) -> str:
+def _change(name: str, change: Change) -> str:
     low, high = (100 * value for value in change.interval)
     unclear = "" if change.clear else ", not clear"
-    return f"{METRICS[name]} {100 * change.difference:+.1f} points [{low:+.1f}, {high:+.1f}{unclear}]"
+    return f"{METRICS[name].title} {100 * change.difference:+.1f} points [{low:+.1f}, {high:+.1f}{unclear}]"

@@ -9,28 +9,22 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from equipoise import stats
 from equipoise.collector import cores, elsewhere
 from equipoise.errors import UserError
-from equipoise.evaluation.image_side import named
-from equipoise.evaluation.metrics import Leaves, Outcomes, judge, leaves
-from equipoise.evaluation.record import (
-    IMAGE_METRICS,
-    METRICS,
-    Change,
-    Difference,
-    Interval,
-    Numbers,
-    RunRecord,
-)
-from equipoise.evaluation.results import read_run, refuse_edited
+from equipoise.evaluation.averages import Leaves, leaves
+from equipoise.evaluation.metrics import Metric
+from equipoise.evaluation.outcomes import ROWS, Outcomes, outcomes_of
+from equipoise.evaluation.record import Change, Difference, Interval, Number, Numbers, RunRecord
+from equipoise.evaluation.results import metrics_of, read_outcomes, read_run, refuse_edited
 from equipoise.evaluation.scores import ItemScores, Scores
 
 LARGE = 100 * 2**20  # bytes of items.jsonl; a process starts in a second, and this is read in two
@@ -61,20 +55,25 @@ class Run:
 
     @property
     def images(self) -> list[str | None]:
-        """Digests of the photos; None where an older version did not record them, or a blind model read none."""
-        return [record.images.sha256 if record.images and record.images.count else None for record in self.records]
+        """Digests of the photos; None where a blind model read none."""
+        return [record.images.sha256 if record.images.count else None for record in self.records]
 
     def where(self, tag: str, value: str) -> Run:
         """The items that carry a tag's value."""
         rows = [row for row in self.rows if row.tags.get(tag) == value]
-        return Run(self.folder, self.records, rows, judge(rows))
+        return Run(self.folder, self.records, rows, outcomes_of(rows))
+
+    @property
+    def metrics(self) -> list[Metric]:
+        """The metrics that were measured: ours, and the user's own. Of joined runs ours alone."""
+        return metrics_of(self.records[0]) if self.outcomes.own else list(ROWS)
 
 
 def load_run(folder: str | Path) -> Run:
     """A run folder's result and scores; judged again, so that nobody's edited outcome or number is believed."""
     folder = Path(folder)
     record, rows = read_run(folder)
-    outcomes = judge(rows)
+    outcomes = read_outcomes(folder, record, rows)
     refuse_edited(folder, record, rows, outcomes)
     return Run(folder, (record,), rows, outcomes)
 
@@ -96,7 +95,7 @@ def joined(runs: Sequence[Run]) -> Run:
         for run in runs
         for row in run.rows
     ]
-    return Run(runs[0].folder.parent, tuple(record for run in runs for record in run.records), rows, judge(rows))
+    return Run(runs[0].folder.parent, tuple(record for run in runs for record in run.records), rows, outcomes_of(rows))
 
 
 def difference(
@@ -118,6 +117,7 @@ def difference(
 class Measured(NamedTuple):
     """What a difference was made of, a column each metric."""
 
+    metrics: list[Metric]
     groups: Leaves
     before: list[stats.Floats]  # of each run, by item
     after: list[stats.Floats]
@@ -137,49 +137,48 @@ def measured_difference(
     same_items([*first, *second])
     outcomes = first[0].outcomes
     groups = leaves_of(first[0], path, least)
-
-    def measured(of_run: Callable[[Outcomes], stats.Floats]) -> Measured:
-        before, after = ([of_run(run.outcomes) for run in runs] for runs in (first, second))
-        change = np.mean(after, axis=0) - np.mean(before, axis=0)
-        return Measured(groups, before, after, change, grouped(change, outcomes, groups, seed, resamples))
-
-    def changes(one: Measured) -> list[Change | None]:
-        pairs = zip(one.before, one.after, strict=False)
-        seeds = [grouped(there - here, outcomes, groups, seed, 0).values for here, there in pairs]
-        return [
-            _change(value, one.found.interval(index, lowest=-1.0), [float(by_seed[index]) for by_seed in seeds])
-            if not np.isnan(value)
-            else None
-            for index, value in enumerate(one.found.values.tolist())
-        ]
-
-    on_texts = measured(per_item)
-    found = _known(METRICS, changes(on_texts))
+    metrics = shared_metrics([*first, *second])
+    before, after = ([per_item(run.outcomes, metrics) for run in runs] for runs in (first, second))
+    change = np.mean(after, axis=0) - np.mean(before, axis=0)
+    found = grouped(change, outcomes, groups, seed, resamples)
+    seeds = [
+        grouped(there - here, outcomes, groups, seed, 0).values for here, there in zip(before, after, strict=False)
+    ]
+    changes = {
+        row.name: _change(value, found.interval(at, lowest=-1.0), [float(by_seed[at]) for by_seed in seeds], row)
+        for at, (row, value) in enumerate(zip(metrics, found.values.tolist(), strict=True))
+        if not np.isnan(value)
+    }
     alone = len(groups.kept) == stats.distinct(outcomes.cluster)  # items that share an image are no coin tosses
-    if len(first) == len(second) == 1 and not path and alone and "original" in found:
+    if len(first) == len(second) == 1 and not path and alone and "original" in changes:
         p_value = stats.mcnemar(*_discordant(outcomes, second[0].outcomes))
-        found["original"] = found["original"].model_copy(update={"mcnemar": p_value})
-    on_images = _known(IMAGE_METRICS, changes(measured(per_item_images))) if outcomes.images is not None else {}
+        changes["original"] = changes["original"].model_copy(update={"mcnemar": p_value})
     whole = Difference(
         n=int(groups.kept.sum()),
         n_positives=int((groups.kept & outcomes.has_positive).sum()),
         runs=(len(first), len(second)),
-        **found,
-        image_side=on_images,
+        changes=changes,
     )
-    return whole, on_texts
+    return whole, Measured(metrics, groups, before, after, change, found)
 
 
-_Name = TypeVar("_Name", bound=str)
+def shared_metrics(runs: Sequence[Run]) -> list[Metric]:
+    """The metrics that all runs have and that some item is asked; one of the user's own must be the same in all."""
+    found = runs[0].metrics
+    for run in runs[1:]:
+        own = {row.name: row.own for row in run.metrics}
+        found = [row for row in found if row.name in own]
+        if other := [row for row in found if row.own != own[row.name]]:
+            raise UserError(
+                f"{runs[0].folder} and {run.folder}: the metric {other[0].name!r} is not the same in both: "
+                f"{other[0].spec} was changed between them. Evaluate one of them again."
+            )
+    return [row for row in found if not np.isnan(runs[0].outcomes.column(row)).all()]
 
 
-def _known(names: Iterable[_Name], changes: Iterable[Change | None]) -> dict[_Name, Change]:
-    return {name: change for name, change in zip(names, changes, strict=True) if change is not None}
-
-
-def _change(value: float, interval: tuple[float, float], by_run: list[float]) -> Change:
+def _change(value: float, interval: tuple[float, float], by_run: list[float], metric: Metric) -> Change:
     clear = bool(interval[0] > 0 or interval[1] < 0)
-    return Change(difference=value, interval=Interval(*interval), clear=clear, by_run=by_run, mcnemar=None)
+    return Change(difference=value, interval=Interval(*interval), clear=clear, by_run=by_run, own=metric.own)
 
 
 def average(
@@ -191,21 +190,30 @@ def average(
 ) -> Numbers:
     """The numbers of one model over its runs (seeds): an item's outcome is their mean."""
     same_items(runs)
-    values = [per_item(run.outcomes) for run in runs]
+    metrics = shared_metrics(runs)
+    values = np.mean([per_item(run.outcomes, metrics) for run in runs], axis=0)
     outcomes = runs[0].outcomes
     groups = leaves_of(runs[0], path, least)
-    measured = grouped(np.mean(values, axis=0), outcomes, groups, seed, resamples)
-    known = {name: index for index, name in enumerate(METRICS) if not np.isnan(measured.values[index])}
-    found = {name: float(measured.values[index]) for name, index in known.items()}
+    measured = grouped(values, outcomes, groups, seed, resamples)
+    asked = (~np.isnan(values[groups.kept])).sum(axis=0)
+
+    def ties(tie: Callable[[Outcomes], NDArray[np.bool_]]) -> float:
+        return round(float(np.mean([(tie(run.outcomes) & groups.kept).sum() for run in runs])), 1)
+
     return Numbers(
         n=int(groups.kept.sum()),
-        n_positives=int((groups.kept & outcomes.has_positive).sum()),
-        ties=round(float(np.mean([(run.outcomes.tie & groups.kept).sum() for run in runs])), 1),
-        original=found.get("original"),
-        augmented=found.get("augmented"),
-        brittleness=found.get("brittleness"),
-        drop=found.get("drop"),
-        intervals={name: Interval(*measured.interval(index)) for name, index in known.items()},
+        ties=ties(lambda one: one.tie),
+        image_ties=ties(lambda one: one.images.tie) if outcomes.images.asked.any() else None,
+        metrics={
+            row.name: Number(
+                value=float(measured.values[at]),
+                interval=Interval(*measured.interval(at)),
+                n=int(asked[at]),
+                own=row.own,
+            )
+            for at, row in enumerate(metrics)
+            if not np.isnan(measured.values[at])
+        },
     )
 
 
@@ -213,25 +221,10 @@ def _discordant(a: Outcomes, b: Outcomes) -> tuple[int, int]:
     return int((a.original & ~b.original).sum()), int((b.original & ~a.original).sum())
 
 
-def per_item_images(outcomes: Outcomes) -> stats.Floats:
-    """(items, 7): as IMAGE_METRICS; NaN where an item has no negative image, no second right pair, no texts of them."""
-    assert outcomes.images is not None
-    wins, counts = outcomes.images.columns()
-    return named(np.where(counts > 0, wins, np.nan))
-
-
-def per_item(outcomes: Outcomes) -> stats.Floats:
-    """(items, 4): original, augmented, brittle, drop; NaN where an item has no positive, or no negative."""
-    positive = np.where(outcomes.has_positive, 1.0, np.nan)
-    return np.stack(
-        [
-            np.where(outcomes.has_negative, outcomes.original, np.nan),
-            outcomes.augmented * positive,
-            outcomes.brittle * positive,
-            (outcomes.original.astype(float) - outcomes.augmented) * positive,
-        ],
-        axis=1,
-    )
+def per_item(outcomes: Outcomes, metrics: Sequence[Metric]) -> stats.Floats:
+    """(items, metrics): how far an item counts as a win, NaN where it is not asked."""
+    columns = {row.name: outcomes.column(row) for row in metrics}
+    return np.stack([columns[row.name] - columns[row.less] if row.less else columns[row.name] for row in metrics], 1)
 
 
 def leaves_of(run: Run, path: Sequence[str], least: int) -> Leaves:

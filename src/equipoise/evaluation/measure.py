@@ -12,7 +12,9 @@ from collections.abc import Mapping, Sequence
 from equipoise import stats
 from equipoise.benchmarks.base import Average, Benchmark
 from equipoise.errors import Problems, UserError
-from equipoise.evaluation.metrics import Outcomes, judge, macro, summarise
+from equipoise.evaluation.averages import macro, summarise
+from equipoise.evaluation.metrics import Metric
+from equipoise.evaluation.outcomes import ROWS, Outcomes, outcomes_of
 from equipoise.evaluation.paper_metrics import PAPER_METRICS, require_tags
 from equipoise.evaluation.record import MacroNumbers, Metrics
 from equipoise.evaluation.scores import ItemScores, Scores, kinds_of
@@ -29,20 +31,23 @@ def measure(
     benchmark: Benchmark | None,
     seed: int = 0,
     resamples: int = stats.RESAMPLES,
+    metrics: Sequence[Metric] = ROWS,
 ) -> Metrics:
     """The numbers of scored items; without a benchmark the plain mean alone."""
-    summary = summarise(outcomes, seed, resamples)
-    averages = _averages(outcomes, benchmark, seed, resamples) if benchmark else {}
+    summary = summarise(outcomes, seed, resamples, metrics)
+    averages = _averages(outcomes, benchmark, seed, resamples, metrics) if benchmark else {}
     paper = {wanted: PAPER_METRICS[wanted](rows) for wanted in (benchmark.metrics if benchmark else ())}
     headline = averages.get(benchmark.rule) if benchmark else None
     return Metrics(overall=summary.overall, by=summary.by, macro=headline, averages=averages, paper=paper)
 
 
-def _averages(outcomes: Outcomes, benchmark: Benchmark, seed: int, resamples: int) -> dict[str, MacroNumbers]:
+def _averages(
+    outcomes: Outcomes, benchmark: Benchmark, seed: int, resamples: int, metrics: Sequence[Metric]
+) -> dict[str, MacroNumbers]:
     """The numbers by each rule; two papers with one rule share the work.
 
-    A rule is left out where no group is large enough, and where items lack its tags (a file of an older version): all
-    items without the tag would pass for one group.
+    A rule is left out where no group is large enough, and where items lack its tags: all items without the tag would
+    pass for one group.
     """
     known: dict[tuple[tuple[str, ...], int], MacroNumbers | None] = {}
     found = {}
@@ -52,7 +57,7 @@ def _averages(outcomes: Outcomes, benchmark: Benchmark, seed: int, resamples: in
             continue
         key = (average.path, average.least)
         if key not in known:
-            known[key] = macro(outcomes, average.path, average.least, seed, resamples)
+            known[key] = macro(outcomes, average.path, average.least, seed, resamples, metrics)
         if (numbers := known[key]) is not None:
             found[rule] = numbers.model_copy(update={"rule": rule})
     return found
@@ -72,6 +77,7 @@ def measure_elsewhere(
     rule: str | None = None,
     seed: int = 0,
     subject: str = "the scores",
+    metrics: Sequence[Metric] = ROWS,
 ) -> Metrics:
     """A benchmark's numbers of anybody's scores, whose tags are their own, or those of `items` where they are given.
 
@@ -87,7 +93,7 @@ def measure_elsewhere(
             'of the annotation files with --source, or put the tags into the file: "tags": {"split": "..."}'
         )
     require_tags(benchmark.metrics, rows)
-    return measure(rows, judge(rows), benchmark, seed)
+    return measure(rows, outcomes_of(rows), benchmark, seed, metrics=metrics)
 
 
 def with_items(rows: Sequence[ItemScores], items: Sequence[Item], subject: str) -> Sequence[ItemScores]:

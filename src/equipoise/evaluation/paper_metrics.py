@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from equipoise import stats
 from equipoise.errors import UserError
-from equipoise.evaluation.image_side import Square, judge_square, square
+from equipoise.evaluation.outcomes import Square, square, square_of
 from equipoise.evaluation.record import Interval, PaperNumbers
 from equipoise.evaluation.scores import ItemScores
 from equipoise.items import Item
@@ -71,7 +71,7 @@ def _squares(scores: Sequence[ItemScores]) -> tuple[list[Square], int]:
         else:
             pairs.setdefault(score.tags.get("pair", score.id), []).append(score)
     whole = [pair for pair in pairs.values() if len(pair) == 2]
-    found += [judge_square([[a.caption, a.negatives[0]], [b.negatives[0], b.caption]]) for a, b in whole]
+    found += [square_of([[a.caption, a.negatives[0]], [b.negatives[0], b.caption]]) for a, b in whole]
     return found, len(pairs) - len(whole)
 
 

@@ -1,7 +1,7 @@
 """The record of a run, as result.json holds it, and the difference of two runs: every field with its type.
 
-docs/result.schema.json is these classes as a JSON Schema (runs/write_schemas.py writes it). The names of the metrics
-are here and nowhere else. Nothing here computes, and nothing loads numpy.
+docs/result.schema.json is these classes as a JSON Schema (runs/write_schemas.py writes it). The metrics themselves
+are the rows of metrics.py. Nothing here computes, and nothing loads numpy.
 """
 
 from __future__ import annotations
@@ -11,29 +11,10 @@ from typing import Final, Literal, NamedTuple
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, JsonValue
 
 from equipoise.benchmarks.ceilings import Ceilings
+from equipoise.evaluation.metrics import METRICS, MetricInfo
 from equipoise.provenance import Environment
 
-SCHEMA: Final = 2
-
-Metric = Literal["original", "augmented", "brittleness", "drop"]
-METRICS: dict[Metric, str] = {  # name: what people call it; in the order of every table
-    "original": "Original accuracy",
-    "augmented": "Augmented accuracy",
-    "brittleness": "Brittleness",
-    "drop": "drop",
-}
-SHARES: tuple[Metric, ...] = ("original", "augmented", "brittleness")  # those that are shares of items
-
-ImageMetric = Literal["original", "augmented", "brittleness", "drop", "text", "image", "group"]
-IMAGE_METRICS: dict[ImageMetric, str] = {  # of `image_side`; image_side.py defines them
-    "original": "Image-Original accuracy",
-    "augmented": "Image-Augmented accuracy",
-    "brittleness": "Image-Brittleness",
-    "drop": "image drop",
-    "text": "text score",
-    "image": "image score",
-    "group": "group score",
-}
+SCHEMA: Final = 3
 
 
 class Interval(NamedTuple):
@@ -52,48 +33,46 @@ class _Part(BaseModel):
 # ---------------------------------------------------------------------------- numbers
 
 
-class ImageNumbers(_Part):
-    """The metrics of the image side of some items; None where nothing was measured."""
+class Number(_Part):
+    """One metric of some items."""
 
-    n: int  # items with a negative image
-    n_positives: int  # of them, those with a hard positive or a positive image
-    n_groups: int  # of them, those whose negative images each have their own text: Winoground's scores are theirs
-    ties: int | float
-    original: float | None
-    augmented: float | None
-    brittleness: float | None
-    drop: float | None
-    text: float | None
-    image: float | None
-    group: float | None
-    intervals: dict[ImageMetric, Interval]
-
-    def __getitem__(self, metric: ImageMetric) -> float | None:
-        if metric not in IMAGE_METRICS:
-            raise KeyError(metric)
-        value: float | None = getattr(self, metric)
-        return value
+    value: float
+    interval: Interval | None  # images resampled
+    n: int  # items that were asked
+    chance: float | None = None  # the share of a model that orders an item's texts at random
+    own: MetricInfo | None = None  # of a metric of the user's own: what it is
 
 
 class Numbers(_Part):
-    """The metrics of some items; None where nothing was measured. `numbers["original"]` works as well."""
+    """The metrics of some items, by name; what was not measured is left out."""
 
     n: int
-    n_positives: int | None = None  # of them with a positive: Augmented, Brittleness and drop; None: not recorded
     ties: int | float | None  # a mean where several runs are averaged; None: unknown, only outcomes were published
-    original: float | None
-    augmented: float | None
-    brittleness: float | None
-    drop: float | None
-    intervals: dict[Metric, Interval]
-    chance: dict[Metric, float] = Field(default_factory=dict)  # of the shares, averaged alike; {}: not recorded
-    image_side: ImageNumbers | None = None  # None: no item has a negative image
+    image_ties: int | float | None = None  # None: no item has a negative image
+    metrics: dict[str, Number]
 
-    def __getitem__(self, metric: Metric) -> float | None:
-        if metric not in METRICS:
+    def __getitem__(self, metric: str) -> float | None:
+        """The value; None where it was not measured."""
+        if metric not in self.metrics and metric not in METRICS:
             raise KeyError(metric)
-        value: float | None = getattr(self, metric)
-        return value
+        return self.metrics[metric].value if metric in self.metrics else None
+
+    def interval(self, metric: str) -> Interval | None:
+        return self.metrics[metric].interval if metric in self.metrics else None
+
+    def count(self, metric: str) -> int:
+        """The items that the metric is of."""
+        return self.metrics[metric].n if metric in self.metrics else 0
+
+    @property
+    def n_positives(self) -> int:
+        """Items with a hard positive: Augmented, Brittleness and drop are of those."""
+        return self.count("augmented")
+
+    @property
+    def chance(self) -> dict[str, float]:
+        """Of the metrics that have one."""
+        return {name: one.chance for name, one in self.metrics.items() if one.chance is not None}
 
 
 class MeanScores(_Part):
@@ -120,22 +99,20 @@ class Graded(_Part):
 class ItemNumbers(Numbers):
     """A plain mean over items."""
 
-    n_positives: int
     images: int
-    wilson: dict[Metric, Interval]  # for readers who do not bootstrap; it takes items for independent
     mean_scores: MeanScores
-    graded: Graded | None = None  # None: not recorded (an older version)
+    graded: Graded | None = None  # None: only outcomes were published
 
 
 class MacroNumbers(Numbers):
     """An unweighted mean over groups, as the benchmark's paper has it."""
 
-    rule: str | None = None  # what the benchmark calls it; None: not recorded (an older version)
+    rule: str  # what the benchmark calls it
     over: list[str]  # tags, outermost first
     least: int  # groups with fewer items are left out
     groups: int
     left_out: int
-    mean_scores: MeanScores | None = None  # by the same weights
+    mean_scores: MeanScores  # by the same weights
 
 
 class Summary(_Part):
@@ -165,31 +142,24 @@ class Metrics(Summary):
         return self.headline if rule is None else self.averages.get(rule) or self.overall
 
 
-class BlindShare(_Part):
-    """What one judge that never sees the image gets of the same items; None where nothing was measured."""
-
-    original: float | None
-    augmented: float | None
-    brittleness: float | None
-    intervals: dict[Metric, Interval]
-
-
 class Gain(_Part):
-    """How much more the model gets than the best blind judge; the interval is paired over images."""
+    """How much more the model gets than the best blind baseline; the interval is paired over images."""
 
-    over: str  # that judge
+    over: str  # that baseline
     difference: float
     interval: Interval
 
 
 class BlindNumbers(_Part):
-    judges: dict[str, BlindShare]
-    gain: dict[Metric, Gain]  # of original and augmented, each over the judge that is best at it
+    """What baselines that never see the image get of the same items: those metrics that compare texts."""
 
-    def best(self, metric: Metric = "original") -> tuple[str, float] | None:
-        """The judge with the highest share, and the share."""
-        known = {name: value for name, one in self.judges.items() if (value := getattr(one, metric)) is not None}
-        return max(known.items(), key=lambda pair: pair[1]) if known else None
+    baselines: dict[str, dict[str, Number]]  # baseline -> metric -> number
+    gain: dict[str, Gain]  # of the metrics of which more is better, each over the baseline that is best at it
+
+    def best(self, metric: str = "original") -> tuple[str, Number] | None:
+        """The baseline with the highest share, and the share."""
+        known = {name: one[metric] for name, one in self.baselines.items() if metric in one}
+        return max(known.items(), key=lambda pair: pair[1].value) if known else None
 
 
 class Blind(_Part):
@@ -228,14 +198,14 @@ class BenchmarkId(_Part):
 
     name: str
     items_sha256: str
-    splits: list[str] | None  # those of the items; None: not recorded (schema 1), here and below
+    splits: list[str]  # those of the items
     limit: int | None  # only the first so many items, None for all
     chance: dict[str, float]
-    macro: list[str] | None  # the tags its headline is averaged over
-    least: int | None  # groups with fewer items are left out of that
-    averages: dict[str, AverageId] | None = None  # every rule; None: not recorded (an older version)
-    metrics: list[str] | None  # of its paper
-    ties: str | None  # how the paper's own code counts a tie; ours is never a win
+    macro: list[str]  # the tags its headline is averaged over
+    least: int  # groups with fewer items are left out of that
+    averages: dict[str, AverageId]  # every rule
+    metrics: list[str]  # of its paper
+    ties: str | None  # how the paper's own code counts a tie; ours is never a win. None, as below: the user's own items
     citation: str | None
     notes: str | None
 
@@ -264,7 +234,8 @@ class Settings(_Part):
     seed: int
     allow_missing: bool
     batch_size: int | None  # None where it cannot be seen in a number
-    embedding_code: int | None
+    embedding_code: int
+    metrics: list[MetricInfo] = Field(default_factory=list)  # of the user's own
 
 
 class ImagesId(_Part):
@@ -297,7 +268,7 @@ class Arguments(_Part):
 
 class Seconds(_Part):
     score: float
-    judge: float
+    measure: float
     parts: dict[str, float] = Field(default_factory=dict)  # of scoring: tokenize, texts, images, ...
 
 
@@ -305,23 +276,23 @@ class RunRecord(_Part):
     """One finished run: result.json. A run that failed writes none, so there is no status."""
 
     model_config = ConfigDict(populate_by_name=True)
-    schema_version: Literal[2] = Field(default=SCHEMA, alias="schema")
-    date: AwareDatetime | None  # when it was finished, UTC; None: not recorded (schema 1)
+    schema_version: Literal[3] = Field(default=SCHEMA, alias="schema")
+    date: AwareDatetime  # when it was finished, UTC
     benchmark: BenchmarkId
-    images: ImagesId | None
+    images: ImagesId
     model: ModelCard
     settings: Settings
     metrics: Metrics
     edits: dict[str, Graded] = Field(default_factory=dict)  # by what the items say was changed: "negative swap object"
-    ceilings: Ceilings | None = None  # what the texts alone decide; None: not recorded (an older version)
-    blind: Blind | None = None  # None: not recorded (an older version), or no item has a hard negative
+    ceilings: Ceilings  # what the texts alone decide
+    blind: Blind | None = None  # None: no item has a hard negative
     n: ItemCounts
     skipped: dict[str, str]  # item id -> why; the first hundred
     counts: dict[str, int]
     arguments: Arguments
     environment: Environment
     seconds: Seconds
-    scores_sha256: str | None  # of items.jsonl; None: none was written
+    scores_sha256: str | None  # of items.jsonl; None: none was written, the run is in memory
 
 
 # ---------------------------------------------------------------------------- differences
@@ -340,6 +311,7 @@ class Change(_Part):
     detectable: float | None = None  # the smallest difference that would be found in 80 of 100 repetitions
     image_error: float | None = None  # standard errors: other images, these seeds
     seed_error: float | None = None  # other seeds; None: each side is one run
+    own: MetricInfo | None = None  # of a metric of the user's own: what it is
 
     @property
     def shown(self) -> bool:
@@ -348,22 +320,18 @@ class Change(_Part):
 
 
 class Difference(_Part):
-    """What changed between two models on the same items; None where nothing was measured."""
+    """What changed between two models on the same items; a metric that was not measured is left out."""
 
     n: int
-    n_positives: int | None = None  # of them with a positive; None: not recorded (an older version)
+    n_positives: int  # of them with a hard positive
     runs: tuple[int, int]
-    original: Change | None = None
-    augmented: Change | None = None
-    brittleness: Change | None = None
-    drop: Change | None = None
-    image_side: dict[ImageMetric, Change] = Field(default_factory=dict)  # where items have negative images
+    changes: dict[str, Change]  # by metric
 
-    def __getitem__(self, metric: Metric) -> Change | None:
-        if metric not in METRICS:
+    def __getitem__(self, metric: str) -> Change | None:
+        """The change; None where it was not measured."""
+        if metric not in self.changes and metric not in METRICS:
             raise KeyError(metric)
-        value: Change | None = getattr(self, metric)
-        return value
+        return self.changes.get(metric)
 
 
 class Comparison(Difference):

@@ -8,19 +8,20 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 import equipoise
 from equipoise.benchmarks.base import Average, Benchmark
-from equipoise.collector import without_collection
 from equipoise.errors import Problems, UserError
-from equipoise.evaluation import schema_1
 from equipoise.evaluation.measure import measure
-from equipoise.evaluation.metrics import Outcomes
-from equipoise.evaluation.record import IMAGE_METRICS, METRICS, SCHEMA, BenchmarkId, Metrics, RunRecord
+from equipoise.evaluation.metrics import Metric, kept
+from equipoise.evaluation.outcomes import ROWS, Outcomes, outcomes_of
+from equipoise.evaluation.record import SCHEMA, BenchmarkId, Metrics, Numbers, RunRecord
 from equipoise.evaluation.scores import ItemScores, Scores, read_scores
 from equipoise.files import atomic_write, read_json, sha256_file, write_json
 from equipoise.items import IMAGES, Item
@@ -50,13 +51,13 @@ class Shown(BaseModel):
 _ENCODER = json.JSONEncoder(ensure_ascii=False)
 
 
-@without_collection
 def write_run(
     folder: Path,
     record: RunRecord,
     rows: Sequence[ItemScores],
     outcomes: Outcomes,
     items: Mapping[str, Item],
+    metrics: Sequence[Metric] = ROWS,
 ) -> RunRecord:
     """Write a finished run, and return its record as it was written.
 
@@ -64,7 +65,7 @@ def write_run(
     can be read, and its failures looked at, without the benchmark.
     """
     with atomic_write(folder / "items.jsonl") as handle:
-        for fields, outcome in zip(Scores.of(rows).fields(), outcomes.each(), strict=True):
+        for fields, outcome in zip(Scores.of(rows).fields(), outcomes.each(metrics), strict=True):
             line = {name: value for name, value in fields.items() if value is not None}
             if "text" in line:
                 line["text"] = line["text"].model_dump()
@@ -105,6 +106,32 @@ def read_run(folder: Path) -> tuple[RunRecord, Sequence[ItemScores]]:
     return record, read_scores(path, doubled=written is None)
 
 
+def metrics_of(record: RunRecord) -> list[Metric]:
+    """The metrics of a run that was read back: ours, and the user's own as it kept them."""
+    return [*ROWS, *map(kept, record.settings.metrics)]
+
+
+class _Outcome(BaseModel):
+    id: str
+    outcome: dict[str, bool | float]
+
+
+def read_outcomes(folder: Path, record: RunRecord, rows: Sequence[ItemScores]) -> Outcomes:
+    """The outcomes of a run's scores; those of the user's own metrics are read, as only the user's code makes them."""
+    outcomes = outcomes_of(rows)
+    if not record.settings.metrics:
+        return outcomes
+    path = (folder if folder.is_dir() else folder.parent) / "items.jsonl"
+    problems = Problems(str(path))
+    lines = [line.outcome for _, line in checked(jsonl_lines(path, problems), _Outcome, problems, doubled=False)]
+    problems.raise_if_any()
+    own = {
+        metric.name: np.array([line.get(metric.name, math.nan) for line in lines], dtype=np.float64)
+        for metric in record.settings.metrics
+    }
+    return replace(outcomes, own=own)
+
+
 def read_result(folder: Path) -> RunRecord:
     """The result of a run folder (or of a result.json named itself); a schema from the future is refused."""
     path = folder / "result.json" if folder.is_dir() else folder
@@ -120,13 +147,12 @@ def read_result(folder: Path) -> RunRecord:
         raise UserError(f"{path}: the result of `equipoise {_verb(value)}`, not of eval; `equipoise compare` takes two")
     if not isinstance(value, dict) or type(schema := value.get("schema")) is not int:
         raise UserError(f"{path}: not a result of equipoise (the field 'schema' is missing)")
-    if schema > SCHEMA:
+    if schema != SCHEMA:
+        fix = "Upgrade: pip install --upgrade equipoise" if schema > SCHEMA else "Evaluate again into another folder"
         raise UserError(
-            f"{path}: schema {schema}, written by a newer equipoise; this one "
-            f"({equipoise.__version__}) reads up to {SCHEMA}. Upgrade: pip install --upgrade equipoise"
+            f"{path}: schema {schema}, written by another version of equipoise; this one "
+            f"({equipoise.__version__}) reads schema {SCHEMA}. {fix}"
         )
-    if schema == 1:
-        value = schema_1.converted(value)
     problems = Problems(f"{path}: not a whole result of equipoise")
     try:
         return RunRecord.model_validate_json(json.dumps(value))
@@ -195,12 +221,9 @@ def refuse_edited(
     Intervals are left out: they take a while, and differ in the last digits between versions of numpy.
     """
     if fresh is None:
-        fresh = measure(rows, outcomes, _benchmark(record.benchmark), record.settings.seed, resamples=0)
+        fresh = measure(rows, outcomes, _benchmark(record.benchmark), record.settings.seed, 0, metrics_of(record))
     there, here = _flat(record.metrics), _flat(fresh)
-    names = there.keys() | here.keys()
-    if record.benchmark.averages is None:  # schema 1, which did not record how it was averaged
-        names = {name for name in names if name.startswith(("overall.", "by."))}
-    wrong = sorted(name for name in names if not _equal(there.get(name), here.get(name)))
+    wrong = sorted(name for name in there.keys() | here.keys() if not _equal(there.get(name), here.get(name)))
     if wrong:
         raise UserError(
             f"{folder / 'result.json'}: changed after the run: items.jsonl gives other numbers for "
@@ -210,7 +233,7 @@ def refuse_edited(
 
 def _benchmark(about: BenchmarkId) -> Benchmark:
     """As much of the benchmark as its numbers need."""
-    averages = {rule: Average(tuple(one.over), one.cite, one.least) for rule, one in (about.averages or {}).items()}
+    averages = {rule: Average(tuple(one.over), one.cite, one.least) for rule, one in about.averages.items()}
     return Benchmark(
         name=about.name,
         title=about.name,
@@ -223,25 +246,20 @@ def _benchmark(about: BenchmarkId) -> Benchmark:
         get="",
         load=lambda source, splits: (),
         averages=averages,
-        metrics=tuple(about.metrics or ()),
+        metrics=tuple(about.metrics),
     )
-
-
-_COUNTS = ("n", "n_positives", "ties")
 
 
 def _flat(metrics: Metrics) -> dict[str, Any]:
     """Every number but the intervals, by its place."""
-    parts = {"overall": metrics.overall} | ({"macro": metrics.macro} if metrics.macro else {})
+    parts: dict[str, Numbers] = {"overall": metrics.overall} | ({"macro": metrics.macro} if metrics.macro else {})
     parts |= {f"by.{tag}.{value}": one for tag, values in metrics.by.items() for value, one in values.items()}
     parts |= {f"averages.{rule}": one for rule, one in metrics.averages.items()}
-    found = {f"{part}.{name}": getattr(one, name) for part, one in parts.items() for name in (*METRICS, *_COUNTS)}
-    found |= {
-        f"{part}.image_side.{name}": getattr(one.image_side, name)
-        for part, one in parts.items()
-        if one.image_side
-        for name in (*IMAGE_METRICS, *_COUNTS)
-    }
+    found: dict[str, Any] = {}
+    for part, one in parts.items():
+        found |= {f"{part}.{name}": getattr(one, name) for name in ("n", "ties", "image_ties")}
+        found |= {f"{part}.{name}": number.value for name, number in one.metrics.items()}
+        found |= {f"{part}.{name}.n": number.n for name, number in one.metrics.items()}
     papers = {f"paper.{paper}.{name}": one for paper, all_ in metrics.paper.items() for name, one in all_.items()}
     return found | {name: one for name, one in papers.items() if not isinstance(one, tuple)}
 

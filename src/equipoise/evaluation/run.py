@@ -23,7 +23,8 @@ from equipoise.evaluation.embedding.cache import EmbeddingCache, default_world
 from equipoise.evaluation.embedding.ranks import ALONE, Ranks
 from equipoise.evaluation.graded import by_edit
 from equipoise.evaluation.measure import measure
-from equipoise.evaluation.metrics import Outcomes, judge
+from equipoise.evaluation.metrics import Metric
+from equipoise.evaluation.outcomes import ROWS, Outcomes, outcomes_of
 from equipoise.evaluation.paper_metrics import require_tags
 from equipoise.evaluation.record import (
     Arguments,
@@ -92,6 +93,7 @@ def evaluate(
     seed: int = 0,
     limit: int | None = None,
     blind: Sequence[Path] = (),
+    metrics: Sequence[Metric] = (),
     arguments: Mapping[str, JsonValue] | None = None,
     ranks: Ranks = ALONE,
 ) -> Result:
@@ -102,9 +104,11 @@ def evaluate(
     holds this very run (same items, photos, model and settings) is read instead, and one that holds another is refused
     before anything is computed. With `limit`, only the first so many items count. `blind` are folders of finished runs
     of blind models on these items, which the result then shows beside the blind baselines that are always computed.
+    `metrics` are your own (`metrics.Metric`), measured and shown beside ours.
     `ranks` are processes that score together; only the first calls this, see `evaluate_benchmarks`.
     """
     started = time.monotonic()
+    rows = [*ROWS, *metrics]
     items = items[:limit]
     batch_size, workers = batch_size or default_batch(model), workers or default_workers()
     folder = None if out is None else Path(out)
@@ -118,7 +122,7 @@ def evaluate(
         parts: dict[str, Any] = {
             "benchmark": benchmark_id(items, benchmark, name, limit),
             "model": card,
-            "settings": settings_of(model, seed, allow_missing, batch_size),
+            "settings": settings_of(model, seed, allow_missing, batch_size, metrics),
         }
         known = known_runs(blind, parts["benchmark"].items_sha256) if blind else None
         if folder is not None:
@@ -131,10 +135,10 @@ def evaluate(
         parts, known = claimed
         ranks.lead(scores=False)
         photos = scored_photos(items, images, workers, allow_missing) if reads_images(model) else {}
-        read = _finished(folder, parts | {"images": images_id(photos)}, benchmark)
+        read = _finished(folder, parts | {"images": images_id(photos)}, benchmark, rows)
         if known is None:
             return read
-        shown = beside([row.id for row in read.rows], read.outcomes, items, benchmark, seed, known)
+        shown = beside([row.id for row in read.rows], read.outcomes, items, benchmark, seed, known, metrics=rows)
         return replace(read, record=read.record.model_copy(update={"blind": shown}))
     ranks.lead(scores=True)
     ahead: Callable[[], tuple[dict[str, Scores], Ceilings]] | None = None
@@ -162,17 +166,17 @@ def evaluate(
         assert claimed is not None
         parts, known = claimed[0] | {"images": images_id(scoring.digests)}, claimed[1]
         scored = time.monotonic()
-        outcomes = judge(scoring.rows)
-        metrics = measure(scoring.rows, outcomes, benchmark, seed)
+        outcomes = outcomes_of(scoring.rows)
+        measured = measure(scoring.rows, outcomes, benchmark, seed, metrics=rows)
         asked, bounds = ahead() if ahead is not None else (None, None)
         if bounds is None or scoring.skipped:  # of what was scored: they bound the numbers above
             bounds = ceilings((item for item in items if item.id not in scoring.skipped), context)
-    shown = beside(Scores.of(scoring.rows).ids, outcomes, items, benchmark, seed, known, asked)
+    shown = beside(Scores.of(scoring.rows).ids, outcomes, items, benchmark, seed, known, asked, rows)
     judged = time.monotonic()
     record = RunRecord(
         date=datetime.now(UTC).replace(microsecond=0),
         **parts,
-        metrics=metrics,
+        metrics=measured,
         edits=by_edit(scoring.rows, items),
         ceilings=bounds,
         blind=shown,
@@ -192,14 +196,14 @@ def evaluate(
         environment=environment(),
         seconds=Seconds(
             score=round(scored - started, 3),
-            judge=round(judged - scored, 3),
+            measure=round(judged - scored, 3),
             parts={part: round(seconds, 3) for part, seconds in scoring.seconds.items()},
         ),
         scores_sha256=None,
     )
     if folder is not None:
         _refuse_other_run(folder, parts)  # where there are no locks, another may have finished meanwhile
-        record = write_run(folder, record, scoring.rows, outcomes, {item.id: item for item in items})
+        record = write_run(folder, record, scoring.rows, outcomes, {item.id: item for item in items}, rows)
     return Result(record, scoring.rows, outcomes)
 
 
@@ -273,7 +277,11 @@ def evaluate_loaded(
     for benchmark, items, images in loaded:
         if ranks.number > 0:
             if ranks.follow():
-                helped = {name: value for name, value in options.items() if name not in {"seed", "arguments", "blind"}}
+                helped = {
+                    name: value
+                    for name, value in options.items()
+                    if name not in {"seed", "arguments", "blind", "metrics"}
+                }
                 score_items(model, items[:limit], images=images, ranks=ranks, **helped)
             continue
         place = None if out is None else out / benchmark.name
@@ -300,14 +308,14 @@ def _is_finished(folder: Path) -> bool:
     return (folder / "result.json").exists() and (folder / "items.jsonl").exists()
 
 
-def _finished(folder: Path, parts: Mapping[str, Any], benchmark: Benchmark | None) -> Result:
+def _finished(folder: Path, parts: Mapping[str, Any], benchmark: Benchmark | None, metrics: Sequence[Metric]) -> Result:
     """The run in `folder`, which is this one or refused.
 
     It is judged again, so that a number that somebody wrote into result.json is never printed as measured.
     """
     _refuse_other_run(folder, parts)
     record, rows = read_run(folder)
-    outcomes = judge(rows)
-    metrics = measure(rows, outcomes, benchmark, record.settings.seed)
-    refuse_edited(folder, record, rows, outcomes, metrics)
-    return Result(record.model_copy(update={"metrics": metrics}), rows, outcomes, read_from=folder)
+    outcomes = outcomes_of(rows)
+    measured = measure(rows, outcomes, benchmark, record.settings.seed, metrics=metrics)
+    refuse_edited(folder, record, rows, outcomes, measured)
+    return Result(record.model_copy(update={"metrics": measured}), rows, outcomes, read_from=folder)

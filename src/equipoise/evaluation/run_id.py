@@ -13,6 +13,7 @@ from equipoise import identity, run_folder
 from equipoise.benchmarks.base import Benchmark
 from equipoise.errors import Problems
 from equipoise.evaluation.embedding.embed import EMBEDDING_CODE
+from equipoise.evaluation.metrics import Metric
 from equipoise.evaluation.record import AverageId, BenchmarkId, ImagesId, ModelCard, RunRecord, Settings
 from equipoise.items import Item
 from equipoise.readers.records import explain
@@ -28,7 +29,6 @@ def of_run(run: RunRecord | Mapping[str, Any]) -> dict[str, Any]:
     return {
         part: value.model_dump(mode="json", include=_COUNTED if part == "benchmark" else None)
         for part, value in parts.items()
-        if value is not None
     }
 
 
@@ -39,8 +39,6 @@ def refuse_other(folder: Path, there: Mapping[str, Any], here: Mapping[str, Any]
     """Raise where the finished run in `folder` is not this one, or cannot be known to be; photos that nobody has read
     yet are not compared."""
     also = []
-    if "images" in here and there.get("images") is None:
-        also.append("its photos are not recorded: made by an older version")
     if identity.of_card(here["model"]) is None:
         also.append('the model cannot be told from another: give it a card, {"digest": "..."}')
     run_folder.refuse_other(folder, {part: there.get(part) for part in here}, here, also=also)
@@ -73,12 +71,15 @@ def images_id(digests: Mapping[str, bytes]) -> ImagesId:
     return ImagesId(**identity.of_photos(digests))
 
 
-def settings_of(model: Any, seed: int, allow_missing: bool, batch_size: int) -> Settings:
+def settings_of(
+    model: Any, seed: int, allow_missing: bool, batch_size: int, metrics: Sequence[Metric] = ()
+) -> Settings:
     return Settings(
         seed=seed,
         allow_missing=allow_missing,
         batch_size=batch_size if identity.batch_matters(model) else None,
         embedding_code=EMBEDDING_CODE,
+        metrics=[own for metric in metrics if (own := metric.own)],
     )
 
 

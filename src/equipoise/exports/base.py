@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from equipoise.errors import UserError
-from equipoise.evaluation.record import IMAGE_METRICS, METRICS, Numbers, RunRecord
+from equipoise.evaluation.record import Numbers, RunRecord
 from equipoise.files import atomic_write, plain_target
 from equipoise.run_folder import refuse_file
 
@@ -78,25 +78,20 @@ def parts(record: RunRecord) -> dict[str, Numbers]:
 def flat(numbers: Numbers) -> dict[str, Any]:
     """Numbers and their intervals as one level of names, as tables want them; what was not measured is left out."""
     found: dict[str, Any] = {"n": numbers.n, "ties": numbers.ties}
-    for name in METRICS:
-        found[name] = numbers[name]
-        if interval := numbers.intervals.get(name):
-            found |= {f"{name}_low": interval.low, f"{name}_high": interval.high}
-    if side := numbers.image_side:
-        found |= {"image_n": side.n, "image_ties": side.ties}
-        for metric in IMAGE_METRICS:
-            found[f"image_{metric}"] = side[metric]
-            if interval := side.intervals.get(metric):
-                found |= {f"image_{metric}_low": interval.low, f"image_{metric}_high": interval.high}
+    if numbers.image_ties is not None:
+        found |= {"image_n": numbers.count("image_original"), "image_ties": numbers.image_ties}
+    for name, one in numbers.metrics.items():
+        found[name] = one.value
+        if one.interval is not None:
+            found |= {f"{name}_low": one.interval.low, f"{name}_high": one.interval.high}
     return {name: value for name, value in found.items() if value is not None}
 
 
 def selection(numbers: Numbers) -> dict[str, float]:
     """Right by text, by image and by both, where the benchmark asks for images too (Winoground's three scores)."""
-    side = numbers.image_side
-    if side is None or side.text is None or side.image is None or side.group is None:
-        return {}
-    return {"text_acc": side.text, "image_acc": side.image, "acc": side.group}
+    names = {"text_acc": "text", "image_acc": "image", "acc": "group"}
+    found = {theirs: value for theirs, ours in names.items() if (value := numbers[ours]) is not None}
+    return found if len(found) == len(names) else {}
 
 
 def as_json(value: Any) -> str:

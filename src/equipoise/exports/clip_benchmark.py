@@ -38,4 +38,5 @@ def clip_benchmark(run: Export) -> list[File]:
 
 def _text_side(numbers: Numbers) -> dict[str, Any]:
     """acc is both directions at once; with one image it is text_acc, in their code as here."""
-    return {} if numbers.original is None else {"text_acc": numbers.original, "acc": numbers.original}
+    original = numbers["original"]
+    return {} if original is None else {"text_acc": original, "acc": original}

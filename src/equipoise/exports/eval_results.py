@@ -10,7 +10,8 @@ import json
 import re
 
 from equipoise.errors import UserError
-from equipoise.evaluation.record import METRICS, SHARES, Metric, Numbers, RunRecord
+from equipoise.evaluation.metrics import info
+from equipoise.evaluation.record import Number, Numbers, RunRecord
 from equipoise.exports.base import Export, File, parts, safe
 from equipoise.report.tables import average_words
 
@@ -28,29 +29,28 @@ def eval_results(run: Export) -> list[File]:
         )
     lines: list[str] = []
     for part, numbers in parts(run.record).items():
-        for metric in SHARES:
-            if (value := numbers[metric]) is not None:
-                lines += _entry(run.record, dataset, f"{part}_{metric}" if part else metric, metric, value, numbers)
+        for metric, number in numbers.metrics.items():
+            if info(metric, number).less is None:
+                lines += _entry(run.record, dataset, f"{part}_{metric}" if part else metric, metric, number, numbers)
     if not lines:
         raise UserError(f"{run.folder}: nothing that the format can hold was measured (no share of items)")
     return [File(f".eval_results/{safe(name)}.yaml", "\n".join(lines) + "\n")]
 
 
-def _entry(record: RunRecord, dataset: str, task: str, metric: Metric, value: float, numbers: Numbers) -> list[str]:
-    interval = numbers.intervals.get(metric)
+def _entry(record: RunRecord, dataset: str, task: str, metric: str, number: Number, numbers: Numbers) -> list[str]:
+    row, interval = info(metric, number), number.interval
     spread = f", 95% interval {100 * interval.low:.2f} to {100 * interval.high:.2f}" if interval else ""
-    better = " (lower is better)" if metric == "brittleness" else ""
+    better = " (lower is better)" if row.better == "low" else ""
     limit = f"; the first {record.benchmark.limit} items only" if record.benchmark.limit else ""
     skipped = f"; {record.n.skipped} items could not be scored" if record.n.skipped else ""
     notes = (
-        f"{METRICS[metric]}{better} of {record.benchmark.name}, {average_words(numbers)}, n = {numbers.n}{spread}; "
+        f"{row.title}{better} of {record.benchmark.name}, {average_words(numbers)}, n = {number.n}{spread}; "
         f"a tie is never a win{limit}{skipped}. Equipoise {record.environment.equipoise}, items sha256 "
         f"{record.benchmark.items_sha256}"
     )
     lines = ["- dataset:", f"    id: {_quoted(dataset)}", f"    task_id: {_quoted(task)}"]
-    lines.append(f"  value: {round(100 * value, DIGITS)!r}")
-    if record.date:
-        lines.append(f"  date: {_quoted(record.date.date().isoformat())}")
+    lines.append(f"  value: {round(100 * number.value, DIGITS)!r}")
+    lines.append(f"  date: {_quoted(record.date.date().isoformat())}")
     return [*lines, f"  notes: {_quoted(notes)}"]
 
 

@@ -9,16 +9,17 @@ right text with the same score, as a tie is never a win.
 from __future__ import annotations
 
 import itertools
+import math
 import uuid
-from collections.abc import Iterator
-from datetime import UTC, datetime
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from equipoise import stats
 from equipoise.errors import UserError
-from equipoise.evaluation.metrics import Outcomes, judge
-from equipoise.evaluation.record import IMAGE_METRICS, METRICS, SHARES, Interval, Metric, Numbers, RunRecord
-from equipoise.evaluation.results import Texts, read_run, read_texts
+from equipoise.evaluation.metrics import Metric, MetricInfo, info
+from equipoise.evaluation.outcomes import Outcomes
+from equipoise.evaluation.record import Interval, Numbers, RunRecord
+from equipoise.evaluation.results import Texts, metrics_of, read_outcomes, read_run, read_texts
 from equipoise.evaluation.scores import ItemScores
 from equipoise.exports.base import Export, File, as_json, as_line, sha256
 from equipoise.report.tables import average_words
@@ -26,29 +27,23 @@ from equipoise.report.tables import average_words
 SCHEMA = "0.3.0"
 COLLECTION = "equipoise"
 ITEMS = "all-items"  # the part that is the plain mean over all items
-_LOWER = {"brittleness", "drop", "one_wording", "mean_rank", "median_rank"}  # better when lower
-_ABOUT: dict[Metric, str] = {
-    "original": "share of items whose caption scores higher than every hard negative",
-    "augmented": "share of items whose caption and hard positives all score higher than every hard negative",
-    "brittleness": "share of items with a right caption above the highest hard negative and another below it",
-    "drop": "Original minus Augmented accuracy, on the items with a hard positive",
-}
+_LOWER = {"one_wording", "mean_rank", "median_rank"}  # of the papers' own metrics: better when lower
 
 
 def every_eval_ever(run: Export) -> list[File]:
     record, rows = read_run(run.folder)
-    finished = record.date or datetime.fromtimestamp((run.folder / "result.json").stat().st_mtime, UTC)
-    made = str(int(finished.timestamp()))
+    made = str(int(record.date.timestamp()))
     name = f"{record.benchmark.name}/{run.model}/{made}"
     identity = sha256(as_line([record.model_dump(mode="json", by_alias=True), run.model, run.by]))
     folder = f"data/{COLLECTION}/{run.model}"
     stem = f"{folder}/{uuid.UUID(bytes=bytes.fromhex(identity)[:16], version=4)}"
-    outcomes = judge(rows)
+    outcomes = read_outcomes(run.folder, record, rows)
+    columns = {row: outcomes.column(row) for row in metrics_of(record) if row.side == "texts" and row.less is None}
     texts = read_texts(run.folder)
     lines = [
         as_line({"schema_version": SCHEMA, "evaluation_id": name, "model_id": run.model} | line)
         for index, row in enumerate(rows)
-        for line in _lines(row, outcomes, index, texts.get(row.id), record)
+        for line in _lines(row, outcomes, columns, index, texts.get(row.id), record)
     ]
     if not lines:
         raise UserError(f"{run.folder}: no item compares texts of one image, so there is no line to write")
@@ -56,7 +51,7 @@ def every_eval_ever(run: Export) -> list[File]:
     aggregate = {
         "schema_version": SCHEMA,
         "evaluation_id": name,
-        "evaluation_timestamp": finished.isoformat(),
+        "evaluation_timestamp": record.date.isoformat(),
         "retrieved_timestamp": made,
         "source_metadata": {
             "source_name": f"Equipoise run of {record.benchmark.name}",
@@ -109,50 +104,47 @@ def _result_id(record: RunRecord, part: str, metric: str) -> str:
 
 def _results(record: RunRecord) -> Iterator[dict[str, Any]]:
     for part, numbers in _parts(record).items():
-        for metric, about in _ABOUT.items():
-            if (value := numbers[metric]) is not None:
-                low = -1.0 if metric == "drop" else 0.0
-                config = _metric(metric, METRICS[metric], about, low, 1.0)
-                details = {"average": average_words(numbers), "ties": numbers.ties}
-                yield _result(record, part, metric, config, value, numbers.intervals.get(metric), numbers.n, details)
-        if (side := numbers.image_side) is not None:
-            for of_images, words in IMAGE_METRICS.items():
-                if (value := side[of_images]) is not None:
-                    low = -1.0 if of_images == "drop" else 0.0
-                    config = _metric(
-                        f"image.{of_images}", words, "of the image side: which image a text prefers", low, 1.0
-                    )
-                    interval = side.intervals.get(of_images)
-                    yield _result(
-                        record, part, f"image.{of_images}", config, value, interval, side.n, {"ties": side.ties}
-                    )
+        for metric, number in numbers.metrics.items():
+            row = info(metric, number)
+            config = _metric(row, -1.0 if row.less else 0.0, 1.0)
+            ties = numbers.ties if row.side == "texts" else numbers.image_ties
+            details = {"average": average_words(numbers), "ties": ties}
+            yield _result(record, part, metric, config, number.value, number.interval, number.n, details)
     for kind, found in record.metrics.paper.items():
-        for name, number in found.items():
-            if not isinstance(number, float):
+        for name, value in found.items():
+            if not isinstance(value, float):
                 continue
             ranked = name.endswith("_rank")
-            if not ranked and not 0 <= number <= 1:
+            if not ranked and not 0 <= value <= 1:
                 continue  # not a share: its bounds are not known here
-            config = _metric(
-                f"{kind}.{name}", name, "of the benchmark's paper", *((1.0, "Infinity") if ranked else (0.0, 1.0))
+            config = _config(
+                f"{kind}.{name}",
+                name,
+                "of the benchmark's paper",
+                name in _LOWER,
+                *((1.0, "Infinity") if ranked else (0.0, 1.0)),
             )
-            bounds = found.get(f"{name}_interval")
+            interval = found.get(f"{name}_interval")
             count = found.get("n")
             yield _result(
-                record, "", f"{kind}.{name}", config, number,
-                bounds if isinstance(bounds, Interval) else None,
+                record, "", f"{kind}.{name}", config, value,
+                interval if isinstance(interval, Interval) else None,
                 count if isinstance(count, int) else record.n.scored, {},
             )  # fmt: skip
 
 
-def _metric(metric: str, name: str, about: str, low: float, high: float | str) -> dict[str, Any]:
+def _metric(row: MetricInfo, low: float, high: float) -> dict[str, Any]:
+    return _config(row.name, row.title, row.meaning, row.better == "low", low, high)
+
+
+def _config(metric: str, name: str, about: str, lower: bool, low: float, high: float | str) -> dict[str, Any]:
     return {
         "evaluation_description": about,
         "metric_id": f"equipoise.{metric}",
         "metric_name": name,
         "metric_kind": "accuracy" if metric in ("original", "augmented") else metric,
         "metric_unit": "rank" if isinstance(high, str) else "proportion",
-        "lower_is_better": metric.rpartition(".")[2] in _LOWER,
+        "lower_is_better": lower,
         "score_type": "continuous",
         "min_score": low,
         "max_score": high,
@@ -175,9 +167,7 @@ def _result(
             "lower": interval.low,
             "upper": interval.high,
             "confidence_level": stats.LEVEL,
-            "method": "bootstrap over images"
-            if metric in METRICS or metric.startswith("image.")
-            else "of the benchmark's paper, Wilson or bootstrap",
+            "method": "bootstrap over images" if "." not in metric else "of the benchmark's paper, Wilson or bootstrap",
         }
     facts = {"items_sha256": record.benchmark.items_sha256, "limit": record.benchmark.limit}
     facts |= {"skipped": record.n.skipped or None, "citation": record.benchmark.citation}
@@ -198,22 +188,28 @@ def _result(
 
 
 def _lines(
-    row: ItemScores, outcomes: Outcomes, index: int, texts: Texts | None, record: RunRecord
+    row: ItemScores,
+    outcomes: Outcomes,
+    columns: Mapping[Metric, stats.Floats],
+    index: int,
+    texts: Texts | None,
+    record: RunRecord,
 ) -> Iterator[dict[str, Any]]:
     """One line for each metric that the item counts for."""
     if not row.negatives:
         return
-    shares = {"original": outcomes.original, "augmented": outcomes.augmented, "brittleness": outcomes.brittle}
     split = row.tags.get("split", "")
     part = split if split in record.metrics.by.get("split", {}) else ITEMS
-    for metric in SHARES if outcomes.has_positive[index] else SHARES[:1]:
+    for row_of, column in columns.items():
+        metric, score = row_of.name, float(column[index])
+        if math.isnan(score):
+            continue
         ranked = _ranking(row, with_positives=metric != "original")
         words = [_words(texts, kind, place) for _, kind, place in ranked]
         wanted = [
             _words(texts, kind, place) for _, kind, place in sorted(ranked, key=lambda one: one[1:]) if kind != "n"
         ]
         choices = [_words(texts, kind, place) for _, kind, place in sorted(ranked, key=lambda one: one[1:])]
-        held = bool(shares[metric][index])
         image = row.image if row.image is not None else row.id
         yield {
             "evaluation_name": f"{record.benchmark.name}.{part}",
@@ -233,10 +229,10 @@ def _lines(
                     "is_terminal": True,
                 }
             ],
-            "evaluation": {"score": float(held), "is_correct": held is not (metric == "brittleness")},
+            "evaluation": {"score": score, "is_correct": (score > 0.5) is (row_of.better == "high")},
             "metadata": {f"tag.{tag}": value for tag, value in row.tags.items()}
             | {"metric": metric, "tie": str(bool(outcomes.tie[index])).lower()}
-            | {f"score.{kind}{place}": repr(score) for score, kind, place in ranked},
+            | {f"score.{kind}{place}": repr(given) for given, kind, place in ranked},
         }
 
 

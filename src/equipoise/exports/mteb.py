@@ -24,7 +24,7 @@ def mteb(run: Export) -> list[File]:
     known = TASKS.get(record.benchmark.name) if _whole(record) else None
     headline = record.metrics.overall if known else record.metrics.headline
     asked = selection(headline)
-    scores: dict[str, Any] = {"text_acc": headline.original}
+    scores: dict[str, Any] = {"text_acc": headline["original"]}
     if asked:  # Winoground's main score is right in both directions
         scores = {"text_acc": asked.get("text_acc"), "image_acc": asked.get("image_acc"), "accuracy": asked.get("acc")}
     scores = {name: value for name, value in scores.items() if value is not None}
@@ -40,9 +40,9 @@ def mteb(run: Export) -> list[File]:
         "task_name": name,
         "mteb_version": None,
         "scores": {"test": [_rounded(entry)]},
-        "evaluation_time": record.seconds.score + record.seconds.judge,
+        "evaluation_time": record.seconds.score + record.seconds.measure,
         "kg_co2_emissions": None,
-        "date": record.date.timestamp() if record.date else None,
+        "date": record.date.timestamp(),
         "evaluation_phases": None,
     }
     folder = f"results/{run.model.replace('/', '__')}/{weights(record)}"

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 
 from markupsafe import Markup
 
+from equipoise.evaluation.metrics import info, shown
 from equipoise.evaluation.record import (
-    IMAGE_METRICS,
-    SHARES,
     BlindNumbers,
     Interval,
     ItemNumbers,
@@ -19,7 +18,7 @@ from equipoise.evaluation.record import (
 )
 from equipoise.report.chapters import Chapter, Entry
 from equipoise.report.svg import el, table
-from equipoise.report.tables import GAIN, SHORT, average_words, by_chance, gain_words, judges_words, percent
+from equipoise.report.tables import GAIN, average_words, baselines_words, by_chance, gain_words, percent
 
 LEGEND = "percent [95% interval, images resampled]; a tie is never a win"
 WORDS = "what each word means: equipoise metrics --help"
@@ -40,14 +39,7 @@ def beside(chapter: Chapter) -> Markup | None:
 
 
 def _image_side(entry: Entry) -> dict[str, str]:
-    numbers = entry.numbers.image_side
-    if numbers is None:
-        return {}
-    return {
-        words: _cell(value, numbers.intervals.get(metric))
-        for metric, words in IMAGE_METRICS.items()
-        if (value := numbers[metric]) is not None
-    }
+    return {row.title: percent(entry.numbers, row.name) for row in shown([entry.numbers.metrics], "images")}
 
 
 def _paper(entry: Entry) -> dict[str, str]:
@@ -75,7 +67,7 @@ def result_caption(record: RunRecord, average: str | None) -> str:
     """All that a reader of a run's table must know, a line each."""
     lines = [f"{record.model.spec}: {LEGEND}", chance_line(record.metrics.by_rule(average), record.benchmark.chance)]
     lines += metrics_caption(record.metrics, average)
-    lines += [f"ceilings: {record.ceilings.line()}"] if record.ceilings else []
+    lines.append(f"ceilings: {record.ceilings.line()}")
     lines += [blind_line(record.blind.by_rule(average))] if record.blind else []
     lines += [f"warning: {caveat}" for caveat in caveats(record)]
     return "\n".join(filter(None, [*lines, WORDS]))
@@ -112,8 +104,8 @@ def caveats(record: RunRecord) -> list[str]:
         lines.append(f"{seen:,} of {record.n.items:,} items were trained on, says its folder: judge it on others")
     if record.blind and record.n.scored < FEW:
         lines.append(
-            f"{record.n.scored} items are too few: chance alone moves such shares by tens of points, and the judges "
-            "without an image, who learn from the items, have nothing to learn from"
+            f"{record.n.scored} items are too few: chance alone moves such shares by tens of points, and the baselines "
+            "without an image, which learn from the items, have nothing to learn from"
         )
     if cut := record.counts.get("texts_cut"):
         lines.append(f"{cut:,} texts are longer than the model reads and were cut")
@@ -137,10 +129,12 @@ def _paper_number(name: str, value: float) -> str:
 def chance_line(numbers: Numbers, declared: Mapping[str, float]) -> str:
     """What a model without any idea gets, of the headline; "" where nobody knows."""
     chance = by_chance(numbers, declared)
-    shown = [
-        f"{SHORT[name]} {100 * chance[name]:.1f}" for name in SHARES if name in chance and numbers[name] is not None
+    known = [
+        f"{info(name, number).short} {100 * chance[name]:.1f}"
+        for name, number in numbers.metrics.items()
+        if name in chance
     ]
-    return f"by chance (an item's texts in random order): {', '.join(shown)}" if shown else ""
+    return f"by chance (an item's texts in random order): {', '.join(known)}" if known else ""
 
 
 def graded_line(numbers: ItemNumbers) -> str:
@@ -165,8 +159,8 @@ def graded_line(numbers: ItemNumbers) -> str:
 
 
 def blind_line(blind: BlindNumbers) -> str:
-    """Every judge that saw no image, and the gains over the best of them, in one line."""
+    """Every baseline that saw no image, and the gains over the best of them, in one line."""
     return (
-        f"without the image (right where c is above all negatives of its item), Orig. / Aug.: {judges_words(blind)}; "
-        f"{GAIN} {gain_words(blind)}"
+        "without the image (right where c is above all negatives of its item), Orig. / Aug.: "
+        f"{baselines_words(blind)}; {GAIN} {gain_words(blind)}"
     )

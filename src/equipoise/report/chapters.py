@@ -21,7 +21,7 @@ from equipoise.evaluation.scores import ItemScores, Scores, kinds_of
 from equipoise.files import read_json
 from equipoise.readers.records import explain
 from equipoise.report.orderings import NOT_COMPARED, classify_all
-from equipoise.report.tables import Line, average_words, by_chance, gain_words, judges_words
+from equipoise.report.tables import Line, average_words, baselines_words, by_chance, gain_words
 
 Numbered = Mapping[str, Mapping[str, Numbers]]  # tag -> value -> numbers
 
@@ -162,7 +162,7 @@ def _chapter(
     if several:
         notes.append(f"Runs of {name} on other items have a part of their own: they cannot be compared with these.")
     record = entries[0].run.records[0]
-    if record.ceilings and any(count for name, count in record.ceilings if name not in ("items", "with_positives")):
+    if any(count for name, count in record.ceilings if name not in ("items", "with_positives")):
         notes.append(f"What the texts alone decide: {record.ceilings.line()}.")
     notes += _blind_notes(entries)
     if record.benchmark.limit:
@@ -183,26 +183,27 @@ def _blind_notes(entries: Sequence[Entry]) -> list[str]:
     for entry in entries:
         if (blind := entry.run.records[0].blind) is not None:
             numbers = blind.by_rule(None)
-            gains.setdefault(judges_words(numbers), []).append(f"{entry.label}: {gain_words(numbers)}")
+            gains.setdefault(baselines_words(numbers), []).append(f"{entry.label}: {gain_words(numbers)}")
     return [
-        f"Judges that read the texts and never see the picture get (Orig. / Aug.) {judges}. Gain over the best of "
-        f"them: {'; '.join(by_model)}. Where its interval holds zero, this test set does not show that a model looked."
-        for judges, by_model in gains.items()
+        f"Baselines that read the texts and never see the picture get (Orig. / Aug.) {baselines}. Gain over the "
+        f"best of them: {'; '.join(by_model)}. Where its interval holds zero, this test set does not show that a model "
+        "looked."
+        for baselines, by_model in gains.items()
     ]
 
 
 def _blind_points(name: str, entries: Sequence[Entry]) -> list[Point]:
-    """The best judge that saw no image, for the plane; none where such a judge is one of the models."""
+    """The best baseline that saw no image, for the plane; none where such a one is one of the models."""
     blind = entries[0].run.records[0].blind
     best = blind.by_rule(None).best() if blind else None
     if blind is None or best is None or any(entry.about.startswith("blind:") for entry in entries):
         return []
-    share = blind.by_rule(None).judges[best[0]]
-    if share.brittleness is None:
+    brittle = blind.by_rule(None).baselines[best[0]].get("brittleness")
+    if brittle is None:
         return []
     label = f"without the image ({best[0].removeprefix('blind:').partition(':')[0]})"
     source = "taught on the texts of other images (docs/blind.md)"
-    return [Point(label=label, benchmark=name, original=best[1], brittleness=share.brittleness, source=source)]
+    return [Point(label=label, benchmark=name, original=best[1].value, brittleness=brittle.value, source=source)]
 
 
 def labels(places: Mapping[Path, str]) -> dict[Path, str]:

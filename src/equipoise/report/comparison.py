@@ -9,7 +9,8 @@ from equipoise.comparing.folders import Compared
 from equipoise.comparing.gate import Passed
 from equipoise.comparing.models import Placed
 from equipoise.errors import printable
-from equipoise.evaluation.record import METRICS, Change, Comparison, ImageMetric, Metric
+from equipoise.evaluation.metrics import MetricInfo, info, shown
+from equipoise.evaluation.record import Change, Comparison
 from equipoise.report import text_table
 from equipoise.report.tables import OF_THOSE, POSITIVES, signed
 
@@ -20,7 +21,7 @@ VERDICT = "a difference counts as shown only where its interval leaves zero out 
 def render_compared(found: Compared, correction: str, gates: Sequence[Passed] = ()) -> str:
     """Everything that `compare` found, for people."""
     parts = [render_differences(found.differences), _tests(found.differences, correction)]
-    parts += [_groups(name, placed, correction) for name, placed in found.groups.items() if placed]
+    parts += [_groups(name, placed, found, correction) for name, placed in found.groups.items() if placed]
     for one, flipped in zip(found.differences, found.flips, strict=True):
         parts.append(_flips(one, flipped))
     parts += [gate_line(gate) for gate in gates]
@@ -29,31 +30,27 @@ def render_compared(found: Compared, correction: str, gates: Sequence[Passed] = 
 
 def render_differences(found: Sequence[Comparison]) -> str:
     """Paired differences for the terminal: points, interval, and whether the interval leaves zero out."""
-    shown: dict[Metric, str] = {"original": "Orig.", "augmented": "Aug.", "drop": "drop", "brittleness": "Brittleness"}
-    tables = [_differences(list(shown.values()), [(one, [one[metric] for metric in shown]) for one in found])]
-    if asked := [one for one in found if one.image_side]:
-        wanted: dict[ImageMetric, str] = {"original": "Image-Orig.", "augmented": "Image-Aug."}
-        wanted |= {"brittleness": "Image-Brittleness", "text": "text score", "image": "image score"}
-        wanted |= {"group": "group score"}
-        wanted = {metric: name for metric, name in wanted.items() if any(metric in one.image_side for one in asked)}
-        rows = [(one, [one.image_side.get(metric) for metric in wanted]) for one in asked]
-        tables.append(_differences(list(wanted.values()), rows))
+    tables = [_differences(found, shown((one.changes for one in found), "texts", always=True))]
+    if on_images := shown((one.changes for one in found), "images"):
+        asked = [one for one in found if any(row.name in one.changes for row in on_images)]
+        tables.append(_differences(asked, on_images))
     notes = dict.fromkeys(printable(f"note: {note}") for one in found for note in one.notes)
     return "\n".join([*tables, *notes])
 
 
-def _differences(names: Sequence[str], rows: Sequence[tuple[Comparison, Sequence[Change | None]]]) -> str:
-    two = "drop" in names and any(one.n_positives not in (None, one.n) for one, _ in rows)
+def _differences(found: Sequence[Comparison], metrics: Sequence[MetricInfo]) -> str:
+    names = [row.short for row in metrics]
+    two = "drop" in names and any(one.n_positives != one.n for one in found)
     cells = [
         [
             f"{one.benchmark} ({one.average})",
             one.before,
             one.after,
             f"{one.n:,}",
-            *(["-" if one.n_positives is None else f"{one.n_positives:,}"] if two else []),
-            *map(_points, changes),
+            *([f"{one.n_positives:,}"] if two else []),
+            *(_points(one.changes.get(row.name)) for row in metrics),
         ]
-        for one, changes in rows
+        for one in found
     ]
     caption = "after minus before, in points [95% interval, paired over images]; ~ the interval holds zero"
     if "drop" in names:
@@ -80,10 +77,9 @@ def _tests(found: Sequence[Comparison], correction: str) -> str:
     rows = []
     for one in found:
         rows.append([f"{one.benchmark}, {one.after}", *[""] * (len(header) - 1)])
-        for metric, name in METRICS.items():
-            if (change := one[metric]) is None:
-                continue
-            cells = [f"  {name}", f"{100 * change.difference:+.2f}", _p(change.p)]
+        for row in shown([one.changes]):
+            change = one.changes[row.name]
+            cells = [f"  {row.title}", f"{100 * change.difference:+.2f}", _p(change.p)]
             cells += [_p(change.adjusted) + ("*" if change.shown else " ")]
             cells += [_detectable(change.detectable), _size(change.image_error)]
             rows.append(cells + ([_size(change.seed_error)] if seeds else []))
@@ -107,7 +103,7 @@ def _detectable(value: float | None) -> str:
     return "none" if value is not None and value > 1 else _size(value)
 
 
-def _groups(benchmark: str, placed: Mapping[Metric, Sequence[Placed]], correction: str) -> str:
+def _groups(benchmark: str, placed: Mapping[str, Sequence[Placed]], found: Compared, correction: str) -> str:
     """The models from the best down by the first metric, each value with its letters."""
     metrics = list(placed)
     by_name = {metric: {one.model: one for one in placed[metric]} for metric in metrics}
@@ -119,7 +115,8 @@ def _groups(benchmark: str, placed: Mapping[Metric, Sequence[Placed]], correctio
         "Models that share a letter cannot be told apart (every pair tested, corrected by "
         f"{correction} within a metric); a is the best."
     )
-    return text_table([benchmark, *(METRICS[metric] for metric in metrics)], rows, caption)
+    changes = next(one.changes for one in found.differences if one.benchmark == benchmark)
+    return text_table([benchmark, *(info(metric, changes.get(metric)).title for metric in metrics)], rows, caption)
 
 
 def _flips(one: Comparison, flipped: Flips) -> str:

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from equipoise.errors import printable
-from equipoise.evaluation.record import METRICS, ItemNumbers, Metric, Numbers
+from equipoise.evaluation.metrics import METRICS
+from equipoise.evaluation.record import ItemNumbers, Numbers
 from equipoise.report.beside import beside
 from equipoise.report.chapters import Chapter
 from equipoise.report.curves import distributions, margins
@@ -42,18 +43,18 @@ def figures(chapter: Chapter, number: int) -> list[Markup]:
     return [one for one in found if one is not None]
 
 
-def has(chapter: Chapter, metric: Metric) -> bool:
+def has(chapter: Chapter, metric: str) -> bool:
     return any(entry.numbers[metric] is not None for entry in chapter.entries)
 
 
-def share(numbers: Numbers, metric: Metric) -> str:
+def share(numbers: Numbers, metric: str) -> str:
     value = numbers[metric]
     return "-" if value is None else f"{100 * value:.1f}"
 
 
 # ---------------------------------------------------------------------------- Original against Augmented
 
-ENDS: dict[Metric, tuple[str, float]] = {"original": ("square", 9), "augmented": ("circle", 21)}  # mark, interval's y
+ENDS: dict[str, tuple[str, float]] = {"original": ("square", 9), "augmented": ("circle", 21)}  # mark, interval's y
 
 
 def dumbbell(chapter: Chapter, number: int) -> Markup:
@@ -73,7 +74,7 @@ def dumbbell(chapter: Chapter, number: int) -> Markup:
         key("circle", "augmented", "Augmented: the reworded caption too"),
         *(_by_chance(name, value) for name, value in chance.items()),
     ]
-    outcomes: dict[Metric, str] = {"original": "original", "augmented": "right", "drop": "drop"}
+    outcomes: dict[str, str] = {"original": "original", "augmented": "right", "drop": "drop"}
     data = [
         [
             entry.label,
@@ -90,30 +91,30 @@ def dumbbell(chapter: Chapter, number: int) -> Markup:
         "Does the accuracy survive a rewording?",
         f"The longer the bar, the more the model lives on the exact words.{beside} Thin lines: 95% intervals. Percent.",
         Markup("").join([*rows, axis(TICKS), el("p", *legend, class_="legend")]),
-        table(["model", *(METRICS[metric] for metric in outcomes)], data),
+        table(["model", *(METRICS[metric].title for metric in outcomes)], data),
     )
 
 
-def _by_chance(metric: Metric, value: float) -> Markup:
+def _by_chance(metric: str, value: float) -> Markup:
     sample = el("svg", line((50, 50), (0, 14), f"chance {metric}"), width=16, height=14)
-    return el("span", sample, f"{METRICS[metric]} by chance: {value:.1f}", class_="key")
+    return el("span", sample, f"{METRICS[metric].title} by chance: {value:.1f}", class_="key")
 
 
 def _ends(numbers: Numbers) -> list[Markup]:
     """The two marks of a model and the drop as a bar; with items that have no positive it may end beside Original."""
     known = {metric: 100 * value for metric in ENDS if (value := numbers[metric]) is not None}
-    lowest, drop = known.get("augmented"), numbers.drop
+    lowest, drop = known.get("augmented"), numbers["drop"]
     marks = [line((lowest, lowest + 100 * drop), (15, 15), "bar")] if lowest is not None and drop is not None else []
     for metric, value in known.items():
         shape, y = ENDS[metric]
-        if interval := numbers.intervals.get(metric):
+        if interval := numbers.interval(metric):
             marks.append(line((100 * interval.low, 100 * interval.high), (y, y), f"spread {metric}"))
-        marks.append(at(value, 15, shape, metric, f"{METRICS[metric]} {percent(numbers, metric)}"))
+        marks.append(at(value, 15, shape, metric, f"{METRICS[metric].title} {percent(numbers, metric)}"))
     return marks
 
 
 def _words(numbers: Numbers) -> str:
-    return ", ".join(f"{METRICS[metric]} {percent(numbers, metric)}" for metric in ENDS)
+    return ", ".join(f"{METRICS[metric].title} {percent(numbers, metric)}" for metric in ENDS)
 
 
 # ---------------------------------------------------------------------------- the orderings
@@ -189,15 +190,15 @@ def by_tag(chapter: Chapter, number: int, tag: str) -> Markup | None:
     """Brittleness of each value of a tag, the largest groups first; None where fewer than two have any."""
     found = {value: [entry.by.get(tag, {}).get(value) for entry in chapter.entries] for value in chapter.values(tag)}
     size = {
-        value: max(one.n if one.n_positives is None else one.n_positives for one in numbers if one)
+        value: max(one.n_positives for one in numbers if one)
         for value, numbers in found.items()
-        if any(one and one.brittleness is not None for one in numbers)
+        if any(one and one["brittleness"] is not None for one in numbers)
     }
     values = sorted(size, key=lambda value: (-size[value], value))
     if len(values) < 2:
         return None
     shown = values[:MOST_VALUES]
-    most = top(one.brittleness or 0 for value in shown for one in found[value] if one)
+    most = top(one["brittleness"] or 0 for value in shown for one in found[value] if one)
     to = {value: {"tag": chapter.tags().index(tag), "value": chapter.values(tag).index(value)} for value in values}
     rows = [
         row(
@@ -239,13 +240,13 @@ def _lanes(chapter: Chapter, value: str, found: Sequence[Numbers | None], most: 
     height = 6.0 + 13 * len(found)
     marks = [line((x, x), (0, height), "grid") for x in (0, 50, 100)]
     for index, (entry, numbers) in enumerate(zip(chapter.entries, found, strict=True)):
-        if numbers is None or numbers.brittleness is None:
+        if numbers is None or (brittle := numbers["brittleness"]) is None:
             continue
         shape, colour = model_mark(index)
         y = 9.0 + 13 * index
-        if interval := numbers.intervals.get("brittleness"):
+        if interval := numbers.interval("brittleness"):
             low, high = (min(100.0, 10_000 * end / most) for end in interval)
             marks.append(line((low, high), (y, y), f"spread {colour}"))
         words = f"{entry.label}, {value}: {percent(numbers, 'brittleness')}"
-        marks.append(at(10_000 * numbers.brittleness / most, y, shape, colour, words))
+        marks.append(at(10_000 * brittle / most, y, shape, colour, words))
     return strip(height, *marks, label=f"Brittleness, {value}")

@@ -24,7 +24,8 @@ from equipoise.comparing.folders import rule_of
 from equipoise.comparing.inference import holm
 from equipoise.comparing.models import compare_models
 from equipoise.errors import UserError, printable
-from equipoise.evaluation.record import METRICS, Metric, Numbers, RunRecord
+from equipoise.evaluation.metrics import METRICS, MetricInfo, shown
+from equipoise.evaluation.record import Numbers, RunRecord
 from equipoise.images.sources import ImageSource
 from equipoise.report.chapters import Chapter, Entry
 from equipoise.report.comparison import VERDICT
@@ -37,7 +38,7 @@ from equipoise.run_folder import write_own
 log = logging.getLogger(__name__)
 MOST_BYTES = 4_800_000  # of a page, pictures included: it can be mailed, and opens on a phone
 MARK = '<meta name="generator" content="equipoise report">'  # by which an earlier page of ours is known
-COLUMNS: dict[Metric, str] = {"original": "original", "augmented": "right", "brittleness": "brittle"}  # and its items
+ITEMS = {"original": "original", "augmented": "right", "brittleness": "brittle"}  # what of the gallery a metric shows
 
 
 @dataclass(frozen=True)
@@ -88,22 +89,22 @@ def report_page(chapters: Sequence[Chapter], images: Path | None = None) -> Page
 
 def finding(chapter: Chapter) -> str:
     """One sentence on a test set: the most accurate model, and what of it a rewording leaves."""
-    known = [entry for entry in chapter.entries if entry.numbers.original is not None]
+    known = [entry for entry in chapter.entries if entry.numbers["original"] is not None]
     if not known:
         return f"{chapter.title}: no wrong captions, so none of the three shares; what else was measured is below."
-    best = max(known, key=lambda entry: entry.numbers.original or 0)
+    best = max(known, key=lambda entry: entry.numbers["original"] or 0)
     text = (
         f"{chapter.title}: {best.label} puts the caption above the wrong one on {_share(best.numbers, 'original')}% of "
         "items"
     )
     ahead = _ahead(best, [entry for entry in known if entry is not best])
-    if best.numbers.augmented is None:
+    if best.numbers["augmented"] is None:
         return f"{text}{ahead}."
     text += (
         f", and on {_share(best.numbers, 'augmented')}% the reworded caption as well; on "
         f"{_share(best.numbers, 'brittleness')}% it accepts one right caption and rejects the other (brittle)"
     )
-    steady = min(known, key=lambda entry: 1.0 if entry.numbers.brittleness is None else entry.numbers.brittleness)
+    steady = min(known, key=lambda entry: 1.0 if (one := entry.numbers["brittleness"]) is None else one)
     if _share(steady.numbers, "brittleness") != _share(best.numbers, "brittleness"):
         text += f". By the numbers least brittle is {steady.label} with {_share(steady.numbers, 'brittleness')}%"
     return f"{text}{ahead}."
@@ -115,7 +116,7 @@ def _ahead(best: Entry, others: Sequence[Entry]) -> str:
         return ""
     try:
         _, path, least = rule_of(best.run, None)
-        changes = [compare_models([one.run], [best.run], 0, path, least).original for one in others]
+        changes = [compare_models([one.run], [best.run], 0, path, least)["original"] for one in others]
     except UserError:  # other items, photos or no record of a rule
         return f". These runs cannot be paired, so nothing says that {best.label} is ahead"
     known = [(one.label, change) for one, change in zip(others, changes, strict=True) if change is not None]
@@ -136,7 +137,8 @@ def write_page(path: str | Path, page: Page, seed: int = 0) -> None:
     """Write the page; it is larger than its `size` only where the figures alone are."""
     environment = templates("equipoise.report")
     environment.globals |= {
-        "columns": COLUMNS,
+        "columns": _columns,
+        "items": ITEMS,
         "metrics": METRICS,
         "share": _share,
         "spread": _spread,
@@ -211,6 +213,12 @@ def _headline(chapters: Sequence[Chapter]) -> list[tuple[str, str, list[Any]]]:
     ]
 
 
+def _columns(groups: Sequence[tuple[str, str, list[Any]]]) -> list[MetricInfo]:
+    """The metrics of a table's heads; a difference (drop) stands behind the one it is of."""
+    numbers = [row[2].metrics for _, _, rows in groups for row in rows]
+    return [metric for metric in shown(numbers, "texts", always=True) if metric.less is None]
+
+
 def _table_groups(table: Table) -> list[tuple[str, str, list[Any]]]:
     return [(title, "", [(label, "", numbers, None, None) for label, numbers in rows]) for title, rows in table.groups]
 
@@ -251,9 +259,9 @@ def _records(page: Page) -> list[tuple[str, Entry, RunRecord]]:
     ]
 
 
-def _share(numbers: Numbers, name: Metric) -> str:
+def _share(numbers: Numbers, name: str) -> str:
     return percent(numbers, name).partition(" ")[0]
 
 
-def _spread(numbers: Numbers, name: Metric) -> str:
+def _spread(numbers: Numbers, name: str) -> str:
     return percent(numbers, name).partition(" ")[2]

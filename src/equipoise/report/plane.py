@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from equipoise.errors import printable
-from equipoise.evaluation.record import Interval, Metric
+from equipoise.evaluation.record import Interval
 from equipoise.report.chapters import Chapter
 from equipoise.report.svg import at, axis, el, figure, key, line, model_mark, table, top
 
 HEIGHT = 300.0
-METRICS: tuple[Metric, Metric] = ("original", "brittleness")  # along x and y
+AXES = ("original", "brittleness")  # along x and y
 
 
 @dataclass(frozen=True)
@@ -74,12 +74,12 @@ def _ends(interval: Interval | None) -> tuple[float, ...]:
 def _marks(chapter: Chapter) -> list[Mark]:
     found = []
     for index, entry in enumerate(chapter.entries):
-        x, y = (entry.numbers[metric] for metric in METRICS)
+        x, y = (entry.numbers[metric] for metric in AXES)
         if x is not None and y is not None:
-            across, up = (entry.numbers.intervals.get(metric) for metric in METRICS)
+            across, up = (entry.numbers.interval(metric) for metric in AXES)
             found.append(Mark(entry.label, x, y, *model_mark(index), (across, up)))
-    if set(METRICS) <= set(chapter.chance):
-        x, y = (chapter.chance[metric] for metric in METRICS)
+    if set(AXES) <= set(chapter.chance):
+        x, y = (chapter.chance[metric] for metric in AXES)
         found.append(Mark("chance", x, y, "cross", "plain"))
     return found + [
         Mark(

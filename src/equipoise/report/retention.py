@@ -9,7 +9,8 @@ from pathlib import Path
 from markupsafe import Markup
 
 from equipoise.errors import UserError, printable
-from equipoise.evaluation.record import METRICS, Change, Metric, ModelCard
+from equipoise.evaluation.metrics import METRICS
+from equipoise.evaluation.record import Change, ModelCard
 from equipoise.files import sha256_json
 from equipoise.identity import of_card
 from equipoise.report.chapters import Chapter
@@ -78,9 +79,7 @@ def _kept(chapter: Chapter, found: Sequence[tuple[Path, StandardRecord]]) -> lis
 
 def retention(chapter: Chapter, kept: Kept) -> Markup | None:
     """The plane of one standard evaluation and composition; None where fewer than two models have both."""
-    metric: Metric = (
-        "augmented" if any(entry.numbers.augmented is not None for entry in chapter.entries) else "original"
-    )
+    metric = "augmented" if any(entry.numbers["augmented"] is not None for entry in chapter.entries) else "original"
     first = FIRST[kept.kind]
     marks, rows = [], []
     shown = list(dict.fromkeys(name for _, record in kept.runs.values() for name in record.numbers.metrics))
@@ -89,7 +88,7 @@ def retention(chapter: Chapter, kept: Kept) -> Markup | None:
         entry = chapter.entries[number]
         one, y = record.numbers.metrics.get(first), entry.numbers[metric]
         if one is not None and one.value is not None and y is not None:
-            spread = (one.interval, entry.numbers.intervals.get(metric))
+            spread = (one.interval, entry.numbers.interval(metric))
             marks.append(Mark(entry.label, one.value, y, *model_mark(number), spread))
         changes = _changes(kept.runs[base][0], place) if number != base else {}
         cells = [
@@ -111,7 +110,9 @@ def retention(chapter: Chapter, kept: Kept) -> Markup | None:
         f"Right: better at {NAMES[first]}, the ordinary task; up: better here. A model that moved up and left gained "
         f"composition and forgot. Lines: 95% intervals. The table has the change from {label}, paired over photos; ~ "
         "may be nothing.",
-        scatter(marks, (f"{printable(kept.title)}: {NAMES[first]}", METRICS[metric]), _floor(mark.y for mark in marks)),
+        scatter(
+            marks, (f"{printable(kept.title)}: {NAMES[first]}", METRICS[metric].title), _floor(mark.y for mark in marks)
+        ),
         table(["model", *(NAMES.get(name, name) for name in shown)], rows),
     )
 

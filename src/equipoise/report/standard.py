@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from equipoise.errors import UserError
+from equipoise.evaluation.metrics import METRICS, SHARES
 from equipoise.evaluation.record import Change
 from equipoise.report import text_table
 from equipoise.standard.record import Number, StandardComparison, StandardRecord
@@ -66,7 +67,7 @@ def render_analysis(record: StandardRecord, by: str = "") -> str:
     return text_table(["", "n", *(_SHARES.get(name, name) for name in shown), "ties"], rows, caption)
 
 
-_SHARES = {"original": "Orig.", "augmented": "Aug.", "brittleness": "Brittleness"}
+_SHARES = {name: METRICS[name].short for name in SHARES}
 
 
 def _cell(name: str, number: Number | None) -> str:

@@ -10,20 +10,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from equipoise.errors import printable
+from equipoise.evaluation.metrics import METRICS, SHARES, MetricInfo, info, shown
 from equipoise.evaluation.record import (
-    IMAGE_METRICS,
-    METRICS,
-    SHARES,
     BlindNumbers,
     Elsewhere,
-    ImageMetric,
-    ImageNumbers,
     Interval,
     ItemNumbers,
     MacroNumbers,
     MeanScores,
-    Metric,
     Metrics,
+    Number,
     Numbers,
     PaperNumbers,
     RunRecord,
@@ -31,14 +27,10 @@ from equipoise.evaluation.record import (
 )
 from equipoise.report import Format, columns_shown, text_table
 
-HEADER = ("", "n", "Orig.", "Aug. (drop)", "Brittleness", "ties")
 POSITIVES = "n pos."  # a column after n, where some items have no positive
 OF_THOSE = f"{POSITIVES}: items with a positive; Aug., Brittleness and drop (their own Orig. minus Aug.) are over those"
-# A table of its own: which image a text prefers, and Winoground's scores.
-IMAGE_HEADER = tuple("images,n,Image-Orig.,Image-Aug. (drop),Image-Brittleness,text,image,group,ties".split(","))
 GAIN = "gain over the best:"  # before the gains, in a caption
 BLIND = ("best blind", "gain")  # Orig. without the image, and how much more the model gets
-SHORT: dict[Metric, str] = {"original": "Orig.", "augmented": "Aug.", "brittleness": "Brittleness", "drop": "drop"}
 SCORES = {"caption": "s(c)", "positive": "s(p)", "negative": "s(n)"}  # mean scores; Kamath et al. 2024, Tables 2 and 9
 
 
@@ -62,12 +54,11 @@ class Line:
     blind: BlindNumbers | None = None  # of the same items, averaged in the same way
 
     def to_json(self) -> dict[str, Any]:
-        """Everything that is known; metrics that were not measured are null."""
+        """Everything that is known; metrics that were not measured are left out."""
         about = {name: value for name, value in vars(self).items() if name != "numbers" and value is not None}
         if self.blind is not None:
             about["blind"] = self.blind.model_dump(mode="json")
-        found = about | {"label": self.label.strip()} | self.numbers.model_dump(mode="json")
-        return found | ({"chance": dict(self.chance)} if self.chance else {})
+        return about | {"label": self.label.strip()} | self.numbers.model_dump(mode="json")
 
 
 def result_rows(record: RunRecord, rule: str | None = None) -> list[Line]:
@@ -85,7 +76,7 @@ def result_rows(record: RunRecord, rule: str | None = None) -> list[Line]:
             chance=by_chance(numbers, record.benchmark.chance),
             skipped=record.n.skipped,
             paper=metrics.paper,
-            ceilings=record.ceilings.model_dump() if record.ceilings else None,
+            ceilings=record.ceilings.model_dump(),
             edits={edit: one.model_dump(mode="json") for edit, one in record.edits.items()} or None,
             graded=graded.model_dump(mode="json") if (graded := metrics.overall.graded) else None,
             blind=record.blind.by_rule(rule) if record.blind else None,
@@ -109,8 +100,7 @@ def average_words(numbers: Numbers) -> str:
     """How numbers are averaged, the rule's name first."""
     if not isinstance(numbers, MacroNumbers):
         return "mean over items"
-    rule = f"{numbers.rule}: " if numbers.rule else ""
-    return f"{rule}mean of {numbers.groups} {'/'.join(numbers.over)} groups"
+    return f"{numbers.rule}: mean of {numbers.groups} {'/'.join(numbers.over)} groups"
 
 
 def metrics_rows(summary: Summary, benchmark: str | None = None, rule: str | None = None) -> list[Line]:
@@ -137,31 +127,43 @@ def render(lines: Sequence[Line], form: Format = "text", caption: str = "") -> s
         return json.dumps([line.to_json() for line in lines], indent=2)  # in ASCII: no code of a terminal survives
     if form == "csv":
         return _csv(lines)
+    texts, images = (columns_of([line.numbers for line in lines], side) for side in ("texts", "images"))
     scored = any(_mean_scores(line.numbers).caption is not None for line in lines)
     blind = BLIND if any(line.blind is not None for line in lines) else ()
     two = any(some_without_positive(line.numbers) for line in lines)
-    first = (*HEADER[:2], POSITIVES, *HEADER[2:]) if two else HEADER
+    first = ("", "n", *([POSITIVES] if two else []), *texts, "ties")
     caption = f"{OF_THOSE}\n{caption}".rstrip() if two else caption
     header = (*first, *blind, *(SCORES.values() if scored else ()))
-    asked = [(line.label, line.numbers.image_side) for line in lines if line.numbers.image_side is not None]
-    cells = [_cells(line, bool(blind), two)[: len(header)] for line in lines]
+    asked = [(line.label, line.numbers) for line in lines if line.numbers.image_ties is not None]
+    cells = [_cells(line, texts, bool(blind), two)[: len(header)] for line in lines]
     if form == "text":
         widths = [max(map(len, column)) + 3 for column in zip(header, *cells, strict=True)]
-        shown = columns_shown(widths, len(first))
-        left_out = list(header[shown:])
-        if GAIN in caption:  # it has the blind judges of the first line: only those of the others are left out
+        fitting = columns_shown(widths, len(first))
+        left_out = list(header[fitting:])
+        if GAIN in caption:  # it has the blind baselines of the first line: only those of the others are left out
             others = ["best blind and gain by line"] if set(left_out) & set(BLIND) and len(lines) > 1 else []
             left_out = others + [name for name in left_out if name not in BLIND]
         if left_out:
             more = f"no room for {', '.join(left_out)}: a wider terminal, --format csv and --json show them"
             caption = f"{caption}\n{more}".lstrip()
-        header, cells = header[:shown], [row[:shown] for row in cells]
+        header, cells = header[:fitting], [row[:fitting] for row in cells]
     tables = [grid(form, header, cells, "" if asked else caption)]
     if asked:
-        two = any(some_without_positive(numbers) for _, numbers in asked)
-        header = (*IMAGE_HEADER[:2], POSITIVES, *IMAGE_HEADER[2:]) if two else IMAGE_HEADER
-        tables.append(grid(form, header, [_image_cells(*one, two) for one in asked], caption))
+        two = any(some_without_positive(numbers, "image_") for _, numbers in asked)
+        header = ("images", "n", *([POSITIVES] if two else []), *images, "ties")
+        tables.append(grid(form, header, [_image_cells(*one, images, two) for one in asked], caption))
     return ("\n" if form == "text" else "\n\n").join(tables)
+
+
+def columns_of(numbers: Sequence[Numbers], side: str) -> dict[str, tuple[MetricInfo, MetricInfo | None]]:
+    """The columns of a table by their heads: a metric, and the one that stands behind it in brackets: Aug. (drop)."""
+    rows = shown((one.metrics for one in numbers), side, always=True)
+    behind = {row.less: row for row in rows if row.less is not None}
+    return {
+        f"{row.short} (drop)" if row.name in behind else row.short: (row, behind.get(row.name))
+        for row in rows
+        if row.less is None
+    }
 
 
 def grid(form: Format, header: Sequence[str], cells: Sequence[Sequence[str]], caption: str) -> str:
@@ -175,78 +177,80 @@ def grid(form: Format, header: Sequence[str], cells: Sequence[Sequence[str]], ca
     return text_table(header, cells, caption)
 
 
-def some_without_positive(numbers: Numbers | ImageNumbers) -> bool:
+def some_without_positive(numbers: Numbers, side: str = "") -> bool:
     """Whether Augmented accuracy is of fewer items than Original: then its n has to be said."""
-    return numbers.augmented is not None and numbers.n_positives not in (None, numbers.n)
+    asked = numbers.count("image_original") if side else numbers.n
+    return numbers.count(f"{side}augmented") not in (0, asked)
 
 
-def _counts(numbers: Numbers | ImageNumbers, two: bool) -> tuple[str, ...]:
-    """n, and where it is asked for how many of them have a positive."""
-    known = "-" if numbers.n_positives is None else f"{numbers.n_positives:,}"
-    return (f"{numbers.n:,}", known) if two else (f"{numbers.n:,}",)
+def _shares(numbers: Numbers, columns: Mapping[str, tuple[MetricInfo, MetricInfo | None]]) -> list[str]:
+    """'61.6 [60.9, 62.3] (14.8)': the drop as everywhere Original minus Augmented, which is never below zero."""
+    found = []
+    for row, behind in columns.values():
+        less = numbers[behind.name] if behind is not None else None
+        found.append(percent(numbers, row.name) + ("" if less is None else f" ({signed(less).lstrip('+')})"))
+    return found
 
 
-def _dropped(numbers: Numbers | ImageNumbers) -> str:
-    """' (14.8)': as everywhere Original minus Augmented, which is never below zero."""
-    return "" if numbers.drop is None else f" ({signed(numbers.drop).lstrip('+')})"
-
-
-def _cells(line: Line, blind: bool, two: bool) -> tuple[str, ...]:
+def _cells(
+    line: Line, columns: Mapping[str, tuple[MetricInfo, MetricInfo | None]], blind: bool, two: bool
+) -> tuple[str, ...]:
     numbers = line.numbers
-    beside = _blind_cells(line.blind) if blind else ()
     return (
         line.label,
-        *_counts(numbers, two),
-        percent(numbers, "original"),
-        percent(numbers, "augmented") + _dropped(numbers),
-        percent(numbers, "brittleness"),
+        f"{numbers.n:,}",
+        *([f"{numbers.n_positives:,}"] if two else []),
+        *_shares(numbers, columns),
         "-" if numbers.ties is None else f"{numbers.ties:,g}",
-        *beside,
+        *(_blind_cells(line.blind) if blind else ()),
         *(_score(getattr(_mean_scores(numbers), part)) for part in SCORES),
     )
 
 
 def _blind_cells(blind: BlindNumbers | None) -> tuple[str, str]:
-    """The best Orig. of a judge that sees no image, and the model's gain over it with a paired interval."""
+    """The best Orig. of a baseline that sees no image, and the model's gain over it with a paired interval."""
     gain = blind.gain.get("original") if blind else None
     best = blind.best() if blind else None
     if blind is None or best is None or gain is None:
         return "-", "-"
     low, high = map(signed, gain.interval)
-    shown = _percent(best[1], blind.judges[best[0]].intervals.get("original"))
-    return f"{shown} {best[0].removeprefix('blind:').partition(':')[0]}", f"{signed(gain.difference)} [{low}, {high}]"
+    return (
+        f"{_percent(best[1].value, best[1].interval)} {best[0].removeprefix('blind:').partition(':')[0]}",
+        f"{signed(gain.difference)} [{low}, {high}]",
+    )
 
 
-def judges_words(blind: BlindNumbers) -> str:
+def baselines_words(blind: BlindNumbers) -> str:
     """'blind:length 17.2 / 14.1, ...': the same whatever the model, as they are asked about the texts alone."""
 
-    def share(value: float | None) -> str:
-        return "-" if value is None else f"{100 * value:.1f}"
+    def share(found: Mapping[str, Number], name: str) -> str:
+        return f"{100 * found[name].value:.1f}" if name in found else "-"
 
-    return ", ".join(f"{name} {share(one.original)} / {share(one.augmented)}" for name, one in blind.judges.items())
+    return ", ".join(
+        f"{name} {share(one, 'original')} / {share(one, 'augmented')}" for name, one in blind.baselines.items()
+    )
 
 
 def gain_words(blind: BlindNumbers) -> str:
     """'Orig. -1.6 [-18.8, +17.2], Aug. ...' of one model."""
+    number = next(iter(blind.baselines.values()), {})
     gains = [
-        f"{SHORT[metric]} {signed(gain.difference)} [{signed(gain.interval.low)}, {signed(gain.interval.high)}]"
+        f"{info(metric, number.get(metric)).short} {signed(gain.difference)} "
+        f"[{signed(gain.interval.low)}, {signed(gain.interval.high)}]"
         for metric, gain in blind.gain.items()
     ]
     return ", ".join(gains)
 
 
-def _image_cells(label: str, numbers: ImageNumbers, two: bool) -> tuple[str, ...]:
-    def share(name: ImageMetric) -> str:
-        return _percent(numbers[name], numbers.intervals.get(name))
-
+def _image_cells(
+    label: str, numbers: Numbers, columns: Mapping[str, tuple[MetricInfo, MetricInfo | None]], two: bool
+) -> tuple[str, ...]:
     return (
         label,
-        *_counts(numbers, two),
-        share("original"),
-        share("augmented") + _dropped(numbers),
-        share("brittleness"),
-        *(share(name) for name in ("text", "image", "group")),
-        f"{numbers.ties:,g}",
+        f"{numbers.count('image_original'):,}",
+        *([f"{numbers.count('image_augmented'):,}"] if two else []),
+        *_shares(numbers, columns),
+        f"{numbers.image_ties or 0:,g}",
     )
 
 
@@ -263,17 +267,16 @@ def _score(value: float | None) -> str:
 
 def in_a_line(label: str, numbers: Numbers) -> str:
     """For somebody who waits."""
-    return f"{label}: " + ", ".join(f"{METRICS[name]} {percent(numbers, name)}" for name in SHARES)
+    return f"{label}: " + ", ".join(f"{METRICS[name].title} {percent(numbers, name)}" for name in SHARES)
 
 
-def percent(numbers: Numbers, name: Metric) -> str:
+def percent(numbers: Numbers, name: str) -> str:
     """'61.6 [60.9, 62.3]' of a fraction and its interval."""
-    return _percent(numbers[name], numbers.intervals.get(name))
+    found = numbers.metrics.get(name)
+    return _percent(found.value, found.interval) if found else "-"
 
 
-def _percent(value: float | None, interval: Interval | None) -> str:
-    if value is None:
-        return "-"
+def _percent(value: float, interval: Interval | None) -> str:
     return f"{100 * value:.1f}" + (f" [{100 * interval.low:.1f}, {100 * interval.high:.1f}]" if interval else "")
 
 
@@ -285,42 +288,35 @@ def signed(fraction: float) -> str:
 def _csv(lines: Sequence[Line]) -> str:
     rows = [line.to_json() for line in lines]
     about = ("benchmark", "label", "average", "n", "n_positives", "skipped", "ties")
-    fields = [name for name in about if any(name in row for row in rows)]
-    fields += [f"{name}{part}" for name in METRICS for part in ("", "_low", "_high")]
-    fields += [f"mean_score_{part}" for part in SCORES]
-    if any(line.numbers.image_side is not None for line in lines):
-        fields += ["image_n", "image_ties"]
-        fields += [f"image_{name}{part}" for name in IMAGE_METRICS for part in ("", "_low", "_high")]
+    fields = [name for name in about if name == "n_positives" or any(name in row for row in rows)]
+    sides = ["texts", "images"] if any(line.numbers.image_ties is not None for line in lines) else ["texts"]
+    for side in sides:
+        metrics = shown((line.numbers.metrics for line in lines), side, always=True)
+        fields += ["image_n", "image_ties"] if side == "images" else []
+        fields += [f"{row.name}{part}" for row in metrics for part in ("", "_low", "_high")]
+        fields += [f"mean_score_{part}" for part in SCORES] if side == "texts" else []
     if any(line.blind is not None for line in lines):
         fields += ["blind", "blind_original", "blind_gain", "blind_gain_low", "blind_gain_high"]
     output = io.StringIO()
     writer = csv.DictWriter(output, fields, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
     for line, row in zip(lines, rows, strict=True):
-        for name, interval in line.numbers.intervals.items():
-            row |= {f"{name}_low": interval.low, f"{name}_high": interval.high}
+        for name, number in line.numbers.metrics.items():
+            row[name] = number.value
+            if number.interval is not None:
+                row |= {f"{name}_low": number.interval.low, f"{name}_high": number.interval.high}
+        row |= {"n_positives": line.numbers.n_positives, "image_n": line.numbers.count("image_original") or None}
         row |= {f"mean_score_{part}": getattr(_mean_scores(line.numbers), part) for part in SCORES}
-        row |= _image_row(line.numbers.image_side)
         row |= _blind_row(line.blind)
         writer.writerow({name: safe_cell(value) for name, value in row.items()})
     return output.getvalue().rstrip("\n")
-
-
-def _image_row(numbers: ImageNumbers | None) -> dict[str, Any]:
-    if numbers is None:
-        return {}
-    row: dict[str, Any] = {"image_n": numbers.n, "image_ties": numbers.ties}
-    row |= {f"image_{name}": numbers[name] for name in IMAGE_METRICS}
-    for name, interval in numbers.intervals.items():
-        row |= {f"image_{name}_low": interval.low, f"image_{name}_high": interval.high}
-    return row
 
 
 def _blind_row(blind: BlindNumbers | None) -> dict[str, Any]:
     best, gain = (blind.best(), blind.gain.get("original")) if blind else (None, None)
     row: dict[str, Any] = {"blind": None}  # in place of the whole record of JSON
     if best is not None and gain is not None:
-        row |= {"blind": best[0], "blind_original": best[1], "blind_gain": gain.difference}
+        row |= {"blind": best[0], "blind_original": best[1].value, "blind_gain": gain.difference}
         row |= {"blind_gain_low": gain.interval.low, "blind_gain_high": gain.interval.high}
     return row
 

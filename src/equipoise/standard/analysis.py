@@ -20,7 +20,9 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
 from equipoise import stats
-from equipoise.evaluation.metrics import MOST_GROUPS, judge
+from equipoise.evaluation.averages import MOST_GROUPS
+from equipoise.evaluation.metrics import METRICS, SHARES
+from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.scores import ItemScores
 from equipoise.evaluation.scoring import score_items
 from equipoise.items import Item, Text
@@ -31,7 +33,6 @@ from equipoise.standard.measured import Measured, clusters, means
 
 LEVEL = 0.99
 RESAMPLES = 50_000
-SHARES = ("original", "augmented", "brittleness")
 SCORES = ("s(c)", "s(p)", "s(n)", "s(c)-s(p)", "s(c)-s(n)", "cos(c,p)", "cos(c,n)")
 
 
@@ -95,7 +96,7 @@ def measure(
     rows: Sequence[AnalysisRow], counts: Mapping[str, int], seed: int, resamples: int
 ) -> tuple[dict[str, Measured], NDArray[np.int64], int]:
     """Accuracies, mean scores, gaps and similarities; one that no row has is left out."""
-    outcomes = judge(
+    outcomes = outcomes_of(
         [
             ItemScores(
                 id=row.id, image=row.image, caption=row.caption, positives=row.positives, negatives=row.negatives
@@ -104,11 +105,8 @@ def measure(
         ]
     )
     everything, positive = np.ones(len(rows), dtype=bool), outcomes.has_positive
-    shares = {
-        "original": (outcomes.original.astype(float), everything),
-        "augmented": (outcomes.augmented.astype(float), positive),
-        "brittleness": (outcomes.brittle.astype(float), positive),
-    }
+    columns = {name: outcomes.column(METRICS[name]) for name in SHARES}
+    shares = {name: (np.nan_to_num(column), ~np.isnan(column)) for name, column in columns.items()}
     near = {
         "cos(c,p)": np.array([_mean(row.caption_positives) for row in rows]),
         "cos(c,n)": np.array([_mean(row.caption_negatives) for row in rows]),

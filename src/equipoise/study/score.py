@@ -25,7 +25,8 @@ from pydantic import BaseModel, ConfigDict
 
 from equipoise import stats
 from equipoise.errors import UserError
-from equipoise.evaluation.metrics import judge
+from equipoise.evaluation.metrics import METRICS, SHARES
+from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import Interval
 from equipoise.evaluation.scores import ItemScores
 from equipoise.report.chapters import Point
@@ -34,15 +35,16 @@ from equipoise.study.questions import Question, Study, Value
 
 Answers = Mapping[str, Mapping[int, Value]]  # annotator -> question -> answer
 MOST_GROUPS = 12  # values of a tag that is broken down by
-SOME = {"brittleness"}  # counted where one of two says so; all else where both do
-NAMES = {
+# Counted where one of two says so; all else where both do.
+SOME = {name for name in SHARES if METRICS[name].better == "low"}
+NAMES = {name: f"{METRICS[name].label}: {METRICS[name].meaning}" for name in SHARES} | {
     "original": "Original: caption above every wrong one",
     "augmented": "Augmented: reworded captions too",
     "brittleness": "Brittleness (one of the two)",
     "same_ranking": "... and both gave the same ranking",
     "meaning": "read as meant (p the same, n not)",
 }
-IN_SPLITS = ("original", "augmented", "brittleness", "meaning")  # what a split shows
+IN_SPLITS = (*SHARES, "meaning")  # what a split shows
 ROLES = {"c": "caption", "p": "positive", "n": "negative"}
 
 
@@ -134,14 +136,13 @@ def _judged(study: Study, given: Mapping[int, Value]) -> dict[int, dict[str, Any
     numbers = sorted(given)
     if study.ask == "pairs":
         return {number: _read(study.questions[number], given[number]) for number in numbers}
-    outcomes = judge([_as_scores(study.questions[number], given[number]) for number in numbers])
+    outcomes = outcomes_of([_as_scores(study.questions[number], given[number]) for number in numbers])
+    columns = {name: outcomes.column(METRICS[name]).tolist() for name in SHARES}
     found: dict[int, dict[str, Any]] = {}
     for place, number in enumerate(numbers):
-        found[number] = {"original": float(outcomes.original[place])}
+        found[number] = {name: column[place] for name, column in columns.items() if not math.isnan(column[place])}
         if outcomes.has_positive[place]:
-            right = float(outcomes.augmented[place])
-            found[number] |= {"augmented": right, "brittleness": float(outcomes.brittle[place])}
-            found[number] |= {"same_ranking": tuple(given[number]) if right else None}
+            found[number] |= {"same_ranking": tuple(given[number]) if outcomes.augmented[place] else None}
     return found
 
 

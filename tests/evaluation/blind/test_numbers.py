@@ -78,14 +78,14 @@ def test_the_best_blind_judge_and_the_gain_over_it(photos: Path, tmp_path: Path)
     short, same = blind.splits["short"], blind.splits["same"]
     assert short.best() == ("blind:length", 1.0)
     assert short.gain["original"].difference == 0.0 and short.gain["original"].over == "blind:length"
-    assert same.judges["blind:length"].original == 0.0  # ties
+    assert same.baselines["blind:length"]["original"].value == 0.0  # ties
     assert same.best() == ("blind:ngram", 1.0)  # one wrong word for all of them
     assert blind.headline == "paper"
-    length = [blind.splits[split].judges["blind:length"].original or 0.0 for split in ("short", "same")]
-    assert blind.by_rule(None).judges["blind:length"].original == pytest.approx(
+    length = [blind.splits[split].baselines["blind:length"]["original"].value or 0.0 for split in ("short", "same")]
+    assert blind.by_rule(None).baselines["blind:length"]["original"].value == pytest.approx(
         sum(length) / 2
     )  # as the paper averages
-    assert blind.overall.judges["blind:length"].original == pytest.approx(60 / 80)
+    assert blind.overall.baselines["blind:length"]["original"].value == pytest.approx(60 / 80)
     gain = blind.overall.gain["original"]
     assert gain.difference == pytest.approx(1 - (blind.overall.best() or ("", 0.0))[1])
     assert gain.interval.low <= gain.difference <= gain.interval.high

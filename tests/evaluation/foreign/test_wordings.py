@@ -56,8 +56,8 @@ SAME = [  # right both times, right only now, right only before, never right, an
 def test_the_share_right_in_only_one_wording(tmp_path: Path, end: str) -> None:
     first, same = write(tmp_path / f"a.{end}", FIRST), write(tmp_path / f"b.{end}", SAME)
     found = measured(first, same)
-    assert (found.overall.n, found.overall.original, found.overall.augmented) == (5, 3 / 5, 1 / 5)
-    assert found.overall.brittleness == 3 / 5
+    assert (found.overall.n, found.overall["original"], found.overall["augmented"]) == (5, 3 / 5, 1 / 5)
+    assert found.overall["brittleness"] == 3 / 5
     assert found.outcomes_only and found.overall.ties is None
     assert "accuracy in the second wording (sorev): 40.0%" in found.notes
     assert "1 of 10 answers are neither True nor False and count as wrong" in found.notes
@@ -71,7 +71,7 @@ def test_of_turned_truths_only_true_statements_count(tmp_path: Path) -> None:
         row(4, "relcomp", "True", "False", "False"),
     ]
     found = measured(write(tmp_path / "a.csv", FIRST), write(tmp_path / "b.csv", turned))
-    assert (found.overall.n, found.overall.augmented, found.overall.brittleness) == (2, 1 / 2, 1 / 2)
+    assert (found.overall.n, found.overall["augmented"], found.overall["brittleness"]) == (2, 1 / 2, 1 / 2)
     assert "left out: 1 false statements, whose rewording need not be true" in found.notes
 
 
@@ -116,5 +116,5 @@ def test_qwen2_vl(shared_data: Path, model: str, rewording: str, n: int, flips: 
     if not folder.is_dir():
         pytest.skip("the published answers are not here")
     found = measured(folder / f"full-{model}_normal.csv.gz", folder / f"tierb_full-{model}_{rewording}.csv.gz").overall
-    assert found.brittleness is not None
-    assert (found.n, round(100 * found.brittleness, 1)) == (n, flips)
+    assert found["brittleness"] is not None
+    assert (found.n, round(100 * found["brittleness"], 1)) == (n, flips)

@@ -1,8 +1,8 @@
-"""Beside every result: what judges that never see the image get of the same items, and the model's gain over the best.
+"""What baselines that never see the image get of the same items, and the model's gain over the best.
 
 `blind:length` and `blind:ngram` are computed with every run, as they need nothing but the items and cost a second or
 two; runs of others (`blind:lm:FOLDER`) join them where they are named. The same images are resampled for the model and
-the judges, so the interval of a gain is a paired one.
+the baselines, so the interval of a gain is a paired one.
 """
 
 from __future__ import annotations
@@ -18,15 +18,16 @@ from equipoise.benchmarks.base import Benchmark
 from equipoise.benchmarks.ceilings import Ceilings, ceilings
 from equipoise.blind import rules
 from equipoise.errors import UserError
-from equipoise.evaluation.metrics import MOST_GROUPS, Leaves, Outcomes, judge, leaves
-from equipoise.evaluation.record import Blind, BlindNumbers, BlindShare, Gain, Interval, Metric
+from equipoise.evaluation.averages import MOST_GROUPS, Leaves, leaves
+from equipoise.evaluation.metrics import Metric
+from equipoise.evaluation.outcomes import ROWS, Outcomes, outcomes_of
+from equipoise.evaluation.record import Blind, BlindNumbers, Gain, Interval, Number
 from equipoise.evaluation.results import find_runs, read_run
 from equipoise.evaluation.scores import ItemScores, Scores
 from equipoise.evaluation.scoring import score_items
 from equipoise.items import Item, ItemLines
 
-SHARES: tuple[Metric, ...] = ("original", "augmented", "brittleness")
-Known = Mapping[str, Mapping[str, ItemScores]]  # judge -> item -> scores
+Known = Mapping[str, Mapping[str, ItemScores]]  # baseline -> item -> scores
 
 
 def known_runs(folders: Iterable[Path], items_sha256: str) -> Known:
@@ -51,11 +52,11 @@ def known_runs(folders: Iterable[Path], items_sha256: str) -> Known:
 def from_texts(lines: list[bytes], context: int) -> tuple[dict[str, Scores], Ceilings]:
     """What of a result needs nothing but the items, given as their JSON: so that another process may find it."""
     items = list(ItemLines(lines))
-    return judges(items), ceilings(items, context)
+    return baseline_scores(items), ceilings(items, context)
 
 
-def judges(items: Sequence[Item]) -> dict[str, Scores]:
-    """The scores of the two judges that are always asked, taught on these items."""
+def baseline_scores(items: Sequence[Item]) -> dict[str, Scores]:
+    """The scores of the two baselines that are always asked, taught on these items."""
     asked = (rules.length(), rules.ngram())
     return {str(model.card["spec"]): Scores.of(score_items(model, items).rows) for model in asked}
 
@@ -68,23 +69,24 @@ def beside(
     seed: int = 0,
     known: Known | None = None,
     begun: Mapping[str, Scores] | None = None,
+    metrics: Sequence[Metric] = ROWS,
 ) -> Blind | None:
-    """The judges' numbers on the items that were scored (`ids`, in the order of `outcomes`).
+    """The baselines' numbers on the items that were scored (`ids`, in the order of `outcomes`).
 
-    `begun` are the `judges` of all items where somebody has asked them already. Where not all were scored they are
-    asked again: what was not scored may not teach them.
+    `begun` are the `baseline_scores` of all items where they are known already. Where not all items were scored they
+    are asked again: what was not scored may not teach them.
     """
     if not outcomes.has_negative.any():
         return None
     wanted, asked = set(ids), begun or {}
     if not asked or any(set(scores.ids) != wanted for scores in asked.values()):
-        asked = judges([item for item in items if item.id in wanted])
-    judged = {spec: judge(_in_order(scores, ids)) for spec, scores in asked.items()}
+        asked = baseline_scores([item for item in items if item.id in wanted])
+    judged = {spec: outcomes_of(_in_order(scores, ids)) for spec, scores in asked.items()}
     for spec, of_run in (known or {}).items():
         if missing := [name for name in ids if name not in of_run]:
             raise UserError(f"--blind: {spec} has no score for {len(missing):,} items, for instance {missing[0]!r}")
-        judged[spec] = judge([of_run[name] for name in ids])
-    table = _Table(outcomes, judged, seed)
+        judged[spec] = outcomes_of([of_run[name] for name in ids])
+    table = _Table(outcomes, judged, seed, metrics)
     splits = sorted({tags.get("split", "") for tags in outcomes.tags})
     masks = {split: np.array([tags.get("split", "") == split for tags in outcomes.tags]) for split in splits}
     several = masks if 1 < len(splits) <= MOST_GROUPS else {}
@@ -105,40 +107,45 @@ def _in_order(scores: Scores, ids: Sequence[str]) -> Sequence[ItemScores]:
 
 
 class _Table:
-    """One column of wins for each share of the model and of every judge, resampled together."""
+    """One column of wins for each share of the model and of every baseline, resampled together."""
 
-    def __init__(self, outcomes: Outcomes, judged: Mapping[str, Outcomes], seed: int) -> None:
-        self._names = ["", *judged]  # "": the model
+    def __init__(
+        self, outcomes: Outcomes, baselines: Mapping[str, Outcomes], seed: int, metrics: Sequence[Metric]
+    ) -> None:
+        self._names = ["", *baselines]  # "": the model
         self._seed = seed
-        wins, counts = [], []
-        for one in (outcomes, *judged.values()):
-            wins += [one.original, one.augmented, one.brittle]
-            counts += [outcomes.has_negative, outcomes.has_positive, outcomes.has_positive]
-        first, second = (np.stack(part, axis=1).astype(np.float64) for part in (wins, counts))
-        self._columns = first, second, outcomes.cluster
+        asked = {row: outcomes.column(row) for row in metrics if row.side == "texts" and row.less is None}
+        self._metrics = [row for row, column in asked.items() if not np.isnan(column).all()]
+        columns = [asked[row] for row in self._metrics]
+        for one in baselines.values():
+            columns += [one.column(row) for row in self._metrics]
+        whole = np.stack(columns, axis=1)
+        self._columns = np.nan_to_num(whole, nan=0.0), (~np.isnan(whole)).astype(np.float64), outcomes.cluster
 
     def groups(self, masks: Sequence[np.ndarray]) -> list[BlindNumbers]:
         found = stats.averaged(*self._columns, masks, seed=self._seed)
-        return [self._numbers(found.only(at)) for at in range(len(masks))]
+        return [self._numbers(found.only(at), mask) for at, mask in enumerate(masks)]
 
     def average(self, found: Leaves) -> BlindNumbers:
-        return self._numbers(stats.averaged(*self._columns, found.masks, found.weights, self._seed))
+        return self._numbers(stats.averaged(*self._columns, found.masks, found.weights, self._seed), found.kept)
 
-    def _numbers(self, found: stats.Average) -> BlindNumbers:
-        measured, width = found.values, len(SHARES)
-        judges: dict[str, BlindShare] = {}
-        for place, name in list(enumerate(self._names))[1:]:
-            values: dict[Metric, float | None] = {}
-            intervals: dict[Metric, Interval] = {}
-            for at, metric in enumerate(SHARES, place * width):
-                values[metric] = float(measured[at]) if math.isfinite(measured[at]) else None
-                if values[metric] is not None:
-                    intervals[metric] = Interval(*found.interval(at))
-            judges[name] = BlindShare(**values, intervals=intervals)
-        gain: dict[Metric, Gain] = {}
-        numbers = BlindNumbers(judges=judges, gain={})
-        for at, metric in enumerate(SHARES[:2]):
-            if (best := numbers.best(metric)) is None:
+    def _numbers(self, found: stats.Average, mask: np.ndarray) -> BlindNumbers:
+        measured, width = found.values, len(self._metrics)
+        counts = self._columns[1][mask].sum(axis=0)
+        baselines = {
+            name: {
+                row.name: Number(
+                    value=float(measured[at]), interval=Interval(*found.interval(at)), n=int(counts[at]), own=row.own
+                )
+                for at, row in enumerate(self._metrics, place * width)
+                if math.isfinite(measured[at])
+            }
+            for place, name in list(enumerate(self._names))[1:]
+        }
+        numbers = BlindNumbers(baselines=baselines, gain={})
+        gain: dict[str, Gain] = {}
+        for at, row in enumerate(self._metrics):
+            if row.better == "low" or (best := numbers.best(row.name)) is None:
                 continue
             other = self._names.index(best[0]) * width + at
             change = found._replace(
@@ -147,5 +154,5 @@ class _Table:
                 images=found.images[:, [at]],
             )
             interval = Interval(*change.interval(0, lowest=-1.0))
-            gain[metric] = Gain(over=best[0], difference=float(measured[at] - measured[other]), interval=interval)
-        return BlindNumbers(judges=judges, gain=gain)
+            gain[row.name] = Gain(over=best[0], difference=float(measured[at] - measured[other]), interval=interval)
+        return BlindNumbers(baselines=baselines, gain=gain)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 from equipoise import registry
 from equipoise.benchmarks import reading
@@ -11,7 +12,9 @@ from equipoise.benchmarks.base import Benchmark
 from equipoise.errors import UserError
 from equipoise.evaluation.foreign.base import Foreign
 from equipoise.evaluation.measure import measure_elsewhere
-from equipoise.evaluation.record import Elsewhere, ItemNumbers, MacroNumbers, MeanScores, Metrics
+from equipoise.evaluation.metrics import Metric
+from equipoise.evaluation.outcomes import ROWS
+from equipoise.evaluation.record import Elsewhere, ItemNumbers, MacroNumbers, MeanScores, Metrics, Numbers
 from equipoise.evaluation.scores import ItemScores
 from equipoise.items import Item
 
@@ -27,6 +30,7 @@ def measure_foreign(
     rule: str | None = None,
     seed: int = 0,
     subject: str = "the scores",
+    own: Sequence[Metric] = (),
 ) -> Elsewhere:
     """The benchmark's numbers of a published file; with `items` by their tags and images, ids matched one by one."""
     rows, notes = foreign.rows, [OUTCOMES_ONLY] if foreign.outcomes_only else []
@@ -43,7 +47,7 @@ def measure_foreign(
     else:
         rows, fitting = foreign.fit(rows, items)
         items = fitting or None  # none: all that they say is in the rows already
-    metrics = measure_elsewhere(rows, benchmark, items, rule, seed, subject)
+    metrics = measure_elsewhere(rows, benchmark, items, rule, seed, subject, [*ROWS, *own])
     if foreign.outcomes_only:
         metrics = _without_scores(metrics)
     return Elsewhere(
@@ -81,11 +85,15 @@ def _too_few(rows: Sequence[ItemScores], benchmark: Benchmark) -> list[str]:
 def _without_scores(metrics: Metrics) -> Metrics:
     """Ties, mean scores and graded numbers of the ones and zeros that stand for outcomes would be an invention."""
 
+    def _unknown(numbers: Numbers) -> dict[str, Any]:
+        metrics = {name: one.model_copy(update={"chance": None}) for name, one in numbers.metrics.items()}
+        return {"ties": None, "mean_scores": _NO_SCORES, "metrics": metrics}
+
     def plain(numbers: ItemNumbers) -> ItemNumbers:
-        return numbers.model_copy(update={"ties": None, "mean_scores": _NO_SCORES, "graded": None, "chance": {}})
+        return numbers.model_copy(update=_unknown(numbers) | {"graded": None})
 
     def macro(numbers: MacroNumbers) -> MacroNumbers:
-        return numbers.model_copy(update={"ties": None, "mean_scores": _NO_SCORES, "chance": {}})
+        return numbers.model_copy(update=_unknown(numbers))
 
     return metrics.model_copy(
         update={

@@ -13,7 +13,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from equipoise.evaluation.record import SHARES
+from equipoise.evaluation.metrics import SHARES
 from equipoise.files import atomic_write
 from equipoise.progress import is_quiet
 from equipoise.train.run.chart import line_chart

@@ -1,0 +1,298 @@
+"""Scores -> outcomes: what happened to each item. metrics.py says how an outcome counts.
+
+The same questions about images: does a text prefer its own image to one that it does not describe?
+
+For one item, with right texts T (the caption c and its hard positives), right images I (the item's own i and its
+positive images) and negative images N, a right pair (t, r) of T x I is above where s(t, r) > s(t, n) for every n:
+
+    Image-Original     (c, i) is above
+    Image-Augmented    every right pair is above; of the items that have a hard positive or a positive image
+    Image-Brittleness  some right pair is above, and some strictly below: s(t, r) < s(t, n) for some n
+    tie                a right pair scores exactly as much as the highest negative image of its text:
+                       never a win, never brittle, always counted
+
+A pair is compared with pairs of its own text only: how much a text scores with images at large says nothing of images.
+
+Where every negative image has a text of its own (a `paired` item: negatives[k] describes negative_images[k]),
+Winoground's scores are defined, over the caption and these negatives, the own image and the negative images:
+
+    text score   every image prefers its own text to every other   (image-to-text)
+    image score  every text prefers its own image to every other   (text-to-image)
+    group score  both
+
+All comparisons are strict. With one negative of each, chance is 1/4, 1/4 and 1/6. metrics.py has a row for each.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from equipoise import stats
+from equipoise.errors import UserError
+from equipoise.evaluation import graded
+from equipoise.evaluation.metrics import METRICS, Metric
+from equipoise.evaluation.scores import ImageScores, ItemScores, Lists, Scores
+from equipoise.plugins import own_code
+
+_SCALE = 2.0**40  # scores are summed this much smaller, which is exact: some people's are near 1e308
+
+Bools = NDArray[np.bool_]
+ROWS = tuple(METRICS.values())
+
+
+@dataclass(frozen=True)
+class ImageOutcomes:
+    """One entry an item, in the order of the scores; False where the question is not asked of it."""
+
+    asked: Bools  # it has a negative image
+    more: Bools  # and a second right pair
+    square: Bools  # and every negative image has its own text
+    two_by_two: Bools  # of those with one negative image
+    original: Bools
+    augmented: Bools
+    brittle: Bools
+    tie: Bools
+    text: Bools
+    image: Bools
+    group: Bools
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """One entry an item, in the order of the scores. Metrics are functions of this."""
+
+    rows: Sequence[ItemScores]
+    original: Bools
+    augmented: Bools  # False where the item has no positive; see has_positive
+    brittle: Bools
+    tie: Bools
+    has_positive: Bools  # and a negative
+    has_negative: Bools  # False where an item has negative images alone
+    caption: stats.Floats  # scores; the positives' and negatives' are means within the item
+    positive: stats.Floats
+    negative: stats.Floats
+    lowest_right: stats.Floats  # of the caption and its positives
+    highest_right: stats.Floats
+    highest_negative: stats.Floats  # infinite where there is none
+    pairs: graded.Pairs  # the caption with each of the others, for the graded numbers
+    cluster: NDArray[np.int64]
+    tags: Sequence[Mapping[str, str]]
+    images: ImageOutcomes  # of the image side
+    own: Mapping[str, stats.Floats] = field(default_factory=dict)  # of a run read back: the user's own metrics
+
+    def __len__(self) -> int:
+        return len(self.original)
+
+    @functools.cached_property
+    def chance(self) -> stats.Floats:
+        """(items, 3): Original, Augmented and Brittleness of a random order of the texts."""
+        return stats.chance_of_orders(self.pairs.positives + 1, self.pairs.negatives)
+
+    def asked(self, where: Bools, ask: Callable[[ItemScores], bool]) -> Bools:
+        """What `ask` says of the scores of each item of `where`; False of the others."""
+        found = np.zeros(len(self), dtype=bool)
+        for index in np.flatnonzero(where).tolist():
+            found[index] = ask(self.rows[index])
+        return found
+
+    def column(self, metric: Metric) -> stats.Floats:
+        """One value an item: how far it counts as a win, NaN where it is not asked."""
+        if metric.name in METRICS:
+            return np.where(metric.counts(self), np.asarray(metric.wins(self), dtype=np.float64), np.nan)
+        called = metric.spec or f"metric {metric.name}"
+        with own_code(called, "your metric failed"):
+            counts = np.asarray(metric.counts(self)).astype(bool)
+            wins = np.asarray(metric.wins(self), dtype=np.float64)
+        if not wins.shape == counts.shape == (len(self),):
+            raise UserError(
+                f"{called}: expected one value an item from wins and counts ({len(self):,} each), found arrays of "
+                f"shape {wins.shape} and {counts.shape}"
+            )
+        if not ((wins[counts] >= 0) & (wins[counts] <= 1)).all():
+            raise UserError(f"{called}: wins must lie between 0 (lost) and 1 (won), or be True and False")
+        return np.where(counts, wins, np.nan)
+
+    def each(self, metrics: Sequence[Metric] = ROWS) -> Iterator[dict[str, Any]]:
+        """The outcome of every item by metric, as written beside its scores."""
+        columns = {row.name: self.column(row) for row in metrics if row.less is None}
+        asked = {name: column.tolist() for name, column in columns.items() if not np.isnan(column).all()}
+        ties = {"tie": (self.has_negative, self.tie), "image_tie": (self.images.asked, self.images.tie)}
+        level = {name: (there.tolist(), tie.tolist()) for name, (there, tie) in ties.items() if there.any()}
+        for index in range(len(self)):
+            shown = {
+                name: bool(value) if name in METRICS else value
+                for name, values in asked.items()
+                if (value := values[index]) == value  # not NaN
+            }
+            yield shown | {name: tie[index] for name, (there, tie) in level.items() if there[index]}
+
+
+def outcomes_of(scores: Sequence[ItemScores]) -> Outcomes:
+    """The outcome of every item."""
+    columns = Scores.of(scores)
+    right, negatives = columns.right, columns.negatives
+    caption = right.values[right.starts]
+    has_negative = negatives.counts > 0
+    highest_negative = negatives.reduced(np.maximum, math.inf)
+    has_positive = (right.counts > 1) & has_negative
+    lowest_right, highest_right = right.reduced(np.minimum, math.inf), right.reduced(np.maximum, -math.inf)
+    tie = right.reduced(np.logical_or, False, right.values == np.repeat(highest_negative, right.counts))
+    return Outcomes(
+        rows=columns,
+        original=caption > highest_negative,
+        augmented=has_positive & (lowest_right > highest_negative),
+        brittle=(lowest_right < highest_negative) & (highest_right > highest_negative) & ~tie,
+        tie=tie,
+        has_positive=has_positive,
+        caption=caption,
+        positive=_means(right, skip=1),
+        negative=_means(negatives),
+        lowest_right=lowest_right,
+        highest_right=highest_right,
+        highest_negative=highest_negative,
+        cluster=np.array(_clusters(columns), dtype=np.int64),
+        pairs=graded.pairs(right, negatives),
+        tags=columns.tags,
+        has_negative=has_negative,
+        images=image_outcomes(columns),
+    )
+
+
+def _clusters(scores: Scores) -> list[int]:
+    """The number of each item's cluster: items that share a photo are resampled together.
+
+    With alternative images a photo may be one item's own and another's negative (COLA: 218 photos in 210 items), so
+    all photos of an item are in one cluster.
+    """
+    first: dict[str, str] = {}  # photo -> another of its cluster, or itself
+
+    def root(photo: str) -> str:
+        while (other := first.setdefault(photo, photo)) != photo:
+            first[photo] = photo = first[other]
+        return photo
+
+    own = [id_ if image is None else image for id_, image in zip(scores.ids, scores.images, strict=True)]
+    for kind in ("positive_images", "negative_images"):
+        for index, others in scores.having(kind):
+            for other in others:
+                if other.image is not None:
+                    first[root(other.image)] = root(own[index])
+    clusters: dict[str, int] = {}
+    return [clusters.setdefault(root(photo) if first else photo, len(clusters)) for photo in own]
+
+
+def _means(lists: Lists, skip: int = 0) -> stats.Floats:
+    """The mean of each list, without its first so many values; NaN where nothing is left.
+
+    One and two values are most of them, and their sums are exact or correctly rounded as `fsum`'s are.
+    """
+    values, first, counts = lists.values, lists.starts + skip, lists.counts - skip
+    found = np.full(len(counts), math.nan)
+    one, two = first[counts == 1], first[counts == 2]
+    found[counts == 1] = values[one]
+    found[counts == 2] = (values[two] / _SCALE + values[two + 1] / _SCALE) / 2 * _SCALE
+    for index in np.flatnonzero(counts > 2).tolist():
+        found[index] = _mean(lists[index][skip:])
+    return found
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(value / _SCALE for value in values) / len(values) * _SCALE
+
+
+# ---------------------------------------------------------------------------- the image side
+
+
+class Square(NamedTuple):
+    """Winoground's verdict on one item."""
+
+    text: bool
+    image: bool
+    text_tie: bool  # an image puts its own text level with the highest other
+    image_tie: bool  # a text puts its own image level with the highest other
+
+    @property
+    def group(self) -> bool:
+        return self.text and self.image
+
+    @property
+    def tie(self) -> bool:
+        return self.text_tie or self.image_tie
+
+
+def square(item: ItemScores) -> Square | None:
+    """Text and image score of an item whose negative images each have their own text; None for others."""
+    if not item.paired:
+        return None
+    shown: list[ItemScores | ImageScores] = [item, *item.negative_images]
+    return square_of([[one.caption, *one.negatives] for one in shown])
+
+
+def square_of(scores: Sequence[Sequence[float]]) -> Square:
+    """`scores[image][text]`; the text of an image has its number, and texts of no image come after them, not asked."""
+    size = range(len(scores))
+    texts = [max(scores[k][other] for other in size if other != k) for k in size]  # the highest wrong text of an image
+    images = [max(scores[other][k] for other in size if other != k) for k in size]
+    own = [scores[k][k] for k in size]
+    return Square(
+        text=all(own[k] > texts[k] for k in size),
+        image=all(own[k] > images[k] for k in size),
+        text_tie=any(own[k] == texts[k] for k in size),
+        image_tie=any(own[k] == images[k] for k in size),
+    )
+
+
+class _Pairs(NamedTuple):
+    """Of all right pairs of an item: the caption with the own image above; any above, level, below."""
+
+    original: bool
+    above: bool
+    level: bool
+    below: bool
+
+
+def _pairs(item: ItemScores) -> _Pairs:
+    bars = [max(values) for values in zip(*map(_right, item.negative_images), strict=True)]  # of each right text
+    shown: list[ItemScores | ImageScores] = [item, *item.positive_images]
+    pairs = [pair for one in shown for pair in zip(_right(one), bars, strict=True)]
+    return _Pairs(
+        original=item.caption > bars[0],
+        above=any(score > bar for score, bar in pairs),
+        level=any(score == bar for score, bar in pairs),
+        below=any(score < bar for score, bar in pairs),
+    )
+
+
+def _right(one: ItemScores | ImageScores) -> list[float]:
+    return [one.caption, *one.positives]
+
+
+def image_outcomes(scores: Scores) -> ImageOutcomes:
+    """The outcome of every item on the image side."""
+    found = {field.name: np.zeros(len(scores), dtype=bool) for field in fields(ImageOutcomes)}
+    for index, _ in scores.having("negative_images"):
+        item = scores[index]
+        pairs, box = _pairs(item), square(item)
+        more = bool(item.positives or item.positive_images)
+        one = {
+            "asked": True,
+            "more": more,
+            "square": box is not None,
+            "two_by_two": box is not None and len(item.negative_images) == 1,
+            "original": pairs.original,
+            "augmented": more and not (pairs.level or pairs.below),
+            "brittle": more and pairs.above and pairs.below and not pairs.level,
+            "tie": pairs.level or (box is not None and box.tie),
+        }
+        if box is not None:
+            one |= {"text": box.text, "image": box.image, "group": box.group}
+        for name, value in one.items():
+            found[name][index] = value
+    return ImageOutcomes(**found)
