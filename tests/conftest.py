@@ -12,6 +12,7 @@ import pytest
 from tests import own_records
 
 from equipoise import progress
+from equipoise.benchmarks.ceilings import ceilings
 from equipoise.evaluation.record import RunRecord
 from equipoise.evaluation.results import read_result
 
@@ -71,9 +72,11 @@ def benchmark_folders(samples: Path, whole_data: Path | None) -> Callable[[str],
 def make_record() -> Callable[..., RunRecord]:
     """A run's record, whole and valid; any field of it may be given: make_record(metrics=..., date=...)."""
     golden = read_result(Path(__file__).parent / "golden" / "run")
+    plain = {"macro": [], "least": 1, "averages": {}, "metrics": []}
+    unknown = {"blind": None, "scores_sha256": None, "ceilings": ceilings(())}
 
     def make(name: str = "items", items_sha256: str = "x", **fields: Any) -> RunRecord:
-        benchmark = golden.benchmark.model_copy(update={"name": name, "items_sha256": items_sha256})
-        return golden.model_copy(update={"benchmark": benchmark} | fields)
+        benchmark = golden.benchmark.model_copy(update={"name": name, "items_sha256": items_sha256} | plain)
+        return golden.model_copy(update={"benchmark": benchmark} | unknown | fields)
 
     return make

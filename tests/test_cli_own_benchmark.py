@@ -84,7 +84,9 @@ def original(run: Run, bench: str, *more: str) -> tuple[float, dict[str, object]
     code, _, error = run("eval", "py:toy_bench:Model", "--bench", bench, "--out", folder, "--images", ".", *more)
     assert code == 0, error
     record = json.loads(next(Path(folder).glob("*/result.json")).read_text())
-    return (record["metrics"]["macro"] or record["metrics"]["overall"])["original"], record["benchmark"]
+    return (record["metrics"]["macro"] or record["metrics"]["overall"])["metrics"]["original"]["value"], record[
+        "benchmark"
+    ]
 
 
 def test_a_benchmark_of_ones_own_keeps_its_averages(run: Run, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

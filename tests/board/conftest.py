@@ -14,6 +14,7 @@ from equipoise.evaluation.measure import measure
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import ItemCounts, RunRecord
 from equipoise.evaluation.results import write_run
+from equipoise.evaluation.run_id import benchmark_id
 from equipoise.evaluation.scores import ImageScores, ItemScores
 
 MakeRuns = Callable[..., Path]
@@ -44,7 +45,9 @@ def make_runs(tmp_path: Path, make_record: Callable[..., RunRecord]) -> MakeRuns
             outcomes = outcomes_of(rows)
             golden = make_record(benchmark, items_sha256="0" * 64)
             spec = (specs or {}).get(model, f"py:{model}")
-            about = golden.benchmark.model_copy(update={"splits": list(facts.splits), "limit": None} | changes)
+            about = benchmark_id([], facts).model_copy(
+                update={"splits": list(facts.splits), "items_sha256": "0" * 64} | changes
+            )
             record = golden.model_copy(
                 update={
                     "benchmark": about,

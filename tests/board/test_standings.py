@@ -47,7 +47,8 @@ def test_image_scores_have_groups_too(make_runs: MakeRuns) -> None:
     test = only(build_board([str(make_runs(MODELS, "winoground", count=200))]))
     letters = {row.model: row.numbers["image"].letters for row in test.rows}
     assert letters["strong"] == letters["like-strong"] == "a" and letters["weak"] == "b"
-    assert test.columns == ["original", "text", "image", "group"]
+    names = [column.name for column in test.columns]
+    assert names == ["original", "image_original", "text", "image", "group", "group_match"]
 
 
 def test_a_model_alone_is_in_no_group(make_runs: MakeRuns) -> None:

@@ -88,13 +88,13 @@ def test_averages_of_scores_made_elsewhere(run: Run, tmp_path: Path, rule: str |
     chosen = () if rule is None else ("--average", rule)
     code, out, _ = run("metrics", "s.jsonl", "--bench", "sugarcrepe", *chosen, "--format", "json")
     lines = json.loads(out)
-    assert code == 0 and lines[0]["original"] == pytest.approx(EXPECTED[rule or "vl_compo"])
+    assert code == 0 and lines[0]["metrics"]["original"]["value"] == pytest.approx(EXPECTED[rule or "vl_compo"])
     found = json.loads(run("metrics", "s.jsonl", "--bench", "sugarcrepe", *chosen, "--json")[1])
-    assert {name: one["original"] for name, one in found["averages"].items()} == pytest.approx(
+    assert {name: one["metrics"]["original"]["value"] for name, one in found["averages"].items()} == pytest.approx(
         {name: value for name, value in EXPECTED.items() if name != "items"}
     )
     assert found["macro"] == found["averages"]["vl_compo"] and found["macro"]["rule"] == "vl_compo"
-    assert found["overall"]["original"] == 0.4
+    assert found["overall"]["metrics"]["original"]["value"] == 0.4
 
 
 def test_tags_from_the_benchmarks_items(run: Run, tmp_path: Path) -> None:
@@ -103,10 +103,10 @@ def test_tags_from_the_benchmarks_items(run: Run, tmp_path: Path) -> None:
     code, _, error = run("metrics", "s.jsonl", "--bench", "sugarcrepe")
     assert code == 2 and "5 of 5 scores lack a tag of group" in error and "--source" in error
     code, out, _ = run("metrics", "s.jsonl", "--bench", "sugarcrepe", "--source", ".", "--json")
-    assert code == 0 and json.loads(out)["macro"]["original"] == 0.625
+    assert code == 0 and json.loads(out)["macro"]["metrics"]["original"]["value"] == 0.625
     run("bench", "build", "sugarcrepe", "--source", ".", "--out", "items.jsonl")
     code, out, _ = run("metrics", "s.jsonl", "--bench", "items.jsonl", "--json")
-    assert code == 0 and json.loads(out)["macro"]["original"] == 0.625
+    assert code == 0 and json.loads(out)["macro"]["metrics"]["original"]["value"] == 0.625
     write(tmp_path / "s.jsonl", [*bare, bare[1]])
     code, _, error = run("metrics", "s.jsonl", "--bench", "sugarcrepe", "--source", ".")
     assert code == 2 and "1 problem" in error and "is already used in line 2; ids must be unique" in error
@@ -162,14 +162,17 @@ def test_eval_and_compare(run: Run, tmp_path: Path) -> None:
     words = " ".join(out.split())
     assert "headline by vl_compo: mean of 2 group groups" in words and "ce_clip 66.7" in words and "items 40.0" in words
     record = json.loads((tmp_path / "one/sugarcrepe/result.json").read_text())
-    assert record["metrics"]["macro"]["original"] == pytest.approx(0.625)
-    assert record["metrics"]["averages"]["ce_clip"]["original"] == pytest.approx(2 / 3)
+    assert record["metrics"]["macro"]["metrics"]["original"]["value"] == pytest.approx(0.625)
+    assert record["metrics"]["averages"]["ce_clip"]["metrics"]["original"]["value"] == pytest.approx(2 / 3)
     assert record["benchmark"]["averages"]["ce_clip"]["over"] == ["split"]
     assert "Zhang et al. 2024" in record["benchmark"]["averages"]["ce_clip"]["cite"]
     code, out, error = run(*command, "--out", "one", "--average", "ce_clip", "--format", "json")
     assert code == 0 and "not computed" in error  # the same run, shown by another rule
     headline = json.loads(out)[0]
-    assert headline["original"] == pytest.approx(2 / 3) and headline["average"] == "ce_clip: mean of 3 split groups"
+    assert (
+        headline["metrics"]["original"]["value"] == pytest.approx(2 / 3)
+        and headline["average"] == "ce_clip: mean of 3 split groups"
+    )
     assert set(headline["averages"]) == {"vl_compo", "ce_clip"}
     code, _, error = run(*command, "--average", "paper")
     assert code == 2 and "it has vl_compo, ce_clip, items" in error
@@ -188,7 +191,7 @@ def test_a_changed_average_is_refused(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "one/sugarcrepe/result.json"
     whole = path.read_text()
     record = json.loads(whole)
-    record["metrics"]["averages"]["ce_clip"]["original"] = 0.99
+    record["metrics"]["averages"]["ce_clip"]["metrics"]["original"]["value"] = 0.99
     path.write_text(json.dumps(record))
     code, _, error = run(*command, "--out", "one")
     assert code == 2 and "averages.ce_clip.original" in error

@@ -73,8 +73,11 @@ def test_two_runs(run: Run, write: Write) -> None:
     assert "share a letter" not in out
     found = json.loads(run("one", "two", "--json", "--flips", "3")[1])
     (one,) = found["differences"]
-    assert one["original"]["difference"] == pytest.approx(-1 / 3) and one["original"]["p"] < 0.001
-    assert one["original"]["mcnemar"] < 0.001 and one["original"]["adjusted"] >= one["original"]["p"]
+    assert one["changes"]["original"]["difference"] == pytest.approx(-1 / 3) and one["changes"]["original"]["p"] < 0.001
+    assert (
+        one["changes"]["original"]["mcnemar"] < 0.001
+        and one["changes"]["original"]["adjusted"] >= one["changes"]["original"]["p"]
+    )
     assert len(found["flips"][0]["items"]) == 3 and found["flips"][0]["lost"] == 20
     assert found["flips"][0]["items"][0]["texts"]["negatives"] == ["a cat"]
     assert found["groups"] == {} and found["gates"] == []
@@ -86,10 +89,16 @@ def test_p_values_are_corrected_over_benchmarks_and_metrics(run: Run, write: Wri
         write("two", [1] * 22 + [0] * 38, bench)
     found = {name: json.loads(run("one", "two", "--json", "--correct", name)[1]) for name in ("holm", "fdr")}
     for one, other in zip(*(found[name]["differences"] for name in ("holm", "fdr")), strict=True):
-        assert one["original"]["p"] == other["original"]["p"] < other["original"]["adjusted"] + 1e-12
-        assert one["original"]["adjusted"] >= other["original"]["adjusted"]
-    p_value = found["holm"]["differences"][0]["original"]["p"]
-    assert found["holm"]["differences"][0]["original"]["adjusted"] == pytest.approx(min(1, 12 * p_value))  # 3 x 4 tests
+        assert (
+            one["changes"]["original"]["p"]
+            == other["changes"]["original"]["p"]
+            < other["changes"]["original"]["adjusted"] + 1e-12
+        )
+        assert one["changes"]["original"]["adjusted"] >= other["changes"]["original"]["adjusted"]
+    p_value = found["holm"]["differences"][0]["changes"]["original"]["p"]
+    assert found["holm"]["differences"][0]["changes"]["original"]["adjusted"] == pytest.approx(
+        min(1, 12 * p_value)
+    )  # 3 x 4 tests
     assert run("one", "two", "--correct", "bonferroni")[0] == 2
 
 
@@ -116,7 +125,11 @@ def test_seeds_are_joined_by_commas(run: Run, write: Write) -> None:
     code, out, _ = run("base", "s0,s1,s2")
     assert code == 0 and "seeds" in out and "s0,s1,s2" in out
     (one,) = json.loads(run("base", "s0,s1,s2", "--json")[1])["differences"]
-    assert one["runs"] == [1, 3] and one["original"]["seed_error"] >= 0 and "mcnemar" not in one["original"]
+    assert (
+        one["runs"] == [1, 3]
+        and one["changes"]["original"]["seed_error"] >= 0
+        and "mcnemar" not in one["changes"]["original"]
+    )
     write("again", [1] * 60, weights="s0")
     code, _, error = run("base", "s0,again")
     assert code == 2 and "same weights, not two seeds" in error

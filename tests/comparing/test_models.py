@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from equipoise import stats
-from equipoise.collector import elsewhere
 from equipoise.comparing import inference
 from equipoise.comparing.flips import _holding, flips
-from equipoise.comparing.folders import compare_folders
 from equipoise.comparing.gate import Gate, check_gates, read_gate
 from equipoise.comparing.models import Model, compare_models, contributions, place, require_seeds
 from equipoise.errors import UserError
-from equipoise.evaluation.comparison import Run, difference, leaves_of, load_runs, per_item
-from equipoise.evaluation.metrics import METRICS
+from equipoise.evaluation.comparison import Run, difference, leaves_of, per_item, shared_metrics
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import Change, Comparison, Interval, RunRecord
 from equipoise.evaluation.scores import ItemScores
@@ -60,9 +55,9 @@ def test_one_run_a_side_keeps_the_interval_of_images(run: MakeRun) -> None:
     rng = np.random.default_rng(0)
     before, after = (run(rng.integers(0, 2, 60), rng.integers(0, 2, 60)) for _ in range(2))
     plain, tested = difference([before], [after]), compare_models([before], [after])
-    for metric in METRICS:
-        old, new = plain[metric], tested[metric]
-        assert old is not None and new is not None
+    assert list(plain.changes) == list(tested.changes) == ["original", "augmented", "brittleness", "drop"]
+    for metric, old in plain.changes.items():
+        new = tested.changes[metric]
         assert (new.interval, new.difference, new.mcnemar) == (old.interval, old.difference, old.mcnemar)
         assert new.p is not None and new.image_error is not None and new.seed_error is None
         assert new.detectable is not None and new.detectable > 2.8 * new.image_error
@@ -84,7 +79,7 @@ def test_contributions_add_up_to_the_average(run: MakeRun) -> None:
     """Groups of unequal size, one of them without a positive."""
     positives = [1, 0, 1, 1, 0, 0]
     one = run([1, 0, 1, 0, 1, 1], positives, splits="aaaabb", an_image=3)
-    values = per_item(one.outcomes)
+    values = per_item(one.outcomes, shared_metrics([one]))
     values[4:, 1:] = np.nan
     groups = leaves_of(one, ("split",), 1)
     found = contributions(values, one.outcomes.cluster, groups).sum(axis=0)
@@ -262,18 +257,6 @@ def test_places_of_tags_are_those_that_a_loop_finds() -> None:
     assert _holding([]) == {}
 
 
-def test_large_runs_are_read_by_another_process_as_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    golden = Path(__file__).parents[1] / "golden" / "run"
-    here = compare_folders([golden, golden])
-    monkeypatch.setattr("equipoise.evaluation.comparison.LARGE", 1)
-    monkeypatch.setattr("equipoise.evaluation.comparison.cores", lambda: 2)
-    assert compare_folders([golden, golden]) == here
-    first, second = load_runs([golden, golden])
-    assert first.records == second.records and first.rows == second.rows
-    with pytest.raises(UserError, match="no finished run here"):
-        load_runs([golden, golden.parent])
-
-
 # ---------------------------------------------------------------------------- gates
 
 
@@ -334,24 +317,6 @@ def test_what_a_gate_refuses() -> None:
             read_gate(text)
     with pytest.raises(UserError, match="so nothing could fail"):
         check_gates([Gate("augmented", 1)], [_compared(0, 0, 0)])
-
-
-def test_signs_are_flipped_by_another_process_as_here(run: MakeRun, monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(5)
-    first, second = ([run(rng.integers(0, 2, 60).tolist())] for _ in range(2))
-    here = compare_models(first, second)
-    monkeypatch.setattr("equipoise.comparing.models._MANY", 0)
-    monkeypatch.setattr("equipoise.comparing.models.cores", lambda: 2)
-    answers: list[np.ndarray] = []
-
-    @contextlib.contextmanager
-    def noted(work: Any, *arguments: Any) -> Iterator[Callable[[], np.ndarray]]:
-        with elsewhere(work, *arguments) as wait:
-            yield lambda: answers.append(wait()) or answers[0]  # type: ignore[func-returns-value]
-
-    monkeypatch.setattr("equipoise.comparing.models.elsewhere", noted)
-    assert compare_models(first, second) == here
-    assert answers[0].shape == (inference.FLIPS, len(METRICS)) and answers[0].any()
 
 
 def test_signs_of_many_images_are_added_by_counting_bits(monkeypatch: pytest.MonkeyPatch) -> None:

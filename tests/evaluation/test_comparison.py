@@ -13,9 +13,8 @@ from equipoise.errors import UserError
 from equipoise.evaluation.averages import macro, summarise
 from equipoise.evaluation.comparison import Run, average, difference, joined, load_run
 from equipoise.evaluation.measure import measure
-from equipoise.evaluation.metrics import METRICS
 from equipoise.evaluation.outcomes import outcomes_of
-from equipoise.evaluation.record import Metrics, RunRecord
+from equipoise.evaluation.record import AverageId, Metrics, RunRecord
 from equipoise.evaluation.results import write_run
 from equipoise.evaluation.scores import ItemScores
 from equipoise.stats import wilson
@@ -141,13 +140,19 @@ def test_compare_says_the_difference_of_the_headlines(
         outcomes = outcomes_of(rows)
         summary = summarise(outcomes, resamples=20)
         average = macro(outcomes, path, least, resamples=20) if path else None
-        metrics = Metrics(overall=summary.overall, by=summary.by, macro=average, paper={})
+        averages = {"paper": average.model_copy(update={"rule": "paper"})} if average else {}
+        metrics = Metrics(
+            overall=summary.overall, by=summary.by, macro=averages.get("paper"), averages=averages, paper={}
+        )
         headlines.append(metrics.headline)
-        write_run(tmp_path / name / "x", _make("x", metrics=metrics), rows, outcomes, {})
+        record = _make("x", metrics=metrics)
+        rules = {"paper": AverageId(over=list(path), least=least, cite="")} if path else {}
+        about = record.benchmark.model_copy(update={"averages": rules})
+        write_run(tmp_path / name / "x", record.model_copy(update={"benchmark": about}), rows, outcomes, {})
     (found,) = compare_folders([tmp_path / "before", tmp_path / "after"]).differences
     assert found["original"].difference == pytest.approx(expected)
-    for metric in METRICS:
-        assert found[metric].difference == pytest.approx(headlines[1][metric] - headlines[0][metric])
+    for metric, change in found.changes.items():
+        assert change.difference == pytest.approx(headlines[1][metric] - headlines[0][metric])
     assert found.n == headlines[0].n and (found["original"].mcnemar is not None) is (not path)
 
 
@@ -157,8 +162,8 @@ def test_a_group_that_a_resample_misses_gives_its_weight_to_the_others() -> None
     expected = macro(one.outcomes, ("split",), resamples=200)
     assert expected is not None and expected.interval("original").high == 1.0  # a third of the resamples have no b
     assert numbers["original"] == 0.5
-    for metric, interval in expected.intervals.items():
-        assert numbers.interval(metric) == pytest.approx(interval)
+    for metric, number in expected.metrics.items():
+        assert numbers.interval(metric) == pytest.approx(number.interval)
 
 
 def test_groups_that_are_all_too_small() -> None:

@@ -17,12 +17,13 @@ from equipoise.errors import UserError
 from equipoise.evaluation.averages import macro, summarise
 from equipoise.evaluation.comparison import Run, difference
 from equipoise.evaluation.measure import measure, measure_elsewhere
+from equipoise.evaluation.metrics import METRICS
 from equipoise.evaluation.outcomes import image_outcomes, outcomes_of
 from equipoise.evaluation.paper_metrics import groups, image_score
 from equipoise.evaluation.record import Comparison
 from equipoise.evaluation.results import read_run
 from equipoise.evaluation.run import evaluate
-from equipoise.evaluation.scores import ImageScores, ItemScores, read_scores
+from equipoise.evaluation.scores import ImageScores, ItemScores, Scores, read_scores
 from equipoise.evaluation.scoring import score_items, scored_photos
 from equipoise.items import ImageRef, Item, texts
 from equipoise.report.comparison import render_differences
@@ -244,8 +245,10 @@ def test_a_comparison_shows_the_image_metrics_that_were_measured() -> None:
     run = Run(Path(), (), rows, outcomes_of(rows))
     found = Comparison(benchmark="x", before="a", after="b", **dict(difference([run], [run], resamples=20)))
     shown = render_differences([found])
-    assert "Image-Orig." in shown and "group score" in shown and "Image-Aug." not in shown
-    assert "Image-" not in render_differences([found.model_copy(update={"image_side": {}})])
+    assert "Image-Orig." in shown and " group " in shown and "Image-Aug." not in shown
+    assert "Image-" not in render_differences(
+        [found.model_copy(update={"changes": {"original": found.changes["original"]}})]
+    )
 
 
 def test_the_table_has_a_part_for_images() -> None:
@@ -255,8 +258,8 @@ def test_the_table_has_a_part_for_images() -> None:
         assert "Image-Orig." in shown[form] and shown[form].count("the end") == 1
     header, line = shown["csv"].splitlines()
     cells = dict(zip(header.split(","), line.split(","), strict=True))
-    assert (cells["image_group"], cells["image_n"], cells["image_augmented"]) == ("1.0", "1", "")
-    assert json.loads(shown["json"])[0]["image_side"]["group"] == 1
+    assert (cells["group"], cells["image_n"], cells["image_augmented"]) == ("1.0", "1", "")
+    assert json.loads(shown["json"])[0]["metrics"]["group"]["value"] == 1
     plain = summarise(outcomes_of([ItemScores(id="1", caption=1, negatives=[0])]), resamples=20)
     assert not any("mage-" in render(metrics_rows(plain), form) for form in FORMS)
 
@@ -322,15 +325,17 @@ def test_the_whole_matrix_is_scored(model: Any, photos: Path) -> None:
         (expected,) = score_items(model, [alone], images=photos).rows
         assert (one.image, one.caption) == (ref.path, expected.caption)
         assert (one.positives, one.negatives) == (expected.positives, expected.negatives)
-    assert outcomes_of([row]).of(0)["images"] == {
-        "original": True,
-        "augmented": True,
-        "brittle": False,
+    (outcome,) = outcomes_of([row]).each()
+    assert {name: outcome.get(name) for name, one in METRICS.items() if one.side == "images" and not one.less} == {
+        "image_original": True,
+        "image_augmented": True,
+        "image_brittleness": False,
         "text": True,
         "image": True,
         "group": True,
-        "tie": False,
+        "group_match": True,
     }
+    assert outcome["image_tie"] is False
 
 
 @pytest.mark.parametrize("model", [Pixel(), Pairs()])

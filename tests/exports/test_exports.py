@@ -24,10 +24,11 @@ from equipoise.benchmarks.base import Average, Benchmark
 from equipoise.cli import main
 from equipoise.errors import UserError
 from equipoise.evaluation.measure import measure
-from equipoise.evaluation.metrics import METRICS, SHARES
+from equipoise.evaluation.metrics import SHARES
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import Interval, Number, RunRecord
 from equipoise.evaluation.results import read_result, write_run
+from equipoise.evaluation.run_id import benchmark_id
 from equipoise.evaluation.scores import ImageScores, ItemScores
 from equipoise.exports import base
 from equipoise.exports.base import Export, File, model_id, write
@@ -69,7 +70,9 @@ def folder(tmp_path: Path, make_record: Callable[..., RunRecord]) -> Path:
         "mine", "Mine", {}, {}, "", "", "", "", "", lambda *_: [], averages={"paper": Average(("split",), HOSTILE)}
     )
     record = make_record(
-        "mine", metrics=measure(rows, outcomes, benchmark, resamples=50), date=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+        metrics=measure(rows, outcomes, benchmark, resamples=50),
+        date=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC),
+        benchmark=benchmark_id([], benchmark),
     )
     write_run(tmp_path / "run", record, rows, outcomes, items)
     return tmp_path / "run"
@@ -94,7 +97,7 @@ def test_clip_benchmark(folder: Path) -> None:
         assert all(isinstance(value, int | float) for value in one["metrics"].values())
         assert "image_acc" not in one["metrics"]  # nothing was asked of images
     headline, part, _ = (one["metrics"] for one in found)
-    for name in METRICS:
+    for name in record.metrics.headline.metrics:
         assert headline[name] == record.metrics.headline[name] and part[name] == record.metrics.by["split"]["a"][name]
         assert (headline[f"{name}_low"], headline[f"{name}_high"]) == record.metrics.headline.interval(name)
     assert headline["text_acc"] == headline["acc"] == record.metrics.headline["original"]
@@ -133,7 +136,7 @@ def test_the_three_scores_of_winoground(tmp_path: Path, make_record: Callable[..
     aggregate = json.loads(every_eval_ever(Export(_square(tmp_path, record), record, "openai/clip", "us"))[1].text)
     scores = {one["evaluation_result_id"]: one["score_details"]["score"] for one in aggregate["evaluation_results"]}
     assert len(scores) == len(aggregate["evaluation_results"])
-    assert (scores["winoground/image.group"], scores["winoground/image.text"]) == (0.08, 0.3075)
+    assert (scores["winoground/group"], scores["winoground/text"]) == (0.08, 0.3075)
 
 
 def _square(folder: Path, record: RunRecord) -> Path:
@@ -264,7 +267,7 @@ def test_every_eval_ever_aggregate(folder: Path) -> None:
         _all_strings(details["details"], one["source_data"]["additional_details"])
     by_id = {one["evaluation_result_id"]: one["score_details"] for one in found["evaluation_results"]}
     assert len(by_id) == len(found["evaluation_results"])
-    for metric in METRICS:
+    for metric in record.metrics.headline.metrics:
         assert by_id[f"mine/{metric}"]["score"] == record.metrics.headline[metric]
         assert by_id[f"mine/a/{metric}"]["score"] == record.metrics.by["split"]["a"][metric]
         interval = by_id[f"mine/{metric}"]["uncertainty"]["confidence_interval"]
@@ -405,7 +408,7 @@ def test_the_verb(run: Run, folder: Path, tmp_path: Path) -> None:
 def test_what_the_verb_refuses(run: Run, folder: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "wrong").mkdir()
-    (tmp_path / "wrong" / "result.json").write_text('{"schema": 2, "metrics": {}}')
+    (tmp_path / "wrong" / "result.json").write_text('{"schema": 3, "metrics": {}}')
     shutil.copytree(folder, tmp_path / "two" / "a")
     shutil.copytree(folder, tmp_path / "two" / "b")
     (path := tmp_path / "two" / "b" / "result.json").write_text(

@@ -61,7 +61,7 @@ def test_the_numbers_are_equal_in_every_format(make_runs: Runs, tmp_path: Path) 
             assert all(shown in form for form in (markdown, latex, text))
             share, _, spread = shown.partition(" ")
             assert f">{share}</a>" in headline and f"<small>{spread}</small>" in headline
-            assert f"{100 * float(one[metric]):.1f}" == share == f"{100 * value[metric]:.1f}"
+            assert f"{100 * float(one[metric]):.1f}" == share == f"{100 * value['metrics'][metric]['value']:.1f}"
     assert len(re.findall(r"<tr><th scope=\"row\">", headline)) == len(rows) == 2
 
 

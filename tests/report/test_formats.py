@@ -40,10 +40,12 @@ def test_the_numbers_of_all_formats_are_equal(make_runs: Runs, tmp_path: Path) -
     wanted = {}
     for label, row in rows.items():
         shares = {
-            name: "{:.1f} [{:.1f}, {:.1f}]".format(100 * row[name], *(100 * end for end in row["intervals"][name]))
+            name: "{:.1f} [{:.1f}, {:.1f}]".format(
+                100 * row["metrics"][name]["value"], *(100 * end for end in row["metrics"][name]["interval"])
+            )
             for name in ("original", "augmented", "brittleness")
         }
-        shares["augmented"] += f" ({100 * row['drop']:.1f})"
+        shares["augmented"] += f" ({100 * row['metrics']['drop']['value']:.1f})"
         scores = [f"{row['mean_scores'][part]:.3f}" for part in ("caption", "positive", "negative")]
         wanted[label] = [label, str(row["n"]), *shares.values(), str(row["ties"]), *scores]
     for form, between, tail in (("md", "|", ""), ("latex", "&", r" \\"), ("text", "│", "")):
@@ -54,8 +56,8 @@ def test_the_numbers_of_all_formats_are_equal(make_runs: Runs, tmp_path: Path) -
         row = rows[line["label"]]
         for name in ("original", "augmented", "brittleness", "drop"):
             assert [float(line[f"{name}{end}"]) for end in ("", "_low", "_high")] == [
-                row[name],
-                *row["intervals"][name],
+                row["metrics"][name]["value"],
+                *row["metrics"][name]["interval"],
             ]
         assert (int(line["n"]), float(line["ties"])) == (row["n"], row["ties"])
     call(*folders, "--out", str(tmp_path / "page.html"))

@@ -107,7 +107,15 @@ def test_least_brittle_is_said_of_another_number_only(make_runs: Runs) -> None:
     first, second = chapter.entries
     level = replace(second, numbers=second.numbers.model_copy(update={"metrics": first.numbers.metrics}))
     assert "least brittle" not in finding(replace(chapter, entries=[first, level]))
-    steadier = replace(second, numbers=second.numbers.model_copy(update={"brittleness": 0.1}))
+    steadier = replace(
+        second,
+        numbers=second.numbers.model_copy(
+            update={
+                "metrics": second.numbers.metrics
+                | {"brittleness": second.numbers.metrics["brittleness"].model_copy(update={"value": 0.1})}
+            }
+        ),
+    )
     assert "By the numbers least brittle is second with 10.0%" in finding(replace(chapter, entries=[first, steadier]))
 
 

@@ -21,6 +21,7 @@ from equipoise.evaluation.record import (
     MacroNumbers,
     MeanScores,
     Metrics,
+    Number,
     RunRecord,
 )
 from equipoise.evaluation.results import Texts
@@ -117,7 +118,7 @@ def test_the_drop_has_one_sign_everywhere() -> None:
     line = Line("x", NUMBERS)
     for form in ("text", "md", "latex"):
         assert "(14.8)" in render([line], form) and "-14.8" not in render([line], form)
-    assert json.loads(render([line], "json"))[0]["drop"] == 0.148
+    assert json.loads(render([line], "json"))[0]["metrics"]["drop"]["value"] == 0.148
     assert next(iter(csv.DictReader(io.StringIO(render([line], "csv")))))["drop"] == "0.148"
     text = render_differences([compared(drop=change(0.02, 0.01, 0.03, True))])
     assert "+2.0" in text and "drop: Orig. minus Aug., so + is a larger drop" in " ".join(text.split())
@@ -189,7 +190,7 @@ def test_labels_are_no_markup(label: str) -> None:
 
 @pytest.mark.parametrize("drop", [0.0, -0.0, 0.0004, -0.0004])
 def test_no_drop_has_no_minus(drop: float) -> None:
-    row = Line("x", NUMBERS.model_copy(update={"drop": drop}))
+    row = Line("x", NUMBERS.model_copy(update={"metrics": MEASURED | measured(drop=drop)}))
     assert "(0.0)" in render([row], "md")
     none = compared(original=change(-drop, -drop, drop, False))
     assert "+0.0 [+0.0, +0.0]~" in render_differences([none])

@@ -111,9 +111,9 @@ def test_what_was_edited_by_hand_is_not_printed(
     result, items = Path(runs[0]) / "made" / "result.json", Path(runs[0]) / "made" / "items.jsonl"
     value = json.loads(result.read_text())
     if edited == "number":
-        value["metrics"]["overall"]["original"] = 0.93
+        value["metrics"]["overall"]["metrics"]["original"]["value"] = 0.93
     elif edited == "share of a tag":
-        value["metrics"]["by"]["type"]["size"]["brittleness"] = 0.01
+        value["metrics"]["by"]["type"]["size"]["metrics"]["brittleness"]["value"] = 0.01
     else:
         items.write_text(items.read_text().replace("0.3", "0.25", 1))
     result.write_text(json.dumps(value))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 
 from equipoise.benchmarks.base import PLAIN
@@ -12,7 +11,7 @@ from equipoise.comparing.flips import Flips, flips
 from equipoise.comparing.inference import CORRECTIONS
 from equipoise.comparing.models import Model, Placed, compare_models, place, require_seeds
 from equipoise.errors import UserError
-from equipoise.evaluation.comparison import Run, load_runs, shared_metrics
+from equipoise.evaluation.comparison import Run, load_run, shared_metrics
 from equipoise.evaluation.record import Comparison
 from equipoise.evaluation.results import find_runs, holds_runs
 
@@ -54,9 +53,8 @@ def compare_folders(
 
     def read(indices: Sequence[int], benchmark: str) -> list[Model]:
         new = [index for index in indices if (index, benchmark) not in loaded]
-        runs = iter(load_runs([of_seed[benchmark] for index in new for of_seed in places[index]]))
         for index in new:
-            one = Model(names[index], list(islice(runs, len(places[index]))))
+            one = Model(names[index], [load_run(of_seed[benchmark]) for of_seed in places[index]])
             require_seeds(one)
             loaded[index, benchmark] = one
         return [loaded[index, benchmark] for index in indices]

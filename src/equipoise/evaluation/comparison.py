@@ -7,8 +7,6 @@ other images, not of other seeds. The spread over seeds is therefore given besid
 
 from __future__ import annotations
 
-import contextlib
-import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise import stats
-from equipoise.collector import cores, elsewhere
 from equipoise.errors import UserError
 from equipoise.evaluation.averages import Leaves, leaves
 from equipoise.evaluation.metrics import Metric
@@ -26,8 +23,6 @@ from equipoise.evaluation.outcomes import ROWS, Outcomes, outcomes_of
 from equipoise.evaluation.record import Change, Difference, Interval, Number, Numbers, RunRecord
 from equipoise.evaluation.results import metrics_of, read_outcomes, read_run, refuse_edited
 from equipoise.evaluation.scores import ItemScores, Scores
-
-LARGE = 100 * 2**20  # bytes of items.jsonl; a process starts in a second, and this is read in two
 
 
 @dataclass(frozen=True)
@@ -76,16 +71,6 @@ def load_run(folder: str | Path) -> Run:
     outcomes = read_outcomes(folder, record, rows)
     refuse_edited(folder, record, rows, outcomes)
     return Run(folder, (record,), rows, outcomes)
-
-
-def load_runs(folders: Sequence[str | Path]) -> list[Run]:
-    """Several runs; large ones at the same time, each in a process of its own but for the first."""
-    with contextlib.ExitStack() as stack:
-        loads: list[Callable[[], Run]] = [functools.partial(load_run, folder) for folder in folders]
-        for place in range(1, min(len(folders), cores())):
-            if sum(file.stat().st_size for file in Path(folders[place]).glob("items.jsonl")) > LARGE:
-                loads[place] = stack.enter_context(elsewhere(load_run, folders[place]))
-        return [load() for load in loads]
 
 
 def joined(runs: Sequence[Run]) -> Run:

@@ -341,4 +341,3 @@ class Comparison(Difference):
     average: str = "items"  # the rule
     before: str
     after: str
-    notes: list[str] = []

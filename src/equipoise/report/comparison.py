@@ -34,8 +34,7 @@ def render_differences(found: Sequence[Comparison]) -> str:
     if on_images := shown((one.changes for one in found), "images"):
         asked = [one for one in found if any(row.name in one.changes for row in on_images)]
         tables.append(_differences(asked, on_images))
-    notes = dict.fromkeys(printable(f"note: {note}") for one in found for note in one.notes)
-    return "\n".join([*tables, *notes])
+    return "\n".join(tables)
 
 
 def _differences(found: Sequence[Comparison], metrics: Sequence[MetricInfo]) -> str:

@@ -14,6 +14,7 @@ from equipoise import evaluate
 from equipoise.benchmarks.base import TRIPLE_CHANCE, Average, Benchmark
 from equipoise.cli import app
 from equipoise.errors import UserError
+from equipoise.evaluation.record import Number
 from equipoise.evaluation.results import read_result
 from equipoise.items import ImageRef, Item, texts, write_items
 from equipoise.models import load_model
@@ -71,30 +72,35 @@ def _items() -> list[Item]:
     return found
 
 
+def share(best: tuple[str, Number] | None) -> tuple[str, float]:
+    assert best is not None
+    return best[0], best[1].value
+
+
 def test_the_best_blind_judge_and_the_gain_over_it(photos: Path, tmp_path: Path) -> None:
     result = evaluate(Perfect(), _items(), images=photos, benchmark=BENCHMARK, out=tmp_path / "run")
     blind = read_result(tmp_path / "run").blind
     assert blind is not None and blind == result.record.blind
     short, same = blind.splits["short"], blind.splits["same"]
-    assert short.best() == ("blind:length", 1.0)
+    assert share(short.best()) == ("blind:length", 1.0)
     assert short.gain["original"].difference == 0.0 and short.gain["original"].over == "blind:length"
     assert same.baselines["blind:length"]["original"].value == 0.0  # ties
-    assert same.best() == ("blind:ngram", 1.0)  # one wrong word for all of them
+    assert share(same.best()) == ("blind:ngram", 1.0)  # one wrong word for all of them
     assert blind.headline == "paper"
-    length = [blind.splits[split].baselines["blind:length"]["original"].value or 0.0 for split in ("short", "same")]
+    length = [blind.splits[split].baselines["blind:length"]["original"].value for split in ("short", "same")]
     assert blind.by_rule(None).baselines["blind:length"]["original"].value == pytest.approx(
         sum(length) / 2
     )  # as the paper averages
     assert blind.overall.baselines["blind:length"]["original"].value == pytest.approx(60 / 80)
     gain = blind.overall.gain["original"]
-    assert gain.difference == pytest.approx(1 - (blind.overall.best() or ("", 0.0))[1])
+    assert gain.difference == pytest.approx(1 - share(blind.overall.best())[1])
     assert gain.interval.low <= gain.difference <= gain.interval.high
 
 
 def test_judges_of_another_process_say_the_same(photos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     here = evaluate(Perfect(), _items(), images=photos, benchmark=BENCHMARK, workers=3).record
     monkeypatch.setattr("equipoise.evaluation.run.MANY", 1)
-    monkeypatch.setattr("equipoise.evaluation.blind.numbers.judges", None)  # so that nobody is asked here
+    monkeypatch.setattr("equipoise.evaluation.blind.numbers.baseline_scores", None)  # so that nobody is asked here
     there = evaluate(Perfect(), _items(), images=photos, benchmark=BENCHMARK, workers=3).record
     assert there.blind is not None and there.ceilings is not None
     assert (there.blind, there.ceilings) == (here.blind, here.ceilings)
@@ -122,7 +128,7 @@ def test_a_blind_model_needs_no_images_and_joins_others_results(photos: Path, tm
     items = [item for item in _items() if item.tags["split"] == "short"]
     evaluate(load_model("blind:length"), items, out=tmp_path / "length")  # no --images
     shown = evaluate(Perfect(), items, images=photos, blind=[tmp_path / "length"]).record.blind
-    assert shown is not None and list(shown.overall.judges) == ["blind:length", "blind:ngram"]
+    assert shown is not None and list(shown.overall.baselines) == ["blind:length", "blind:ngram"]
     with pytest.raises(UserError, match="no run of a blind model on these items"):
         evaluate(Perfect(), items[:50], images=photos, blind=[tmp_path / "length"])
     evaluate(Perfect(), items, images=photos, out=tmp_path / "perfect")
@@ -144,7 +150,7 @@ def test_a_finished_run_shows_a_blind_run_that_came_later(photos: Path, tmp_path
     evaluate(Loud(), _items(), out=tmp_path / "loud")
     again = evaluate(Perfect(), _items(), images=photos, out=tmp_path / "run", blind=[tmp_path / "loud"])
     assert again.read_from is not None and again.record.blind is not None
-    assert again.record.blind.overall.best() == ("blind:loud", 1.0)
+    assert share(again.record.blind.overall.best()) == ("blind:loud", 1.0)
     assert (tmp_path / "run" / "result.json").read_bytes() == before
 
 
@@ -154,7 +160,7 @@ def test_the_table_says_it(tmp_path: Path) -> None:
     assert found.exit_code == 0, found.output
     assert "best blind" in found.stdout and "gain over the best: Orig. " in found.stdout
     rows = CliRunner().invoke(app, ["eval", "blind:ngram", "--bench", str(tmp_path / "toy.jsonl"), "--format", "json"])
-    assert json.loads(rows.stdout)[0]["blind"]["judges"]["blind:length"]["original"] == pytest.approx(0.75)
+    assert json.loads(rows.stdout)[0]["blind"]["baselines"]["blind:length"]["original"]["value"] == pytest.approx(0.75)
     row = CliRunner().invoke(app, ["eval", "blind:ngram", "--bench", str(tmp_path / "toy.jsonl"), "--format", "csv"])
     assert "blind_gain_low" in row.stdout.splitlines()[0]
 
