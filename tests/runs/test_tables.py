@@ -19,7 +19,7 @@ from tests.runs.conftest import modules_of
 from equipoise.errors import UserError
 from equipoise.evaluation.comparison import Run
 from equipoise.evaluation.outcomes import outcomes_of
-from equipoise.evaluation.record import Change, Interval, Numbers
+from equipoise.evaluation.record import Change, Interval, Number, Numbers
 from equipoise.evaluation.scores import ItemScores
 from equipoise.items import ImageRef, Item, Text
 
@@ -33,10 +33,10 @@ def tables() -> Iterator[Any]:
 
 
 def made_up(original: float) -> Numbers:
-    return Numbers(
-        n=4000, ties=0, original=original, augmented=0.5, brittleness=0.25, drop=original - 0.5,
-        intervals={"original": Interval(original - 0.02, original + 0.02)},
-    )  # fmt: skip
+    values = {"original": original, "augmented": 0.5, "brittleness": 0.25, "drop": original - 0.5}
+    interval = {"original": Interval(original - 0.02, original + 0.02)}
+    metrics = {name: Number(value=value, interval=interval.get(name), n=4000) for name, value in values.items()}
+    return Numbers(n=4000, ties=0, metrics=metrics)
 
 
 def form_of(name: str = "quick", lacks: str = "") -> Any:
@@ -227,7 +227,7 @@ def study_with(tables: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, col
 def mean_of(study: Any, run: Run, path: Any, least: int) -> Any:
     groups = study.leaves(run.outcomes.tags, path, least)
     means = [run.outcomes.original[mask].mean() for mask in groups.masks]
-    return SimpleNamespace(original=float(np.average(means, weights=groups.weights)))
+    return {"original": float(np.average(means, weights=groups.weights))}
 
 
 RULE = {"ce_clip": SimpleNamespace(over=("split",), least=1)}
