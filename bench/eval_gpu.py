@@ -104,13 +104,13 @@ def ours(
     record = result.record
     spent = {**record.seconds.parts, "score": record.seconds.score, "judge": record.seconds.judge}
     images, texts = record.counts["images_encoded"], record.counts["texts_encoded"]
-    embedding = spent["images"] + spent["texts"] + spent["waited"]
+    embedding = spent["images"] + spent["texts"]
     rest = spent["score"] - spent["tokenize"] - embedding - spent["cosines"] - spent["kept"]
     print(f"ours, {dtype}: {total:.2f} s for {len(result.rows):,} records, {images:,} images, {texts:,} texts")
     print(
         f"  tokenize {spent['tokenize']:.2f}, towers {embedding:.2f} ({images / embedding:,.0f} images/s; "
-        f"of it waited for photos {spent['waited']:.2f}, for the device with images {spent['images']:.2f}, with texts "
-        f"{spent['texts']:.2f}), cosines {spent['cosines']:.2f}, the cache's last write {spent['kept']:.2f}, "
+        f"of it with images {spent['images']:.2f}, with texts {spent['texts']:.2f}"
+        f"), cosines {spent['cosines']:.2f}, the cache's last write {spent['kept']:.2f}, "
         f"identity and rest of scoring {rest:.2f}, judge {spent['judge']:.2f}, "
         f"write {total - spent['score'] - spent['judge']:.2f}"
     )
@@ -125,29 +125,24 @@ def ours(
 
 
 def decode_limit(model: Any, photos: Path, paths: list[str], workers: int) -> None:
-    """Photos read, hashed, decoded and resized with nobody to wait for but their slots."""
-    from equipoise.evaluation.embedding import decoding
+    """Photos read, hashed, decoded and resized with nobody to wait for."""
+    from equipoise.evaluation.embedding.decoding import decoded
     from equipoise.images.sources import FolderImages
     from equipoise.items import ImageRef
 
-    first: list[float] = []
-
     def choose(some: Any, _: Any) -> list[ImageRef]:
-        first.append(time.monotonic())
         return [ImageRef.model_construct(path=path, box=None) for path in some]
 
     many = workers > 2 or model.device.type == "cuda"
     started = time.monotonic()
-    with decoding.Decoder(FolderImages(photos), paths, choose, model.preprocess, 256, workers, many) as decoder:
-        count = sum(len(content) for _, content in decoder.batches())
-        rate = count / since(first[0])
-        kind = type(decoder._workers).__name__.lower()
-    print(f"decode limit: {rate:,.0f} images/s ({workers} {kind}, the first photo after {first[0] - started:.2f} s)")
+    with decoded(FolderImages(photos), paths, choose, model.preprocess, 256, workers, many) as batches:
+        count = sum(len(batch) for batch in batches)
+    print(f"decode limit: {count / since(started):,.0f} images/s ({workers} workers)")
 
 
 def tower_limits(model: Any, items: Any) -> None:
     """Synthetic batches, one begun before the other is waited for; the first is not timed."""
-    from equipoise.evaluation.embedding.texts import LENGTH_STEP, TOKENS_PER_IMAGE
+    from equipoise.evaluation.embedding.inputs import LENGTH_STEP, TOKENS_PER_IMAGE
     from equipoise.evaluation.scoring import default_batch
 
     rows = default_batch(model)

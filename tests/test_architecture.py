@@ -123,7 +123,7 @@ def test_sizes() -> None:
         "equipoise.registry",
         "equipoise.evaluation.run",
         "equipoise.evaluation.metrics",
-        "equipoise.evaluation.embedding.workers",
+        "equipoise.evaluation.embedding.decoding",
         "equipoise.perturb",
         "equipoise.perturb.run.engine",
         "equipoise.report.page",

@@ -74,6 +74,12 @@ class ImageRef(_Record):
     path: Annotated[NonEmpty, AfterValidator(_image_path)]
     box: Annotated[Box, AfterValidator(_box)] | None = None
 
+    def __hash__(self) -> int:  # pydantic's own takes ten times as long, and images are keys wherever they are scored
+        return hash((self.path, self.box))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ImageRef) and (self.path, self.box) == (other.path, other.box)
+
 
 class Item(_Record):
     """One test or training case. `positives` keep the caption's meaning, `negatives` break it.

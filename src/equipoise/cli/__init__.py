@@ -179,7 +179,7 @@ def evaluate(
     if no_cache and cache is not None:
         raise UserError("--cache and --no-cache exclude each other; give one of them")
     from equipoise.evaluation.embedding.cache import EmbeddingCache, default_cache
-    from equipoise.evaluation.embedding.ranks import joined
+    from equipoise.evaluation.embedding.processes import joined
     from equipoise.evaluation.metrics import load_metrics
     from equipoise.evaluation.run import evaluate_loaded, read_benchmarks
     from equipoise.evaluation.scoring import check_photos

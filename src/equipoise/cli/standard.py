@@ -123,7 +123,7 @@ def _run(
 ) -> None:
     """One set after the other, each on disk before the next begins."""
     from equipoise.evaluation.embedding.cache import EmbeddingCache, default_cache
-    from equipoise.evaluation.embedding.ranks import joined
+    from equipoise.evaluation.embedding.processes import joined
     from equipoise.files import stays_inside
     from equipoise.models import load_model
     from equipoise.standard.run import run_standard

@@ -20,7 +20,7 @@ from equipoise.collector import elsewhere, set_aside
 from equipoise.errors import UserError
 from equipoise.evaluation.blind.numbers import Known, beside, from_texts, known_runs
 from equipoise.evaluation.embedding.cache import EmbeddingCache, default_world
-from equipoise.evaluation.embedding.ranks import ALONE, Ranks
+from equipoise.evaluation.embedding.processes import ALONE, Ranks
 from equipoise.evaluation.graded import by_edit
 from equipoise.evaluation.measure import measure
 from equipoise.evaluation.metrics import Metric

@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 from equipoise.collector import cores, without_collection
 from equipoise.errors import UserError
 from equipoise.evaluation.embedding.cache import EmbeddingCache, Keeper, Vector
-from equipoise.evaluation.embedding.choices import choose_all, scores_of
 from equipoise.evaluation.embedding.embed import EMBEDDING_CODE, Embedded, embed
-from equipoise.evaluation.embedding.pairs import PAIR_CODE, Place, score_all
-from equipoise.evaluation.embedding.ranks import ALONE, Ranks
+from equipoise.evaluation.embedding.forced_choice import choose_all, scores_of
+from equipoise.evaluation.embedding.pairs import PAIR_CODE, score_all
+from equipoise.evaluation.embedding.processes import ALONE, Ranks
 from equipoise.evaluation.scores import ImageScores, ItemScores, Scores, TextScores, require_finite
 from equipoise.identity import of_model, photo_digests
 from equipoise.images.opening import ImageProblem
@@ -70,7 +70,7 @@ def score_items(
     `embed_texts(list of str)`, or with `score_pairs(images, texts)`. `images` is where the items' images lie: a
     folder, tar shards or Parquet files (see `images.sources`). As many `workers` decode as there are processors.
     `ranks` are processes that all call this with the same arguments and share the work. `meanwhile` is called before
-    the model is asked for anything; where photos are decoded by others, while they begin.
+    the model is asked for anything.
     """
     if not items:
         raise UserError("no items to score")
@@ -79,7 +79,7 @@ def score_items(
     if batch_size < 1 or workers < 1:
         raise UserError(f"expected a batch size and workers above 0, found {batch_size} and {workers}")
     _refuse_repeated([item.id for item in items])
-    if meanwhile is not None and kind_of(model) in ("taught", "chooses", "pairs"):
+    if meanwhile is not None:
         meanwhile()
     if kind_of(model) == "taught":
         return _taught(model, items)
@@ -103,7 +103,7 @@ def score_items(
             paired = score_all(model, usable, source, store, batch_size, workers, ranks, keeper)
             _tell_kept(model, paired.counts)
         else:
-            embedded = embed(model, usable, source, store, batch_size, workers, ranks, keeper, meanwhile)
+            embedded = embed(model, usable, source, store, batch_size, workers, ranks, keeper)
         found = paired if by_pairs else embedded
         bad, seconds = found.bad, found.seconds
         if bad:
@@ -313,8 +313,8 @@ def _row(item: Item, values: Sequence[float], text: TextScores | None = None) ->
     )
 
 
-def _of_pairs(item: Item, scores: dict[Place, dict[str, float]]) -> list[float]:
-    return [scores[ref.path, ref.box][text] for ref in item.images() for text in item.texts()]
+def _of_pairs(item: Item, scores: dict[ImageRef, dict[str, float]]) -> list[float]:
+    return [scores[ref][text] for ref in item.images() for text in item.texts()]
 
 
 def _alternatives(items: Sequence[Item]) -> bool:
@@ -324,7 +324,7 @@ def _alternatives(items: Sequence[Item]) -> bool:
 @without_collection
 def _cosine_rows(items: Sequence[Item], embedded: Embedded, text_scores: bool) -> Sequence[ItemScores]:
     texts = [[embedded.text[text] for text in item.texts()] for item in items]
-    shown = [[embedded.image[ref.path, ref.box] for ref in item.images()] for item in items]
+    shown = [[embedded.image[ref] for ref in item.images()] for item in items]
     widths, heights = (np.array([len(rows) for rows in part]) for part in (texts, shown))
     counts = widths * heights
     images = np.repeat(list(chain.from_iterable(shown)), np.repeat(widths, heights))

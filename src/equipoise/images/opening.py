@@ -10,16 +10,14 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from PIL import Image, UnidentifiedImageError
 
 from equipoise.errors import UserError
 from equipoise.files import stays_inside
-
-if TYPE_CHECKING:  # processes that decode import this, and should not wait for pydantic
-    from equipoise.items import Box, ImageRef
+from equipoise.items import ImageRef
 
 MAX_ASPECT = 500  # resizing the short side of a 1 x 60,000 strip to 224 would ask for gigabytes
 MAX_PIXELS = 100_000_000  # a 20,000 x 20,000 header costs 1.2 GB before a single byte is known to be good
@@ -29,13 +27,6 @@ MAX_BYTES = 200 * 2**20  # of one encoded image; a link to an endless file must 
 FORMATS = ["JPEG", "PNG", "BMP", "GIF", "PPM", "TIFF", "WEBP", "AVIF"]  # the last two may be absent from Pillow
 
 T = TypeVar("T")
-
-
-class Named(NamedTuple):
-    """What of an ImageRef is needed to decode it; it was checked where it came from."""
-
-    path: str
-    box: Box | None
 
 
 class ImageProblem(UserError):
@@ -114,12 +105,12 @@ def share_budget(budget: PixelBudget) -> None:
 # ---------------------------------------------------------------------------- decoding
 
 
-def decode_image(data: bytes, ref: ImageRef | Named) -> Image.Image:
+def decode_image(data: bytes, ref: ImageRef) -> Image.Image:
     """The RGB image of encoded bytes, cut to the box of `ref` where it has one."""
     return use_image(data, ref, lambda image: image)
 
 
-def use_image(data: bytes, ref: ImageRef | Named, use: Callable[[Image.Image], T]) -> T:
+def use_image(data: bytes, ref: ImageRef, use: Callable[[Image.Image], T]) -> T:
     """`use` of the decoded image. What comes out is small where the image was large: the budget is held till then."""
     opened = _opened(data, ref)
     with _budget.of(opened.width * opened.height):
@@ -131,12 +122,12 @@ def use_image(data: bytes, ref: ImageRef | Named, use: Callable[[Image.Image], T
         return use(image)
 
 
-def image_size(data: bytes, ref: ImageRef | Named) -> tuple[int, int]:
+def image_size(data: bytes, ref: ImageRef) -> tuple[int, int]:
     """Width and height from the header alone; nothing is decoded."""
     return _opened(data, ref).size
 
 
-def _opened(data: bytes, ref: ImageRef | Named) -> Image.Image:
+def _opened(data: bytes, ref: ImageRef) -> Image.Image:
     """The image with its header read, and nothing else."""
     with _problems_of(ref), warnings.catch_warnings():
         warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # our own limit is lower
@@ -148,7 +139,7 @@ def _opened(data: bytes, ref: ImageRef | Named) -> Image.Image:
     return opened
 
 
-def _rgb(image: Image.Image, ref: ImageRef | Named) -> Image.Image:
+def _rgb(image: Image.Image, ref: ImageRef) -> Image.Image:
     """Pillow cuts off 16-bit grey at 255, which makes it white; its high byte is kept, as Pillow does with colour."""
     if image.mode.startswith("I;16") or (image.mode == "I" and image.format in {"PNG", "PPM"}):
         return Image.fromarray((np.asarray(image) >> 8).astype(np.uint8)).convert("RGB")
@@ -161,7 +152,7 @@ def _rgb(image: Image.Image, ref: ImageRef | Named) -> Image.Image:
 
 
 @contextlib.contextmanager
-def _problems_of(ref: ImageRef | Named) -> Iterator[None]:
+def _problems_of(ref: ImageRef) -> Iterator[None]:
     """What Pillow raises, as an ImageProblem."""
     try:
         yield
@@ -174,7 +165,7 @@ def _problems_of(ref: ImageRef | Named) -> Iterator[None]:
         raise ImageProblem(f"{ref.path}: corrupt ({error})") from None
 
 
-def _crop(image: Image.Image, ref: ImageRef | Named) -> Image.Image:
+def _crop(image: Image.Image, ref: ImageRef) -> Image.Image:
     """The box of `ref`. As in the published loaders, what lies outside the picture is black."""
     assert ref.box is not None
     x, y, width, height = (round(value) for value in ref.box)
@@ -185,6 +176,6 @@ def _crop(image: Image.Image, ref: ImageRef | Named) -> Image.Image:
     return image.crop((x, y, x + width, y + height))
 
 
-def open_image(root: Path, ref: ImageRef | Named) -> Image.Image:
+def open_image(root: Path, ref: ImageRef) -> Image.Image:
     """The RGB image of `ref` below `root`; raises ImageProblem for anything a user should fix."""
     return decode_image(read_image_bytes(root, ref.path), ref)

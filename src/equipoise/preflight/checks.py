@@ -15,8 +15,8 @@ import numpy as np
 from PIL import Image
 
 from equipoise.errors import UserError
-from equipoise.evaluation.embedding.asking import unit
 from equipoise.evaluation.embedding.cache import Vector
+from equipoise.evaluation.embedding.inputs import unit
 from equipoise.models import OF_PHOTOS, kind_named, kind_of
 from equipoise.models.base import tells_tokens
 from equipoise.plugins import own_code

@@ -7,7 +7,8 @@ import io
 import numpy as np
 from PIL import Image
 
-from equipoise.images.opening import Named, decode_image
+from equipoise.images.opening import decode_image
+from equipoise.items import ImageRef
 from equipoise.world.draw import draw
 from equipoise.world.scenes import SCALES, Object, Scene
 
@@ -89,4 +90,4 @@ def _picture(*things: Object) -> Image.Image:
 def _opened(image: Image.Image, kind: str, exif: Image.Exif | None = None) -> Image.Image:
     stream = io.BytesIO()
     image.save(stream, kind, **({"exif": exif} if exif else {}))
-    return decode_image(stream.getvalue(), Named("a drawn picture", None))
+    return decode_image(stream.getvalue(), ImageRef(path="a drawn picture"))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from equipoise.errors import UserError
 from equipoise.evaluation.embedding.cache import EmbeddingCache
 from equipoise.evaluation.embedding.embed import EMBEDDING_CODE, Embedded, embed
-from equipoise.evaluation.embedding.ranks import ALONE, Ranks
+from equipoise.evaluation.embedding.processes import ALONE, Ranks
 from equipoise.evaluation.scoring import score_items
 from equipoise.identity import of_model, photo_digests
 from equipoise.images.sources import ImageSource, absent
@@ -93,11 +93,11 @@ def pair_scores(
 
     The one way to ask pairs is `score_items`, which wants an item with a hard negative: all texts are given as such.
     """
-    usable = {(ref.path, ref.box) for ref in present(refs, source, how, told)}
+    usable = set(present(refs, source, how, told))
     found: dict[int, NDArray[np.float64]] = {}
     part: list[Item] = []
     wanted = 0
-    places = [place for place, ref in enumerate(refs) if (ref.path, ref.box) in usable and texts[place]]
+    places = [place for place, ref in enumerate(refs) if ref in usable and texts[place]]
     for place in places:
         listed = tuple(Text.model_construct(text=text, edit=None) for text in texts[place])
         part.append(_item(str(place), refs[place], texts[place][0], listed))

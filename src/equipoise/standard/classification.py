@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict
 
 from equipoise import stats
 from equipoise.errors import UserError
+from equipoise.items import ImageRef
 from equipoise.models.base import kind_of
 from equipoise.readers.sets.kinds import ClassSet
 from equipoise.standard.asking import How, Told, vectors
@@ -58,7 +59,7 @@ def score(model: Any, data: ClassSet, how: How, told: Told) -> list[ClassRow]:
     photos = [(path, label) for path, label in data.photos if path not in told.skipped]
     if not photos:
         raise UserError(f"{data.name}: none of {len(data.photos):,} photos could be used")
-    rows = [found.image[path, None] for path, _ in photos]
+    rows = [found.image[ImageRef.model_construct(path=path, box=None)] for path, _ in photos]
     ranks, ties, predicted = ranked(found.images, rows, classes, [label for _, label in photos])
     return [
         ClassRow(image=path, label=label, rank=int(rank), tie=bool(tie), predicted=int(first))

@@ -51,7 +51,7 @@ def _of_vectors(model: Any, data: RatingSet, how: How, told: Told) -> list[float
     texts = list(dict.fromkeys(pair.text for pair in data.pairs))
     found = vectors(model, data.refs(), texts, data.source, how, told)
     pairs = [pair for pair in data.pairs if pair.photo.path not in told.skipped]
-    images = np.array([found.image[pair.photo.path, pair.photo.box] for pair in pairs], dtype=np.int64)
+    images = np.array([found.image[pair.photo] for pair in pairs], dtype=np.int64)
     strings = np.array([found.text[pair.text] for pair in pairs], dtype=np.int64)
     values: list[float] = cosines(found.images, found.texts, images, strings).tolist()
     return values

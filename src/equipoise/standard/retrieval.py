@@ -55,7 +55,7 @@ def score(model: Any, data: CaptionSet, how: How, told: Told) -> list[RetrievalR
         return _rows(data, photos, captions, strings, _Matrix(matrix))
     found = vectors(model, data.photos, strings, data.source, how, told)
     photos, captions = _usable(data, told)
-    images = found.images[[found.image[data.photos[place].path, data.photos[place].box] for place in photos]]
+    images = found.images[[found.image[data.photos[place]] for place in photos]]
     texts = found.texts[[found.text[string] for string in strings]]
     return _rows(data, photos, captions, strings, _Cosines(images, texts))
 

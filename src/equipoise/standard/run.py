@@ -21,7 +21,7 @@ from pydantic import BaseModel, JsonValue, ValidationError
 from equipoise import run_folder, stats
 from equipoise.errors import Problems, UserError
 from equipoise.evaluation.embedding.cache import EmbeddingCache
-from equipoise.evaluation.embedding.ranks import ALONE, Ranks
+from equipoise.evaluation.embedding.processes import ALONE, Ranks
 from equipoise.evaluation.record import Arguments, FullArguments
 from equipoise.evaluation.run_id import images_id, model_card, refuse_other, settings_of
 from equipoise.evaluation.scoring import default_batch, default_workers

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -18,8 +19,6 @@ from PIL import Image
 
 from equipoise.errors import UserError
 from equipoise.evaluation.embedding import decoding
-from equipoise.evaluation.embedding import workers as decoding_workers
-from equipoise.evaluation.embedding.decoding import Decoder
 from equipoise.evaluation.scoring import score_items
 from equipoise.images.sources import FolderImages
 from equipoise.items import ImageRef, Item, texts
@@ -46,16 +45,14 @@ def everything(paths: Sequence[str], found: Sequence[Any]) -> list[ImageRef]:
     return [ImageRef(path=path) for path, digest in zip(paths, found, strict=True) if isinstance(digest, bytes)]
 
 
-def decoded(
+def all_of(
     photos: Path, workers: int, many: bool, make: Any = None, size: int = 8
 ) -> list[tuple[str, str | None, Any]]:
     preprocess = make or clip_preprocess(16)
-    rows = []
-    with Decoder(FolderImages(photos), PATHS, everything, preprocess, size, workers, many) as decoder:
-        assert type(decoder._workers).__name__ == ("Processes" if many else "Threads")
-        for pixels, content in decoder.batches():
-            rows += [(ref.path, why, np.array(row)) for row, (ref, why) in zip(pixels, content, strict=True)]
-    return rows
+    with decoding.decoded(FolderImages(photos), PATHS, everything, preprocess, size, workers, many) as batches:
+        found = list(batches)
+    assert all(len(batch) == size for batch in found[:-1])
+    return [(ref.path, why, pixels) for batch in found for ref, pixels, why in batch]
 
 
 @pytest.mark.parametrize("many", [False, True])
@@ -64,7 +61,8 @@ def test_the_same_for_any_workers(
     photos: Path, many: bool, workers: int, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(decoding, "PROCESSES_FROM", 1)
-    rows = decoded(photos, workers, many, size=size)
+    rows = all_of(photos, workers, many, size=size)
+    assert bool(multiprocessing.active_children()) is False
     assert [path for path, _, _ in rows] == PATHS
     assert [path for path, why, _ in rows if why] == ["3.png"]
     for path, why, pixels in rows:
@@ -95,24 +93,6 @@ def test_each_photo_is_read_once(photos: Path) -> None:
     assert read == Counter(PATHS)
 
 
-def test_bytes_that_are_too_many_to_keep_are_read_again_and_must_be_the_same(
-    photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(decoding_workers, "KEPT", 0)
-    rows = decoded(photos, 2, False)
-    assert [path for path, why, _ in rows if why] == ["3.png"]
-
-    class Changing(FolderImages):
-        count = 0
-
-        def read(self, path: str) -> bytes:
-            self.count += 1
-            return super().read(path) + bytes([self.count])
-
-    with Decoder(Changing(photos), ["1.png"], everything, clip_preprocess(16), 1, 1, False) as decoder:
-        assert [why for _, content in decoder.batches() for _, why in content] == ["1.png: changed while it was read"]
-
-
 class Notebook:
     def embed_images(self, images: Sequence[Image.Image]) -> Any:
         return np.stack([np.asarray(image.resize((2, 2)), dtype=float).ravel() + 1 for image in images])
@@ -123,26 +103,26 @@ class Notebook:
 
 def test_a_worker_that_is_killed_is_an_error_and_not_a_wait(photos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(decoding, "PROCESSES_FROM", 1)
-    decoder = Decoder(FolderImages(photos), PATHS, everything, clip_preprocess(16), 8, 2, True)
-    with pytest.raises(UserError, match="was killed, perhaps because memory ran out"), decoder:
-        for process, _ in decoder._workers._running:
+    work = decoding.decoded(FolderImages(photos), PATHS, everything, clip_preprocess(16), 8, 2, True)
+    with pytest.raises(UserError, match="was killed, perhaps because memory ran out"), work as batches:
+        next(batches)
+        children = multiprocessing.active_children()
+        assert len(children) == 2
+        for process in children:
             os.kill(process.pid, signal.SIGKILL)
-        list(decoder.batches())
+        list(batches)
 
 
 def test_a_bug_in_a_worker_is_told(photos: Path) -> None:
     def broken(image: Image.Image) -> Any:
         raise ZeroDivisionError("a bug")
 
-    with (
-        Decoder(FolderImages(photos), PATHS, everything, broken, 8, 2, False) as decoder,
-        pytest.raises(RuntimeError, match="ZeroDivisionError: a bug"),
-    ):
-        list(decoder.batches())
+    with pytest.raises(ZeroDivisionError, match="a bug"):
+        all_of(photos, 2, False, broken)
 
 
 SCRIPT = """
-import sys, time
+import multiprocessing, sys, time
 from pathlib import Path
 from equipoise.evaluation.embedding import decoding
 from equipoise.images.sources import FolderImages
@@ -153,9 +133,9 @@ decoding.PROCESSES_FROM = 1
 photos = Path(sys.argv[1])
 paths = sorted(path.name for path in photos.iterdir())
 choose = lambda some, found: [ImageRef(path=path) for path in some]
-with decoding.Decoder(FolderImages(photos), paths, choose, clip_preprocess(16), 4, 3, True) as decoder:
-    next(decoder.batches())
-    print(*(process.pid for process, _ in decoder._workers._running), flush=True)
+with decoding.decoded(FolderImages(photos), paths, choose, clip_preprocess(16), 4, 3, True) as batches:
+    next(batches)
+    print(*(process.pid for process in multiprocessing.active_children()), flush=True)
     time.sleep(60)
 """
 
@@ -190,14 +170,6 @@ def alive(pid: int) -> bool:
     except FileNotFoundError:
         return False
     return state != "Z"  # nobody may be there to bury it
-
-
-def test_a_process_that_decodes_loads_nothing_that_it_does_not_need() -> None:
-    """Photos wait for it to start."""
-    code = "import sys; import equipoise.evaluation.embedding.workers, equipoise.models.preprocess; "
-    code += "print([name for name in ('pydantic', 'torch', 'pyarrow', 'typer') if name in sys.modules])"
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert said == "[]\n"
 
 
 def test_preprocessing_can_be_sent() -> None:

@@ -16,9 +16,8 @@ import pytest
 from PIL import Image
 
 from equipoise.collector import SELDOM, SWITCH, elsewhere, quick_turns, set_aside, without_collection
-from equipoise.evaluation.embedding import texts as embedding_texts
+from equipoise.evaluation.embedding import inputs as embedding_texts
 from equipoise.evaluation.embedding.cache import EmbeddingCache, Keeper
-from equipoise.evaluation.embedding.photos import Images
 from equipoise.evaluation.scores import require_finite
 from equipoise.evaluation.scoring import score_items
 from equipoise.files import stays_inside
@@ -72,19 +71,6 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Item]]:
         )
         for n in range(80)
     ]
-
-
-def test_photos_or_texts_first(world: tuple[Path, list[Item]], monkeypatch: pytest.MonkeyPatch) -> None:
-    folder, items = world
-    monkeypatch.setattr(embedding_texts, "AT_ONCE", 20)
-    found = {}
-    for photos_first in (True, False):
-        monkeypatch.setattr(Images, "ready", lambda self, first=photos_first: first)
-        model = Tokens()
-        scoring = score_items(model, items, images=folder, batch_size=2)
-        found[photos_first] = scoring.rows, sorted(model.asked), scoring.counts
-        assert model.asked[0][0] == ("image" if photos_first else "text")
-    assert found[True] == found[False]
 
 
 def test_shapes_depend_on_the_length_of_a_text_alone(

@@ -18,7 +18,7 @@ from equipoise import evaluate
 from equipoise.errors import UserError
 from equipoise.evaluation.embedding import pairs
 from equipoise.evaluation.embedding.cache import EmbeddingCache
-from equipoise.evaluation.embedding.ranks import Ranks
+from equipoise.evaluation.embedding.processes import Ranks
 from equipoise.evaluation.scoring import score_items
 from equipoise.items import ImageRef, Item, texts
 

@@ -8,33 +8,32 @@ An input's embedding must not depend on its neighbours: texts are padded by thei
 longest of a batch, and every batch of images, or of texts of one length, has the same number of rows (the last one is
 filled up). A run over a subset, in another order, or after a resume therefore multiplies the same shapes.
 
-Photos are decoded beside the model's work: it takes a batch of them as soon as there is one, and reads texts while
-there is none; each batch is begun before the one before it is waited for.
+Photos are decoded ahead of the model's work, and each batch is begun before the one before it is waited for.
 """
 
 from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from equipoise.collector import quick_turns
 from equipoise.errors import UserError
-from equipoise.evaluation.embedding.asking import Behind
 from equipoise.evaluation.embedding.cache import EmbeddingCache, Keeper, Vector
-from equipoise.evaluation.embedding.photos import Images
-from equipoise.evaluation.embedding.ranks import ALONE, Ranks
-from equipoise.evaluation.embedding.texts import Texts
+from equipoise.evaluation.embedding.inputs import Begun, Images, Texts
+from equipoise.evaluation.embedding.processes import ALONE, Ranks
 from equipoise.identity import of_model
 from equipoise.images.sources import ImageSource
-from equipoise.items import Box, ImageRef, Item
+from equipoise.items import ImageRef, Item
 from equipoise.progress import several
 
 EMBEDDING_CODE = 3  # raised when preprocessing, pooling or the shape of batches changes: older embeddings are not used
+AHEAD = 4  # batches that a GPU has at hand
+SOON = 0.25  # seconds; an older batch is finished first, so that a slow model's work is kept at once
 
 
 @dataclass
@@ -43,7 +42,7 @@ class Embedded:
 
     images: Vector
     texts: Vector
-    image: dict[tuple[str, Box | None], int]  # by path and box; the reference itself takes long to hash
+    image: dict[ImageRef, int]
     text: dict[str, int]
     bad: dict[ImageRef, str]
     digests: dict[str, bytes]  # path -> SHA-256 of the photo
@@ -60,16 +59,12 @@ def embed(
     workers: int,
     ranks: Ranks = ALONE,
     keeper: Keeper | None = None,
-    meanwhile: Callable[[], None] | None = None,
 ) -> Embedded:
-    """`keeper` may be the caller's, who then goes on while the last vectors are written to the cache. `meanwhile` is
-    called while the first photos are decoded, before the model is asked for anything."""
+    """`keeper` may be the caller's, who then goes on while the last vectors are written to the cache."""
     identity = of_model(model, batch_size, EMBEDDING_CODE) or "this run"
-    images = Images(model, items, source, cache, identity, batch_size, workers, ranks)  # whose processes take a moment
-    with quick_turns(), contextlib.nullcontext(keeper) if keeper else Keeper(cache) as kept, images:
-        if meanwhile is not None:
-            meanwhile()
-        texts = Texts(model, items, cache, identity, batch_size, ranks)
+    images = Images(model, items, source, cache, identity, batch_size, workers, ranks)
+    texts = Texts(model, items, cache, identity, batch_size, ranks)
+    with contextlib.nullcontext(keeper) if keeper else Keeper(cache) as kept:
         seconds = _work(images, texts, kept)
         kept.flush()
     for part in (texts, images):
@@ -82,7 +77,7 @@ def embed(
     return Embedded(
         images=_stacked(images.vectors),
         texts=_stacked(texts.vectors),
-        image={(ref.path, ref.box): image_rows[name] for ref, name in images.keys.items() if ref not in images.bad},
+        image={ref: image_rows[name] for ref, name in images.keys.items() if ref not in images.bad},
         text={string: text_rows[name] for string, name in texts.keys.items()},
         bad=images.bad,
         digests=images.digests,
@@ -97,48 +92,55 @@ def embed(
     )
 
 
+class Pending:
+    """Finishes a batch when others are begun, so that a GPU always has some to work on; the last ones at the end, also
+    where that is an error or Ctrl-C: what was computed is kept."""
+
+    def __init__(self, keeper: Keeper) -> None:
+        self._keeper = keeper
+        self._begun: deque[tuple[float, Images | Texts, list[bytes], Begun]] = deque()
+
+    def add(self, part: Images | Texts, names: list[bytes], begun: Begun) -> None:
+        now = time.monotonic()
+        while self._begun and (len(self._begun) >= AHEAD or now - self._begun[0][0] > SOON):
+            self._finish(*self._begun.popleft()[1:])
+        self._begun.append((now, part, names, begun))
+
+    def _finish(self, part: Images | Texts, names: list[bytes], begun: Begun) -> None:
+        fresh = dict(zip(names, begun(), strict=False))  # a batch may have been filled up
+        self._keeper.add(fresh)
+        part.vectors |= fresh
+        part.encoded |= fresh.keys()
+
+    def __enter__(self) -> Pending:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        while self._begun:
+            self._finish(*self._begun.popleft()[1:])
+
+
 def _work(images: Images, texts: Texts, keeper: Keeper) -> dict[str, float]:
-    """Embed all that the cache did not have. Which comes first depends on the moment, what is in a batch does not."""
-    seconds = dict.fromkeys(("images", "texts", "waited"), 0.0)
+    """Embed all that the cache did not have; the seconds that each kind took."""
     started = time.monotonic()
-
-    def spent(on: str) -> None:
-        nonlocal started
-        before, started = started, time.monotonic()
-        seconds[on] += started - before
-
     shown = (images.count, "images", "images"), (len(texts.strings), "texts ", "texts")
-    with several(*shown) as (more_images, more_texts), Behind(keeper) as behind:
-        photos, strings = images.batches(), texts.batches()
-        more, left, unread = True, images.count, len(texts.strings)
-
-        def read(names: list[bytes], contents: list[Any], length: int | None) -> None:
-            nonlocal unread
-            behind.add(texts, names, texts.begin(contents, length))
-            more_texts(len(names))
-            unread -= len(names)
-            spent("texts")
-
-        while more:
-            if not images.ready() and (batch := next(strings, None)):
-                read(*batch)
-                continue
-            found = next(photos, None)
-            spent("waited")
-            if more := found is not None:
-                names, pixels, rows, count = found
-                if rows:
-                    behind.add(images, names, images.begin(pixels, rows))
+    with several(*shown) as (more_images, more_texts), Pending(keeper) as pending:
+        left = images.count
+        with contextlib.closing(images.batches()) as batches:
+            for names, pictures, count in batches:
+                if names:
+                    pending.add(images, names, images.begin(pictures))
                 more_images(count)
                 left -= count
-                spent("images")
-        for batch in strings:
-            read(*batch)
         more_images(left)  # what the cache had
-        more_texts(unread)
-    spent("images")
-    seconds["texts"] -= texts.tokenizing
-    return seconds | {"tokenize": texts.tokenizing}
+        between, left = time.monotonic(), len(texts.strings)
+        for names, contents, length in texts.batches():
+            pending.add(texts, names, texts.begin(contents, length))
+            more_texts(len(names))
+            left -= len(names)
+        more_texts(left)
+    spent = time.monotonic() - between - texts.tokenizing
+    return {"images": between - started, "texts": spent, "tokenize": texts.tokenizing}
 
 
 def _stacked(vectors: dict[bytes, Vector]) -> Vector:

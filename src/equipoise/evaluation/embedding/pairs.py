@@ -21,16 +21,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from equipoise.collector import quick_turns, without_collection
 from equipoise.errors import UserError
-from equipoise.evaluation.embedding.asking import batched
 from equipoise.evaluation.embedding.cache import EmbeddingCache, Keeper, Keys, Vector
-from equipoise.evaluation.embedding.decoding import Decoder
-from equipoise.evaluation.embedding.ranks import Ranks
-from equipoise.evaluation.embedding.workers import Found
+from equipoise.evaluation.embedding.decoding import Found, decoded
+from equipoise.evaluation.embedding.inputs import batched
+from equipoise.evaluation.embedding.processes import Ranks
 from equipoise.identity import of_model
 from equipoise.images.sources import ImageSource, in_order
-from equipoise.items import Box, ImageRef, Item
+from equipoise.items import ImageRef, Item
 from equipoise.models.base import reads_images, tells_tokens
 from equipoise.progress import progress
 
@@ -44,14 +42,12 @@ MANY = 1_000  # pairs whose cost is worth a line
 RATE_AFTER = 10.0  # seconds of work until the rate is believed
 LONG = 60.0  # seconds still to come that are worth a line
 
-Place = tuple[str, Box | None]  # a path and a box; ImageRef itself takes long to hash
-
 
 @dataclass
 class Paired:
-    """The score of every text of every image, by path and box."""
+    """The score of every text of every image."""
 
-    scores: dict[Place, dict[str, float]]
+    scores: dict[ImageRef, dict[str, float]]
     bad: dict[ImageRef, str]
     digests: dict[str, bytes]  # path -> SHA-256 of the photo
     counts: dict[str, int]
@@ -87,7 +83,6 @@ def score_all(
 class _Texts:
     """The distinct texts: what the model reads of each, and how long that is."""
 
-    @without_collection
     def __init__(self, model: Any, items: Sequence[Item]) -> None:
         strings = list(dict.fromkeys(text for item in items for text in item.texts()))
         self.cut = 0
@@ -112,7 +107,7 @@ class _Work:
         self.model, self.texts, self.cache, self.keeper = model, texts, cache, keeper
         self._key, self.batch_size = key, batch_size
         self.values: dict[bytes, float] = {}
-        self.names: dict[Place, dict[str, bytes]] = {}  # the key of each pair
+        self.names: dict[ImageRef, dict[str, bytes]] = {}  # the key of each pair
         self.asked = 0
         self._sought: set[bytes] = set()
         self._waiting: dict[int, list[_Pair]] = {}
@@ -139,7 +134,7 @@ class _Work:
             found |= values
             counts.append(counted)
         wanted, _ = _wanted(items)
-        scores = {place: {text: found[text] for text in texts} for place, texts in wanted.items()}
+        scores = {ref: {text: found[text] for text in texts} for ref, texts in wanted.items()}
         return Paired(scores, {}, {}, self._summed(counts))
 
     # ------------------------------------------------------------------ texts and images
@@ -147,10 +142,10 @@ class _Work:
     def of_photos(self, items: Sequence[Item], source: ImageSource, workers: int, ranks: Ranks) -> Paired:
         wanted, refs = _wanted(items)
         paths = ranks.share(in_order(source, refs))
-        total = sum(len(wanted[ref.path, ref.box]) for path in paths for ref in refs[path])
+        total = sum(len(wanted[ref]) for path in paths for ref in refs[path])
         bad: dict[ImageRef, str] = {}
         digests: dict[str, bytes] = {}
-        missing: dict[Place, list[_Pair]] = {}
+        missing: dict[ImageRef, list[_Pair]] = {}
 
         def choose(read: Sequence[str], found: Sequence[Found]) -> list[ImageRef]:
             """Which images are needed for a pair that nobody has scored. The key is the photo's bytes and the box."""
@@ -161,32 +156,31 @@ class _Work:
                     continue
                 digests[path] = digest
                 for ref in refs[path]:
-                    place = (ref.path, ref.box)
-                    contents = {text: self.texts.content[text] for text in wanted[place]}
-                    self.names[place] = {t: self._key(digest, repr(ref.box), raw) for t, raw in contents.items()}
-                    for text, key in self.names[place].items():
+                    contents = {text: self.texts.content[text] for text in wanted[ref]}
+                    self.names[ref] = {t: self._key(digest, repr(ref.box), raw) for t, raw in contents.items()}
+                    for text, key in self.names[ref].items():
                         named.setdefault(key, (ref, text))
             new = self._new({one: key for key, one in named.items()})
             for key, (ref, text) in new:
-                missing.setdefault((ref.path, ref.box), []).append(_Pair(key, None, text))
-            return list({(ref.path, ref.box): ref for _, (ref, _) in new}.values())
+                missing.setdefault(ref, []).append(_Pair(key, None, text))
+            return list(dict.fromkeys(ref for _, (ref, _) in new))
 
         many = f"{total:,} pairs of {sum(len(refs[path]) for path in paths):,} images to score"
         started = time.monotonic()
-        decoder = Decoder(source, paths, choose, lambda image: image, IMAGES, workers, many=False)
+        decoding = decoded(source, paths, choose, lambda image: image, IMAGES, workers, many=False)
         reasons: dict[bytes, str] = {}
-        with quick_turns(), decoder, self._progress(total, many):
-            for images, content in decoder.batches():
-                for image, (ref, why) in zip(images, content, strict=True):
-                    pairs = missing.pop((ref.path, ref.box))
+        with decoding as batches, self._progress(total, many):
+            for batch in batches:
+                for ref, image, why in batch:
+                    pairs = missing.pop(ref)
                     if why is None:
                         self._ask([pair._replace(image=image) for pair in pairs])
                     else:
                         reasons |= {pair.key: why for pair in pairs}
             self._ask([], last=True)
-        for place, keys in self.names.items():  # another path of the same bytes is as bad
+        for ref, keys in self.names.items():  # another path of the same bytes is as bad
             if why := next((reasons[key] for key in keys.values() if key in reasons), None):
-                bad |= {ref: why for ref in refs[place[0]] if ref.box == place[1]}
+                bad[ref] = why
         counts = self._counts(total, sum(len(refs[path]) for path in paths))
         seconds = {"pairs": time.monotonic() - started}
         scores = self._scores()
@@ -198,10 +192,10 @@ class _Work:
             each.append(counted)
         return Paired(scores, bad, digests, self._summed(each), seconds)
 
-    def _scores(self) -> dict[Place, dict[str, float]]:
+    def _scores(self) -> dict[ImageRef, dict[str, float]]:
         return {
-            place: {text: self.values[key] for text, key in keys.items() if key in self.values}
-            for place, keys in self.names.items()
+            ref: {text: self.values[key] for text, key in keys.items() if key in self.values}
+            for ref, keys in self.names.items()
         }
 
     def _counts(self, pairs: int, images: int) -> dict[str, int]:
@@ -277,17 +271,17 @@ class _Work:
             )
 
 
-def _wanted(items: Sequence[Item]) -> tuple[dict[Place, dict[str, None]], dict[str, list[ImageRef]]]:
+def _wanted(items: Sequence[Item]) -> tuple[dict[ImageRef, dict[str, None]], dict[str, list[ImageRef]]]:
     """The texts of each image, and the images of each photo."""
-    wanted: dict[Place, dict[str, None]] = {}
+    wanted: dict[ImageRef, dict[str, None]] = {}
     refs: dict[str, list[ImageRef]] = {}
     for item in items:
         texts = dict.fromkeys(item.texts())
         for ref in item.images():
-            if (ref.path, ref.box) not in wanted:
-                wanted[ref.path, ref.box] = {}
+            if ref not in wanted:
+                wanted[ref] = {}
                 refs.setdefault(ref.path, []).append(ref)
-            wanted[ref.path, ref.box] |= texts
+            wanted[ref] |= texts
     return wanted, refs
 
 

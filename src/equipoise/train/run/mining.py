@@ -101,7 +101,7 @@ def _rows(items: Sequence[Item], model: Any, source: ImageSource, cache: Embeddi
     bad = embedded.bad
     unread = [f"{item.id}: {bad[item.image]}" for item in items if item.image is not None and item.image in bad]
     refuse_skipped(unread, len(items), MAX_SKIPPED)
-    of = [embedded.image.get((item.image.path, item.image.box), -1) for item in items if item.image is not None]
+    of = [embedded.image.get(item.image, -1) for item in items if item.image is not None]
     return _Rows(embedded.images, of)
 
 

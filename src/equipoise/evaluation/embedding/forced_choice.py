@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from equipoise.errors import UserError
-from equipoise.evaluation.embedding.pairs import Place
 from equipoise.images.opening import ImageProblem, decode_image
 from equipoise.images.sources import ImageSource
 from equipoise.items import ImageRef, Item
@@ -28,7 +27,7 @@ Duel = tuple[str, str]  # a right text and a negative
 class Chosen:
     """For each image the share of its choices that a right text won against a negative."""
 
-    shares: dict[Place, dict[Duel, float]] = field(default_factory=dict)
+    shares: dict[ImageRef, dict[Duel, float]] = field(default_factory=dict)
     bad: dict[ImageRef, str] = field(default_factory=dict)
     digests: dict[str, bytes] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
@@ -37,15 +36,12 @@ class Chosen:
 
 def choose_all(model: Any, items: Sequence[Item], source: ImageSource, batch_size: int) -> Chosen:
     """Every distinct choice once. The model keeps its own answers: what is asked here may have been answered before."""
-    duels: dict[Place, dict[Duel, None]] = {}
-    refs: dict[Place, ImageRef] = {}
+    duels: dict[ImageRef, dict[Duel, None]] = {}
     for item in items:
         for ref in item.images():
-            place = (ref.path, ref.box)
-            refs[place] = ref
-            duels.setdefault(place, {}).update(dict.fromkeys(duels_of(item)))
+            duels.setdefault(ref, {}).update(dict.fromkeys(duels_of(item)))
     found = Chosen()
-    waiting: list[tuple[Place, Any, Duel]] = []
+    waiting: list[tuple[ImageRef, Any, Duel]] = []
     with progress(sum(map(len, duels.values())), "choices ", "pairs") as advance:
 
         def ask() -> None:
@@ -53,12 +49,12 @@ def choose_all(model: Any, items: Sequence[Item], source: ImageSource, batch_siz
             shares = model.prefer(images, *([duel[side] for _, _, duel in waiting] for side in (0, 1)))
             if len(shares) != len(waiting):
                 raise UserError(f"prefer: expected {len(waiting)} shares, found {len(shares)}")
-            for (place, _, duel), share in zip(waiting, shares, strict=True):
-                found.shares.setdefault(place, {})[duel] = float(share)
+            for (ref, _, duel), share in zip(waiting, shares, strict=True):
+                found.shares.setdefault(ref, {})[duel] = float(share)
             advance(len(waiting))
             waiting.clear()
 
-        for place, ref in refs.items():
+        for ref, asked in duels.items():
             try:
                 data = source.read(ref.path)
                 found.digests[ref.path] = hashlib.sha256(data).digest()
@@ -66,13 +62,13 @@ def choose_all(model: Any, items: Sequence[Item], source: ImageSource, batch_siz
             except ImageProblem as problem:
                 found.bad[ref] = str(problem)
                 continue
-            for duel in duels[place]:
-                waiting.append((place, image, duel))
+            for duel in asked:
+                waiting.append((ref, image, duel))
                 if len(waiting) == batch_size:
                     ask()
         if waiting:
             ask()
-    found.counts = {"images": len(refs) - len(found.bad), **getattr(model, "counts", {})}
+    found.counts = {"images": len(duels) - len(found.bad), **getattr(model, "counts", {})}
     return found
 
 
@@ -85,7 +81,7 @@ def scores_of(item: Item, chosen: Chosen) -> list[float]:
     """The scores of an item's texts for each of its images, caption first."""
     values = []
     for ref in item.images():
-        shares = chosen.shares[ref.path, ref.box]
+        shares = chosen.shares[ref]
         for right in (item.caption, *(text.text for text in item.positives)):
             values.append(min(shares[right, text.text] for text in item.negatives))
         values += [LEVEL] * len(item.negatives)

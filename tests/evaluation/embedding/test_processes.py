@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from equipoise.evaluation.embedding.ranks import Ranks
+from equipoise.evaluation.embedding.processes import Ranks
 from equipoise.items import ImageRef, Item, texts, write_items
 
 EVAL = ["-m", "equipoise", "eval", "world", "--bench", "items.jsonl", "--images", "photos", "--device", "cpu"]
