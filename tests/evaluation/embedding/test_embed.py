@@ -16,7 +16,7 @@ import pytest
 from PIL import Image
 
 from equipoise.collector import SELDOM, SWITCH, elsewhere, quick_turns, set_aside, without_collection
-from equipoise.evaluation.embedding import inputs as embedding_texts
+from equipoise.evaluation.embedding import inputs
 from equipoise.evaluation.embedding.cache import EmbeddingCache, Keeper
 from equipoise.evaluation.scores import require_finite
 from equipoise.evaluation.scoring import score_items
@@ -78,7 +78,7 @@ def test_shapes_depend_on_the_length_of_a_text_alone(
 ) -> None:
     folder, items = world
     for at_once, some in ((7, items), (1000, items), (1000, items[:3])):
-        monkeypatch.setattr(embedding_texts, "AT_ONCE", at_once)
+        monkeypatch.setattr(inputs, "AT_ONCE", at_once)
         model = Tokens()
         scoring = score_items(model, some, images=folder, batch_size=2)
         asked = {(rows, length) for kind, rows, length in model.asked if kind == "text"}

@@ -60,7 +60,7 @@ def test_two_processes_find_what_one_finds(tmp_path: Path) -> None:
     assert again == rows and said == out
     for part in ("metrics", "n", "skipped", "images", "benchmark", "model", "settings", "counts"):
         assert second[part] == record[part], part
-    assert record["n"]["skipped"] == 6 and record["metrics"]["overall"]["image_side"]["n"] == 9
+    assert record["n"]["skipped"] == 6 and record["metrics"]["overall"]["metrics"]["image_original"]["n"] == 9
     assert record["counts"]["images_encoded"] < 60
     # The same command again reads the finished run, in both processes.
     command = [sys.executable, *TWO, *EVAL, "--allow-missing", "--cache", "two-cache", "--out", "two"]
