@@ -67,11 +67,11 @@ def test_the_numbers_are_equal_in_every_format(make_runs: Runs, tmp_path: Path) 
 
 def test_points(make_runs: Runs, tmp_path: Path) -> None:
     file = tmp_path / "points.json"
-    file.write_text('[{"label": "people", "benchmark": "made", "original": 0.97, "brittleness": 0.02}]')
+    file.write_text('[{"label": "people", "benchmark": "made", "metrics": {"original": 0.97}}]')
     (chapter,) = read_chapters(make_runs(), read_points(file))
     assert [point.label for point in chapter.points] == ["people"]
     with pytest.raises(UserError, match="no run of other; measured are made"):
         read_chapters(make_runs(), [chapter.points[0].model_copy(update={"benchmark": "other"})])
-    file.write_text('[{"label": "people", "original": "high"}]')
-    with pytest.raises(UserError, match=r"3 problems(?s:.*)points\.0\.benchmark(?s:.*)points\.0\.original"):
+    file.write_text('[{"label": "people", "metrics": {"original": "high"}}]')
+    with pytest.raises(UserError, match=r"2 problems(?s:.*)points\.0\.benchmark(?s:.*)points\.0\.metrics\.original"):
         read_points(file)

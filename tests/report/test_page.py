@@ -164,7 +164,9 @@ def test_where_the_test_set_is_from(make_runs: Runs, tmp_path: Path, citation: s
 
 
 def test_points_and_tables(make_runs: Runs, tmp_path: Path) -> None:
-    people = Point(label="people", benchmark="made", original=0.97, brittleness=0.02, source="a study of <ten>")
+    people = Point(
+        label="people", benchmark="made", metrics={"original": 0.97, "brittleness": 0.02}, source="a study of <ten>"
+    )
     (chapter,) = read_chapters(make_runs(), [people])
     rows = [("one", chapter.entries[0].numbers)]
     page = Page("A title", ["A lead & more"], [chapter], tables=[Table("More", "a note", [("group", rows)])])

@@ -53,12 +53,11 @@ def test_errors(runs: list[str], options: list[str], message: str) -> None:
         CliRunner().invoke(app, ["report", *runs, *options], catch_exceptions=False)
 
 
-@pytest.mark.parametrize("verb", ["report", "board"])
 @pytest.mark.parametrize("form", ["html", "latex", "md", "csv", "json", "text"])
-def test_nothing_that_a_user_wrote_is_overwritten(verb: str, form: str, runs: list[str], tmp_path: Path) -> None:
+def test_nothing_that_a_user_wrote_is_overwritten(form: str, runs: list[str], tmp_path: Path) -> None:
     out = tmp_path / f"notes.{form}"
-    asked = [verb, *runs, "--format", form, "--out", str(out)]
-    for mine in ("precious notes on equipoise report and equipoise board\n", "<html><head></head>mine</html>"):
+    asked = ["report", *runs, "--format", form, "--out", str(out)]
+    for mine in ("precious notes on equipoise report\n", "<html><head></head>mine</html>"):
         out.write_text(mine)
         with pytest.raises(UserError, match=r"notes\.\w+: already there, and not written by this command"):
             CliRunner().invoke(app, asked, catch_exceptions=False)
@@ -69,7 +68,7 @@ def test_nothing_that_a_user_wrote_is_overwritten(verb: str, form: str, runs: li
     assert CliRunner().invoke(app, asked, catch_exceptions=False).exit_code == 0 and out.read_bytes() == first
 
 
-def test_a_page_of_ours_is_replaced_by_its_own_command_alone(runs: list[str], tmp_path: Path) -> None:
+def test_a_page_of_ours_is_replaced(runs: list[str], tmp_path: Path) -> None:
     for name in ("page.html", "table.md", "table.tex"):
         form = {".html": "html", ".md": "md", ".tex": "latex"}[Path(name).suffix]
         out = ["--format", form, "--out", str(tmp_path / name)]
@@ -77,16 +76,13 @@ def test_a_page_of_ours_is_replaced_by_its_own_command_alone(runs: list[str], tm
         before = (tmp_path / name).read_text()
         call(*runs, *out)
         assert (tmp_path / name).read_text() != before
-        with pytest.raises(UserError, match="not written by this command"):
-            CliRunner().invoke(app, ["board", *runs, *out], catch_exceptions=False)
 
 
-@pytest.mark.parametrize("verb", ["report", "board"])
-def test_a_page_ends_in_html(verb: str, runs: list[str]) -> None:
+def test_a_page_ends_in_html(runs: list[str]) -> None:
     place = Path(runs[0]) / "made" / "result.json"
     before = place.read_bytes()
     with pytest.raises(UserError, match=r"result\.json: the page is HTML; name a file that ends in \.html"):
-        CliRunner().invoke(app, [verb, *runs, "--out", str(place)], catch_exceptions=False)
+        CliRunner().invoke(app, ["report", *runs, "--out", str(place)], catch_exceptions=False)
     assert place.read_bytes() == before
 
 
@@ -95,12 +91,11 @@ def test_a_page_ends_in_html(verb: str, runs: list[str]) -> None:
     [
         ("report", ["--format", "csv"]),
         ("report", ["--out", "page.html"]),
-        ("board", ["--format", "csv"]),
         ("compare", []),
-        ("export", ["--to", "clip-benchmark", "--out", "exported"]),
-        ("export", ["--to", "eval-results", "--out", "exported"]),
-        ("export", ["--to", "every-eval-ever", "--out", "exported"]),
-        ("export", ["--to", "mteb", "--out", "exported"]),
+        ("report", ["--to", "clip-benchmark", "--out", "exported"]),
+        ("report", ["--to", "eval-results", "--out", "exported"]),
+        ("report", ["--to", "every-eval-ever", "--out", "exported"]),
+        ("report", ["--to", "mteb", "--out", "exported"]),
     ],
 )
 @pytest.mark.parametrize("edited", ["number", "share of a tag", "scores"])

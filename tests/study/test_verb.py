@@ -51,7 +51,8 @@ def test_from_items_to_the_human_line(study: Path, tmp_path: Path) -> None:
     assert "Augmented: reworded captions too            83.3 [" in said and "n = 6" in said
     assert "Krippendorff's alpha, ranks" in said and "Krippendorff's alpha, preferences" in said
     (point,) = json.loads((tmp_path / "people.json").read_text())
-    assert point["label"] == "people" and point["benchmark"] == "mine" and point["original"] == pytest.approx(5 / 6)
+    assert point["label"] == "people" and point["benchmark"] == "mine"
+    assert point["metrics"]["original"] == pytest.approx(5 / 6)
     record = json.loads(run("score", study, files[0], "--json"))
     assert record["answered"] == {"anna": 6} and record["together"] == {}
 

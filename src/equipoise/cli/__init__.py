@@ -18,11 +18,10 @@ from equipoise import __version__
 from equipoise.cli.audit import audit
 from equipoise.cli.bench import app as bench_commands
 from equipoise.cli.compare import compare
-from equipoise.cli.export import export
 from equipoise.cli.mine import mine
 from equipoise.cli.options import App, StoppedVerb, Verbs, form_name, offer_benchmarks, offer_formats, split_names
 from equipoise.cli.perturb import perturb
-from equipoise.cli.report import board, report
+from equipoise.cli.report import report
 from equipoise.cli.standard import analyse, standard
 from equipoise.cli.study import app as study_commands
 from equipoise.cli.train import app as train_commands
@@ -60,7 +59,7 @@ FormatOption = Annotated[
     str, typer.Option("--format", help=f"one of {', '.join(FORMATS)}", autocompletion=offer_formats)
 ]
 app.add_typer(bench_commands, name="bench")
-for verb in (audit, perturb, mine, report, board, export, compare, standard, analyse):
+for verb in (audit, perturb, mine, report, compare, standard, analyse):
     app.command()(verb)
 app.add_typer(train_commands, name="train")
 app.add_typer(study_commands, name="study")

@@ -25,7 +25,7 @@ ADVANCED = frozenset(
     """
     --allow-missing --average --batch-size --blind --by --cache --cap --checkpoint-every --chunk --correct
     --crop --dataset --device --dropped --dtype --engine --even-positives --flips --keep-all --layout --llm-concurrency
-    --llm-key --llm-max-tokens --llm-temperature --masked-lm --max-skipped --no-cache --openclip --quiet --refine --same
+    --llm-key --llm-max-tokens --llm-temperature --masked-lm --max-skipped --no-cache --openclip --quiet --refine
     --seed --watch-metric --weight --workers
     """.split()
 )
@@ -64,7 +64,7 @@ def _unseen_by_typer() -> Iterator[None]:
 
 # As a newcomer needs them; typer would show them as they were registered.
 ORDER = (
-    *("demo", "doctor", "eval", "metrics", "compare", "report", "board", "export", "perturb", "mine", "train"),
+    *("demo", "doctor", "eval", "metrics", "compare", "report", "perturb", "mine", "train"),
     *("bench", "audit", "standard", "analyse", "study"),
 )
 

@@ -1,4 +1,4 @@
-"""`equipoise report` and `equipoise board`: what people look at, from finished runs."""
+"""equipoise report: what people look at, and what other tools take, from finished runs."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from equipoise.errors import UserError, printable
 from equipoise.report import FORMATS, Format
 
 PageFormat = Annotated[str, typer.Option("--format", help=f"html, or a table: {', '.join(FORMATS)}")]
+EXPORTS = ("clip-benchmark", "mteb", "eval-results", "every-eval-ever")
 AsJson = Annotated[bool, typer.Option("--json", help="the same as --format json")]
 
 
@@ -22,7 +23,8 @@ def report(
         Path | None, typer.Option(help="the images: a folder, tar or Parquet shards; default: what the runs name")
     ] = None,
     points: Annotated[
-        Path | None, typer.Option(help="JSON of numbers from elsewhere (people, a blind baseline) for the plane")
+        Path | None,
+        typer.Option(help="JSON of numbers from elsewhere (people, what a paper reported): rows of the table"),
     ] = None,
     standard: Annotated[
         list[Path] | None,
@@ -34,8 +36,27 @@ def report(
     seed: Annotated[int, typer.Option(min=0, help="by which items are chosen to be shown")] = 0,
     form: PageFormat = "html",
     as_json: AsJson = False,
+    to: Annotated[
+        str | None, typer.Option(help=f"files for another tool instead, below --out: {', '.join(EXPORTS)}")
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option(help="with --to: ORGANISATION/NAME of the model there; default: from its spec")
+    ] = None,
+    by: Annotated[str, typer.Option(help="with --to every-eval-ever: who measured")] = "unknown",
+    dataset: Annotated[
+        str | None, typer.Option(help="with --to eval-results: ORGANISATION/NAME of the hub's dataset these items are")
+    ] = None,
 ) -> None:
-    """One page to look at and to mail: figures, tables, items. Needs no network to read."""
+    """One page to look at and to mail: figures, tables, items. Needs no network to read.
+
+    Of three models or more it says which cannot be told apart: in a column they share a letter.
+    """
+    if to is not None:
+        from equipoise.report.exports import export
+
+        for line in export(runs, to, out or Path(), model, by, dataset):
+            typer.echo(printable(line))
+        return
     from equipoise.images.sources import open_source
     from equipoise.report.chapters import lines, read_chapters, read_points
     from equipoise.report.page import MARK, report_page, write_page
@@ -44,8 +65,8 @@ def report(
 
     table = _table_format(form, as_json)
     if table is None:
-        _check_page(out, "report.html", MARK)
-    for_page = {"images": images, "points": points, "standard": standard}
+        _check_page(out, MARK)
+    for_page = {"images": images, "standard": standard}
     if table is not None and (given := [name for name, value in for_page.items() if value]):
         raise UserError(f"--{given[0]} is for the page; a table has none (--format html)")
     if images is not None:
@@ -58,63 +79,16 @@ def report(
         typer.echo(printable(f"open {out}"))
         return
     averages = dict.fromkeys(chapter.average for chapter in chapters)
-    text = render(lines(chapters), table, f"percent [95% interval, images resampled]; {', '.join(averages)}")
-    _put(text, out, table, "report")
-
-
-def board(
-    runs: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[RUN...]",
-            help="run folders, or folders of runs. Seeds of one configuration are joined by commas: ours_s0,ours_s1",
-        ),
-    ] = None,
-    out: Annotated[Path | None, typer.Option(help="the page; tables are printed without it")] = None,
-    published: Annotated[
-        list[Path] | None,
-        typer.Option(help="numbers that others reported: JSON, or a CSV of vl_compo (docs/board.md). May be repeated"),
-    ] = None,
-    same: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="REPORTED=RUN",
-            help="a reported model and the run that it is, where names do not say it. Repeatable",
-        ),
-    ] = None,
-    average: Annotated[str | None, typer.Option("--average", help="rule of the numbers, of `bench show`")] = None,
-    correct: Annotated[
-        str, typer.Option(help="p-values of many tests: holm (no false finding) or fdr (few of the findings false)")
-    ] = "holm",
-    seed: Annotated[int, typer.Option(min=0, help="of the tests")] = 0,
-    form: PageFormat = "html",
-    as_json: AsJson = False,
-) -> None:
-    """A leaderboard of many runs.
-
-    Groups that cannot be told apart in place of ranks, reported numbers beside ours.
-    """
-    from equipoise.board.page import MARK, write_board
-    from equipoise.board.reported import read_reported
-    from equipoise.board.standings import build_board
-    from equipoise.board.tables import render_board
-
-    table = _table_format(form, as_json)
-    if table is None:
-        _check_page(out, "board.html", MARK)
-    pairs: dict[str, str] = {}
-    for text in same or []:
-        name, equals, run = text.rpartition("=")
-        if not (equals and name and run):
-            raise UserError(f"--same {text}: expected REPORTED=RUN, as in 'NegCLIP coco-ft=negclip'")
-        pairs[name] = run
-    found = build_board(runs or [], read_reported(published or []), pairs, average, correct, seed)
-    if table is None:
-        assert out is not None
-        write_board(out, found)
-        typer.echo(printable(f"open {out}"))
-        return
-    _put(render_board(found, table), out, table, "board")
+    rows = lines(chapters)
+    caption = f"percent [95% interval, images resampled]; {', '.join(averages)}"
+    if any(line.letters for line in rows):
+        caption += (
+            "\nmodels that share a letter cannot be told apart (every pair tested, corrected by Holm within a column), "
+            "a is the best; letters hold for this list of models"
+        )
+    if any(line.reported for line in rows):
+        caption += "\n(reported): by others, without the items behind it, so in no group"
+    _put(render(rows, table, caption), out, table)
 
 
 def _table_format(form: str, as_json: bool) -> Format | None:
@@ -124,10 +98,10 @@ def _table_format(form: str, as_json: bool) -> Format | None:
     return form_name(form, "html") if form != "html" else None
 
 
-def _check_page(out: Path | None, example: str, mark: str) -> None:
+def _check_page(out: Path | None, mark: str) -> None:
     """Refused before anything is read: a page without a name, under another's ending, or over a user's file."""
     if out is None:
-        raise UserError(f"--out: name the page to write, for instance --out {example}")
+        raise UserError("--out: name the page to write, for instance --out report.html")
     if out.suffix.lower() not in {".html", ".htm"}:
         raise UserError(f"--out {out}: the page is HTML; name a file that ends in .html, or a table with --format")
     from equipoise.run_folder import refuse_foreign
@@ -135,15 +109,15 @@ def _check_page(out: Path | None, example: str, mark: str) -> None:
     refuse_foreign(out, mark)
 
 
-_COMMENTS = {"md": "<!-- equipoise {} -->", "latex": "% equipoise {}"}  # csv and json have none
+_COMMENTS = {"md": "<!-- equipoise report -->", "latex": "% equipoise report"}  # csv and json have none
 
 
-def _put(text: str, out: Path | None, form: Format, command: str) -> None:
+def _put(text: str, out: Path | None, form: Format) -> None:
     """A table, printed or written; written with a mark where the format has comments, so that it can be replaced."""
     if out is None:
         typer.echo(text)
         return
     from equipoise.run_folder import write_own
 
-    mark = _COMMENTS.get(form, "").format(command)
+    mark = _COMMENTS.get(form, "")
     write_own(out, f"{mark}\n{text}\n" if mark else f"{text}\n", mark)

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from equipoise.benchmarks.base import PLAIN
+from equipoise.comparing import models
+from equipoise.comparing.folders import rule_of
 from equipoise.errors import Problems, UserError, printable
-from equipoise.evaluation.comparison import Run, load_run
-from equipoise.evaluation.record import Interval, Numbers
+from equipoise.evaluation.comparison import Run, load_run, shared_metrics
+from equipoise.evaluation.metrics import METRICS
+from equipoise.evaluation.record import Interval, MacroNumbers, Number, Numbers
 from equipoise.evaluation.results import find_runs
 from equipoise.evaluation.scores import ItemScores, Scores, kinds_of
 from equipoise.files import read_json
 from equipoise.readers.records import explain
 from equipoise.report.orderings import NOT_COMPARED, classify_all
-from equipoise.report.tables import Line, average_words, baselines_words, by_chance, gain_words
+from equipoise.report.tables import Line, average_words, baselines_words, by_chance, gain_words, percent, signed
 
 Numbered = Mapping[str, Mapping[str, Numbers]]  # tag -> value -> numbers
 
@@ -35,18 +39,29 @@ class Entry:
     numbers: Numbers
     run: Run
     by: Numbered = field(default_factory=dict)
+    letters: Mapping[str, str] = field(default_factory=dict)  # metric -> models that share one cannot be told apart
 
 
 class Point(BaseModel):
-    """Numbers from elsewhere for the plane of accuracy and Brittleness: people, a blind baseline. Fractions."""
+    """Numbers from elsewhere: people, a blind baseline, what a paper reported. Fractions.
+
+    They are never tested against a run: nobody published the answers behind them.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
     label: str
     benchmark: str
-    original: float
-    brittleness: float
+    metrics: dict[str, float]
+    average: str | None = None  # the rule, of `bench show`; None: the source does not say
     source: str = ""  # who measured it
-    intervals: dict[Literal["original", "brittleness"], Interval] = Field(default_factory=dict)
+    intervals: dict[str, Interval] = Field(default_factory=dict)
+
+    @property
+    def numbers(self) -> Numbers:
+        found = {
+            name: Number(value=value, interval=self.intervals.get(name), n=0) for name, value in self.metrics.items()
+        }
+        return Numbers(n=0, ties=None, metrics=found)
 
 
 @dataclass(frozen=True)
@@ -57,7 +72,8 @@ class Chapter:
     average: str  # how the headline is averaged
     chance: Mapping[str, float]
     entries: Sequence[Entry]
-    points: Sequence[Point] = ()
+    points: Sequence[Point] = ()  # all of the plane
+    elsewhere: Sequence[Point] = ()  # those that the user gave: rows of the table too
     notes: Sequence[str] = ()
     about: str = ""  # what was changed in the captions, in a few words
     beside: Sequence[Markup] = ()  # figures of what the same models did elsewhere (`retention`)
@@ -165,14 +181,17 @@ def _chapter(
     if any(count for name, count in record.ceilings if name not in ("items", "with_positives")):
         notes.append(f"What the texts alone decide: {record.ceilings.line()}.")
     notes += _blind_notes(entries)
+    given = [point for point in points if point.benchmark == name]
+    notes += [line for point in given for line in _reported_notes(point, entries)]
     if record.benchmark.limit:
         notes.append(f"Only the first {record.benchmark.limit:,} items of the test set, for a first look.")
     return Chapter(
         title=printable(f"{name} ({items[:7]})" if several else name),
         average=average_words(entries[0].numbers),
         chance=by_chance(entries[0].numbers, record.benchmark.chance),
-        entries=entries,
-        points=[*(point for point in points if point.benchmark == name), *_blind_points(name, entries)],
+        entries=_lettered(entries),
+        points=[*given, *_blind_points(name, entries)],
+        elsewhere=given,
         notes=notes,
     )
 
@@ -203,7 +222,46 @@ def _blind_points(name: str, entries: Sequence[Entry]) -> list[Point]:
         return []
     label = f"without the image ({best[0].removeprefix('blind:').partition(':')[0]})"
     source = "taught on the texts of other images (docs/blind.md)"
-    return [Point(label=label, benchmark=name, original=best[1].value, brittleness=brittle.value, source=source)]
+    shares = {"original": best[1].value, "brittleness": brittle.value}
+    return [Point(label=label, benchmark=name, metrics=shares, source=source)]
+
+
+def _lettered(entries: Sequence[Entry]) -> list[Entry]:
+    """The entries with their letters, where there are three or more: every pair is tested on the same items."""
+    if len(entries) < 3:
+        return list(entries)
+    compared = [models.Model(entry.label, [entry.run]) for entry in entries]
+    try:
+        _, path, least = rule_of(entries[0].run, None)
+        metrics = [row.name for row in shared_metrics([entry.run for entry in entries]) if row.less is None]
+        placed = {metric: models.place(compared, metric, path, least) for metric in metrics}
+    except UserError:  # other photos, or no record of the rule: they cannot be paired
+        return list(entries)
+    letters = {metric: {one.model: one.letters for one in found} for metric, found in placed.items()}
+    return [
+        replace(entry, letters={metric: of[entry.label] for metric, of in letters.items() if entry.label in of})
+        for entry in entries
+    ]
+
+
+def _reported_notes(point: Point, entries: Sequence[Entry]) -> list[str]:
+    """What others reported of a model that is one of the runs, and how far ours is from it."""
+    entry = next((one for one in entries if one.label.casefold() == point.label.casefold()), None)
+    if entry is None:
+        return []
+    record, lines = entry.run.records[0], []
+    rule = entry.numbers.rule if isinstance(entry.numbers, MacroNumbers) else PLAIN
+    for metric, value in point.metrics.items():
+        ours, name = entry.numbers[metric], METRICS[metric].title
+        said = f"{point.label}: {name} {100 * value:.1f} was reported ({point.source or 'no source is given'})"
+        if ours is None or record.benchmark.limit or record.n.skipped:
+            lines.append(f"{said}; here not all items were measured.")
+        elif point.average not in (None, rule):
+            lines.append(f"{said} by the rule {point.average}; here the rule is {rule}.")
+        else:
+            stated = "" if point.average else ", if their rule is ours"
+            lines.append(f"{said}; here it is {percent(entry.numbers, metric)}, {signed(ours - value)} points{stated}.")
+    return lines
 
 
 def labels(places: Mapping[Path, str]) -> dict[Path, str]:
@@ -237,9 +295,20 @@ def lines(chapters: Sequence[Chapter]) -> list[Line]:
             blind=blind.by_rule(None)
             if len(entry.run.records) == 1 and (blind := entry.run.records[0].blind) is not None
             else None,
+            letters=entry.letters or None,
         )
         for chapter in chapters
         for entry in chapter.entries
+    ] + [
+        Line(
+            label=f"{chapter.title}: {point.label}" if several else point.label,
+            numbers=point.numbers,
+            benchmark=chapter.title,
+            average=point.average,
+            reported=point.source or "by others",
+        )
+        for chapter in chapters
+        for point in chapter.elsewhere
     ]
 
 
@@ -248,13 +317,20 @@ class _Points(BaseModel):
 
 
 def read_points(path: Path) -> list[Point]:
-    """The points of a JSON file: a list of {"label", "benchmark", "original", "brittleness", "source"}."""
+    """The points of a JSON file: a list of {"label", "benchmark", "metrics", "average", "source"}."""
     problems = Problems(str(path))
+    found: list[Point] = []
     try:
-        return _Points.model_validate({"points": read_json(path)}).points
+        found = _Points.model_validate({"points": read_json(path)}).points
     except ValidationError as error:
         explain(error, "", problems)
+    for place, point in enumerate(found):
+        for name, value in point.metrics.items():
+            if name not in METRICS:
+                problems.add(f"[{place}].metrics", f"no metric {name!r} ({', '.join(METRICS)})")
+            elif not -1 <= value <= 1:
+                problems.add(f"[{place}].metrics.{name}", f"{value:g} is no fraction; 76.6 percent is 0.766")
     problems.raise_if_any(
-        'Expected a list: [{"label": "people", "benchmark": "replace", "original": 0.97, "brittleness": 0.02}]'
+        'Expected a list: [{"label": "people", "benchmark": "replace", "metrics": {"original": 0.97}}], as fractions.'
     )
-    raise AssertionError("a file that does not validate has problems")
+    return found

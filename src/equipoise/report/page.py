@@ -156,6 +156,7 @@ def write_page(path: str | Path, page: Page, seed: int = 0) -> None:
         "drawn": [figures(chapter, number) for number, chapter in enumerate(page.chapters)],
         "headline": _headline(page.chapters),
         "several": any(len(chapter.entries) > 1 for chapter in page.chapters),
+        "lettered": any(entry.letters for chapter in page.chapters for entry in chapter.entries),
         "verdict": VERDICT,
         "records": _records(page),
     }
@@ -199,14 +200,19 @@ def _swatches() -> str:
 
 
 def _headline(chapters: Sequence[Chapter]) -> list[tuple[str, str, list[Any]]]:
-    """The groups of the first table: heading, a word on it, and label, words, numbers, chapter, run of each model."""
+    """The groups of the first table: heading, a word on it, and of each model label, words, numbers, chapter, run and
+    letters."""
     return [
         (
             printable(chapter.title),
             chapter.average,
             [
-                (printable(entry.label), printable(entry.about), entry.numbers, number, run)
+                (printable(entry.label), printable(entry.about), entry.numbers, number, run, entry.letters)
                 for run, entry in enumerate(chapter.entries)
+            ]
+            + [
+                (printable(point.label), f"reported: {printable(point.source)}", point.numbers, None, None, {})
+                for point in chapter.elsewhere
             ],
         )
         for number, chapter in enumerate(chapters)
@@ -220,7 +226,9 @@ def _columns(groups: Sequence[tuple[str, str, list[Any]]]) -> list[MetricInfo]:
 
 
 def _table_groups(table: Table) -> list[tuple[str, str, list[Any]]]:
-    return [(title, "", [(label, "", numbers, None, None) for label, numbers in rows]) for title, rows in table.groups]
+    return [
+        (title, "", [(label, "", numbers, None, None, {}) for label, numbers in rows]) for title, rows in table.groups
+    ]
 
 
 def _example(chapters: Sequence[Chapter], gallery: Gallery) -> dict[str, Any] | None:

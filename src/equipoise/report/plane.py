@@ -84,14 +84,14 @@ def _marks(chapter: Chapter) -> list[Mark]:
     return found + [
         Mark(
             printable(point.label),
-            point.original,
-            point.brittleness,
+            *(point.metrics[metric] for metric in AXES),
             "star",
             "plain",
-            (point.intervals.get("original"), point.intervals.get("brittleness")),
+            (point.intervals.get(AXES[0]), point.intervals.get(AXES[1])),
             printable(point.source),
         )
         for point in chapter.points
+        if set(AXES) <= set(point.metrics)
     ]
 
 

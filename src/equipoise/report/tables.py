@@ -52,6 +52,8 @@ class Line:
     edits: Mapping[str, Any] | None = None  # graded numbers by edit
     graded: Mapping[str, Any] | None = None  # of all items, where `numbers` are an average of groups
     blind: BlindNumbers | None = None  # of the same items, averaged in the same way
+    letters: Mapping[str, str] | None = None  # of each metric: models that share one cannot be told apart
+    reported: str | None = None  # by whom, of numbers from elsewhere: the items behind them are not known
 
     def to_json(self) -> dict[str, Any]:
         """Everything that is known; metrics that were not measured are left out."""
@@ -134,7 +136,7 @@ def render(lines: Sequence[Line], form: Format = "text", caption: str = "") -> s
     first = ("", "n", *([POSITIVES] if two else []), *texts, "ties")
     caption = f"{OF_THOSE}\n{caption}".rstrip() if two else caption
     header = (*first, *blind, *(SCORES.values() if scored else ()))
-    asked = [(line.label, line.numbers) for line in lines if line.numbers.image_ties is not None]
+    asked = [line for line in lines if line.numbers.image_ties is not None]
     cells = [_cells(line, texts, bool(blind), two)[: len(header)] for line in lines]
     if form == "text":
         widths = [max(map(len, column)) + 3 for column in zip(header, *cells, strict=True)]
@@ -149,9 +151,9 @@ def render(lines: Sequence[Line], form: Format = "text", caption: str = "") -> s
         header, cells = header[:fitting], [row[:fitting] for row in cells]
     tables = [grid(form, header, cells, "" if asked else caption)]
     if asked:
-        two = any(some_without_positive(numbers, "image_") for _, numbers in asked)
+        two = any(some_without_positive(line.numbers, "image_") for line in asked)
         header = ("images", "n", *([POSITIVES] if two else []), *images, "ties")
-        tables.append(grid(form, header, [_image_cells(*one, images, two) for one in asked], caption))
+        tables.append(grid(form, header, [_image_cells(line, images, two) for line in asked], caption))
     return ("\n" if form == "text" else "\n\n").join(tables)
 
 
@@ -183,12 +185,13 @@ def some_without_positive(numbers: Numbers, side: str = "") -> bool:
     return numbers.count(f"{side}augmented") not in (0, asked)
 
 
-def _shares(numbers: Numbers, columns: Mapping[str, tuple[MetricInfo, MetricInfo | None]]) -> list[str]:
-    """'61.6 [60.9, 62.3] (14.8)': the drop as everywhere Original minus Augmented, which is never below zero."""
-    found = []
+def _shares(line: Line, columns: Mapping[str, tuple[MetricInfo, MetricInfo | None]]) -> list[str]:
+    """'61.6 [60.9, 62.3] (14.8) ab': the drop as everywhere Original minus Augmented, which is never below zero."""
+    numbers, letters, found = line.numbers, line.letters or {}, []
     for row, behind in columns.values():
         less = numbers[behind.name] if behind is not None else None
-        found.append(percent(numbers, row.name) + ("" if less is None else f" ({signed(less).lstrip('+')})"))
+        drop = "" if less is None else f"({signed(less).lstrip('+')})"
+        found.append(" ".join(filter(None, (percent(numbers, row.name), drop, letters.get(row.name)))))
     return found
 
 
@@ -197,10 +200,10 @@ def _cells(
 ) -> tuple[str, ...]:
     numbers = line.numbers
     return (
-        line.label,
-        f"{numbers.n:,}",
-        *([f"{numbers.n_positives:,}"] if two else []),
-        *_shares(numbers, columns),
+        line.label if line.reported is None else f"{line.label} (reported)",
+        f"{numbers.n:,}" if line.reported is None else "-",
+        *([f"{numbers.n_positives:,}" if line.reported is None else "-"] if two else []),
+        *_shares(line, columns),
         "-" if numbers.ties is None else f"{numbers.ties:,g}",
         *(_blind_cells(line.blind) if blind else ()),
         *(_score(getattr(_mean_scores(numbers), part)) for part in SCORES),
@@ -242,14 +245,13 @@ def gain_words(blind: BlindNumbers) -> str:
     return ", ".join(gains)
 
 
-def _image_cells(
-    label: str, numbers: Numbers, columns: Mapping[str, tuple[MetricInfo, MetricInfo | None]], two: bool
-) -> tuple[str, ...]:
+def _image_cells(line: Line, columns: Mapping[str, tuple[MetricInfo, MetricInfo | None]], two: bool) -> tuple[str, ...]:
+    numbers = line.numbers
     return (
-        label,
+        line.label,
         f"{numbers.count('image_original'):,}",
         *([f"{numbers.count('image_augmented'):,}"] if two else []),
-        *_shares(numbers, columns),
+        *_shares(line, columns),
         f"{numbers.image_ties or 0:,g}",
     )
 
@@ -287,13 +289,14 @@ def signed(fraction: float) -> str:
 
 def _csv(lines: Sequence[Line]) -> str:
     rows = [line.to_json() for line in lines]
-    about = ("benchmark", "label", "average", "n", "n_positives", "skipped", "ties")
+    about = ("benchmark", "label", "reported", "average", "n", "n_positives", "skipped", "ties")
     fields = [name for name in about if name == "n_positives" or any(name in row for row in rows)]
     sides = ["texts", "images"] if any(line.numbers.image_ties is not None for line in lines) else ["texts"]
     for side in sides:
         metrics = shown((line.numbers.metrics for line in lines), side, always=True)
         fields += ["image_n", "image_ties"] if side == "images" else []
-        fields += [f"{row.name}{part}" for row in metrics for part in ("", "_low", "_high")]
+        parts = ("", "_low", "_high", *(["_letters"] if any(line.letters for line in lines) else []))
+        fields += [f"{row.name}{part}" for row in metrics for part in parts if part != "_letters" or row.less is None]
         fields += [f"mean_score_{part}" for part in SCORES] if side == "texts" else []
     if any(line.blind is not None for line in lines):
         fields += ["blind", "blind_original", "blind_gain", "blind_gain_low", "blind_gain_high"]
@@ -307,7 +310,7 @@ def _csv(lines: Sequence[Line]) -> str:
                 row |= {f"{name}_low": number.interval.low, f"{name}_high": number.interval.high}
         row |= {"n_positives": line.numbers.n_positives, "image_n": line.numbers.count("image_original") or None}
         row |= {f"mean_score_{part}": getattr(_mean_scores(line.numbers), part) for part in SCORES}
-        row |= _blind_row(line.blind)
+        row |= {f"{name}_letters": given for name, given in (line.letters or {}).items()} | _blind_row(line.blind)
         writer.writerow({name: safe_cell(value) for name, value in row.items()})
     return output.getvalue().rstrip("\n")
 

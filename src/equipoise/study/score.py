@@ -114,17 +114,14 @@ def human_point(found: Score) -> Point:
             "--points: the plane needs rankings of items with hard positives, each by two annotators; "
             f"{found.answered_by_two} questions of this study have two answers"
         )
-    original, brittle = found.together["original"], found.together["brittleness"]
+    shares = {name: found.together[name] for name in SHARES if name in found.together}
+    n = shares["brittleness"].n
     return Point(
         label="people",
         benchmark=found.benchmark,
-        original=original.value,
-        brittleness=brittle.value,
-        source=f"equipoise study {found.study[:10]}: {len(found.answered)} annotators, {brittle.n} questions",
-        intervals={
-            "original": Interval(original.low, original.high),
-            "brittleness": Interval(brittle.low, brittle.high),
-        },
+        metrics={name: share.value for name, share in shares.items()},
+        source=f"equipoise study {found.study[:10]}: {len(found.answered)} annotators, {n} questions",
+        intervals={name: Interval(share.low, share.high) for name, share in shares.items()},
     )
 
 

@@ -10,7 +10,6 @@ import os
 import re
 import shutil
 import sys
-from collections import defaultdict
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,14 +28,20 @@ from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import Interval, Number, RunRecord
 from equipoise.evaluation.results import read_result, write_run
 from equipoise.evaluation.run_id import benchmark_id
-from equipoise.evaluation.scores import ImageScores, ItemScores
-from equipoise.exports import base
-from equipoise.exports.base import Export, File, model_id, write
-from equipoise.exports.clip_benchmark import clip_benchmark
-from equipoise.exports.eval_results import eval_results
-from equipoise.exports.every_eval_ever import every_eval_ever
-from equipoise.exports.mteb import mteb
+from equipoise.evaluation.scores import ItemScores
 from equipoise.items import Item, texts
+from equipoise.report import exports
+from equipoise.report.exports import (
+    Export,
+    File,
+    clip_benchmark,
+    eval_results,
+    every_eval_ever,
+    export,
+    model_id,
+    mteb,
+    write,
+)
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "run"
 HOSTILE = 'a "dog"\n- dataset: {id: evil}\n\x85\u2028\x1b[31m <b>&é 🐶'
@@ -107,7 +112,7 @@ def test_clip_benchmark(folder: Path) -> None:
     assert all(re.fullmatch(r"[\w.-]+\.json", name, re.ASCII) for name in names)
 
 
-def test_the_three_scores_of_winoground(tmp_path: Path, make_record: Callable[..., RunRecord]) -> None:
+def test_the_three_scores_of_winoground(make_record: Callable[..., RunRecord]) -> None:
     golden = read_result(GOLDEN)
     shares = {"image_original": 0.2, "text": 0.3075, "image": 0.105, "group": 0.08}
     side = {name: Number(value=value, interval=Interval(0.26, 0.35), n=400) for name, value in shares.items()}
@@ -133,26 +138,10 @@ def test_the_three_scores_of_winoground(tmp_path: Path, make_record: Callable[..
     )
     assert result.path.endswith("/Winoground.json") and meta.path == f"{Path(result.path).parent}/model_meta.json"
     assert "facebook/winoground" in eval_results(run)[0].text
-    aggregate = json.loads(every_eval_ever(Export(_square(tmp_path, record), record, "openai/clip", "us"))[1].text)
+    aggregate = json.loads(every_eval_ever(run)[0].text)
     scores = {one["evaluation_result_id"]: one["score_details"]["score"] for one in aggregate["evaluation_results"]}
     assert len(scores) == len(aggregate["evaluation_results"])
     assert (scores["winoground/group"], scores["winoground/text"]) == (0.08, 0.3075)
-
-
-def _square(folder: Path, record: RunRecord) -> Path:
-    """A run with one item of two images and two captions, and one of images alone, which no line can hold."""
-    rows = [
-        ItemScores(
-            id="1",
-            caption=0.9,
-            negatives=[0.1],
-            paired=True,
-            negative_images=(ImageScores(caption=0.2, negatives=[0.8]),),
-        ),
-        ItemScores(id="2", caption=0.9, negative_images=(ImageScores(caption=0.2),)),
-    ]
-    write_run(folder / "run", record, rows, outcomes_of(rows), {})
-    return folder / "run"
 
 
 def test_mteb(folder: Path) -> None:
@@ -234,16 +223,13 @@ def test_eval_results(folder: Path) -> None:
 
 
 AGGREGATE = {"schema_version", "evaluation_id", "evaluation_timestamp", "retrieved_timestamp", "source_metadata"} | {
-    "eval_library", "model_info", "evaluation_results", "detailed_evaluation_results"
-}  # fmt: skip
-INSTANCE = {"schema_version", "evaluation_id", "model_id", "evaluation_name", "evaluation_result_id", "sample_id"} | {
-    "sample_hash", "interaction_type", "input", "output", "messages", "answer_attribution", "evaluation", "metadata"
+    "eval_library", "model_info", "evaluation_results"
 }  # fmt: skip
 
 
 def test_every_eval_ever_aggregate(folder: Path) -> None:
     record = read_result(folder)
-    samples, file = every_eval_ever(exported(folder))
+    (file,) = every_eval_ever(exported(folder))
     found = json.loads(file.text)
     assert set(found) == AGGREGATE and found["schema_version"] == "0.3.0"
     assert found["retrieved_timestamp"] == str(int(record.date.timestamp()))
@@ -254,11 +240,8 @@ def test_every_eval_ever_aggregate(folder: Path) -> None:
     details = found["model_info"]["additional_details"]
     assert (details["deployment_type"], details["model_availability"]) == ("self_deployed", "unknown")
     _all_strings(details, found["eval_library"]["additional_details"])
-    where = found["detailed_evaluation_results"]
     uuid4 = "[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
-    assert re.fullmatch(rf"data/equipoise/equipoise/world/{uuid4}_samples\.jsonl", where["file_path"])
-    assert where["file_path"] == samples.path == file.path.replace(".json", "_samples.jsonl")
-    assert where["total_rows"] == samples.text.count("\n") and where["checksum"] == base.sha256(samples.text)
+    assert re.fullmatch(rf"data/equipoise/equipoise/world/{uuid4}\.json", file.path)
     for one in found["evaluation_results"]:
         assert {"evaluation_name", "source_data", "metric_config", "score_details"} <= set(one)
         config, details = one["metric_config"], one["score_details"]
@@ -278,58 +261,8 @@ def _all_strings(*tables: dict[str, Any]) -> None:
     assert all(isinstance(value, str) for table in tables for value in table.values())
 
 
-def test_every_eval_ever_lines_average_to_the_aggregate(folder: Path) -> None:
-    samples, file = every_eval_ever(exported(folder))
-    aggregate = json.loads(file.text)
-    lines = [json.loads(line) for line in samples.text.split("\n")[:-1]]
-    assert len(lines) == 5 + 2 * 4  # Original of all, Augmented and Brittleness of those with a positive
-    scores: dict[str, list[float]] = defaultdict(list)
-    for line in lines:
-        assert set(line) == INSTANCE and line["interaction_type"] == "single_turn" and line["messages"] is None
-        assert line["evaluation_id"] == aggregate["evaluation_id"] and line["model_id"] == aggregate["model_info"]["id"]
-        assert set(line["input"]["reference"]) < set(line["input"]["choices"]) == set(line["output"]["raw"])
-        (answer,) = line["answer_attribution"]
-        assert set(answer) == {"turn_idx", "source", "extracted_value", "extraction_method", "is_terminal"}
-        assert (answer["turn_idx"], answer["source"], answer["is_terminal"]) == (0, "output.raw", True)
-        _all_strings(line["metadata"])
-        scores[line["evaluation_result_id"]].append(line["evaluation"]["score"])
-    by_id = {one["evaluation_result_id"]: one["score_details"]["score"] for one in aggregate["evaluation_results"]}
-    assert scores and {name: sum(values) / len(values) for name, values in scores.items()} == pytest.approx(
-        {name: by_id[name] for name in scores}
-    )
-
-
-def test_a_tie_and_a_brittle_item_as_lines(folder: Path) -> None:
-    lines = [json.loads(line) for line in every_eval_ever(exported(folder))[0].text.split("\n")[:-1]]
-    told = {
-        (line["sample_id"][-1], line["metadata"]["metric"]): (
-            line["answer_attribution"][0]["extracted_value"],
-            line["evaluation"],
-            line["metadata"]["tie"],
-        )
-        for line in lines
-    }
-    assert told["1", "brittleness"] == ("c1 > n1 > p1", {"score": 1.0, "is_correct": False}, "false")
-    assert told["2", "original"] == ("wrong 2 0.1", {"score": 0.0, "is_correct": False}, "true")
-    assert told["2", "augmented"][0] == "p1 > n1 = c1"
-    assert told["2", "brittleness"][1] == {"score": 0.0, "is_correct": True}
-    assert told["4", "augmented"] == ("p2 > c1 > p1 > n2 > n1", {"score": 1.0, "is_correct": True}, "false")
-
-
-def test_a_run_without_texts(folder: Path) -> None:
-    path = folder / "items.jsonl"
-    kept = [json.loads(line) for line in path.read_text().split("\n")[:-1]]
-    path.write_text("".join(json.dumps({k: v for k, v in line.items() if k != "texts"}) + "\n" for line in kept))
-    with pytest.raises(UserError, match="changed after the run"):
-        every_eval_ever(exported(folder))
-    result = json.loads((folder / "result.json").read_text())
-    (folder / "result.json").write_text(json.dumps(result | {"scores_sha256": None}))
-    line = json.loads(every_eval_ever(exported(folder))[0].text.partition("\n")[0])
-    assert line["input"]["choices"] == ["c1", "n1"] and line["output"]["raw"] == ["c1", "n1"]
-
-
 def test_lone_surrogates_can_be_written(tmp_path: Path) -> None:
-    text = base.as_line({"a": "\ud800"})
+    text = exports._json({"a": "\ud800"})
     assert json.loads(text) == {"a": "\ud800"}
     write([File("x.json", text)], tmp_path)
 
@@ -350,7 +283,9 @@ def test_lone_surrogates_can_be_written(tmp_path: Path) -> None:
     ],
 )
 def test_model_ids(spec: str, name: str) -> None:
-    assert model_id(spec) == name and base.checked_model(name) == name
+    assert model_id(spec) == name
+    with pytest.raises(UserError, match="no finished run"):  # and it is a name that a user may give
+        export([Path("nowhere")], "mteb", Path(), name, "us", None)
 
 
 def test_the_same_run_gives_the_same_bytes(folder: Path) -> None:
@@ -397,11 +332,11 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
 
 def test_the_verb(run: Run, folder: Path, tmp_path: Path) -> None:
     for to in ("clip-benchmark", "mteb", "every-eval-ever"):
-        assert run("export", "run", "--to", to, "--out", "out")[0] == 0
-    code, out, _ = run("export", "run", "--to", "eval-results", "--dataset", "a/b", "--out", "x.yaml")
+        assert run("report", "run", "--to", to, "--out", "out")[0] == 0
+    code, out, _ = run("report", "run", "--to", "eval-results", "--dataset", "a/b", "--out", "x.yaml")
     assert (code, out) == (0, "x.yaml written\n") and yaml.safe_load((tmp_path / "x.yaml").read_text())
-    assert len(list((tmp_path / "out").rglob("*.json*"))) == 3 + 2 + 2
-    assert run("export", "run", "--to", "mteb", "--model", "us/mine")[0] == 0
+    assert len(list((tmp_path / "out").rglob("*.json*"))) == 3 + 2 + 1
+    assert run("report", "run", "--to", "mteb", "--model", "us/mine")[0] == 0
     assert (tmp_path / "results" / "us__mine").is_dir()
 
 
@@ -426,5 +361,5 @@ def test_what_the_verb_refuses(run: Run, folder: Path, tmp_path: Path) -> None:
         (("two", "--to", "mteb"), "export them one by one"),
     ]
     for arguments, words in cases:
-        code, _, error = run("export", *arguments)
+        code, _, error = run("report", *arguments)
         assert code == 2 and words in error, (arguments, error)
