@@ -28,7 +28,7 @@ VERBS = {  # what is written below {out}, and the files that must come out the s
     "metrics": ("metrics {scores} --json", []),
     "compare": ("compare {run} {run} --json", []),
     "study make": ("study make {items} --images {world} --n 4 --out {out}/s", ["s/study.json", "s/images/*"]),
-    "export": ("export {run} --to every-eval-ever --out {out}/x", ["x/data/*/*/*/[0-9a-f]*"]),
+    "report --to": ("report {run} --to every-eval-ever --out {out}/x", ["x/data/*/*/*/[0-9a-f]*"]),
 }
 
 

@@ -82,7 +82,13 @@ def reading(path: object) -> Iterator[None]:
         raise UserError(f"{path}: not enough memory to read it") from None
 
 
-_OTHER_NAMES = {"learning_rate": "lr", "finetune": "train", "evaluate": "eval", "score": "eval", "leaderboard": "board"}
+_OTHER_NAMES = {
+    "learning_rate": "lr",
+    "finetune": "train",
+    "evaluate": "eval",
+    "score": "eval",
+    "leaderboard": "report",
+}
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

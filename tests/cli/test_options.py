@@ -20,7 +20,7 @@ from equipoise.errors import UserError
 from equipoise.world.splits import make_world
 
 # These print no table: they write a file, and a line that says so.
-NO_TABLE = {"bench augment", "bench fetch", "export", "mine", "train RECIPE"}
+NO_TABLE = {"bench augment", "bench fetch", "mine", "train RECIPE"}
 NO_TABLE |= {f"study {name}" for name in ("make", "page")}
 
 

@@ -91,7 +91,7 @@ def _bits(rng: np.random.Generator, count: int) -> NDArray[np.uint8]:
 def flip_p_value(changes: Floats, sums: Floats) -> float:
     """Two-sided p of the sum of `changes` (one of each cluster) among its sign flips; `sums` are a sample of them.
 
-    The observed order counts as one of the flips. So a sample alone cannot say less than 1 / 10,000, and a board of 33
+    The observed order counts as one of the flips. So a sample alone cannot say less than 1 / 10,000, and a table of 33
     models corrects for 528 pairs. Far out in the tail a theorem says more than the sample: a sum of random signs is at
     most 3.178 times as likely to exceed x of its standard deviations as a normal value is (Bentkus and Dzindzalieta
     2015), whatever the weights and however few they are. So this is never below 2 / 2^m for m clusters that differ.

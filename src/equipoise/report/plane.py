@@ -84,7 +84,8 @@ def _marks(chapter: Chapter) -> list[Mark]:
     return found + [
         Mark(
             printable(point.label),
-            *(point.metrics[metric] for metric in AXES),
+            point.metrics[AXES[0]],
+            point.metrics[AXES[1]],
             "star",
             "plain",
             (point.intervals.get(AXES[0]), point.intervals.get(AXES[1])),
