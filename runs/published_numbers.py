@@ -18,8 +18,8 @@ from typing import Any
 from equipoise import registry
 from equipoise.benchmarks.valse import SPLITS as VALSE
 from equipoise.errors import UserError
-from equipoise.evaluation.foreign.judging import measure_foreign
-from equipoise.evaluation.foreign.layouts import read_any
+from equipoise.evaluation.foreign.measuring import measure_foreign
+from equipoise.evaluation.foreign.reading import read_any
 from equipoise.evaluation.record import Elsewhere, ItemNumbers, PaperNumbers
 from equipoise.files import atomic_write
 from equipoise.report.tables import percent

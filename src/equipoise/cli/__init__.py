@@ -271,7 +271,7 @@ def metrics(
     ceilings: what the texts alone decide. best blind, gain: the best judge without the image, and the model's lead.
     """
     from equipoise.evaluation.averages import summarise
-    from equipoise.evaluation.foreign.layouts import read_any
+    from equipoise.evaluation.foreign.reading import read_any
     from equipoise.evaluation.metrics import load_metrics
     from equipoise.evaluation.outcomes import ROWS, outcomes_of
     from equipoise.report.beside import LEGEND, WORDS, chance_line, graded_line, metrics_caption
@@ -306,8 +306,8 @@ def _as_benchmark(
     own: list[Metric],
 ) -> Elsewhere:
     from equipoise import registry
-    from equipoise.evaluation.foreign.judging import measure_foreign
-    from equipoise.evaluation.foreign.layouts import read_any
+    from equipoise.evaluation.foreign.measuring import measure_foreign
+    from equipoise.evaluation.foreign.reading import read_any
 
     items = None
     if source is None and not registry.is_file(bench):

@@ -13,8 +13,8 @@ import pytest
 
 from equipoise.cli import main
 from equipoise.errors import UserError
-from equipoise.evaluation.foreign import labels, outcomes, tables
-from equipoise.evaluation.foreign.layouts import read_any
+from equipoise.evaluation.foreign import layouts
+from equipoise.evaluation.foreign.reading import read_any
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -53,7 +53,7 @@ def winoground(best: float = 1.0) -> list[dict[str, Any]]:
     """Each image's own caption is best; of example 0 the second caption is best for both images."""
     return [
         {"label": f"{n}_c{c}_i{i}", "score": best if (c == 1 if n == 0 else c == i) else 0.0}
-        for n in range(labels.EXAMPLES)
+        for n in range(layouts.WINOGROUND)
         for i in (0, 1)
         for c in (0, 1)
     ]
@@ -199,7 +199,7 @@ def test_a_softmax_is_not_compared_across_wordings(run: Run) -> None:
     write_table("b.csv", alt)
     code, out, _ = run("a.csv", "b.csv", "--bench", "predicate-noun", "--json")
     found = json.loads(out)
-    assert code == 0 and found["notes"] == [tables.WITHIN]
+    assert code == 0 and found["notes"] == [layouts.WITHIN]
     assert found["by"]["split"]["first"]["metrics"]["brittleness"]["value"] == 1 / 2584
     assert found["by"]["split"]["first"]["metrics"]["original"]["value"] == 1
 
@@ -238,20 +238,20 @@ def example(n: int, four: str = "TTTT", **changed: str) -> dict[str, str]:
     i0, i1, c0, c1 = (mark == "T" for mark in four)
     values = (i0, i1, c0, c1, i0 and i1, c0 and c1, i0 and i1 and c0 and c1)
     row = {"image": "<PIL>", "caption": f"c{n}", "negative_caption": f"n{n}", "type": "swap", "subtype": "obj"}
-    return row | dict(zip(outcomes.OLD, map(str, values), strict=True)) | changed
+    return row | dict(zip(layouts.OLD, map(str, values), strict=True)) | changed
 
 
 def test_bivlc(tmp_path: Path) -> None:
     marks = {0: "TTFT", 1: "TFTT", 2: "FTFT"}
-    rows = [example(n, marks.get(n, "TTTT")) for n in range(outcomes.EXAMPLES)]
+    rows = [example(n, marks.get(n, "TTTT")) for n in range(layouts.BIVLC)]
     write_table(str(tmp_path / "a.csv"), rows)
     found = read_any([tmp_path / "a.csv"], "bivlc")
-    n = outcomes.EXAMPLES
+    n = layouts.BIVLC
     groups = found.paper["groups"]
     assert found.outcomes_only and len(found.rows) == 2 * n
     assert (groups["text"], groups["image"], groups["group"]) == ((n - 2) / n, (n - 2) / n, (n - 3) / n)
     assert groups["swap_group"] == groups["group"]
-    renamed = [{dict(zip(outcomes.OLD, outcomes.NEW, strict=True)).get(k, k): v for k, v in r.items()} for r in rows]
+    renamed = [{dict(zip(layouts.OLD, layouts.NEW, strict=True)).get(k, k): v for k, v in r.items()} for r in rows]
     write_table(str(tmp_path / "b.csv"), renamed)
     assert read_any([tmp_path / "b.csv"], "bivlc").paper == found.paper
 
@@ -265,7 +265,7 @@ def test_bivlc(tmp_path: Path) -> None:
     ],
 )
 def test_outcomes_that_cannot_be(tmp_path: Path, row: dict[str, str], complaint: str) -> None:
-    write_table(str(tmp_path / "a.csv"), [row, *(example(n) for n in range(1, outcomes.EXAMPLES))])
+    write_table(str(tmp_path / "a.csv"), [row, *(example(n) for n in range(1, layouts.BIVLC))])
     with pytest.raises(UserError, match=complaint):
         read_any([tmp_path / "a.csv"], "bivlc")
 

@@ -11,9 +11,9 @@ import pytest
 
 from equipoise import registry
 from equipoise.errors import UserError
-from equipoise.evaluation.foreign import wordings
-from equipoise.evaluation.foreign.judging import measure_foreign
-from equipoise.evaluation.foreign.layouts import read_any
+from equipoise.evaluation.foreign import layouts
+from equipoise.evaluation.foreign.measuring import measure_foreign
+from equipoise.evaluation.foreign.reading import read_any
 from equipoise.evaluation.record import Elsewhere
 
 Row = dict[str, str]
@@ -21,7 +21,7 @@ Row = dict[str, str]
 
 def row(number: int, condition: str, truth: str, expected: str, prediction: str) -> Row:
     values = (f"vsr_test:{number:04}", condition, "as asked", f"The kite is near bag {number}.", "near")
-    return dict(zip(wordings.COLUMNS, (*values, truth, expected, prediction, "a model"), strict=True))
+    return dict(zip(layouts.VSR, (*values, truth, expected, prediction, "a model"), strict=True))
 
 
 def normal(*answers: tuple[str, str]) -> list[Row]:

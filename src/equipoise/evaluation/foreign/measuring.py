@@ -10,7 +10,7 @@ from equipoise import registry
 from equipoise.benchmarks import reading
 from equipoise.benchmarks.base import Benchmark
 from equipoise.errors import UserError
-from equipoise.evaluation.foreign.base import Foreign
+from equipoise.evaluation.foreign.sheets import Foreign
 from equipoise.evaluation.measure import measure_elsewhere
 from equipoise.evaluation.metrics import Metric
 from equipoise.evaluation.outcomes import ROWS
@@ -54,7 +54,7 @@ def measure_foreign(
         **(dict(metrics) | {"paper": {**metrics.paper, **foreign.paper}}),
         layout=foreign.layout,
         outcomes_only=foreign.outcomes_only,
-        notes=[*notes, *foreign.notes],
+        notes=[*notes, *filter(None, foreign.notes)],
     )
 
 

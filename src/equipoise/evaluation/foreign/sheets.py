@@ -1,0 +1,117 @@
+"""A published file as rows, what a layout makes of it, and the complaints that all layouts share."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from equipoise.errors import Problems
+from equipoise.evaluation.record import PaperNumbers
+from equipoise.evaluation.scores import ItemScores
+from equipoise.items import Item
+from equipoise.readers.records import short
+
+Rows = Sequence[ItemScores]
+NAMED = 5  # ids of one kind in a message; all are counted
+_TRUTH = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """The rows of one file, with their places; `problems` is of the file."""
+
+    path: Path
+    rows: list[Mapping[str, Any]]
+    places: list[str]
+    problems: Problems
+
+    def texts(self, column: str) -> list[str]:
+        return [str(row[column]) for row in self.rows]
+
+    def numbers(self, column: str) -> list[float]:
+        found = [_number(row[column]) for row in self.rows]
+        for where, row, value in zip(self.places, self.rows, found, strict=True):
+            if value is None:
+                wrong = f"{column}: input should be a valid number; found {short(row[column])}"
+                self.problems.add(where, wrong)
+        return [math.nan if value is None else value for value in found]
+
+    def outcomes(self, column: str) -> list[bool]:
+        found = [_TRUTH.get(text.strip().lower()) for text in self.texts(column)]
+        for where, row, value in zip(self.places, self.rows, found, strict=True):
+            if value is None:
+                self.problems.add(where, f"{column}: expected True or False, found {row[column]!r}")
+        return [bool(value) for value in found]
+
+
+def _number(value: Any) -> float | None:
+    try:
+        return None if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError):
+        return None
+
+
+def _as_they_are(rows: Rows, items: Sequence[Item]) -> tuple[Rows, Sequence[Item]]:
+    return rows, items
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """What a published file says, as scores of items."""
+
+    layout: str  # in words: "Winoground's labels"
+    rows: Rows
+    outcomes_only: bool = False  # right or wrong was published, no score: ties and mean scores are unknown
+    notes: Sequence[str] = ()  # empty ones are left out
+    paper: Mapping[str, PaperNumbers] = field(default_factory=dict)  # the paper's metrics that the rows cannot say
+    fit: Callable[[Rows, Sequence[Item]], tuple[Rows, Sequence[Item]]] = _as_they_are  # to the items: the same ids
+
+
+def renamed(rows: Rows, names: Mapping[str, str]) -> Rows:
+    """The rows under the ids of the items that they are of."""
+    return [row.model_copy(update={"id": names.get(row.id, row.id)}) for row in rows]
+
+
+def name_some(problems: Problems, what: str, ids: Sequence[str]) -> None:
+    """One problem for all ids of a kind: how many, and the first few."""
+    if ids:
+        more = ", ..." if len(ids) > NAMED else ""
+        problems.add("", f"{len(ids):,} {what}: {', '.join(map(repr, ids[:NAMED]))}{more}")
+
+
+def check_doubled(problems: Problems, what: str, ids: Iterable[str]) -> None:
+    doubled = [id_ for id_, count in Counter(ids).items() if count > 1]
+    name_some(problems, f"{what} doubled (two models in one file?)", doubled)
+
+
+def check_ids(problems: Problems, found: Sequence[str], wanted: Sequence[str], what: str) -> None:
+    """Every id of `wanted` once and no other; the three ways to be wrong are named and counted."""
+    there, known = dict.fromkeys(found), set(wanted)
+    check_doubled(problems, what, found)
+    name_some(problems, f"{what} unknown to the benchmark", [id_ for id_ in there if id_ not in known])
+    name_some(problems, f"of {len(wanted):,} {what} missing", [id_ for id_ in wanted if id_ not in there])
+
+
+def check_counts(problems: Problems, found: Iterable[str], published: Mapping[str, int | None], what: str) -> None:
+    """As many of each split as the benchmark has."""
+    counts = Counter(found)
+    for split, count in published.items():
+        if count is not None and counts[split] != count:
+            problems.add("", f"{split}: {counts[split]:,} of {count:,} {what}")
+
+
+def check_finite(problems: Problems, ids: Sequence[str], scores: Sequence[float]) -> None:
+    bad = [id_ for id_, score in zip(ids, scores, strict=True) if not math.isfinite(score)]
+    name_some(problems, "scores that are not finite numbers", bad)
+
+
+def check_single(problems: Problems, column: str, rows: Iterable[Mapping[str, Any]]) -> None:
+    """A column that must say the same in every row, such as the model."""
+    counts = Counter(str(row[column]) for row in rows if row.get(column) is not None)
+    if len(counts) > 1:
+        shown = ", ".join(f"{value!r} in {count:,} rows" for value, count in counts.most_common(NAMED))
+        problems.add("", f"{column}: {len(counts)} different ones are mixed in this file ({shown}); split it")
