@@ -102,6 +102,7 @@ def _is_table(path: Path) -> bool:
 
 def _layout(path: Path) -> Layout | None:
     """None: our own layout, whose reader also says what is wrong with a file that is in none."""
+    first: Any
     if _is_table(path):
         header, found = table(path, several=SEVERAL)
         first = dict(zip(header, found[0][1], strict=True))
