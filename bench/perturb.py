@@ -26,8 +26,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from equipoise.perturb.recipes import Setup
 from equipoise.perturb.run.engine import perturb_file
-from equipoise.perturb.run.setup import Setup
 from equipoise.readers.captions.groups import read_captions
 
 FLAT = 1.25  # the larger run may need so much more memory than the smaller one

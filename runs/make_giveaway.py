@@ -28,12 +28,11 @@ from needs import HALVES, existing
 from numpy.typing import NDArray
 
 from equipoise.perturb import Caption, get_recipe, perturb_caption
-from equipoise.perturb.bias.giveaway import TENTHS, names, window
-from equipoise.perturb.candidate import replaced
-from equipoise.perturb.english.word_lists import SECTIONS, Section
-from equipoise.perturb.operations.judged import is_bounded, passing
+from equipoise.perturb.bias.importance_weights import TENTHS, names, window
+from equipoise.perturb.english.vocabulary import SECTIONS, Section
+from equipoise.perturb.operations.learned import is_bounded, passing
 from equipoise.perturb.operations.replace import NOTHING, distinct, plain_weights
-from equipoise.perturb.sources.base import Proposal
+from equipoise.perturb.recipe import Proposal, replaced
 
 OUT = Path(__file__).resolve().parents[1] / "src" / "equipoise" / "perturb" / "data" / "giveaway.json.gz"
 # Every so many images of a corpus, and how much a caption counts. COCO shows more kinds of things, Flickr8k has more

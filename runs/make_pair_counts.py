@@ -18,10 +18,9 @@ from caption_halves import learning
 from needs import HALVES, existing
 
 from equipoise.perturb.english.caption import Caption
-from equipoise.perturb.english.collocations import RELATIONS
-from equipoise.perturb.english.evidence import CONTENT, pairs_of, places_in, sort_of
-from equipoise.perturb.english.fit import RARE
-from equipoise.perturb.english.word_lists import exclusive
+from equipoise.perturb.english.collocations import RARE, RELATIONS
+from equipoise.perturb.english.plausibility import CONTENT, pairs_of, places_in, sort_of
+from equipoise.perturb.english.vocabulary import exclusive
 
 OUT = Path(__file__).resolve().parents[1] / "src" / "equipoise" / "perturb" / "data" / "pairs.json.gz"
 OFTEN, IMAGES = 0.025, 20  # nouns named together in so large a share of the images of the first, of so many at least

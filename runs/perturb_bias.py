@@ -20,11 +20,10 @@ from needs import HALVES, existing
 
 from equipoise.benchmarks.negclip import load
 from equipoise.items import Item, texts
-from equipoise.perturb.bias.refine import KINDS, Kind
 from equipoise.perturb.bias.separability import PAIRS, separability
-from equipoise.perturb.recipes import RECIPES
+from equipoise.perturb.bias.thinning import KINDS, Kind
+from equipoise.perturb.recipes import RECIPES, Setup
 from equipoise.perturb.run.engine import perturb_file
-from equipoise.perturb.run.setup import Setup
 
 _SAMPLE = 4_000  # items of a type, as many as the report takes of all
 

@@ -19,9 +19,8 @@ from needs import HALVES, existing
 
 from equipoise.items import Item, Text
 from equipoise.perturb import Caption, get_recipe, perturb_caption
-from equipoise.perturb.bias.refine import KINDS
+from equipoise.perturb.bias.thinning import KINDS, cap_items, substitution
 from equipoise.perturb.recipe import Perturbed
-from equipoise.perturb.run.capping import cap_items, substitution
 
 Edits = list[tuple[str, str]]  # (kind, substitution)
 

@@ -36,7 +36,7 @@ from equipoise.identity import (
 from equipoise.images.sources import open_source
 from equipoise.items import Edit, ImageRef, Item, Text
 from equipoise.models import load_model
-from equipoise.perturb.run.setup import Setup
+from equipoise.perturb.recipes import Setup
 from equipoise.readers.sets.captions import caption_set, from_items
 from equipoise.served.client import LlmSettings
 from equipoise.standard.run import run_standard

@@ -201,7 +201,7 @@ def test_which_texts_each_recipe_asks_for() -> None:
 )
 def test_prompts(name: str, digest: str) -> None:
     """The prompt is the method: a reworded one is another method, and gets another name."""
-    from equipoise.perturb.llm.prompts import PROMPTS
+    from equipoise.perturb.llm.recipes import PROMPTS
 
     prompt = PROMPTS[name]  # type: ignore[index]
     assert hashlib.sha256(prompt.template.encode()).hexdigest()[:16] == digest

@@ -37,13 +37,12 @@ from caption_halves import coco, flickr
 from needs import HALVES, existing
 
 from equipoise.perturb import Caption, checks, get_recipe
-from equipoise.perturb.candidate import Candidate, replaced
 from equipoise.perturb.english.forms import write_edit
-from equipoise.perturb.english.word_lists import SECTIONS
-from equipoise.perturb.judge.reading import SORTS, Pair, reading_of
-from equipoise.perturb.operations.exchange import Exchange, exchanges
+from equipoise.perturb.english.vocabulary import SECTIONS
+from equipoise.perturb.judge import SORTS, Pair, reading_of
+from equipoise.perturb.operations.swap_candidates import Exchange, exchanges
+from equipoise.perturb.recipe import Candidate, Proposal, replaced
 from equipoise.perturb.recipes import CHECKS
-from equipoise.perturb.sources.base import Proposal
 
 RECIPE = get_recipe("balanced")
 KEPT = tuple(check for check in CHECKS if check is not checks.plausible)  # what the judge has no say in

@@ -22,8 +22,8 @@ import numpy as np
 from needs import existing
 
 from equipoise.perturb import Caption
-from equipoise.perturb.judge.reading import SORTS, Pair, reading_of
-from equipoise.perturb.sources.base import Proposal
+from equipoise.perturb.judge import SORTS, Pair, reading_of
+from equipoise.perturb.recipe import Proposal
 
 CHANCES = (0.9, 0.93, 0.95, 0.965, 0.98, 0.99)
 

@@ -10,9 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from equipoise.perturb.english.word_lists import SECTIONS
-from equipoise.perturb.judge.net import FACTS, FROM_OTHERS, OF_EDIT, PAD, UNKNOWN, WORDS
-from equipoise.perturb.judge.reading import SORTS, words_of, words_of_others
+from equipoise.perturb.english.vocabulary import SECTIONS
+from equipoise.perturb.judge import FACTS, FROM_OTHERS, OF_EDIT, PAD, SORTS, UNKNOWN, WORDS, words_of, words_of_others
 
 MOST_WORDS, LEAST_SEEN = 8000, 6
 ITS_OWN = frozenset(("judge", "reader", "proposer", "wide"))  # who proposed what no list has: the names it had in time

@@ -9,8 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from equipoise.perturb.judge.net import FACTS, HEADS, PAD, WORDS
-from equipoise.perturb.judge.reading import VERDICTS
+from equipoise.perturb.judge import FACTS, HEADS, PAD, VERDICTS, WORDS
 
 OUT = Path(__file__).resolve().parents[2] / "src" / "equipoise" / "perturb" / "data" / "judge.npz"
 STATE, VECTOR, INNER, LAYERS, JUDGE, LAST = 128, 96, 256, 2, 256, 96
@@ -35,7 +34,7 @@ class Layer(nn.Module):
 
 
 class Judge(nn.Module):
-    """What perturb/judge/net.py computes; the names of its parts are those of the file."""
+    """What perturb/judge.py computes; the names of its parts are those of the file."""
 
     def __init__(self, begin: Tensor) -> None:
         super().__init__()

@@ -29,10 +29,9 @@ from caption_halves import learning as all_learning
 from needs import HALVES, existing
 
 from equipoise.perturb import Caption
-from equipoise.perturb.candidate import Candidate, replaced
 from equipoise.perturb.english.caption import COLLECTIVES, Unit
 from equipoise.perturb.english.forms import inflect
-from equipoise.perturb.sources.base import Proposal
+from equipoise.perturb.recipe import Candidate, Proposal, replaced
 
 TARGETS = {"noun": "object", "verb": "action", "adjective": "attribute"}
 LEAST = {"noun": 25, "verb": 12, "adjective": 15}  # times that captions have a word that is proposed

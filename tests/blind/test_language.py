@@ -12,7 +12,7 @@ from equipoise.evaluation.embedding.cache import EmbeddingCache
 from equipoise.evaluation.scoring import score_items
 from equipoise.items import ImageRef, Item, texts
 from equipoise.models import load_model
-from equipoise.perturb.bias.fluency import CausalLM
+from equipoise.perturb.english.language_model import CausalLM
 
 WORDS = "a dog cat on the mat red blue under and".split()
 SPECIAL = ["[PAD]", "[UNK]", "[BOS]", "[EOS]"]

@@ -16,8 +16,8 @@ from tests import own_records
 
 from equipoise.errors import UserError
 from equipoise.items import load_items
+from equipoise.perturb.recipes import Setup
 from equipoise.perturb.run.engine import perturb_file
-from equipoise.perturb.run.setup import Setup
 from equipoise.readers.captions import groups as readers
 from equipoise.readers.captions.groups import LONGEST, MOST_TOGETHER, Group, clean, read_captions
 from equipoise.readers.json_text import json_array

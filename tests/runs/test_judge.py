@@ -13,9 +13,9 @@ import pytest
 import torch
 
 from equipoise.perturb import Caption
-from equipoise.perturb.judge import net as package
-from equipoise.perturb.judge.reading import SORTS, Pair, Reading
-from equipoise.perturb.sources.base import Proposal
+from equipoise.perturb import judge as package
+from equipoise.perturb.judge import SORTS, Pair, Reading
+from equipoise.perturb.recipe import Proposal
 
 from .conftest import modules_of
 
@@ -66,7 +66,7 @@ def written(module: Callable[[str], Any], tmp_path: Path, monkeypatch: pytest.Mo
     with (tmp_path / "judge.npz").open("rb") as handle:
         stored = package.loaded(handle)
     monkeypatch.setattr(package, "net", lambda: stored)
-    monkeypatch.setattr("equipoise.perturb.judge.reading._known", _known)
+    monkeypatch.setattr("equipoise.perturb.judge._known", _known)
     asked, _ = arrays.batch(np.arange(2), 0.0, 9, "cpu")
     with torch.no_grad():
         verdicts, ranks = net(*asked)

@@ -18,9 +18,8 @@ from equipoise.benchmarks.base import Benchmark
 from equipoise.benchmarks.ceilings import as_read
 from equipoise.errors import UserError
 from equipoise.items import Item, Text
-from equipoise.perturb.candidate import Candidate
 from equipoise.perturb.english.caption import Caption
-from equipoise.perturb.recipe import Recipe, perturb_caption
+from equipoise.perturb.recipe import Candidate, Recipe, perturb_caption
 
 VERSION = 1  # raised when what is written, or what is refused, changes
 BY = "equipoise"  # in front of who wrote an edit

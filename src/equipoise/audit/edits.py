@@ -14,15 +14,14 @@ from collections.abc import Sequence, Set
 from equipoise.audit.changes import ARTICLES, Change, change, common, words
 from equipoise.benchmarks.replace.words import NEAR
 from equipoise.items import Edit, Item, Target
-from equipoise.perturb.candidate import Candidate
 from equipoise.perturb.checks.meaning import not_true_already
 from equipoise.perturb.english.caption import Caption
 from equipoise.perturb.english.forms import noun_lemma, verb_lemma
-from equipoise.perturb.english.word_lists import compounds, counts
-from equipoise.perturb.english.wordnet import WordNet
+from equipoise.perturb.english.vocabulary import compounds, counts
+from equipoise.perturb.english.wordnet import WORDNET
+from equipoise.perturb.recipe import Candidate
 from equipoise.words.tagging import tag
 
-_WORDNET = WordNet()
 _FEW = 3  # words that an edit of one place changes
 
 # ---------------------------------------------------------------------------- inside a word
@@ -70,7 +69,7 @@ def _known(word: str, vocabulary: Set[str]) -> bool:
     forms = (word, noun_lemma(word), verb_lemma(word))
     if any(form in vocabulary or form in counts() for form in forms) or not word.isalpha() or not word.isascii():
         return True
-    return any(_WORDNET.senses(form, letter) for form in forms for letter in ("n", "v", "a"))
+    return any(WORDNET.senses(form, letter) for form in forms for letter in ("n", "v", "a"))
 
 
 def _shares_ends(old: str, made: Sequence[str], unknown: Set[str]) -> bool:
@@ -201,7 +200,7 @@ def _related_as(old: str, new: str) -> frozenset[Target]:
             Caption(old), Candidate(new, "negative", Edit(op="replace", target=target, source=old, to=new))
         )
     }
-    return frozenset(kinds | ({"attribute"} if _WORDNET.related(old, new, "a") else set()))
+    return frozenset(kinds | ({"attribute"} if WORDNET.related(old, new, "a") else set()))
 
 
 def _target(caption: str, old: str, kinds: frozenset[Target]) -> bool:

@@ -18,9 +18,9 @@ from equipoise import stats
 from equipoise.audit.changes import substitution
 from equipoise.audit.record import Detector, Example, Share, Shortcut
 from equipoise.items import Item
-from equipoise.perturb.bias.judges import judge_named
-from equipoise.perturb.bias.refine import Kind
 from equipoise.perturb.bias.separability import Rows, fit, fold_of, group_of, separability, words_of
+from equipoise.perturb.bias.text_baselines import judge_named
+from equipoise.perturb.bias.thinning import Kind
 
 KINDS: tuple[Kind, ...] = ("negatives", "positives")
 LEAST = 20  # pairs below which a share says nothing

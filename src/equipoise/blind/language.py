@@ -12,8 +12,7 @@ from typing import Any, Literal
 
 from equipoise.errors import UserError
 from equipoise.identity import of_folder
-from equipoise.perturb.bias.fluency import CausalLM
-from equipoise.perturb.english.lm_folder import load_lm, longest
+from equipoise.perturb.english.language_model import CausalLM, load_lm, longest
 
 Likelihood = Literal["mean", "sum"]
 TOGETHER = 16  # texts; with more Gemma-3-270M gains nothing

@@ -73,7 +73,7 @@ def perturb(
     as_json: Annotated[bool, typer.Option("--json", help="print the report as JSON; with --list, the recipes")] = False,
 ) -> None:
     """Make hard positives and negatives. The same command goes on with a run that was stopped."""
-    from equipoise.perturb.run.setup import Setup, recipe_names
+    from equipoise.perturb.recipes import Setup, recipe_names
 
     if list_recipes:
         if as_json:

@@ -30,8 +30,7 @@ from PIL import Image
 
 from equipoise.errors import UserError
 from equipoise.files import sha256_json
-from equipoise.served.client import Llm, LlmSettings, answer_of
-from equipoise.served.kept import Answer
+from equipoise.served.client import Answer, Llm, LlmSettings, answer_of
 
 log = logging.getLogger(__name__)
 

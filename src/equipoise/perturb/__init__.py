@@ -9,23 +9,23 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from equipoise.perturb.candidate import Candidate as Candidate
     from equipoise.perturb.english.caption import Caption as Caption
+    from equipoise.perturb.recipe import Candidate as Candidate
     from equipoise.perturb.recipe import Perturbed as Perturbed
     from equipoise.perturb.recipe import Recipe as Recipe
     from equipoise.perturb.recipe import perturb_caption as perturb_caption
     from equipoise.perturb.recipes import RECIPES as RECIPES
+    from equipoise.perturb.recipes import Setup as Setup
     from equipoise.perturb.recipes import get_recipe as get_recipe
     from equipoise.perturb.run.engine import perturb_file as perturb_file
-    from equipoise.perturb.run.setup import Setup as Setup
 
 _HOMES = {
     "RECIPES": "recipes",
-    "Candidate": "candidate",
+    "Candidate": "recipe",
     "Caption": "english.caption",
     "Perturbed": "recipe",
     "Recipe": "recipe",
-    "Setup": "run.setup",
+    "Setup": "recipes",
     "get_recipe": "recipes",
     "perturb_caption": "recipe",
     "perturb_file": "run.engine",

@@ -1,5 +1,6 @@
-"""Recipe, the noun, and `perturb_caption`, which follows one.
+"""Recipe, the noun, `perturb_caption`, which follows one, and what its parts hand to each other.
 
+A source proposes words for a stretch of a caption, an operation writes candidates, checks keep them or say why not.
 Every random number is drawn from a generator seeded by seed, recipe and caption text, so that a caption gets the same
 candidates in any order and from any number of workers.
 """
@@ -10,11 +11,90 @@ import hashlib
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple, Protocol
 
-from equipoise.perturb.candidate import Candidate, Refused
+from equipoise.items import Edit, Operation, Target
 from equipoise.perturb.english.caption import Caption, unusable
-from equipoise.perturb.sources.base import Source
+from equipoise.perturb.english.forms import write_edit
+from equipoise.perturb.english.vocabulary import Section
+
+
+class Proposal(NamedTuple):
+    """Characters `start:end` of the caption may become `to`.
+
+    Weights are relative among the proposals for one place.
+    """
+
+    start: int
+    end: int
+    to: str
+    target: Section
+    by: str
+    weight: float
+    mark: str = ""  # "sure", "kin" or "wide": how a negative's line of exclusive.txt is marked
+
+
+class Source(Protocol):
+    name: str
+
+    def synonyms(self, caption: Caption, target: Section) -> Iterator[Proposal]:
+        """Replacements that keep the meaning."""
+        ...
+
+    def contrasts(self, caption: Caption, target: Section) -> Iterator[Proposal]:
+        """Replacements that break it: only one of the two can be true of the same thing."""
+        ...
+
+
+class Both:
+    """Two sources as one, whose proposals are drawn from together; a later source waits until an earlier has none."""
+
+    def __init__(self, first: Source, second: Source) -> None:
+        self.name, self._parts = first.name, (first, second)
+
+    def synonyms(self, caption: Caption, target: Section) -> Iterator[Proposal]:
+        return (proposal for part in self._parts for proposal in part.synonyms(caption, target))
+
+    def contrasts(self, caption: Caption, target: Section) -> Iterator[Proposal]:
+        return (proposal for part in self._parts for proposal in part.contrasts(caption, target))
+
+
+Kind = Literal["positive", "negative"]
+
+
+class Candidate(NamedTuple):
+    text: str
+    kind: Kind
+    edit: Edit
+    mark: str = ""  # of the line its new word is from: "sure", "kin" or "wide"
+
+
+class Refused(NamedTuple):
+    """An operation's word that it makes nothing here, and why; yielded like a candidate."""
+
+    reason: str
+
+
+def edited(
+    text: str, kind: Kind, op: Operation, target: Target, span: tuple[int, int], to: str, by: str, new: str
+) -> Candidate:
+    """The candidate `new`, in which characters `span` of `text` were changed to `to`."""
+    edit = Edit(op=op, target=target, source=text[span[0] : span[1]], to=to, by=by, span=span)
+    return Candidate(new, kind, edit)
+
+
+def edit_class(kind: str, edit: Edit) -> str:
+    """How an edit is counted: "negative replace object"."""
+    return " ".join(filter(None, (kind, edit.op, edit.target)))
+
+
+def replaced(text: str, kind: Kind, proposal: Proposal) -> Candidate:
+    """A proposal written into the caption."""
+    new = write_edit(text, proposal.start, proposal.end, proposal.to)
+    span = (proposal.start, proposal.end)
+    made = edited(text, kind, "replace", proposal.target, span, proposal.to, proposal.by, new)
+    return made._replace(mark=proposal.mark)
+
 
 Op = Callable[[Caption, Sequence[Source], random.Random], Iterator[Candidate | Refused]]
 Check = Callable[[Caption, Candidate], str | None]

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from equipoise.errors import UserError
 from equipoise.items import Item, load_items, texts, write_items
-from equipoise.perturb.bias.judges import judge_named
-from equipoise.perturb.bias.refine import refine, refine_file, refine_items
 from equipoise.perturb.bias.separability import separability
+from equipoise.perturb.bias.text_baselines import judge_named
+from equipoise.perturb.bias.thinning import refine, refine_file, refine_items
 
 GAP = st.one_of(st.just(0.0), st.just(1.0), st.just(-1.0), st.floats(-1, 1))
 

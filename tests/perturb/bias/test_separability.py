@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from equipoise.items import ImageRef, Item, texts
-from equipoise.perturb.bias.judges import judge_named
 from equipoise.perturb.bias.separability import Rows, fit, separability, words_of
+from equipoise.perturb.bias.text_baselines import judge_named
 
 NOUNS = "cat dog horse bird sheep cow bear zebra giraffe elephant".split()
 COLORS = "red blue green black white brown gray pink".split()

@@ -6,7 +6,7 @@ import pytest
 
 from equipoise.items import Edit
 from equipoise.perturb import Caption, checks, get_recipe, perturb_caption
-from equipoise.perturb.candidate import Candidate, Kind, edited
+from equipoise.perturb.recipe import Candidate, Kind, edited
 
 
 def candidate(

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from equipoise.perturb.english.forms import write_edit
-from equipoise.perturb.english.inflection import _table, inflections, lemma
+from equipoise.perturb.english.forms import _table, inflections, lemma, write_edit
 from equipoise.words.brill import brill_lexicon
 
 TAGS = ("NNS", "VBZ", "VBD", "VBN", "VBG")

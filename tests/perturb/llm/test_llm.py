@@ -16,17 +16,14 @@ import pytest
 from equipoise.cli.perturb import describe
 from equipoise.errors import UserError
 from equipoise.items import load_items
-from equipoise.perturb.candidate import Candidate
 from equipoise.perturb.english.caption import Caption
 from equipoise.perturb.llm.answers import edit_between, tidy, valid
 from equipoise.perturb.llm.meaning import keeps_meaning
-from equipoise.perturb.llm.prompts import PROMPTS
-from equipoise.perturb.llm.recipes import llm_recipe
-from equipoise.perturb.recipe import perturb_caption
+from equipoise.perturb.llm.recipes import PROMPTS, llm_recipe
+from equipoise.perturb.recipe import Candidate, perturb_caption
+from equipoise.perturb.recipes import Setup
 from equipoise.perturb.run.engine import perturb_file
-from equipoise.perturb.run.setup import Setup
-from equipoise.served.client import Llm, LlmSettings, _retry_after, llm_for
-from equipoise.served.kept import Answer
+from equipoise.served.client import Answer, Llm, LlmSettings, _retry_after, llm_for
 
 Reply = tuple[int, bytes, dict[str, str]]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from equipoise.items import Operation
-from equipoise.perturb.candidate import Candidate
 from equipoise.perturb.english.caption import Caption
 from equipoise.perturb.llm.answers import edit_between, valid
 from equipoise.perturb.llm.meaning import keeps_meaning
+from equipoise.perturb.recipe import Candidate
 
 # Built like the samples that Kamath et al. print in appendix C.3: several words may change, and an error of the caption
 # may be corrected on the way.

@@ -7,7 +7,7 @@ import random
 from pathlib import Path
 
 from equipoise.perturb import Caption, get_recipe, perturb_caption
-from equipoise.perturb.operations.half_truth import add_false_detail, add_true_detail
+from equipoise.perturb.operations.papers import add_false_detail, add_true_detail
 
 RECIPE = get_recipe("half_truth")
 

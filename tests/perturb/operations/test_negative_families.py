@@ -8,9 +8,8 @@ import random
 import pytest
 
 from equipoise.perturb import Candidate, Caption
-from equipoise.perturb.english.collocations import Pair, pairs_at
-from equipoise.perturb.english.fit import is_seen_with, misfit
-from equipoise.perturb.english.word_lists import SECTIONS
+from equipoise.perturb.english.collocations import Pair, is_seen_with, misfit, pairs_at
+from equipoise.perturb.english.vocabulary import SECTIONS
 from equipoise.perturb.operations.replace import replace_negative
 from equipoise.perturb.operations.swap_negative import swap_alike, swap_attributes
 from equipoise.perturb.recipe import Op

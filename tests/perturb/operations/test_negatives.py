@@ -7,9 +7,10 @@ import random
 import pytest
 
 from equipoise.perturb import Candidate, Caption
-from equipoise.perturb.operations.add import add_attribute, add_object
-from equipoise.perturb.operations.negate import negate
-from equipoise.perturb.operations.shuffle import (
+from equipoise.perturb.operations.papers import (
+    add_attribute,
+    add_object,
+    negate,
     shuffle_all_but_nouns_and_adjectives,
     shuffle_nouns_and_adjectives,
     shuffle_trigrams,

@@ -7,9 +7,9 @@ import random
 import pytest
 
 from equipoise.perturb import Candidate, Caption
-from equipoise.perturb.english.word_lists import SECTIONS, Section
+from equipoise.perturb.english.vocabulary import SECTIONS, Section
 from equipoise.perturb.operations.replace import plain_weights, replace_negative, replace_positive
-from equipoise.perturb.sources.base import Proposal
+from equipoise.perturb.recipe import Proposal
 from equipoise.perturb.sources.lexicon import Lexicon
 
 SOURCES = (Lexicon(),)

@@ -22,10 +22,10 @@ from typer.testing import CliRunner
 from equipoise.cli.perturb import describe, perturb
 from equipoise.errors import UserError
 from equipoise.items import load_items
+from equipoise.perturb.recipes import Setup
 from equipoise.perturb.run import shards
 from equipoise.perturb.run.engine import perturb_file, report_path, sample_items
 from equipoise.perturb.run.parts import Parts
-from equipoise.perturb.run.setup import Setup
 from equipoise.perturb.run.shards import reason_class, shards_of
 from equipoise.readers.captions.groups import read_captions
 
@@ -37,7 +37,7 @@ SETUP = Setup("hard_positives_rules", seed=3)
 RUN = """
 import sys
 from equipoise.perturb.run.engine import perturb_file
-from equipoise.perturb.run.setup import Setup
+from equipoise.perturb.recipes import Setup
 if __name__ == "__main__":
     perturb_file(sys.argv[1], sys.argv[2], Setup("hard_positives_rules", seed=3), workers=int(sys.argv[3]), shard=15)
 """

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from equipoise.errors import UserError
+from equipoise.perturb.recipes import Setup
 from equipoise.perturb.run import engine
 from equipoise.perturb.run.engine import perturb_file, report_path
 from equipoise.perturb.run.parts import Parts
-from equipoise.perturb.run.setup import Setup
 
 SETUP = Setup("hard_positives_rules")
 LINES = "".join(f"a man and a dog on a {colour} couch\n" for colour in "red blue green black white brown".split())
@@ -218,7 +218,7 @@ def test_what_the_recipe_refuses_is_counted_with_its_reason(captions: Path, tmp_
 SLOW = """
 import sys, time
 from equipoise.perturb.run import engine
-from equipoise.perturb.run.setup import Setup
+from equipoise.perturb.recipes import Setup
 
 def slow(*_):
     time.sleep(60)

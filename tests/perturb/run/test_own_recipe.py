@@ -12,8 +12,8 @@ from pydantic import ValidationError
 
 from equipoise.errors import UserError
 from equipoise.items import Edit, load_items
+from equipoise.perturb.recipes import Setup
 from equipoise.perturb.run.engine import perturb_file
-from equipoise.perturb.run.setup import Setup
 
 MODULE = """
 from equipoise.items import Edit
@@ -55,7 +55,7 @@ def test_two_workers_build_it_by_its_name(folder: Path) -> None:
     script = (
         "import sys; sys.path = [p for p in sys.path if p]\n"
         "from equipoise.perturb.run.engine import perturb_file\n"
-        "from equipoise.perturb.run.setup import Setup\n"
+        "from equipoise.perturb.recipes import Setup\n"
         "if __name__ == '__main__':\n"
         "    perturb_file('captions.txt', 'two.jsonl', Setup('py:own_recipe:make'), workers=2, shard=10)\n"
     )

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from equipoise.errors import UserError
+from equipoise.perturb.recipes import Setup
 from equipoise.perturb.run.engine import perturb_file
 from equipoise.perturb.run.parts import Parts
 from equipoise.perturb.run.ray_engine import read_captions_of, write_captions
-from equipoise.perturb.run.setup import Setup
 from equipoise.perturb.run.shards import shards_of
 from equipoise.readers.captions.groups import read_captions
 from equipoise.served.client import LlmSettings

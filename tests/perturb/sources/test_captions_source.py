@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from equipoise.perturb import Caption
-from equipoise.perturb.english.word_lists import Section
+from equipoise.perturb.english.vocabulary import Section
 from equipoise.perturb.sources.alternations import Alternations
 from equipoise.perturb.sources.captions import OtherCaptions, kinds
 

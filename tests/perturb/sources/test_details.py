@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from equipoise.perturb import Caption
-from equipoise.perturb.english.word_lists import Section
+from equipoise.perturb.english.vocabulary import Section
 from equipoise.perturb.sources.details import Details
 
 

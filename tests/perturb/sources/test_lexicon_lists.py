@@ -7,7 +7,7 @@ import re
 import pytest
 
 from equipoise.perturb import Caption
-from equipoise.perturb.english.word_lists import read_text
+from equipoise.perturb.english.vocabulary import read_text
 from equipoise.perturb.sources.lexicon import Lexicon
 
 

@@ -14,13 +14,12 @@ from equipoise.cli.perturb import describe
 from equipoise.errors import UserError
 from equipoise.identity import of_folder
 from equipoise.items import Item
-from equipoise.perturb.bias.fluency import CausalLM
-from equipoise.perturb.bias.judges import judge_named
+from equipoise.perturb.bias.text_baselines import judge_named
 from equipoise.perturb.english.caption import Caption
+from equipoise.perturb.english.language_model import CausalLM
 from equipoise.perturb.recipe import perturb_caption
-from equipoise.perturb.recipes import get_recipe
+from equipoise.perturb.recipes import Setup, get_recipe
 from equipoise.perturb.run.engine import perturb_file
-from equipoise.perturb.run.setup import Setup
 from equipoise.perturb.sources.masked_lm import MaskedLM
 
 WORDS = "a an the on under and dog dogs hound animal cat elephant ran quickly red blue sits runs mat table".split()

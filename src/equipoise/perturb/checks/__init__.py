@@ -5,12 +5,13 @@ from equipoise.perturb.checks.meaning import (
     can_be_told,
     confirmed,
     not_a_positive,
+    not_there_too,
     not_true_already,
     not_true_elsewhere,
+    plausible,
     really_swapped,
     shares_sense,
 )
-from equipoise.perturb.checks.plausible import not_there_too, plausible
 
 __all__ = [
     "can_be_told",

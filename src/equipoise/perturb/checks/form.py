@@ -6,10 +6,10 @@ import functools
 import re
 from collections import Counter
 
-from equipoise.perturb.candidate import Candidate
 from equipoise.perturb.english.caption import Caption
 from equipoise.perturb.english.forms import noun_lemma, verb_lemma
-from equipoise.perturb.english.word_lists import members
+from equipoise.perturb.english.vocabulary import members
+from equipoise.perturb.recipe import Candidate
 from equipoise.words.articles import article_for
 
 _WORD = re.compile(r"[\w'’-]+")

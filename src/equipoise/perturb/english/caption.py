@@ -17,9 +17,7 @@ from typing import Literal, NamedTuple
 
 from equipoise.errors import UserError
 from equipoise.perturb.english.forms import noun_lemma, verb_lemma
-from equipoise.perturb.english.other_texts import not_a_caption
-from equipoise.perturb.english.vocabulary import word_set
-from equipoise.perturb.english.word_lists import compounds
+from equipoise.perturb.english.vocabulary import compounds, word_set
 from equipoise.words.tagging import Token, tag
 
 Kind = Literal[
@@ -378,3 +376,21 @@ def _ends_in_noun(units: tuple[Unit, ...], place: int) -> bool:
     while place < len(units) and (units[place].kind == "adjective" or units[place].word in {"and", ","}):
         place += 1
     return place < len(units) and units[place].kind == "noun"
+
+
+# Little words of other languages; those that are English words too are left out.
+_FOREIGN = word_set("foreign little words")
+_ENGLISH = word_set("english little words")
+_ASKING = word_set("question words")
+_PLAIN = re.compile(r"[^\W\d_]+")
+
+
+def not_a_caption(text: str) -> str | None:
+    """A question, or another language: rules for English captions would spoil it."""
+    if "?" in text and (text.rstrip(" \"'”)").endswith("?") or text.split()[0].lower() in _ASKING):
+        return "a question"
+    words = [word.lower() for word in _PLAIN.findall(text)]
+    foreign = sum(word in _FOREIGN for word in words)
+    if foreign >= 2 and foreign > sum(word in _ENGLISH for word in words):
+        return "not in English"
+    return None

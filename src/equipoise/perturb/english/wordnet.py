@@ -1,4 +1,4 @@
-"""WordNet 3.0 as a judge of what two words have to do with each other.
+"""WordNet 3.0 (an extract of it), and what sort of thing a noun names: by our sets first, by WordNet else.
 
 The sense of a word is chosen among the things a photo can show (animals, artifacts, food, ...), by how often
 WordNet's corpus tagged it and by how close it stands to the other nouns of the caption: a bat beside a ball is
@@ -8,11 +8,40 @@ a club. The first synset alone would make a mouse of every computer mouse, or a 
 from __future__ import annotations
 
 import functools
+import gzip
+import json
 import math
-from pathlib import Path
-from typing import Literal
+from importlib import resources
+from typing import Literal, NamedTuple
 
-from equipoise.perturb.english.wordnet_files import Data, read_extract, read_folder
+from equipoise.perturb.english.vocabulary import exclusive, members, word_set
+
+EXTRACT = "wordnet.json.gz"
+
+
+class Synset(NamedTuple):
+    lexfile: int  # lexicographer file: 5 animals, 6 artifacts, 13 food, ...
+    lemmas: tuple[str, ...]
+    above: tuple[str, ...]  # hypernyms
+    against: tuple[str, ...]  # antonyms, as lemmas
+
+
+class Data(NamedTuple):
+    senses: dict[str, list[tuple[str, int]]]  # "n:couch" -> (synset, how often tagged), in WordNet's order
+    synsets: dict[str, Synset]
+
+
+@functools.cache
+def read_extract() -> Data:
+    with resources.files("equipoise.perturb").joinpath("data", EXTRACT).open("rb") as handle:
+        record = json.loads(gzip.decompress(handle.read()))
+    senses = {word: [(str(name), tagged) for name, tagged in listed] for word, listed in record["senses"].items()}
+    synsets = {
+        str(number): Synset(lexfile, tuple(lemmas), tuple(map(str, above)), tuple(map(str, against)))
+        for number, (lexfile, lemmas, above, against) in enumerate(record["synsets"])
+    }
+    return Data(senses, synsets)
+
 
 Letter = Literal["n", "v", "a"]
 VISIBLE = frozenset(
@@ -22,16 +51,15 @@ _TOO_GENERAL = 6  # synsets less deep (object, artifact, ...) say nothing about 
 
 
 class WordNet:
-    """The shipped extract, or a whole WordNet folder where the user names one."""
+    """The shipped extract."""
 
-    def __init__(self, folder: str | Path | None = None) -> None:
-        self._folder = folder
+    def __init__(self) -> None:
         self._above: dict[str, frozenset[str]] = {}
         self._senses: dict[str, list[tuple[str, int]]] = {}
 
     @functools.cached_property
     def data(self) -> Data:
-        return read_extract() if self._folder is None else read_folder(Path(self._folder))
+        return read_extract()
 
     # ------------------------------------------------------------------------ senses
 
@@ -144,3 +172,90 @@ class WordNet:
         if synset is None:
             return []
         return [lemma for other in self.data.synsets[synset].against for lemma in self.data.synsets[other].lemmas[:1]]
+
+
+_ANIMAL, _ARTIFACT, _FOOD, _PERSON, _PLANT = 5, 6, 13, 18, 20
+WORDNET = WordNet()
+# What WordNet's rarer senses get wrong: a trick is also a customer, a guide also a book.
+_NOT_ALIVE = word_set("not alive")
+_ALIVE = word_set("alive")
+_WORN_TOO = word_set("worn too")
+_EATABLE = word_set("sets of food")
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def is_animate(noun: str) -> bool:
+    last = noun.split()[-1]
+    if noun in _NOT_ALIVE:
+        return False
+    if noun in _ALIVE or noun in members("@animate") or last in members("@person"):
+        return True
+    senses = [WORDNET.data.synsets[synset].lexfile for synset, _ in WORDNET.senses(noun, "n")]
+    if not senses:  # a baby giraffe; but our sets know that a stuffed bear is none
+        return last != noun and not sets_of(noun) and is_animate(last)
+    if _ARTIFACT in senses or _FOOD in senses:  # a toaster also gives toasts, an egg is also an animal
+        return False
+    return WORDNET.lexfile(noun) in {_ANIMAL, _PERSON}
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def is_person(noun: str) -> bool:
+    return noun in members("@person") or noun.split()[-1] in members("@person") or WORDNET.lexfile(noun) == _PERSON
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def is_food(noun: str) -> bool:
+    """Eatable: by our sets, or a plant or food of which WordNet knows a dish."""
+    if sets_of(noun) & _EATABLE or noun in {"fry", "french fry", "hash brown"}:
+        return True
+    senses = {WORDNET.data.synsets[synset].lexfile for synset, _ in WORDNET.senses(noun, "n")}
+    return _FOOD in senses and WORDNET.lexfile(noun) in {_FOOD, _PLANT}
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def is_thing(noun: str) -> bool:
+    """Something to be seen, and surely a noun: the tagger takes some verbs of captions for nouns."""
+    if sets_of(noun):
+        return True
+    synset = WORDNET.sense(noun, "n")
+    return synset is not None and WORDNET.data.synsets[synset].lexfile in VISIBLE
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def is_garment(noun: str) -> bool:
+    last = noun.split()[-1]
+    return noun in members("@garment") or last in members("@garment") or last in _WORN_TOO
+
+
+def sets_of(noun: str) -> frozenset[str]:
+    """Names of the object sets that hold the noun."""
+    return _sets().get(noun, frozenset())
+
+
+@functools.cache
+def _sets() -> dict[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    for line in exclusive():
+        if line.section == "object" and all(guard.name != "wide" for guard in line.guards):
+            for group in line.groups:
+                for member in group:
+                    found.setdefault(member.entry.text, set()).add(line.name)
+    return {noun: frozenset(names) for noun, names in found.items()}
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def same_sort(first: str, second: str, strict: bool = False) -> bool:
+    """Whether two nouns are of a kind, so that a list may hold both; strictly: more than just two artifacts."""
+    if is_animate(first) != is_animate(second):
+        return False
+    if sets_of(first) & sets_of(second):
+        return True
+    a, b = WORDNET.lexfile(first), WORDNET.lexfile(second)
+    if a is None or b is None:
+        return not strict
+    return a == b and not (strict and a == _ARTIFACT and not _close(first, second))
+
+
+def _close(first: str, second: str) -> bool:
+    one, other = WORDNET.sense(first, "n"), WORDNET.sense(second, "n")
+    return bool(one and other and len(WORDNET.above(one) & WORDNET.above(other)) >= 7)

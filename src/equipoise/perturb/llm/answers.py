@@ -11,12 +11,12 @@ import re
 from collections import Counter
 
 from equipoise.items import Edit, Operation, Target
-from equipoise.perturb.candidate import Candidate
 from equipoise.perturb.english.caption import Caption
 from equipoise.perturb.english.forms import noun_lemma
+from equipoise.perturb.recipe import Candidate
 from equipoise.readers.captions.groups import clean
 from equipoise.readers.captions.json_layouts import LONGEST
-from equipoise.served.kept import Answer
+from equipoise.served.client import Answer
 from equipoise.words.tagging import Token, tag
 
 CUT = "…"  # stands at the end of an answer that the token limit cut off

@@ -15,15 +15,14 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from equipoise.items import Edit
-from equipoise.perturb.candidate import Candidate
 from equipoise.perturb.checks import not_true_already
 from equipoise.perturb.english.caption import Caption, Unit
 from equipoise.perturb.english.forms import noun_lemma, verb_lemma
-from equipoise.perturb.english.noun_classes import is_animate
-from equipoise.perturb.english.vocabulary import word_set
-from equipoise.perturb.english.word_lists import SECTIONS, Section, exclusive
-from equipoise.perturb.judge.reading import Pair, reading_of, words_of
-from equipoise.perturb.operations.exchange import exchanges
+from equipoise.perturb.english.vocabulary import SECTIONS, Section, exclusive, word_set
+from equipoise.perturb.english.wordnet import is_animate
+from equipoise.perturb.judge import Pair, reading_of, words_of
+from equipoise.perturb.operations.swap_candidates import exchanges
+from equipoise.perturb.recipe import Candidate
 
 NEGATIVE = 0.9  # the judge's chance from which an answer is taken for a hard negative
 _JOINS = frozenset(("and", "or", "&", ","))

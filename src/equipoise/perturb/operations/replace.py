@@ -6,13 +6,12 @@ import math
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from equipoise.perturb.bias.giveaway import gaps
-from equipoise.perturb.candidate import Candidate, Kind, Refused, replaced
+from equipoise.perturb.bias.importance_weights import gaps
 from equipoise.perturb.english.caption import Caption
-from equipoise.perturb.english.evidence import IMPOSSIBLE, NOT_KNOWN, doubts
 from equipoise.perturb.english.forms import lemma_of
-from equipoise.perturb.english.word_lists import SECTIONS, Section, count
-from equipoise.perturb.sources.base import Proposal, Source
+from equipoise.perturb.english.plausibility import IMPOSSIBLE, NOT_KNOWN, doubts
+from equipoise.perturb.english.vocabulary import SECTIONS, Section, count
+from equipoise.perturb.recipe import Candidate, Kind, Proposal, Refused, Source, replaced
 
 NOTHING = math.exp(-2.5)  # the weight of no edit where one may be left out, against one for a plain draw of an edit
 

@@ -13,20 +13,18 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 
-from equipoise.perturb.candidate import Candidate, Refused, edited
 from equipoise.perturb.english.caption import Caption, Unit
 from equipoise.perturb.english.forms import like
-from equipoise.perturb.english.noun_classes import is_thing
-from equipoise.perturb.operations.around_and.clauses import clauses
-from equipoise.perturb.operations.around_and.nouns import nouns
-from equipoise.perturb.operations.around_and.shared import No, Swap
-from equipoise.perturb.operations.around_and.verbs import verb_phrases
-from equipoise.perturb.operations.around_and.words import adjectives, ages, modifiers, prepositions
-from equipoise.perturb.sources.base import Source
+from equipoise.perturb.english.wordnet import is_thing
+from equipoise.perturb.operations.coordination.clauses import clauses, verb_phrases
+from equipoise.perturb.operations.coordination.nouns import nouns
+from equipoise.perturb.operations.coordination.shared import Rejected, Swap
+from equipoise.perturb.operations.coordination.single_words import adjectives, ages, modifiers, prepositions
+from equipoise.perturb.recipe import Candidate, Refused, Source, edited
 from equipoise.words.articles import article_for
 
 # Each case, and what it says of an "and" that is not one of its own.
-_CASES: tuple[tuple[Callable[[Caption, int], Swap | No | None], str], ...] = (
+_CASES: tuple[tuple[Callable[[Caption, int], Swap | Rejected | None], str], ...] = (
     (ages, "the sides of and are not two ages of one animal"),
     (adjectives, "the sides of and are not two adjectives of one thing"),
     (modifiers, "the sides of and are not two nouns before a third"),
@@ -58,7 +56,8 @@ def _around(caption: Caption, place: int) -> Candidate | Refused:
         if isinstance(found, Swap):
             same = caption.text_of(*found.left).lower() == caption.text_of(*found.right).lower()
             return Refused("both sides of and are the same") if same else _swapped(caption, found)
-        if isinstance(found, No) and (case is not nouns or str(found) != "the sides of and are not two plain things"):
+        plain = case is nouns and str(found) == "the sides of and are not two plain things"
+        if isinstance(found, Rejected) and not plain:
             reason = str(found)
             if case is not nouns:
                 return Refused(reason)
@@ -67,7 +66,7 @@ def _around(caption: Caption, place: int) -> Candidate | Refused:
     return Refused(reason or "the two sides of and are not of one kind")
 
 
-def _applicable(caption: Caption, place: int) -> list[Callable[[Caption, int], Swap | No | None]]:
+def _applicable(caption: Caption, place: int) -> list[Callable[[Caption, int], Swap | Rejected | None]]:
     """The cases that the words around "and" look like, so that the reason is about them."""
     left, right = caption.units[place - 1], caption.units[place + 1]
     if right.kind in {"verb", "be"}:

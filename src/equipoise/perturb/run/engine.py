@@ -21,15 +21,12 @@ from equipoise.errors import UserError
 from equipoise.files import plain_target, read_json, sha256_file, write_json
 from equipoise.identity import of_code
 from equipoise.items import Item
-from equipoise.perturb.bias.judges import check_judge, judge_identity, judge_named
-from equipoise.perturb.bias.refine import KINDS, Judges, refine_file
 from equipoise.perturb.bias.separability import separability
-from equipoise.perturb.run.capping import cap_file
-from equipoise.perturb.run.evening import even_file
-from equipoise.perturb.run.joining import having
+from equipoise.perturb.bias.text_baselines import check_judge, judge_identity, judge_named
+from equipoise.perturb.bias.thinning import KINDS, Judges, cap_file, even_file, refine_file
+from equipoise.perturb.recipes import Setup
 from equipoise.perturb.run.parts import Parts, in_words
-from equipoise.perturb.run.setup import Setup
-from equipoise.perturb.run.shards import SHARD, Shard, run_shard, shards_of, summed
+from equipoise.perturb.run.shards import SHARD, Shard, having, run_shard, shards_of, summed
 from equipoise.progress import progress
 from equipoise.readers.captions.groups import caption_files, read_captions
 

@@ -15,8 +15,8 @@ from typing import Any
 
 from equipoise.errors import UserError
 from equipoise.files import atomic_write
+from equipoise.perturb.recipes import Setup
 from equipoise.perturb.run.parts import Parts
-from equipoise.perturb.run.setup import Setup
 from equipoise.perturb.run.shards import Shard, run_shard
 from equipoise.readers.captions.groups import Group, Record
 

@@ -14,10 +14,9 @@ from itertools import pairwise
 
 from equipoise.perturb.english.caption import COLLECTIVES, Caption, NounPhrase, Unit
 from equipoise.perturb.english.forms import inflect, verb_lemma
-from equipoise.perturb.english.noun_classes import is_animate, is_garment, is_person
-from equipoise.perturb.english.vocabulary import word_set
-from equipoise.perturb.english.word_lists import Section, count
-from equipoise.perturb.sources.base import Proposal
+from equipoise.perturb.english.vocabulary import Section, count, word_set
+from equipoise.perturb.english.wordnet import is_animate, is_garment, is_person
+from equipoise.perturb.recipe import Proposal
 
 _VERBS = word_set("verbs of captions")
 # Verbs of what is, not of what goes on: "a photo is showing a cat" is not said.

@@ -12,12 +12,11 @@ import re
 from collections.abc import Iterator
 
 from equipoise.perturb.english.caption import COLLECTIVES, Caption, NounPhrase
-from equipoise.perturb.english.evidence import FUR, seen_pair
 from equipoise.perturb.english.forms import inflect, noun_lemma
-from equipoise.perturb.english.noun_classes import is_animate, is_person, is_thing
-from equipoise.perturb.english.vocabulary import word_set
-from equipoise.perturb.english.word_lists import Section, count, members, read_text
-from equipoise.perturb.sources.base import Proposal
+from equipoise.perturb.english.plausibility import FUR, seen_pair
+from equipoise.perturb.english.vocabulary import Kinds, Section, count, kinds, members, word_set
+from equipoise.perturb.english.wordnet import is_animate, is_person, is_thing
+from equipoise.perturb.recipe import Proposal
 from equipoise.perturb.sources.gender import FEMALE, MALE
 
 _COLOURS = (  # those in one group are called by each other's names
@@ -44,9 +43,6 @@ ALIKE = frozenset(  # colours that people mix up in a photo
     )
 )
 _COLOURLESS = word_set("colourless things")
-
-
-Kinds = tuple[tuple[str, ...], ...]  # groups of names that exclude each other
 
 
 class OtherCaptions:
@@ -298,16 +294,3 @@ def _colours_of(text: str, noun: str, form: str | None = None) -> tuple[str | No
 def _goes_on(after: list[str]) -> bool:
     """a yellow bubble | wand: the noun may be part of a longer name."""
     return bool(after) and not after[0].endswith(("ing", "ed", "s")) and is_thing(after[0])
-
-
-@functools.cache
-def kinds(name: str = "kinds.txt") -> dict[str, Kinds]:
-    found: dict[str, Kinds] = {}
-    for raw in read_text(name).splitlines():
-        line = raw.strip()
-        if line and not line.startswith("#"):
-            general, _, rest = line.partition(":")
-            if "!" not in rest:
-                groups = tuple(tuple(word.strip() for word in group.split("/")) for group in rest.split(","))
-                found[general.strip()] = groups
-    return found

@@ -12,13 +12,12 @@ import re
 from collections.abc import Iterator
 
 from equipoise.perturb.english.caption import COLLECTIVES, Caption, NounPhrase
-from equipoise.perturb.english.evidence import seen_pair
-from equipoise.perturb.english.fit import seen_in
+from equipoise.perturb.english.collocations import seen_in
 from equipoise.perturb.english.forms import noun_lemma
-from equipoise.perturb.english.noun_classes import is_animate, is_garment, is_person
-from equipoise.perturb.english.vocabulary import word_set
-from equipoise.perturb.english.word_lists import Entry, ExclusiveSet, Member, Section, count, exclusive
-from equipoise.perturb.sources.base import Proposal
+from equipoise.perturb.english.plausibility import seen_pair
+from equipoise.perturb.english.vocabulary import Entry, ExclusiveSet, Member, Section, count, exclusive, word_set
+from equipoise.perturb.english.wordnet import is_animate, is_garment, is_person
+from equipoise.perturb.recipe import Proposal
 from equipoise.perturb.sources.captions import ALIKE, GROUP_OF, OtherCaptions, is_free
 from equipoise.words.articles import article_for
 

@@ -14,12 +14,10 @@ import numpy as np
 
 from equipoise.perturb.english.caption import COLLECTIVES, Caption, Unit
 from equipoise.perturb.english.forms import inflect
-from equipoise.perturb.english.noun_classes import is_person
-from equipoise.perturb.english.word_lists import Section, count, members
-from equipoise.perturb.judge import net
-from equipoise.perturb.judge.net import Array
-from equipoise.perturb.judge.reading import reading_of, words_of
-from equipoise.perturb.sources.base import Proposal
+from equipoise.perturb.english.vocabulary import Section, count, members
+from equipoise.perturb.english.wordnet import is_person
+from equipoise.perturb.judge import UNKNOWN, Array, net, ranks, reading_of, words_of
+from equipoise.perturb.recipe import Proposal
 from equipoise.perturb.sources.gender import FEMALE, HE, MALE, SHE
 
 OFFERED = {"object": 20, "action": 12}  # for a place, of all words
@@ -36,13 +34,13 @@ class _Words(NamedTuple):
 
 @functools.cache
 def _words(pos: str) -> _Words:
-    mine = net.net()
+    mine = net()
     lemmas = list(mine.nouns if pos.startswith("NN") else mine.verbs)
     if pos == "NNS":
         lemmas = [word for word in lemmas if word not in members("@mass")]
     forms = [inflect(word, pos) for word in lemmas]
     vectors = np.stack([mine.vector(words_of(form)) for form in forms])
-    places = [[mine.ids.get(word, net.UNKNOWN) for word in words_of(form)] for form in forms]
+    places = [[mine.ids.get(word, UNKNOWN) for word in words_of(form)] for form in forms]
     bias = np.array([mine.weights["firstb.weight"][ids, 0].mean() for ids in places], np.float32)
     return _Words(lemmas, forms, vectors, bias)
 
@@ -68,8 +66,8 @@ class Fillers:
             return
         for (unit, pos, _), place in zip(known, reading.places([where for *_, where in known]), strict=True):
             words = _words(pos)
-            ranks = net.ranks(place, words.vectors, words.bias)
-            for row in np.sort(np.argpartition(-ranks, OFFERED[target])[: OFFERED[target]]):
+            ranked = ranks(place, words.vectors, words.bias)
+            for row in np.sort(np.argpartition(-ranked, OFFERED[target])[: OFFERED[target]]):
                 lemma, to = words.lemmas[row], words.forms[row]
                 if lemma == unit.lemma or to == unit.word or _is_told(caption, lemma) or _parts(caption, unit, lemma):
                     continue

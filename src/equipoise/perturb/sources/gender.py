@@ -11,9 +11,8 @@ from collections.abc import Iterator
 
 from equipoise.perturb.english.caption import Caption, Unit
 from equipoise.perturb.english.forms import like, plural
-from equipoise.perturb.english.vocabulary import word_set
-from equipoise.perturb.english.word_lists import Section, count
-from equipoise.perturb.sources.base import Proposal
+from equipoise.perturb.english.vocabulary import Section, count, word_set
+from equipoise.perturb.recipe import Proposal
 
 _OTHER = {"man": "woman", "boy": "girl", "guy": "woman", "gentleman": "woman",
           "woman": "man", "girl": "boy", "lady": "man"}  # fmt: skip

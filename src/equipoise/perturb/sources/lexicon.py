@@ -8,11 +8,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from equipoise.perturb.english.caption import COLLECTIVES, Caption, Unit
-from equipoise.perturb.english.collocations import noun_before
-from equipoise.perturb.english.fit import misfit
+from equipoise.perturb.english.collocations import misfit, noun_before
 from equipoise.perturb.english.forms import inflect
-from equipoise.perturb.english.vocabulary import word_set
-from equipoise.perturb.english.word_lists import (
+from equipoise.perturb.english.vocabulary import (
     SECTIONS,
     Entry,
     Guard,
@@ -21,8 +19,9 @@ from equipoise.perturb.english.word_lists import (
     exclusive,
     members,
     synonyms,
+    word_set,
 )
-from equipoise.perturb.sources.base import Proposal
+from equipoise.perturb.recipe import Proposal
 
 _KINDS: dict[Section, frozenset[str]] = {
     "object": frozenset({"noun"}),

@@ -16,10 +16,10 @@ from pathlib import Path
 from equipoise.errors import UserError
 from equipoise.perturb.english.caption import Caption, Unit
 from equipoise.perturb.english.forms import lemma_of, write_edit
-from equipoise.perturb.english.lm_folder import load_lm, longest
-from equipoise.perturb.english.word_lists import Section, count
-from equipoise.perturb.english.wordnet import Letter, WordNet
-from equipoise.perturb.sources.base import Proposal
+from equipoise.perturb.english.language_model import load_lm, longest
+from equipoise.perturb.english.vocabulary import Section, count
+from equipoise.perturb.english.wordnet import WORDNET, Letter
+from equipoise.perturb.recipe import Proposal
 from equipoise.words.tagging import tag
 
 GUESSES = 10
@@ -37,7 +37,6 @@ class MaskedLM:
         self._tokenizer, self._model = load_lm(folder, "AutoModelForMaskedLM")
         if self._tokenizer.mask_token is None:
             raise UserError(f"{folder}: the tokenizer has no mask token; a masked language model was expected")
-        self._wordnet = WordNet()
 
     def synonyms(self, caption: Caption, target: Section) -> Iterator[Proposal]:
         yield from ()
@@ -89,7 +88,7 @@ class MaskedLM:
         letter = _LETTERS.get(target)
         if letter is not None and not self._is_a(word, target, letter):
             return False
-        if letter is not None and self._wordnet.related(lemma_of(unit.word, target), lemma_of(word, target), letter):
+        if letter is not None and WORDNET.related(lemma_of(unit.word, target), lemma_of(word, target), letter):
             return False
         new = write_edit(caption.text, unit.start, unit.end, word)
         shift = len(new) - len(caption.text)  # an article before the word may have grown or shrunk
@@ -97,7 +96,7 @@ class MaskedLM:
 
     def _is_a(self, word: str, target: Section, letter: Letter) -> bool:
         """In context alone the tagger takes "a quickly dog" and "an on dog" for adjectives."""
-        known = self._wordnet.senses(lemma_of(word, target), letter)
+        known = WORDNET.senses(lemma_of(word, target), letter)
         return bool(known) and tag(word)[0].pos[:2] in {"NN", "VB", "JJ"}
 
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from equipoise.perturb.english.caption import Caption
 from equipoise.perturb.english.forms import inflect
-from equipoise.perturb.english.vocabulary import word_set
-from equipoise.perturb.english.word_lists import Section, count
-from equipoise.perturb.english.wordnet import Letter, WordNet
-from equipoise.perturb.sources.base import Proposal
+from equipoise.perturb.english.vocabulary import Section, count, word_set
+from equipoise.perturb.english.wordnet import WORDNET, Letter
+from equipoise.perturb.recipe import Proposal
 
 _LETTERS: dict[Section, Letter] = {"object": "n", "attribute": "a", "action": "v"}
 _NO_ANTONYM = word_set("no antonym beside")
@@ -18,12 +16,7 @@ _RARE = 5  # a synonym seen less often in captions than this sounds bookish
 
 
 class WordNetSource:
-    """Proposals from the shipped extract, or from a whole WordNet folder where the user names one."""
-
     name = "wordnet"
-
-    def __init__(self, folder: str | Path | None = None) -> None:
-        self.wordnet = WordNet(folder)
 
     def synonyms(self, caption: Caption, target: Section) -> Iterator[Proposal]:
         yield from self._proposals(caption, target, keep=True)
@@ -44,17 +37,17 @@ class WordNetSource:
             if letter == "n" and (phrase is None or phrase.head != place or unit.pos == "NNP"):
                 continue
             neighbours = {other.word for other in caption.units[max(0, place - 1) : place + 2]}
-            if letter == "n" and not self.wordnet.is_plain(unit.lemma, letter):
+            if letter == "n" and not WORDNET.is_plain(unit.lemma, letter):
                 continue
             if keep:
-                words = self.wordnet.synonym_words(unit.lemma, letter, context)
+                words = WORDNET.synonym_words(unit.lemma, letter, context)
             elif letter == "n":
-                words = self.wordnet.co_hyponyms(unit.lemma, context)
+                words = WORDNET.co_hyponyms(unit.lemma, context)
             else:  # black and white: the antonym stands there already
-                words = [] if neighbours & _NO_ANTONYM else self.wordnet.antonyms(unit.lemma, letter)
+                words = [] if neighbours & _NO_ANTONYM else WORDNET.antonyms(unit.lemma, letter)
             pos = ("NNS" if phrase and caption.is_plural(phrase) else "NN") if letter == "n" else unit.pos
             for word in words:
-                if letter == "n" and not self.wordnet.is_plain(word, letter):
+                if letter == "n" and not WORDNET.is_plain(word, letter):
                     continue
                 to = inflect(word, pos)
                 if count(to) >= _RARE and to != unit.word:

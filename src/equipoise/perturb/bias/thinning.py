@@ -1,0 +1,233 @@
+"""Leaving texts out of an items file: those that give themselves away, come too often, or are of one target too many.
+
+*Adversarial refinement* (SugarCrepe, Hsieh et al. 2023) keeps pairs until two blind baselines know nothing. A pair is
+a right text and a wrong one; a baseline's gap is its score of the right one minus its score of the wrong one. Pairs
+are put into a grid by their two gaps; a cell and its mirror image through the origin keep equally many pairs, drawn
+with a seed. So for every pair that lets a baseline win there is one that makes it lose by as much, and both end at
+exactly 50 %. The published code falls over a gap of exactly 1, which lies outside its grid; here the last cell holds
+it. Scores on any scale are allowed: gaps are divided by the largest.
+
+*A cap*: words have few synonyms and few opposites, so a few dozen substitutions are half of a set, and whoever has
+seen them knows a positive from a negative without its photo or its caption. A cap trades texts for that.
+
+*Equal targets* (Kamath et al. 2024, Appendix C.3): asked to replace any one word, a language model replaces objects
+more often than attributes, and relations hardly ever. The paper had it write more positives for relations, with one
+prompt for verbs and one for spatial prepositions, "then sampling an equal number for relations and attributes". So
+every replaced verb counts as a relation here, also where the benchmark would call it an attribute ("a person
+standing"). What was done with the positives about objects is not said there; ours stay, and so do swaps.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Literal
+
+from equipoise.errors import UserError
+from equipoise.files import atomic_write, json_line
+from equipoise.items import Item, Text
+from equipoise.perturb.recipe import edit_class
+
+GRID = 50  # cells for each sign and judge
+GRID_ALONE = 10  # cells where the other judge sees no difference
+Judge = Callable[[Item, Sequence[str]], Sequence[float]]  # a score for each text; sees no image
+
+
+def refine(first: Sequence[float], second: Sequence[float], seed: int = 0) -> list[int]:
+    """Which pairs to keep, given each judge's gaps: both then prefer the right text in exactly half of the cases."""
+    if len(first) != len(second):
+        raise ValueError(f"{len(first)} gaps of one judge and {len(second)} of the other")
+    if not all(map(math.isfinite, (*first, *second))):
+        raise ValueError("expected finite gaps, found NaN or infinity")
+    one, two = _scaled(first), _scaled(second)
+    cells: dict[tuple[int, int], list[int]] = {}
+    for pair, gaps in enumerate(zip(one, two, strict=True)):
+        cells.setdefault(_cell(*gaps), []).append(pair)
+    rng = random.Random(seed)
+    kept = list(cells.pop((0, 0), ()))  # neither judge sees a difference: nothing to balance
+    for cell in sorted(cells):
+        mirror = (-cell[0], -cell[1])
+        if cell < mirror:
+            continue  # each two cells once, from the one that sorts last
+        here, there = cells[cell], cells.get(mirror, [])
+        most = min(len(here), len(there))
+        kept += rng.sample(here, most) + rng.sample(there, most)
+    return sorted(kept)
+
+
+def _scaled(gaps: Sequence[float]) -> list[float]:
+    largest = max(map(abs, gaps), default=0.0)
+    return [gap / largest if largest else 0.0 for gap in gaps]
+
+
+def _cell(one: float, two: float) -> tuple[int, int]:
+    grid = GRID if one and two else GRID_ALONE
+    return _step(one, grid), _step(two, grid)
+
+
+def _step(gap: float, grid: int) -> int:
+    """The cell of a gap, signed, from 1; 0 only for no gap at all."""
+    if gap == 0:
+        return 0
+    step = min(math.floor(grid * abs(gap)) + 1, grid)
+    return step if gap > 0 else -step
+
+
+# ---------------------------------------------------------------------------- items
+
+Kind = Literal["positives", "negatives"]
+KINDS: tuple[Kind, ...] = ("positives", "negatives")
+Judges = dict[Kind, tuple[Judge, Judge]]
+
+
+def refine_items(
+    read: Callable[[], Iterable[Item]], judges: Judges, seed: int = 0, keep_all: bool = False
+) -> Iterator[Item]:
+    """Items with the positives and negatives that survive; an item that keeps none of them goes too, if not keep_all.
+
+    Each edit makes a pair with its caption. `read` is called several times, so that a file need not fit into memory.
+    """
+    kept = {kind: set(refine(*_gaps(read(), kind, two), seed)) for kind, two in judges.items()}
+    place = {kind: itertools.count() for kind in kept}
+    return keep_texts(read, lambda kind, _: kind not in kept or next(place[kind]) in kept[kind], keep_all)
+
+
+def keep_texts(
+    read: Callable[[], Iterable[Item]], keep: Callable[[Kind, Text], bool], keep_all: bool
+) -> Iterator[Item]:
+    """Items with the texts that `keep` says, asked in their order; one left without any goes, if not keep_all."""
+    for item in read():
+        left: dict[str, tuple[Text, ...]] = {
+            kind: tuple(text for text in getattr(item, kind) if keep(kind, text)) for kind in KINDS
+        }
+        if keep_all or any(left.values()):
+            yield item.model_copy(update=left)
+
+
+def _gaps(items: Iterable[Item], kind: Kind, judges: tuple[Judge, Judge]) -> tuple[list[float], list[float]]:
+    """Each judge's gaps between a caption and its edits, in the order of the items."""
+    gaps: tuple[list[float], list[float]] = ([], [])
+    for item in items:
+        texts = [item.caption, *(text.text for text in getattr(item, kind))]
+        for judge, found in zip(judges, gaps, strict=True):
+            original, *edits = judge(item, texts)
+            found += [original - edit for edit in edits]
+    return gaps
+
+
+def refine_file(
+    path: Path, judges: Judges, seed: int = 0, keep_all: bool = False
+) -> tuple[dict[str, int], dict[str, int]]:
+    """Refine an items file in place, atomically; returns how many texts there were and are, and the edits that are."""
+    nothing = "refinement left nothing; take more captions, or other judges"
+    return rewrite_file(path, lambda read: refine_items(read, judges, seed, keep_all), nothing)
+
+
+def rewrite_file(
+    path: Path, change: Callable[[Callable[[], Iterator[Item]]], Iterator[Item]], nothing: str
+) -> tuple[dict[str, int], dict[str, int]]:
+    """An items file, changed in place, atomically, without being held in memory; `nothing` is said if no item is left.
+
+    Returns how many items and texts there were and are, and the edits that are.
+    """
+
+    def read() -> Iterator[Item]:
+        with path.open("rb") as handle:
+            for line in handle:
+                yield Item.model_validate_json(line)
+
+    counts = {f"{kind}_{when}": 0 for kind in ("items", *KINDS) for when in ("before", "after")}
+    edits: Counter[str] = Counter()
+    for item in read():
+        counts["items_before"] += 1
+        for kind in KINDS:
+            counts[f"{kind}_before"] += len(getattr(item, kind))
+    with atomic_write(path) as handle:
+        for item in change(read):
+            counts["items_after"] += 1
+            for kind in KINDS:
+                texts: tuple[Text, ...] = getattr(item, kind)
+                counts[f"{kind}_after"] += len(texts)
+                edits.update(edit_class(kind.removesuffix("s"), text.edit) for text in texts if text.edit)
+            handle.write(json_line(item.to_json()) + "\n")
+        if not counts["items_after"]:
+            raise UserError(nothing)
+    return counts, dict(sorted(edits.items(), key=lambda pair: (-pair[1], pair[0])))
+
+
+Substitution = tuple[Kind, str, str]  # what was replaced, by what; in small letters
+
+
+def substitution(kind: Kind, text: Text) -> Substitution | None:
+    if text.edit is None or text.edit.op != "replace":
+        return None
+    return kind, (text.edit.source or "").lower(), (text.edit.to or "").lower()
+
+
+def cap_items(read: Callable[[], Iterable[Item]], most: int, seed: int = 0, keep_all: bool = False) -> Iterator[Item]:
+    """Items with at most so many texts of each substitution, drawn; one left without any text goes, if not keep_all."""
+    names = (substitution(kind, text) for item in read() for kind in KINDS for text in getattr(item, kind))
+    found = Counter(name for name in names if name is not None)
+    rng = random.Random(f"cap {seed}")
+    kept = {name: set(rng.sample(range(count), most)) for name, count in sorted(found.items()) if count > most}
+    place = {name: itertools.count() for name in kept}
+
+    def keep(kind: Kind, text: Text) -> bool:
+        name = substitution(kind, text)
+        return name is None or name not in kept or next(place[name]) in kept[name]
+
+    return keep_texts(read, keep, keep_all)
+
+
+def cap_file(path: Path, most: int, seed: int, keep_all: bool) -> tuple[dict[str, int], dict[str, int]]:
+    """An items file in place; returns how many texts there were and are, and the edits that are."""
+    return rewrite_file(path, lambda read: cap_items(read, most, seed, keep_all), "--cap left nothing")
+
+
+Side = Literal["relations", "attributes"]
+_SIDES: dict[str | None, Side] = {"relation": "relations", "action": "relations", "attribute": "attributes"}
+
+
+def side(text: Text) -> Side | None:
+    """What the draw counts a positive as; None for one that it leaves alone."""
+    return _SIDES.get(text.edit.target) if text.edit is not None and text.edit.op == "replace" else None
+
+
+def even_items(read: Callable[[], Iterable[Item]], kept: dict[Side, set[int]], keep_all: bool) -> Iterator[Item]:
+    """Items with the positives of those numbers, counted for each side from 0; one left without any text goes too."""
+    place = {which: itertools.count() for which in kept}
+
+    def keep(kind: Kind, text: Text) -> bool:
+        which = side(text) if kind == "positives" else None
+        return which is None or next(place[which]) in kept[which]
+
+    return keep_texts(read, keep, keep_all)
+
+
+def even_file(path: Path, seed: int, keep_all: bool) -> tuple[dict[str, int], dict[str, int]]:
+    """Draw positives from an items file, in place; returns how many there were and are, and the edits that are."""
+    found: dict[Side, int] = {"relations": 0, "attributes": 0}
+
+    def change(read: Callable[[], Iterator[Item]]) -> Iterator[Item]:
+        for item in read():
+            for which in map(side, item.positives):
+                if which is not None:
+                    found[which] += 1
+        least = min(found.values())
+        if not least:
+            raise UserError(
+                f"--even-positives: {found['relations']:,} positives about relations and {found['attributes']:,} about "
+                "attributes, so none would be left of either; hard_positives_kamath_2024_relations writes the first, "
+                "hard_positives_kamath_2024 and hard_positives_rules both"
+            )
+        rng = random.Random(f"even {seed}")
+        kept = {which: set(rng.sample(range(count), least)) for which, count in found.items()}
+        return even_items(read, kept, keep_all)
+
+    counts, edits = rewrite_file(path, change, "--even-positives left nothing; take more captions")
+    told = {"relations": found["relations"], "attributes": found["attributes"], "kept of each": min(found.values())}
+    return told | {"items": counts["items_after"]}, edits

@@ -1,0 +1,90 @@
+"""All that could change places: qualities, numbers, nouns, phrases; written in good form."""
+
+from __future__ import annotations
+
+import pytest
+
+from equipoise.perturb import Caption
+from equipoise.perturb.judge import SORTS
+from equipoise.perturb.operations.swap_candidates import exchanges
+
+
+def made(text: str, sort: str) -> list[str]:
+    return [each.candidate.text for each in exchanges(Caption(text)) if SORTS[each.pair.sort] == sort]
+
+
+@pytest.mark.parametrize(
+    ("text", "sort", "swapped"),
+    [
+        ("A man in a red shirt and black pants", "quality", "A man in a black shirt and red pants"),
+        (
+            "A black and white dog chases a red ball",
+            "quality",
+            "A red dog chases a black and white ball",
+        ),
+        ("A large black dog chases a small brown dog", "quality", "A large brown dog chases a small black dog"),
+        ("A large black dog chases a small brown dog", "quality", "A small black dog chases a large brown dog"),
+        ("A dark blue car beside an orange bus", "quality", "An orange car beside a dark blue bus"),
+        ("A girl in pink and a man in black paddle", "quality", "A girl in black and a man in pink paddle"),
+        ("A man feeding two horses", "number", "Two men feeding a horse"),
+        ("Two people are sitting near an old bench", "number", "A person is sitting near two old benches"),
+        ("A dog watches a cat", "noun", "A cat watches a dog"),
+        ("An elephant follows a dog", "noun", "A dog follows an elephant"),
+        ("Two dogs and a cat on a bed", "noun", "Two cats and a dog on a bed"),
+        ("Dogs chase a cat", "noun", "Cats chase a dog"),
+        ("A tall man follows a woman", "phrase", "A woman follows a tall man"),
+        ("A woman is watching three children", "phrase", "Three children are watching a woman"),
+    ],
+)
+def test_what_changes_places(text: str, sort: str, swapped: str) -> None:
+    assert swapped in made(text, sort)
+
+
+@pytest.mark.parametrize(
+    ("text", "sort"),
+    [
+        ("A dog on the top of a hill", "noun"),  # "top" is nothing
+        ("A man parks a car", "noun"),  # a car parks a man
+        ("A red car beside a red bus", "quality"),
+        ("Two dogs and two cats", "number"),
+        ("A dog", "phrase"),
+        ("A man with two dogs is running", "number"),  # is, are
+        ("A man watches as two dogs run", "number"),
+        ("A MAN FEEDS TWO HORSES", "number"),
+        ("A scissors beside lamps", "noun"),
+        ("An orange next to a red apple", "quality"),
+        ("A girl in a white dress stands next to a girl in a blue dress", "quality"),  # the same both ways
+        ("A rhino is near an elephant", "noun"),
+        ("Two girls pass two boys", "noun"),
+        ("A girl in a green shirt with black hair", "quality"),
+        ("A cat looks at a group of pigeons", "noun"),
+        ("Two women hold a tray with a picture on it", "number"),  # it
+    ],
+)
+def test_what_does_not(text: str, sort: str) -> None:
+    assert made(text, sort) == []
+
+
+def test_a_pair_says_what_it_puts_where() -> None:
+    text = "A man in a red shirt and black pants"
+    (each,) = [each for each in exchanges(Caption(text)) if SORTS[each.pair.sort] == "quality"]
+    assert [text[slice(*span)] for span in (each.pair.first, each.pair.second)] == ["red", "black"]
+    assert (each.pair.into_first, each.pair.into_second) == ("black", "red")
+    assert each.candidate.edit.op == "swap" and each.candidate.edit.target == "attribute"
+
+
+def test_every_swap_is_of_the_words_of_the_caption_or_their_number() -> None:
+    text = "Two young men in green shirts throw a ball to a small dog on the grass"
+    found = list(exchanges(Caption(text)))
+    assert {SORTS[each.pair.sort] for each in found} >= {"quality", "noun"}
+    for each in found:
+        assert each.candidate.text != text
+        if SORTS[each.pair.sort] in {"quality", "phrase"}:
+            assert sorted(each.candidate.text.lower().split()) == sorted(text.lower().split()), each
+
+
+def test_a_number_that_another_caption_sees_otherwise_stays() -> None:
+    text = "A man is taking a stroll with two dogs"
+    assert made(text, "number") == ["Two men are taking a stroll with a dog"]
+    others = Caption(text, ("Two men with dogs",))
+    assert [each for each in exchanges(others) if SORTS[each.pair.sort] == "number"] == []
