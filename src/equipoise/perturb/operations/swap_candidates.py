@@ -1,6 +1,6 @@
 """What could change places in a caption: two qualities, two numbers, two nouns, two whole phrases.
 
-Whether a swap makes sense a learned judge tells (judged.py): most do not. Left out here is what cannot be written
+Whether a swap makes sense the judge tells: most do not. Left out here is what cannot be written
 (names, parts of a compound, "side" and "top"), and what says the same both ways, which the judge often overlooks: "a
 girl in white beside a girl in blue", "a rhino near an elephant".
 """
