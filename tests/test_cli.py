@@ -106,7 +106,7 @@ def test_formats(form: str, mark: str, run: Run, photos: Path) -> None:
 
 
 def test_eval_as_json(run: Run, photos: Path) -> None:
-    rows = json.loads(run(*EVAL, "--format", "json")[1])
+    rows = json.loads(run(*EVAL, "--json")[1])
     assert rows[0]["n"] == 12 and 0 <= rows[0]["metrics"]["original"]["value"] <= 1
 
 
@@ -115,7 +115,7 @@ def test_several_benchmarks_are_one_document(run: Run, photos: Path, tmp_path: P
     (tmp_path / "more.jsonl").write_text((tmp_path / "items.jsonl").read_text())
     command = ("eval", "py:mine:Model", "--bench", "items.jsonl,more.jsonl", "--images", "photos", "--allow-missing")
     caveat = "more: 2 of 12 items were NOT scored"
-    code, out, err = run(*command, "--format", "json")
+    code, out, err = run(*command, "--json")
     rows = json.loads(out)
     assert code == 0 and caveat in err
     assert [row["benchmark"] for row in rows if "skipped" in row] == ["items", "more"] and rows[0]["skipped"] == 2

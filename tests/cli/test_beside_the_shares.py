@@ -75,7 +75,7 @@ def test_a_result_keeps_and_shows_both(run: Run, tmp_path: Path) -> None:
     graded = result["metrics"]["overall"]["graded"]
     assert graded["sensitivity_gap"] == result["edits"]["negative swap object"]["sensitivity_gap"]
     assert result["metrics"]["by"]["type"]["y"]["graded"]["sensitivity_gap"] == 0  # no word order in this model
-    code, out, _ = run(*arguments, "--out", "run", "--format", "json")  # read, not computed
+    code, out, _ = run(*arguments, "--out", "run", "--json")  # read, not computed
     (line,) = json.loads(out)
     assert line["ceilings"] == result["ceilings"] and line["edits"] == result["edits"] and line["graded"] == graded
 

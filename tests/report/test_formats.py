@@ -35,7 +35,8 @@ def cells(line: str, between: str) -> list[str]:
 
 def test_the_numbers_of_all_formats_are_equal(make_runs: Runs, tmp_path: Path) -> None:
     folders = [str(folder) for folder in make_runs(40)]
-    forms = {form: call(*folders, "--format", form) for form in ("json", "csv", "md", "latex", "text")}
+    forms = {form: call(*folders, "--format", form) for form in ("csv", "md", "latex", "text")}
+    forms["json"] = call(*folders, "--json")
     rows = {row["label"]: row for row in json.loads(forms["json"])}
     wanted = {}
     for label, row in rows.items():

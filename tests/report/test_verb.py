@@ -34,7 +34,7 @@ def test_a_page_and_tables(runs: list[str], tmp_path: Path) -> None:
         for _ in range(2):  # the same command again finds its own
             call(*runs, "--format", form, "--out", str(tmp_path / f"table.{form}"))
         assert (tmp_path / f"table.{form}").read_text().endswith(text)
-    assert call(*runs, "--json") == call(*runs, "--format", "json")
+    assert [row["label"] for row in json.loads(call(*runs, "--json"))] == ["first", "second"]
     assert call(str(Path(runs[0]).parent), "--format", "md") == call(*runs, "--format", "md"), "a folder of runs"
 
 
@@ -43,6 +43,7 @@ def test_a_page_and_tables(runs: list[str], tmp_path: Path) -> None:
     [
         ([], "--out: name the page to write"),
         (["--format", "pdf"], "--format pdf: expected one of html, text"),
+        (["--format", "json"], r"--format json: expected one of html, text.*\(for programs: --json\)"),
         (["--out", "x.html", "--images", "nowhere"], "nowhere: no such folder of images"),
         (["--out", "x.html", "--points", "none.json"], "none.json: no such file"),
         (["--format", "md", "--images", "photos"], "--images is for the page"),
@@ -56,7 +57,7 @@ def test_errors(runs: list[str], options: list[str], message: str) -> None:
 @pytest.mark.parametrize("form", ["html", "latex", "md", "csv", "json", "text"])
 def test_nothing_that_a_user_wrote_is_overwritten(form: str, runs: list[str], tmp_path: Path) -> None:
     out = tmp_path / f"notes.{form}"
-    asked = ["report", *runs, "--format", form, "--out", str(out)]
+    asked = ["report", *runs, *(["--json"] if form == "json" else ["--format", form]), "--out", str(out)]
     for mine in ("precious notes on equipoise report\n", "<html><head></head>mine</html>"):
         out.write_text(mine)
         with pytest.raises(UserError, match=r"notes\.\w+: already there, and not written by this command"):

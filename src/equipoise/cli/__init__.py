@@ -19,7 +19,16 @@ from equipoise.cli.audit import audit
 from equipoise.cli.bench import app as bench_commands
 from equipoise.cli.compare import compare
 from equipoise.cli.mine import mine
-from equipoise.cli.options import App, StoppedVerb, Verbs, form_name, offer_benchmarks, offer_formats, split_names
+from equipoise.cli.options import (
+    TABLES,
+    App,
+    StoppedVerb,
+    Verbs,
+    form_name,
+    offer_benchmarks,
+    offer_formats,
+    split_names,
+)
 from equipoise.cli.perturb import perturb
 from equipoise.cli.report import report
 from equipoise.cli.standard import analyse, standard
@@ -27,7 +36,7 @@ from equipoise.cli.study import app as study_commands
 from equipoise.cli.train import app as train_commands
 from equipoise.errors import UserError, printable, stopped_words
 from equipoise.progress import is_told
-from equipoise.report import FORMATS, fold
+from equipoise.report import fold
 
 if TYPE_CHECKING:
     from equipoise.evaluation.metrics import Metric
@@ -56,7 +65,7 @@ MetricOption = Annotated[
     typer.Option("--metric", help="also measure a metric of your own, py:module:name; may be repeated"),
 ]
 FormatOption = Annotated[
-    str, typer.Option("--format", help=f"one of {', '.join(FORMATS)}", autocompletion=offer_formats)
+    str, typer.Option("--format", help=f"one of {', '.join(TABLES)}", autocompletion=offer_formats)
 ]
 app.add_typer(bench_commands, name="bench")
 for verb in (audit, perturb, mine, report, compare, standard, analyse):
@@ -163,13 +172,13 @@ def evaluate(
     metric: MetricOption = None,
     seed: Seed = 0,
     form: FormatOption = "text",
-    as_json: Annotated[bool, typer.Option("--json", help="the same as --format json")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="a list of objects, for programs")] = False,
 ) -> None:
     """Score and measure a model. A killed run goes on where it stopped.
 
     With several GPUs: torchrun --nproc-per-node N -m equipoise eval ...
     """
-    shown = "json" if as_json else form_name(form)
+    shown = form_name(form, as_json)
     passed = {name: str(value) if isinstance(value, Path) else value for name, value in locals().items()}
     del passed["shown"]
     names = split_names(bench)
@@ -277,7 +286,7 @@ def metrics(
     from equipoise.report.beside import LEGEND, WORDS, chance_line, graded_line, metrics_caption
     from equipoise.report.tables import metrics_rows, render
 
-    shown, own = form_name(form), load_metrics(metric or [])
+    shown, own = form_name(form, as_json), load_metrics(metric or [])
     if bench is None:
         if given := [name for name, value in (("source", source), ("splits", splits), ("average", average)) if value]:
             raise UserError(f"--{given[0]} is of a benchmark: name it with --bench")
@@ -287,7 +296,7 @@ def metrics(
         summary = metrics = _as_benchmark(scores, bench, source, split_names(splits), average, seed, own)
         below = [chance_line(metrics.by_rule(average), {}), *metrics_caption(metrics, average)]
         below += [f"note: {note}" for note in metrics.notes]
-        for note in metrics.notes if as_json or shown not in {"text", "md"} else ():
+        for note in metrics.notes if shown not in {"text", "md"} else ():
             typer.echo(printable(f"note: {note}"), err=True)
     if as_json:
         typer.echo(summary.model_dump_json(indent=2))

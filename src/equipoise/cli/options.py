@@ -129,11 +129,15 @@ def _hushed(function: Callable[..., Any]) -> Callable[..., Any]:
 # ---------------------------------------------------------------------------- values
 
 
-def form_name(name: str, *others: str) -> Format:
+TABLES = tuple(name for name in FORMATS if name != "json")  # --json is for programs, --format for people
+
+
+def form_name(name: str, as_json: bool, *others: str) -> Format:
     """The format of a table; `others` are what else the command takes, for the error."""
-    if name not in FORMATS:
-        raise UserError(f"--format {name}: expected one of {', '.join([*others, *FORMATS])}")
-    return cast(Format, name)
+    if name == "json" or name not in (*others, *TABLES):
+        hint = " (for programs: --json)" if name == "json" else ""
+        raise UserError(f"--format {name}: expected one of {', '.join([*others, *TABLES])}{hint}")
+    return "json" if as_json else cast(Format, name)
 
 
 def split_names(names: str) -> list[str]:
@@ -152,7 +156,7 @@ def offer_benchmarks(incomplete: str) -> list[str]:
 
 
 def offer_formats(incomplete: str) -> list[str]:
-    return _offer(incomplete, FORMATS)
+    return _offer(incomplete, TABLES)
 
 
 def offer_edits(incomplete: str) -> list[str]:

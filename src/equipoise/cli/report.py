@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
-from equipoise.cli.options import form_name
+from equipoise.cli.options import TABLES, form_name
 from equipoise.errors import UserError, printable
-from equipoise.report import FORMATS, Format
+from equipoise.report import Format
 
-PageFormat = Annotated[str, typer.Option("--format", help=f"html, or a table: {', '.join(FORMATS)}")]
+PageFormat = Annotated[str, typer.Option("--format", help=f"html, or a table: {', '.join(TABLES)}")]
 EXPORTS = ("clip-benchmark", "mteb", "eval-results", "every-eval-ever")
-AsJson = Annotated[bool, typer.Option("--json", help="the same as --format json")]
+AsJson = Annotated[bool, typer.Option("--json", help="the table as a list of objects")]
 
 
 def report(
@@ -93,9 +93,7 @@ def report(
 
 def _table_format(form: str, as_json: bool) -> Format | None:
     """None is the page."""
-    if as_json:
-        return "json"
-    return form_name(form, "html") if form != "html" else None
+    return None if form == "html" and not as_json else form_name(form, as_json, "html")
 
 
 def _check_page(out: Path | None, mark: str) -> None:

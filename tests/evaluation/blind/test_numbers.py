@@ -159,7 +159,7 @@ def test_the_table_says_it(tmp_path: Path) -> None:
     found = CliRunner().invoke(app, ["eval", "blind:ngram", "--bench", str(tmp_path / "toy.jsonl")])
     assert found.exit_code == 0, found.output
     assert "best blind" in found.stdout and "gain over the best: Orig. " in found.stdout
-    rows = CliRunner().invoke(app, ["eval", "blind:ngram", "--bench", str(tmp_path / "toy.jsonl"), "--format", "json"])
+    rows = CliRunner().invoke(app, ["eval", "blind:ngram", "--bench", str(tmp_path / "toy.jsonl"), "--json"])
     assert json.loads(rows.stdout)[0]["blind"]["baselines"]["blind:length"]["original"]["value"] == pytest.approx(0.75)
     row = CliRunner().invoke(app, ["eval", "blind:ngram", "--bench", str(tmp_path / "toy.jsonl"), "--format", "csv"])
     assert "blind_gain_low" in row.stdout.splitlines()[0]
