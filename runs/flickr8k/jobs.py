@@ -16,7 +16,7 @@ class Job:
     options: tuple[tuple[str, Any], ...] = ()
     dropout: float = 0.1  # of a text tower from scratch
     speed: float = 1.0  # times the learning rate of the others
-    train: str = "train"  # whose items: a file of DATA; "mined": the same with the hard images of `equipoise mine`
+    train: str = "train"  # whose items: a file of DATA; "mined": the same with hard images (`perturb`)
 
 
 def job(name: str, recipe: str | None = None, **options: Any) -> Job:

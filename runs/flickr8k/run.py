@@ -3,7 +3,7 @@ r"""Train a dual encoder on Flickr8k's 6,000 training photos, then finetune it b
     python runs/flickr8k/data.py --out DATA
     python runs/flickr8k/base.py DATA ...                                     the bases; OUT/base/NAME-0/model
     python runs/flickr8k/run.py fourth DATA --photos ../shared/data/flickr8k --out OUT --base NAME   on dev, to choose
-    equipoise mine DATA/train.jsonl --images ../shared/data/flickr8k --model hf:OUT/base/NAME-0/model \
+    equipoise perturb DATA/train.jsonl --hard-images hf:OUT/base/NAME-0/model --images ../shared/data/flickr8k \
         --out OUT/mined.jsonl
     python runs/flickr8k/run.py final DATA --photos ../shared/data/flickr8k --out OUT --base NAME    on test, once
     python runs/flickr8k/run.py styles DATA ...         the same, on the negatives of data.py --negatives negclip, crepe

@@ -54,7 +54,7 @@ def test_a_benchmark_with_positives_is_refused() -> None:
 @pytest.mark.parametrize("name", ["sugarcrepe", "valse"])
 def test_the_verb_writes_items_facts_and_an_audit(name: str, samples: Path, tmp_path: Path) -> None:
     out = tmp_path / "more.jsonl"
-    arguments = ["bench", "augment", name, "--source", str(samples / name), "--out", str(out)]
+    arguments = ["perturb", name, "--add-positives", "--source", str(samples / name), "--out", str(out)]
     found = CliRunner().invoke(app, arguments)
     assert found.exit_code == 0, found.output
     items = load_items(out)

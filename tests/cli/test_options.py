@@ -20,7 +20,7 @@ from equipoise.errors import UserError
 from equipoise.world.splits import make_world
 
 # These print no table: they write a file, and a line that says so.
-NO_TABLE = {"bench augment", "bench fetch", "mine", "train RECIPE"}
+NO_TABLE = {"bench fetch", "train RECIPE"}
 NO_TABLE |= {f"study {name}" for name in ("make", "page")}
 
 
@@ -154,3 +154,16 @@ def test_the_world_is_built_like_a_benchmark(tmp_path: Path) -> None:
     assert "--seed is of `bench build world`" in str(refused.exception)
     assert called("bench", "show", "world").stdout.count("world-") >= 5
     assert len(json.loads(called("bench", "show", "world", "--json").stdout)) == 5
+
+
+def test_perturb_refuses_what_its_form_does_not_use(tmp_path: Path) -> None:
+    file = tmp_path / "captions.txt"
+    file.write_text("a dog\n")
+    for given, said in (
+        (("--hard-images", "world", "--images", "x", "--cap", "2"), "--cap changes nothing with --hard-images"),
+        (("--add-positives", "--keep-all"), "--keep-all changes nothing with --add-positives"),
+        (("--images", "x"), "--images goes with --hard-images MODEL"),
+        (("--hard-images", "world"), "name their folder with --images"),
+    ):
+        found = called("perturb", str(file), *given)
+        assert isinstance(found.exception, UserError) and said in str(found.exception)

@@ -373,7 +373,7 @@ def test_the_real_form_says_what_is_missing_and_how_to_get_it(tables: Any, tmp_p
     told = str(error.value)
     parts = {
         "hp_table_1": ("equipoise bench fetch replace", "checkpoints/dac-sam.pt: not found", "train2017.zip"),
-        "ce_table_1": ("ce_clip_zhang_2024_faithful", "mined.jsonl: equipoise mine",
+        "ce_table_1": ("ce_clip_zhang_2024_faithful", "mined.jsonl: equipoise perturb",
                        "checkpoints/ce-clip.pt: not found", "checkpoints/ce-clip-plus.pt: not found"),
         "hp_table_10": ("dataset_coco.json", "vtab/: 0 of 20 sets found"),
     }[name]  # fmt: skip

@@ -53,7 +53,8 @@ MAKE = {  # items to finetune on: the commands that make them, D being the folde
         "ce_clip_zhang_2024_faithful --out D/four-types.jsonl)"
     ),
     "mined": (
-        "equipoise mine D/captions.jsonl --images D/coco/images --model hf:D/clip-vit-base-patch32 --out D/mined.jsonl"
+        "equipoise perturb D/captions.jsonl --hard-images hf:D/clip-vit-base-patch32 --images D/coco/images "
+        "--out D/mined.jsonl"
     ),
 }
 FILES = {"swaps": "captions", "replacements": "captions"}  # parts of a file

@@ -18,7 +18,6 @@ from equipoise import __version__
 from equipoise.cli.audit import audit
 from equipoise.cli.bench import app as bench_commands
 from equipoise.cli.compare import compare
-from equipoise.cli.mine import mine
 from equipoise.cli.options import (
     TABLES,
     App,
@@ -68,7 +67,7 @@ FormatOption = Annotated[
     str, typer.Option("--format", help=f"one of {', '.join(TABLES)}", autocompletion=offer_formats)
 ]
 app.add_typer(bench_commands, name="bench")
-for verb in (audit, perturb, mine, report, compare, standard, analyse):
+for verb in (audit, perturb, report, compare, standard, analyse):
     app.command()(verb)
 app.add_typer(train_commands, name="train")
 app.add_typer(study_commands, name="study")

@@ -16,7 +16,7 @@ from equipoise.progress import progress
 if TYPE_CHECKING:
     from equipoise.items import Item
 
-app = App(no_args_is_help=True, help="Benchmarks: list, show, build, augment, check, fetch.")
+app = App(no_args_is_help=True, help="Benchmarks: list, show, build, check, fetch.")
 
 Name = Annotated[
     str,
@@ -113,7 +113,7 @@ def build(
         raise UserError(f"--out {out}: items are written as .jsonl or .parquet")
     if name == "replace-clean":
         cleaned = replace_clean.clean(registry.load("replace", source, split_names(splits))[0])
-        typer.echo(_write(out, cleaned.kept, name), err=as_json)
+        typer.echo(written(out, cleaned.kept, name), err=as_json)
         if as_json:
             reasons = {reason: {"dropped": d, "repaired": r} for reason, d, r in cleaned.reasons_table()}
             typer.echo(json.dumps(reasons, indent=2))
@@ -128,7 +128,7 @@ def build(
         return
     items, benchmark = registry.load(name, source, split_names(splits))
     items = items[:limit]
-    typer.echo(_write(out, items, benchmark.name))
+    typer.echo(written(out, items, benchmark.name))
     if kept := registry.keep_facts(out, items, benchmark):
         typer.echo(f"wrote {kept}: how it is averaged; keep it beside the items")
 
@@ -140,53 +140,7 @@ def _draw(out: Path, split: str, n: int, seed: int) -> None:
     typer.echo(f"wrote {n:,} items to {file}; evaluate on them: equipoise eval MODEL --bench {file} --images {out}")
 
 
-@app.command()
-def augment(
-    name: Name,
-    out: Annotated[Path, typer.Option(help="FILE.jsonl or FILE.parquet; the audit goes beside it, FILE.audit.md")],
-    source: Source = None,
-    splits: Splits = "",
-    recipe: Annotated[
-        str, typer.Option(help="of `perturb --list`; its hard positives are taken")
-    ] = "hard_positives_rules",
-    seed: Annotated[int, typer.Option(min=0, help="of every draw")] = 0,
-    limit: Annotated[int | None, typer.Option(min=1, help="only the first N items, for a first look")] = None,
-) -> None:
-    """Hard positives for a benchmark that has none. They are checked and audited, under another name."""
-    from equipoise import registry
-    from equipoise.audit.augment import augment as add_positives
-    from equipoise.audit.page import markdown
-    from equipoise.audit.run import audit
-    from equipoise.files import atomic_write
-    from equipoise.perturb.recipes import get_recipe
-
-    if out.suffix not in {".jsonl", ".parquet"}:
-        raise UserError(f"--out {out}: items are written as .jsonl or .parquet")
-    chosen = get_recipe(recipe)
-    items, benchmark = registry.load(name, source, split_names(splits))
-    items = items[:limit]
-    with progress(len(items), f"positives of {benchmark.name}") as advance:
-        made = add_positives(items, benchmark, chosen, seed, advance)
-    typer.echo(_write(out, made.items, made.benchmark.name))
-    if kept := registry.keep_facts(out, made.items, made.benchmark):
-        typer.echo(f"wrote {kept}: how it is averaged; keep it beside the items")
-    with progress(len(items), f"audit of {made.benchmark.name}") as advance:
-        found = audit(made.items, made.benchmark.name, advance=advance)
-    page = out.with_suffix(".audit.md")
-    with atomic_write(page) as handle:
-        handle.write(markdown(found))
-    typer.echo(f"wrote {page}")
-    share = 100 * (1 - made.without / len(items))
-    typer.echo(f"{len(items) - made.without:,} of {len(items):,} items ({share:.1f}%) have a hard positive of ours")
-    for reason, count in made.dropped.most_common(5):
-        typer.echo(printable(f"    dropped {count:,}: {reason}"))
-    flagged = [(check.by_kind.get("positives", 0), check) for check in found.checks]
-    for count, check in sorted(flagged, key=lambda pair: -pair[0]):
-        if count:
-            typer.echo(printable(f"    audit, {check.name}: {count:,} of our positives ({check.examples[0].said})"))
-
-
-def _write(out: Path, items: Sequence[Item], name: str) -> str:
+def written(out: Path, items: Sequence[Item], name: str) -> str:
     """Write the items, and say so; a file that holds others is not ours to replace."""
     from equipoise import run_folder
     from equipoise.files import plain_target

@@ -24,9 +24,9 @@ QUIET = Annotated[bool, typer.Option("--quiet", help="no progress bars and no no
 ADVANCED = frozenset(
     """
     --allow-missing --average --batch-size --blind --by --cache --cap --checkpoint-every --chunk --correct
-    --crop --dataset --device --dropped --dtype --engine --even-positives --flips --keep-all --layout --llm-concurrency
-    --llm-key --llm-max-tokens --llm-temperature --masked-lm --max-skipped --no-cache --openclip --quiet --refine
-    --seed --watch-metric --weight --workers
+    --crop --dataset --device --dropped --dtype --engine --even-positives --flips --hard-count --keep-all --layout
+    --llm-concurrency --llm-key --llm-max-tokens --llm-temperature --masked-lm --max-skipped --no-cache --openclip
+    --quiet --refine --seed --watch-metric --weight --workers
     """.split()
 )
 
@@ -64,7 +64,7 @@ def _unseen_by_typer() -> Iterator[None]:
 
 # As a newcomer needs them; typer would show them as they were registered.
 ORDER = (
-    *("demo", "doctor", "eval", "metrics", "compare", "report", "perturb", "mine", "train"),
+    *("demo", "doctor", "eval", "metrics", "compare", "report", "perturb", "train"),
     *("bench", "audit", "standard", "analyse", "study"),
 )
 

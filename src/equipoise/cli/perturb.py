@@ -1,4 +1,4 @@
-"""equipoise perturb: captions -> Items with hard positives and hard negatives."""
+"""equipoise perturb: captions -> Items with hard positives and hard negatives; more for the items of a file."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 
 def perturb(
+    ctx: typer.Context,
     captions: Annotated[
         Path | None,
         typer.Argument(
@@ -29,10 +30,11 @@ def perturb(
     recipe: Annotated[
         str,
         typer.Option(
-            help="one of `perturb --list`, or several joined by commas; py:module:name is your own",
+            help="one of `perturb --list`, or several joined by commas; py:module:name is your own; balanced if not "
+            "given, with --add-positives hard_positives_rules",
             autocompletion=offer_edits,
         ),
-    ] = "balanced",
+    ] = "",
     out: Annotated[
         Path | None, typer.Option(help="the items file to write, .jsonl; NAME.items.jsonl here if not given")
     ] = None,
@@ -65,10 +67,31 @@ def perturb(
     llm_temperature: Annotated[float, typer.Option(min=0.0, help="0 decodes the likeliest answer")] = 0.0,
     llm_concurrency: Annotated[int, typer.Option(min=1, help="requests at a time")] = 16,
     masked_lm: Annotated[Path | None, typer.Option(help="folder of a masked language model as a word source")] = None,
-    cache: Annotated[Path | None, typer.Option(help="folder of the language model's answers")] = None,
+    cache: Annotated[Path | None, typer.Option(help="folder of the language model's answers, or of embeddings")] = None,
     dropped: Annotated[
         Path | None, typer.Option(help="list every caption and candidate that gave no text, with the reason, in FILE")
     ] = None,
+    add_positives: Annotated[
+        bool,
+        typer.Option(
+            "--add-positives",
+            help="CAPTIONS is a benchmark, or its items file, without hard positives: add them, under the name "
+            "NAME-augmented, audited",
+        ),
+    ] = False,
+    source: Annotated[
+        Path | None, typer.Option(help="with --add-positives: folder of the benchmark's annotation files")
+    ] = None,
+    splits: Annotated[str, typer.Option(help="with --add-positives: only these splits, separated by commas")] = "",
+    hard_images: Annotated[
+        str,
+        typer.Option(
+            help="a model: write the most similar other images of each item, by its embeddings, into "
+            'tags["hard_images"], for NegCLIP'
+        ),
+    ] = "",
+    images: Annotated[str, typer.Option(help="with --hard-images: folder, tar or Parquet shards of the images")] = "",
+    hard_count: Annotated[int, typer.Option(min=1, help="with --hard-images: how many; the paper has 3")] = 3,
     list_recipes: Annotated[bool, typer.Option("--list", help="show the recipes")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="print the report as JSON; with --list, the recipes")] = False,
 ) -> None:
@@ -85,7 +108,30 @@ def perturb(
         return
     if captions is None:
         raise UserError("perturb needs a file of captions, e.g. equipoise perturb captions.csv")
-    out = out or Path(f"{Path(captions.resolve().name.removesuffix('.gz')).stem}.items.jsonl")
+    from equipoise.cli.adding import add_hard_images, add_positives_to
+
+    stem = Path(captions.resolve().name.removesuffix(".gz")).stem
+    if add_positives:
+        _refuse_others(ctx, "--add-positives", "recipe out seed limit source splits")
+        add_positives_to(
+            str(captions),
+            out or Path(f"{stem}-augmented.jsonl"),
+            source,
+            splits,
+            recipe or "hard_positives_rules",
+            seed,
+            limit,
+        )
+        return
+    if hard_images:
+        _refuse_others(ctx, "--hard-images", "out hard_images images hard_count cache")
+        add_hard_images(captions, out or Path(f"{stem}.mined.jsonl"), hard_images, images, hard_count, cache)
+        return
+    for name in ("source", "splits", "images", "hard_count"):
+        if _is_given(ctx, name):
+            form = "--add-positives" if name in {"source", "splits"} else "--hard-images MODEL"
+            raise UserError(f"--{name.replace('_', '-')} goes with {form}")
+    out, recipe = out or Path(f"{stem}.items.jsonl"), recipe or "balanced"
     from equipoise.perturb.llm.recipes import LLM_RECIPES
     from equipoise.perturb.run.engine import perturb_file, report_path
     from equipoise.plugins import is_named
@@ -133,6 +179,18 @@ def perturb(
         return
     said = f"{describe(report)}\n{_where_and_next(out, report_path(out), report, dropped)}"
     typer.echo(fold(printable(said, lines=True)))
+
+
+def _is_given(ctx: typer.Context, name: str) -> bool:
+    source = ctx.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+def _refuse_others(ctx: typer.Context, form: str, taken: str) -> None:
+    """An option that would change nothing is refused."""
+    known = {*taken.split(), "captions", "add_positives", "quiet"}
+    if others := [name for name in ctx.params if name not in known and _is_given(ctx, name)]:
+        raise UserError(f"--{others[0].replace('_', '-')} changes nothing with {form}")
 
 
 def _llm(url: str, model: str, cache: Path | None, **settings: Any) -> LlmSettings:

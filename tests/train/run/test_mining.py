@@ -27,7 +27,7 @@ def test_the_worlds_nearest_images_are_those_of_brute_force(tmp_path: Path, monk
     world = tmp_path / "world"
     file = make_world(24, 0, world, "finetune")
     out = tmp_path / "hard.jsonl"
-    arguments = ["mine", str(file), "--images", str(world), "--model", "world", "--out", str(out), "--device", "cpu"]
+    arguments = ["perturb", str(file), "--hard-images", "world", "--images", str(world), "--out", str(out)]
     result = CliRunner().invoke(app, arguments)
     assert result.exit_code == 0, result.output
     items = load_items(out)
@@ -48,7 +48,7 @@ def test_the_worlds_nearest_images_are_those_of_brute_force(tmp_path: Path, monk
 
     before = out.read_bytes()
     assert CliRunner().invoke(app, arguments).exit_code == 0 and out.read_bytes() == before
-    other = CliRunner().invoke(app, [*arguments, "--k", "2"])
+    other = CliRunner().invoke(app, [*arguments, "--hard-count", "2"])
     assert isinstance(other.exception, UserError) and "nothing is overwritten" in str(other.exception)
     out.write_text("mine")
     foreign = CliRunner().invoke(app, arguments)
@@ -79,7 +79,7 @@ def test_captions_of_one_image_name_different_captions_of_a_neighbour(tiny_model
     assert load_items(tmp_path / "hard.jsonl") == items
 
 
-def test_items_without_hard_images_are_sent_to_mine(tiny_model, tiny_items, tmp_path):
+def test_items_without_hard_images_are_sent_to_perturb(tiny_model, tiny_items, tmp_path):
     recipe = get_recipe("negclip_yuksekgonul_2023", batch_size=4)
-    with pytest.raises(UserError, match=r"hard images: none of 24 items(.|\n)*equipoise mine ITEMS --images DIR"):
+    with pytest.raises(UserError, match=r"hard images: none of 24 items(.|\n)*perturb ITEMS --hard-images MODEL"):
         train(recipe, tiny_items(), tiny_model(), tmp_path / "out", images=tmp_path / "images", show=False)

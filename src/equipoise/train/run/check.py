@@ -44,7 +44,7 @@ def check_items(recipe: Recipe, parts: Sequence[Part], model: ClipModel) -> list
     if counts.get("both") == 0 and counts["a positive"] and counts["a negative"]:
         problems.add("pairs", f"none of {len(items)} items has a positive and a negative; {_PAIRS}")
     if needs.hard_images and not any("hard_images" in item.tags for item in items):
-        advice = "equipoise mine ITEMS --images DIR --model SPEC --out F.jsonl finds them"
+        advice = "equipoise perturb ITEMS --hard-images MODEL --images DIR --out F.jsonl finds them"
         problems.add("hard images", f'none of {len(items)} items names any in tags["hard_images"]; {advice}')
     if needs.tokens and not model.family.by_pieces:
         problems.add("model", f"{model.spec} has no token features; this recipe's local loss needs a CLIP")

@@ -68,7 +68,7 @@ def with_hard_images(
 ) -> list[Item]:
     """The items, each with the ids of items of the `k` nearest other images; [] where its image cannot be read."""
     if kind_of(model) not in {"tokens", "embeds"}:
-        raise UserError("mine needs a model that embeds images; this one scores pairs only")
+        raise UserError("--hard-images needs a model that embeds images; this one scores pairs only")
     rows = _rows(items, model, open_source(images), cache)
     names: dict[int, list[str]] = {}
     place: list[int] = []  # which item of its image an item is

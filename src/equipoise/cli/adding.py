@@ -1,0 +1,62 @@
+"""What `perturb` adds to the items of a file or a benchmark: hard positives, hard images."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from equipoise.cli.options import split_names
+from equipoise.errors import UserError, printable
+
+
+def add_hard_images(items: Path, out: Path, model: str, images: str, count: int, cache: Path | None) -> None:
+    from equipoise.evaluation.embedding.cache import EmbeddingCache, default_cache
+    from equipoise.models import load_model
+    from equipoise.train.run.mining import mine_file
+
+    if not images:
+        raise UserError("--hard-images MODEL embeds the images of the items: name their folder with --images")
+    found = mine_file(items, out, load_model(model), images, count, EmbeddingCache(cache or default_cache()))
+    typer.echo(
+        f"{out}: {found:,} items with their hard images; train on them: "
+        f"equipoise train negclip_yuksekgonul_2023 --items {out} --images {images} --model {model} --out DIR"
+    )
+
+
+def add_positives_to(
+    name: str, out: Path, source: Path | None, splits: str, recipe: str, seed: int, limit: int | None
+) -> None:
+    from equipoise import registry
+    from equipoise.audit.augment import augment
+    from equipoise.audit.page import markdown
+    from equipoise.audit.run import audit
+    from equipoise.cli.bench import written
+    from equipoise.files import atomic_write
+    from equipoise.perturb.recipes import get_recipe
+    from equipoise.progress import progress
+
+    if out.suffix not in {".jsonl", ".parquet"}:
+        raise UserError(f"--out {out}: items are written as .jsonl or .parquet")
+    chosen = get_recipe(recipe)
+    items, benchmark = registry.load(name, source, split_names(splits))
+    items = items[:limit]
+    with progress(len(items), f"positives of {benchmark.name}") as advance:
+        made = augment(items, benchmark, chosen, seed, advance)
+    typer.echo(written(out, made.items, made.benchmark.name))
+    if kept := registry.keep_facts(out, made.items, made.benchmark):
+        typer.echo(f"wrote {kept}: how it is averaged; keep it beside the items")
+    with progress(len(items), f"audit of {made.benchmark.name}") as advance:
+        found = audit(made.items, made.benchmark.name, advance=advance)
+    page = out.with_suffix(".audit.md")
+    with atomic_write(page) as handle:
+        handle.write(markdown(found))
+    typer.echo(f"wrote {page}")
+    share = 100 * (1 - made.without / len(items))
+    typer.echo(f"{len(items) - made.without:,} of {len(items):,} items ({share:.1f}%) have a hard positive of ours")
+    for reason, count in made.dropped.most_common(5):
+        typer.echo(printable(f"    dropped {count:,}: {reason}"))
+    flagged = [(check.by_kind.get("positives", 0), check) for check in found.checks]
+    for count, check in sorted(flagged, key=lambda pair: -pair[0]):
+        if count:
+            typer.echo(printable(f"    audit, {check.name}: {count:,} of our positives ({check.examples[0].said})"))
