@@ -30,8 +30,7 @@ from numpy.typing import NDArray
 from equipoise.perturb import Caption, get_recipe, perturb_caption
 from equipoise.perturb.bias.importance_weights import TENTHS, names, window
 from equipoise.perturb.english.vocabulary import SECTIONS, Section
-from equipoise.perturb.operations.learned import is_bounded, passing
-from equipoise.perturb.operations.replace import NOTHING, distinct, plain_weights
+from equipoise.perturb.operations.replace import NOTHING, distinct, is_bounded, passing, plain_weights
 from equipoise.perturb.recipe import Proposal, replaced
 
 OUT = Path(__file__).resolve().parents[1] / "src" / "equipoise" / "perturb" / "data" / "giveaway.json.gz"

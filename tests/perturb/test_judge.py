@@ -8,7 +8,7 @@ import pytest
 from equipoise.perturb import Caption
 from equipoise.perturb.english.vocabulary import Section
 from equipoise.perturb.judge import VERDICTS, Reading, words_of_others
-from equipoise.perturb.operations.learned import STRICT
+from equipoise.perturb.operations.replace import STRICT
 from equipoise.perturb.recipe import Proposal
 
 

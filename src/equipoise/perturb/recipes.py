@@ -12,10 +12,22 @@ from typing import Any, cast
 
 from equipoise.errors import UserError, did_you_mean
 from equipoise.identity import of_folder
-from equipoise.perturb import checks
+from equipoise.perturb.checks import (
+    can_be_told,
+    changed,
+    confirmed,
+    grammar,
+    not_a_positive,
+    not_there_too,
+    not_true_already,
+    not_true_elsewhere,
+    plausible,
+    really_swapped,
+    shares_sense,
+    small_edit,
+)
 from equipoise.perturb.english.vocabulary import SECTIONS, Section
 from equipoise.perturb.llm.recipes import LLM_RECIPES, PROMPTS, llm_recipe
-from equipoise.perturb.operations.learned import LENIENT, STRICT, Least, replace_judged
 from equipoise.perturb.operations.papers import (
     add_attribute,
     add_false_detail,
@@ -29,7 +41,15 @@ from equipoise.perturb.operations.papers import (
     shuffle_within_trigrams,
     swap_any_nouns,
 )
-from equipoise.perturb.operations.replace import replace_any_positive, replace_negative, replace_positive
+from equipoise.perturb.operations.replace import (
+    LENIENT,
+    STRICT,
+    Least,
+    replace_any_positive,
+    replace_judged,
+    replace_negative,
+    replace_positive,
+)
 from equipoise.perturb.operations.swap_candidates import swap_judged
 from equipoise.perturb.operations.swap_negative import (
     swap_across,
@@ -42,26 +62,25 @@ from equipoise.perturb.operations.swap_negative import (
 from equipoise.perturb.operations.swap_positive import swap_positive
 from equipoise.perturb.recipe import Both, Check, Op, Recipe, Slot
 from equipoise.perturb.sources.alternations import Alternations
-from equipoise.perturb.sources.captions import OtherCaptions
+from equipoise.perturb.sources.captions import Gender, OtherCaptions
 from equipoise.perturb.sources.details import Details
 from equipoise.perturb.sources.fillers import Fillers
-from equipoise.perturb.sources.gender import Gender
 from equipoise.perturb.sources.lexicon import Lexicon
 from equipoise.perturb.sources.wordnet import WordNetSource
 from equipoise.plugins import is_named, load_named, source_sha256
 from equipoise.served.client import Llm, LlmSettings, llm_for
 
 CHECKS: tuple[Check, ...] = (
-    checks.changed,
-    checks.plausible,
-    checks.can_be_told,
-    checks.not_there_too,
-    checks.small_edit,
-    checks.grammar,
-    checks.shares_sense,
-    checks.not_true_already,
-    checks.not_true_elsewhere,
-    checks.really_swapped,
+    changed,
+    plausible,
+    can_be_told,
+    not_there_too,
+    small_edit,
+    grammar,
+    shares_sense,
+    not_true_already,
+    not_true_elsewhere,
+    really_swapped,
 )
 
 
@@ -105,14 +124,14 @@ def _balanced(least: Least) -> tuple[Slot, ...]:
 # The judge has asked before what goes with a new word's neighbours, and what may be in the photo as well. Of the edits
 # that it keeps, readers pass what `plausible` and `not_there_too` would drop as often as the rest.
 _BALANCED_CHECKS: tuple[Check, ...] = (
-    checks.changed,
-    checks.can_be_told,
-    checks.small_edit,
-    checks.grammar,
-    checks.not_true_already,
-    checks.not_true_elsewhere,
-    checks.really_swapped,
-    checks.confirmed,
+    changed,
+    can_be_told,
+    small_edit,
+    grammar,
+    not_true_already,
+    not_true_elsewhere,
+    really_swapped,
+    confirmed,
 )
 
 RECIPES: dict[str, Recipe] = {
@@ -150,7 +169,7 @@ RECIPES: dict[str, Recipe] = {
                 Slot("negative swap", (swap_attributes, swap_alike, swap_phrases, swap_nouns, swap_across)),
             ),
             (),
-            (*CHECKS, checks.not_a_positive),
+            (*CHECKS, not_a_positive),
         ),
         Recipe(
             "crepe_ma_2023",
@@ -188,7 +207,7 @@ RECIPES: dict[str, Recipe] = {
                 Slot("object", (functools.partial(fill_any, target="object"),)),
             ),
             (_LEXICON, _WORDNET),
-            (checks.changed,),
+            (changed,),
             masked_lm="fourth guess",
             without_masked_lm=_NO_GUESSES,
         ),
@@ -197,14 +216,14 @@ RECIPES: dict[str, Recipe] = {
             "NegCLIP's swaps of two spans of one type: phrases, nouns, verbs, adverbs or adjectives.",
             (Slot("swap", (swap_spans,)),),
             (),
-            (checks.changed, checks.really_swapped),
+            (changed, really_swapped),
         ),
         Recipe(
             "negclip_yuksekgonul_2023_checked",
             "NegCLIP's swaps without those that say the same as before, or no English.",
             (Slot("swap", (swap_spans,)),),
             (),
-            (*CHECKS, checks.not_a_positive),
+            (*CHECKS, not_a_positive),
         ),
         Recipe(
             "svlc_doveh_2023",
@@ -224,7 +243,7 @@ RECIPES: dict[str, Recipe] = {
                 Slot("trigrams", (shuffle_trigrams,)),
             ),
             (),
-            (checks.changed,),
+            (changed,),
         ),
         Recipe(
             "sugarcrepe_add_hsieh_2023",

@@ -19,10 +19,10 @@ from equipoise.perturb.bias import importance_weights
 from equipoise.perturb.bias.importance_weights import gaps, names, window
 from equipoise.perturb.english.vocabulary import Section
 from equipoise.perturb.judge import reading_of
-from equipoise.perturb.operations.learned import replace_judged
 from equipoise.perturb.operations.replace import (
     plain_weights,
     replace_any_positive,
+    replace_judged,
     replace_negative,
     replace_positive,
 )

@@ -10,8 +10,8 @@ import pytest
 
 from equipoise.perturb import Candidate, Caption, get_recipe, perturb_caption
 from equipoise.perturb.judge import Reading
-from equipoise.perturb.operations import learned
-from equipoise.perturb.operations.learned import LENIENT, STRICT, replace_judged
+from equipoise.perturb.operations import replace
+from equipoise.perturb.operations.replace import LENIENT, STRICT, replace_judged
 from equipoise.perturb.operations.swap_candidates import swap_judged
 from equipoise.perturb.recipe import Proposal, Refused
 from equipoise.perturb.sources.lexicon import Lexicon
@@ -116,9 +116,9 @@ def test_an_unknown_neighbour_and_a_wide_line_each_ask_for_more(
 
     proposal = Proposal(2, 5, "cat", "object", "lexicon", 1.0, mark)
     source = SimpleNamespace(contrasts=lambda caption, target: [proposal])
-    monkeypatch.setattr(learned, "reading_of", lambda caption: Sure())
-    monkeypatch.setattr(learned, "doubt_of", lambda caption, proposal: doubt)
-    found, _ = learned.passing(Caption("a dog"), source, "object")  # type: ignore[arg-type]
+    monkeypatch.setattr(replace, "reading_of", lambda caption: Sure())
+    monkeypatch.setattr(replace, "doubt_of", lambda caption, proposal: doubt)
+    found, _ = replace.passing(Caption("a dog"), source, "object")  # type: ignore[arg-type]
     assert bool(found) == passes
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from equipoise.perturb import Caption
-from equipoise.perturb.sources.gender import Gender
+from equipoise.perturb.sources.captions import Gender
 
 
 def made(text: str, *others: str) -> list[str]:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from equipoise.items import Operation
-from equipoise.perturb import checks
+from equipoise.perturb.checks import grammar
 from equipoise.perturb.english.caption import Caption
 from equipoise.perturb.llm.answers import CUT, any_text, edit_between, spoiled, tidy, valid
 from equipoise.perturb.llm.meaning import keeps_meaning
@@ -28,8 +28,16 @@ PromptName = Literal["REPLACE", "SWAP", "REPLACE_VERB", "REPLACE_SPATIAL"]
 class Prompt(NamedTuple):
     name: PromptName
     op: Operation
-    template: str
+    instruction: str
+    shots: tuple[tuple[str, str], ...] = ()
     max_tokens: int = 30
+
+    @property
+    def template(self) -> str:
+        if not self.shots:
+            return f"{self.instruction}\n\n{{example}}"
+        shown = [f"Input: {given}\nOutput: {wanted}" for given, wanted in self.shots]
+        return "\n".join([self.instruction, *shown, "Input: {example}", "Output:"])
 
     def about(self, caption: str) -> str:
         return self.template.replace("{example}", caption)
@@ -50,13 +58,6 @@ _SHOTS = (
 )
 
 
-def _with_shots(instruction: str, *shots: tuple[str, str]) -> str:
-    lines = [instruction]
-    for given, wanted in shots:
-        lines += [f"Input: {given}", f"Output: {wanted}"]
-    return "\n".join([*lines, "Input: {example}", "Output:"])
-
-
 PROMPTS: dict[PromptName, Prompt] = {
     prompt.name: prompt
     for prompt in (
@@ -64,35 +65,29 @@ PROMPTS: dict[PromptName, Prompt] = {
             "REPLACE",
             "replace",
             "Replace one word in this sentence with a synonym, without changing the meaning of the sentence. "
-            "Only output the changed sentence.\n\n{example}",
+            "Only output the changed sentence.",
         ),
         Prompt(
             "SWAP",
             "swap",
-            _with_shots(
-                'Swap the words around the word "and" in a sentence without changing the meaning. '
-                "Only respond with the changed sentence.",
-                *_SHOTS,
-            ),
+            'Swap the words around the word "and" in a sentence without changing the meaning. '
+            "Only respond with the changed sentence.",
+            _SHOTS,
             max_tokens=20,
         ),
         Prompt(
             "REPLACE_VERB",
             "replace",
-            _with_shots(
-                "Replace one verb in this sentence with a synonym, without changing the meaning of the sentence. "
-                "Only output the changed sentence.",
-                ("a woman wearing a long coat", "a woman clothed in a long coat"),
-            ),
+            "Replace one verb in this sentence with a synonym, without changing the meaning of the sentence. "
+            "Only output the changed sentence.",
+            (("a woman wearing a long coat", "a woman clothed in a long coat"),),
         ),
         Prompt(
             "REPLACE_SPATIAL",
             "replace",
-            _with_shots(
-                "Replace a spatial preposition in this sentence with a synonym, without changing the meaning of the "
-                "sentence. Only output the changed sentence.",
-                ("a cat asleep under a chair", "a cat asleep beneath a chair"),
-            ),
+            "Replace a spatial preposition in this sentence with a synonym, without changing the meaning of the "
+            "sentence. Only output the changed sentence.",
+            (("a cat asleep under a chair", "a cat asleep beneath a chair"),),
         ),
     )
 }
@@ -113,7 +108,7 @@ def _any(_: Caption) -> bool:
 class _Asked(NamedTuple):
     about: str
     prompts: tuple[PromptName, ...]
-    checks: tuple[Check, ...] = (valid, keeps_meaning, checks.grammar)
+    checks: tuple[Check, ...] = (valid, keeps_meaning, grammar)
 
 
 _RECIPES = {

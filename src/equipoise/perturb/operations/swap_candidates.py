@@ -19,8 +19,7 @@ from equipoise.perturb.english.plausibility import COLOURS
 from equipoise.perturb.english.vocabulary import members, word_set
 from equipoise.perturb.english.wordnet import is_animate, is_garment
 from equipoise.perturb.judge import SORTS, Pair, reading_of
-from equipoise.perturb.operations.learned import STRICT, Least, why
-from equipoise.perturb.operations.replace import weighted_order
+from equipoise.perturb.operations.replace import STRICT, Least, weighted_order, why
 from equipoise.perturb.operations.swap_negative import (
     MUTUAL,
     NO_THING,

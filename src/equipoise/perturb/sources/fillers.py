@@ -18,7 +18,7 @@ from equipoise.perturb.english.vocabulary import Section, count, members
 from equipoise.perturb.english.wordnet import is_person
 from equipoise.perturb.judge import UNKNOWN, Array, net, ranks, reading_of, words_of
 from equipoise.perturb.recipe import Proposal
-from equipoise.perturb.sources.gender import FEMALE, HE, MALE, SHE
+from equipoise.perturb.sources.captions import FEMALE, HE, MALE, SHE
 
 OFFERED = {"object": 20, "action": 12}  # for a place, of all words
 
