@@ -1,7 +1,7 @@
 """Parts of speech of a caption, offline and fast: Brill's tagger with rules and words for captions on top.
 
-Brill's files (lexicon, word shapes, contextual rules: data/BRILL_LICENSE.txt) were learned from newspapers; the rules at
-the end of this file fix what that gets wrong in captions. textblob, which carries the files, is not used: it never
+Brill's files (lexicon, word shapes, contextual rules: data/BRILL_LICENSE.txt) were learned from newspapers; the rules
+at the end of this file fix what that gets wrong in captions. textblob, which carries the files, is not used: it never
 applies the contextual rules (its lazy list of them stays empty), so that "to blow" stays a noun.
 """
 
