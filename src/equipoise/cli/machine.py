@@ -18,9 +18,9 @@ from pathlib import Path
 import typer
 from packaging.requirements import Requirement
 
-from equipoise.collector import cores
 from equipoise.errors import printable
 from equipoise.evaluation.embedding.cache import default_cache
+from equipoise.provenance import cores
 from equipoise.report import fold
 
 Row = tuple[str, str, bool]  # subject; what was found, or how to get it; fine?

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import gc
-import subprocess
-import sys
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +10,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from equipoise.collector import SELDOM, SWITCH, elsewhere, quick_turns, set_aside, without_collection
 from equipoise.evaluation.embedding import inputs
 from equipoise.evaluation.embedding.cache import EmbeddingCache, Keeper
-from equipoise.evaluation.scores import require_finite
 from equipoise.evaluation.scoring import score_items
-from equipoise.files import stays_inside
 from equipoise.items import ImageRef, Item, texts
 from equipoise.models.preprocess import clip_preprocess
-from equipoise.readers.records import short
 
 
 class Tokens:
@@ -102,56 +93,3 @@ def test_the_last_write_is_waited_for_on_leaving_alone() -> None:
         assert not wrote
         may.set()
     assert wrote == [b"1"]
-
-
-def test_work_in_another_process_and_what_becomes_of_it_when_that_fails() -> None:
-    text = "é" * 2**20  # more than a pipe holds
-    with elsewhere(short, text) as wait:
-        assert wait() == short(text)
-    with elsewhere(require_finite, [], "the scores") as wait:
-        assert wait() is None
-    with elsewhere(stays_inside, None) as wait, pytest.raises(AttributeError):  # type: ignore[arg-type]
-        wait()
-    with elsewhere(time.sleep, 60):
-        pass  # nobody waits for it, here or at the end of the program
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
-def test_another_process_ends_with_its_parent() -> None:
-    code = "from equipoise.collector import elsewhere; import time, os\n"
-    code += "with elsewhere(time.sleep, 60):\n    time.sleep(1); print(os.getpid(), flush=True); os._exit(0)"
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=True).stdout
-    deadline = time.monotonic() + 10
-
-    def left() -> list[str]:
-        found = []
-        for status in Path("/proc").glob("[0-9]*/cmdline"):
-            with contextlib.suppress(OSError):
-                found += [status.parent.name] if b"_serve('time', 'sleep')" in status.read_bytes() else []
-        return found
-
-    while left() and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert said and not left()
-
-
-def test_the_collector_and_the_lock_are_as_they_were() -> None:
-    @without_collection
-    def work() -> None:
-        assert not gc.isenabled()
-        raise ValueError
-
-    before, looks = sys.getswitchinterval(), gc.get_threshold()
-    with pytest.raises(ValueError), quick_turns(), set_aside():
-        assert gc.get_freeze_count() > 0 and sys.getswitchinterval() == pytest.approx(SWITCH)
-        assert gc.get_threshold() == (SELDOM, *looks[1:])
-        work()
-    assert gc.get_threshold() == looks
-    assert gc.isenabled() and gc.get_freeze_count() == 0 and sys.getswitchinterval() == pytest.approx(before)
-    gc.freeze()
-    try:
-        with set_aside():
-            pass
-        assert gc.get_freeze_count() > 0  # it is the caller's
-    finally:
-        gc.unfreeze()
