@@ -142,7 +142,7 @@ def decode_limit(model: Any, photos: Path, paths: list[str], workers: int) -> No
 
 def tower_limits(model: Any, items: Any) -> None:
     """Synthetic batches, one begun before the other is waited for; the first is not timed."""
-    from equipoise.evaluation.embedding.inputs import LENGTH_STEP, TOKENS_PER_IMAGE
+    from equipoise.evaluation.embedding.embed import LENGTH_STEP, TOKENS_PER_IMAGE
     from equipoise.evaluation.scoring import default_batch
 
     rows = default_batch(model)

@@ -11,13 +11,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from equipoise.benchmarks import facts, own, reading
+from equipoise.benchmarks import own, reading
 from equipoise.benchmarks.base import PAPER_METRICS, PLAIN, Average, Benchmark
 from equipoise.benchmarks.ceilings import Ceilings, ceilings
 from equipoise.errors import Problems, UserError, did_you_mean
 from equipoise.items import Item
 from equipoise.plugins import is_named, load_named, own_code
-from equipoise.readers.lines import kind_of
+from equipoise.readers.text import kind_of
 
 log = logging.getLogger(__name__)
 
@@ -182,9 +182,9 @@ def show(name_or_path: str, source: Path | None = None) -> tuple[Benchmark, Ceil
 
 def keep_facts(path: Path, items: Sequence[Item], benchmark: Benchmark) -> Path | None:
     """Beside a built file of a benchmark that this package does not know: its facts, so that they are not lost."""
-    if benchmark.name in _ROWS or not facts.named_by_ids(benchmark.name, items):
+    if benchmark.name in _ROWS or not own.named_by_ids(benchmark.name, items):
         return None
-    return facts.write_facts(path, benchmark)
+    return own.write_facts(path, benchmark)
 
 
 def _check(benchmark: Benchmark, items: Sequence[Item], splits: Sequence[str]) -> None:
@@ -210,18 +210,18 @@ def _check(benchmark: Benchmark, items: Sequence[Item], splits: Sequence[str]) -
 def _origin(path: Path, items: Sequence[Item]) -> Benchmark:
     """The benchmark whose items these are, by their ids; else what a file can say about itself."""
     for name in sorted(_ROWS, key=len, reverse=True):
-        if facts.named_by_ids(name, items):
+        if own.named_by_ids(name, items):
             return get(name)
-    if (stored := facts.read_facts(path, items)) is not None:
+    if (stored := own.read_facts(path, items)) is not None:
         return stored
     ending = f"-{items[0].tags.get('split')}/"
     name = items[0].id.partition(ending)[0]
-    if ending in items[0].id and facts.named_by_ids(name, items):
+    if ending in items[0].id and own.named_by_ids(name, items):
         log.warning(
             "%s: items of %s, a benchmark that is not known here: its own averages and metrics are left out, the "
             "headline is the plain mean. Keep %s beside the file, or name the benchmark itself (py:module:name).",
             path,
             name,
-            facts.beside(path).name,
+            own.beside(path).name,
         )
     return own.benchmark(path, items)

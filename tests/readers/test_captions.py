@@ -20,7 +20,7 @@ from equipoise.perturb.recipes import Setup
 from equipoise.perturb.run.engine import perturb_file
 from equipoise.readers.captions import groups as readers
 from equipoise.readers.captions.groups import LONGEST, MOST_TOGETHER, Group, clean, read_captions
-from equipoise.readers.json_text import json_array
+from equipoise.readers.records import json_array
 
 ROWS = [("a.jpg", "a cat on a mat"), ("a.jpg", "one black cat"), ("b.jpg", 'a "big" dog, asleep')]
 
@@ -270,7 +270,7 @@ def test_missing_files_and_empty_folders(tmp_path: Path) -> None:
 @given(st.lists(st.recursive(st.text() | st.integers() | st.none(), lambda inner: st.lists(inner, max_size=3))))
 def test_a_streamed_list_is_the_list(values: list[object]) -> None:
     text = json.dumps(values, indent=1)
-    chunk, readers_chunk = 7, "equipoise.readers.json_text._CHUNK"
+    chunk, readers_chunk = 7, "equipoise.readers.records._CHUNK"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(readers_chunk, chunk)
         assert list(json_array(io.StringIO(text), "x")) == values

@@ -1,27 +1,13 @@
-"""What a benchmark says about itself, for people (`bench show`), for programs (--json), and beside a built file.
-
-A built file is known by its ids, which name the benchmark. A benchmark of this package is found again by that name
-alone; one of the user's own (`py:`) is not, so its facts are written beside the file, and a result made from the file
-keeps its averages.
-"""
+"""What a benchmark says about itself, for people (`bench show`) and for programs (--json)."""
 
 from __future__ import annotations
 
 import dataclasses
 import textwrap
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
-
-from equipoise.benchmarks import own
 from equipoise.benchmarks.base import PAPER_METRICS, PLAIN, Average, Benchmark, Download, in_words
 from equipoise.benchmarks.ceilings import Ceilings
-from equipoise.errors import Problems
-from equipoise.files import read_json, write_json
-from equipoise.items import Item
-from equipoise.readers.records import explain
 
 TIES_HERE = "never a win, never brittle, always counted"
 _WIDTH, _LABEL = 100, 10
@@ -125,71 +111,3 @@ def _wrapped(label: str, text: str) -> list[str]:
         whole = part.rpartition("  ")[2].startswith("https://")
         lines += [part] if whole else textwrap.wrap(part, _WIDTH, break_long_words=False, break_on_hyphens=False)
     return [f"  {label if number == 0 else '':<{_LABEL}}{line}" for number, line in enumerate(lines)]
-
-
-# ---------------------------------------------------------------------------- beside a built file
-
-
-def beside(path: Path) -> Path:
-    return path.with_name(path.name + ".benchmark.json")
-
-
-def named_by_ids(name: str, items: Sequence[Item]) -> bool:
-    """Whether all items are the benchmark's, by their ids: NAME-SPLIT/KEY."""
-    return all(item.id.startswith(f"{name}-{item.tags.get('split')}/") for item in items)
-
-
-def write_facts(path: Path, benchmark: Benchmark) -> Path:
-    """Beside the built file `path`, what its ids cannot say."""
-    write_json(beside(path), facts(benchmark))
-    return beside(path)
-
-
-class _StoredAverage(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    path: list[str]
-    cite: str
-    least: int
-
-
-class _Stored(BaseModel):
-    """A benchmark's facts as they are read again; what nobody can do from a file (fetching) is left out."""
-
-    model_config = ConfigDict(extra="ignore", strict=True)
-
-    name: str
-    title: str
-    splits: dict[str, int | None]
-    chance: dict[str, float]
-    ties: str
-    licence: str
-    citation: str
-    url: str
-    get: str
-    notes: str
-    macro: list[str]  # of the headline: a file of an older version says no more
-    least: int
-    averages: dict[str, _StoredAverage] | None = None
-    metrics: list[str]
-
-    def rules(self) -> dict[str, Average]:
-        if self.averages is None:
-            return {"paper": Average(tuple(self.macro), least=self.least)} if self.macro else {}
-        return {rule: Average(tuple(one.path), one.cite, one.least) for rule, one in self.averages.items()}
-
-
-def read_facts(path: Path, items: Sequence[Item]) -> Benchmark | None:
-    """The benchmark that was written beside `path`, if these are its items still."""
-    if not beside(path).is_file():
-        return None
-    try:
-        found = _Stored.model_validate(read_json(beside(path)))
-    except ValidationError as error:
-        problems = Problems(str(beside(path)))
-        explain(error, "", problems)
-        problems.raise_if_any("Build the file again with `equipoise bench build`, or delete this one.")
-        raise  # never: a ValidationError has a problem at least
-    values = {name: value for name, value in found if name not in ("macro", "least")}
-    values |= {"averages": found.rules(), "metrics": tuple(found.metrics)}
-    return Benchmark(**values, load=own.load) if named_by_ids(found.name, items) else None

@@ -12,16 +12,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from pydantic import ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from equipoise import stats
-from equipoise.benchmarks.base import Benchmark
+from equipoise.benchmarks.base import Average, Benchmark
+from equipoise.benchmarks.facts import facts
 from equipoise.benchmarks.reading import check_splits
 from equipoise.errors import Problems, UserError, did_you_mean
+from equipoise.files import read_json, write_json
 from equipoise.items import ImageRef, Item, load_items, texts
-from equipoise.readers.lines import kind_of
 from equipoise.readers.records import explain
-from equipoise.readers.tables import table
+from equipoise.readers.text import kind_of, table
 
 _TABLES = {".csv", ".tsv"}
 SUFFIXES = {".jsonl", ".parquet", *_TABLES}
@@ -118,3 +119,69 @@ def benchmark(path: Path, items: Sequence[Item]) -> Benchmark:
         get="The file is there.",
         load=load,
     )
+
+
+# ---------------------------------------------------------------------------- facts next to a built file
+# A built file is known by its ids, which name the benchmark. A benchmark of this package is found again by that name
+# alone; one of the user's own (`py:`) is not, so its facts are written next to the file, and a result of it keeps its
+# averages.
+
+
+def beside(path: Path) -> Path:
+    return path.with_name(path.name + ".benchmark.json")
+
+
+def named_by_ids(name: str, items: Sequence[Item]) -> bool:
+    """Whether all items are the benchmark's, by their ids: NAME-SPLIT/KEY."""
+    return all(item.id.startswith(f"{name}-{item.tags.get('split')}/") for item in items)
+
+
+def write_facts(path: Path, benchmark: Benchmark) -> Path:
+    """Beside the built file `path`, what its ids cannot say."""
+    write_json(beside(path), facts(benchmark))
+    return beside(path)
+
+
+class _StoredAverage(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    path: list[str]
+    cite: str
+    least: int
+
+
+class _Stored(BaseModel):
+    """A benchmark's facts as they are read again; what nobody can do from a file (fetching) is left out."""
+
+    model_config = ConfigDict(extra="ignore", strict=True)
+
+    name: str
+    title: str
+    splits: dict[str, int | None]
+    chance: dict[str, float]
+    ties: str
+    licence: str
+    citation: str
+    url: str
+    get: str
+    notes: str
+    averages: dict[str, _StoredAverage]
+    metrics: list[str]
+
+    def rules(self) -> dict[str, Average]:
+        return {rule: Average(tuple(one.path), one.cite, one.least) for rule, one in self.averages.items()}
+
+
+def read_facts(path: Path, items: Sequence[Item]) -> Benchmark | None:
+    """The benchmark that was written beside `path`, if these are its items still."""
+    if not beside(path).is_file():
+        return None
+    try:
+        found = _Stored.model_validate(read_json(beside(path)))
+    except ValidationError as error:
+        problems = Problems(str(beside(path)))
+        explain(error, "", problems)
+        problems.raise_if_any("Build the file again with `equipoise bench build`, or delete this one.")
+        raise  # never: a ValidationError has a problem at least
+    values = dict(found) | {"averages": found.rules(), "metrics": tuple(found.metrics)}
+    return Benchmark(**values, load=load) if named_by_ids(found.name, items) else None

@@ -16,7 +16,7 @@ from PIL import Image
 
 from equipoise.errors import UserError
 from equipoise.evaluation.embedding.cache import Vector
-from equipoise.evaluation.embedding.inputs import unit
+from equipoise.evaluation.embedding.embed import unit
 from equipoise.models import OF_PHOTOS, kind_named, kind_of
 from equipoise.models.base import tells_tokens
 from equipoise.plugins import own_code

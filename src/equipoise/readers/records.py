@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import IO, Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from equipoise.errors import Problems, UserError, reading
-from equipoise.files import parse_json
-from equipoise.readers import json_text, parquet
-from equipoise.readers.lines import as_text, kind_of, lines, whole
-from equipoise.readers.tables import table
+from equipoise.files import DECODER, DoubledKey, line_of_doubled, parse, parse_json, why
+from equipoise.readers import parquet
+from equipoise.readers.text import as_text, kind_of, lines, table, whole
 
 Record = TypeVar("Record", bound=BaseModel)
 
@@ -82,9 +82,9 @@ def _json_lines(path: Path, most: int, errors: str) -> Iterator[Row]:
             problem = EMPTY
         elif not problem:
             try:
-                value = json_text.parse(text)
+                value = parse(text)
             except (ValueError, RecursionError) as error:
-                problem = json_text.why(error)
+                problem = why(error)
         yield Row(f"line {number}", value, problem)
 
 
@@ -99,7 +99,7 @@ def _json_values(path: Path, errors: str) -> Iterator[Row]:
         if not opening:
             raise UserError(f"{path}: the file is empty; JSON was expected")
         if opening == "[":
-            for number, value in enumerate(json_text.json_array(handle, str(path)), 1):
+            for number, value in enumerate(json_array(handle, str(path)), 1):
                 yield Row(f"record {number}", value)
         else:
             with reading(path):
@@ -140,12 +140,12 @@ def checked(
         try:
             record: Record = validate(raw)
             if doubled:
-                json_text.parse(raw)
+                parse(raw)
         except ValidationError as error:
             explain(error, where, problems)
             continue
         except (ValueError, RecursionError) as error:
-            problems.add(where, json_text.why(error))
+            problems.add(where, why(error))
             continue
         name = getattr(record, "id", None)
         if name is not None and seen.setdefault(name, where) != where:
@@ -172,3 +172,80 @@ def short(value: Any) -> str:
     """`value` as JSON of at most 60 characters."""
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+# ---------------------------------------------------------------------------- a list, without the whole file in memory
+
+_BLANK = re.compile(r"[ \t\r\n]*")
+_CHUNK = 1 << 16
+_LONGEST = 1 << 26  # characters of one element
+
+
+class _Window:
+    """The part of the file that is being read. It grows while an element is not complete, so reading stays linear."""
+
+    def __init__(self, handle: IO[str]) -> None:
+        self.handle, self.text, self.at, self.line = handle, "", 0, 1
+
+    def more(self) -> bool:
+        """Forget what was read and read on; False at the end of the file."""
+        self.line += self.text.count("\n", 0, self.at)
+        self.text, self.at = self.text[self.at :], 0
+        new = self.handle.read(max(_CHUNK, len(self.text)))
+        self.text += new
+        return bool(new)
+
+    def peek(self) -> str:
+        """The next character that is not blank; empty at the end of the file."""
+        while True:
+            match = _BLANK.match(self.text, self.at)
+            self.at = match.end() if match else self.at
+            if self.at < len(self.text):
+                return self.text[self.at]
+            if not self.more():
+                return ""
+
+    def line_here(self) -> int:
+        return self.line + self.text.count("\n", 0, self.at)
+
+
+def json_array(handle: IO[str], name: str) -> Iterator[Any]:
+    """The elements of the list that `handle` holds; a syntax error names its line."""
+    window = _Window(handle)
+    assert window.peek() == "["
+    window.at += 1
+    if window.peek() == "]":
+        return
+    while True:
+        window.peek()
+        yield _element(window, name)
+        mark = window.peek()
+        if mark == "]":
+            return
+        if mark != ",":
+            found = repr(mark) if mark else "the end of the file"
+            raise UserError(f"{name}, line {window.line_here()}: not JSON (expected ',' or ']', found {found})")
+        window.at += 1
+
+
+def _element(window: _Window, name: str) -> Any:
+    while True:
+        try:
+            value, end = DECODER.raw_decode(window.text, window.at)
+        except RecursionError:
+            raise UserError(f"{name}, line {window.line_here()}: nested too deeply to be captions") from None
+        except json.JSONDecodeError as error:
+            if len(window.text) < _LONGEST and window.more():
+                continue
+            line = window.line + window.text.count("\n", 0, error.pos)
+            raise UserError(f"{name}, line {line}: not JSON ({error.msg})") from None
+        except DoubledKey as error:
+            below = line_of_doubled(window.text[window.at :]) or 1
+            raise UserError(f"{name}, line {window.line_here() + below - 1}: {error}") from None
+        except ValueError as error:  # a number of 5,000 digits
+            raise UserError(f"{name}, line {window.line_here()}: cannot be read ({error})") from None
+        # A number at the very end of the window may go on after it.
+        if end == len(window.text) and not isinstance(value, str | dict | list) and window.more():
+            continue
+        window.at = end
+        return value

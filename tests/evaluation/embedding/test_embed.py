@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from equipoise.evaluation.embedding import inputs
+from equipoise.evaluation.embedding import embed as inputs
 from equipoise.evaluation.embedding.cache import EmbeddingCache, Keeper
 from equipoise.evaluation.scoring import score_items
 from equipoise.items import ImageRef, Item, texts

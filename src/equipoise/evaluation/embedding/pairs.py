@@ -24,7 +24,7 @@ import numpy as np
 from equipoise.errors import UserError
 from equipoise.evaluation.embedding.cache import EmbeddingCache, Keeper, Keys, Vector
 from equipoise.evaluation.embedding.decoding import Found, decoded
-from equipoise.evaluation.embedding.inputs import batched
+from equipoise.evaluation.embedding.embed import batched
 from equipoise.evaluation.embedding.processes import Ranks
 from equipoise.identity import of_model
 from equipoise.images.sources import ImageSource, in_order

@@ -26,8 +26,7 @@ from equipoise.readers.captions.json_layouts import (
     Raw,
     json_record,
 )
-from equipoise.readers.lines import as_text, kind_of, lines
-from equipoise.readers.tables import cells
+from equipoise.readers.text import as_text, cells, kind_of, lines
 
 log = logging.getLogger(__name__)
 

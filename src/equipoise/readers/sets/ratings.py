@@ -21,11 +21,10 @@ from equipoise.errors import Problems, UserError
 from equipoise.files import read_text
 from equipoise.images.sources import ImageSource
 from equipoise.items import ImageRef
-from equipoise.readers.lines import kind_of, lines
 from equipoise.readers.records import checked, explain, jsonl_lines
 from equipoise.readers.sets.captions import flickr8k_captions
 from equipoise.readers.sets.kinds import Rated, RatingSet
-from equipoise.readers.tables import table
+from equipoise.readers.text import kind_of, lines, table
 
 EXPERTS = "ExpertAnnotations.txt"
 
