@@ -12,7 +12,7 @@ import torch
 
 from equipoise.errors import UserError
 from equipoise.models import load_model
-from equipoise.models.checkpoint import merge_lora, split_options, unprefixed
+from equipoise.models.checkpoint import file_options, merge_lora, unprefixed
 from equipoise.models.clip import ClipModel
 
 
@@ -46,7 +46,7 @@ def test_half_an_adapter_is_refused_whichever_half() -> None:
 
 def test_an_option_given_twice_is_refused() -> None:
     with pytest.raises(UserError, match="act is given more than once"):
-        split_options("f.pt?act=gelu&act=quickgelu", "checkpoint:f.pt")
+        file_options("f.pt?act=gelu&act=quickgelu", "checkpoint:f.pt")
 
 
 @pytest.mark.parametrize(

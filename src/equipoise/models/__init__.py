@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
 from typing import cast
 
 from equipoise.errors import UserError, did_you_mean
 from equipoise.models.base import Embedder, Model, PairScorer, TokenEmbedder, kind_of
+from equipoise.plugins import load_named, source_sha256
 
 __all__ = ["Embedder", "Model", "PairScorer", "TokenEmbedder", "kind_of", "load_model"]
 
@@ -38,13 +40,26 @@ def kind_named(spec: str) -> str:
     return kind
 
 
+WHAT = (
+    "a model, which has the methods embed_images and embed_texts (rows of numbers) or score_pairs (one number for each "
+    "image and text)"
+)
+_LOADERS = {  # module below equipoise, function; a module is imported when its kind is asked for
+    "hf": ("models.hf", "load_hf"),
+    "openclip": ("models.openclip", "load_openclip"),
+    "checkpoint": ("models.checkpoint", "load_checkpoint"),
+    "paper": ("models.papers", "load_paper"),
+    "itm": ("models.scorers.itm", "load_itm"),
+    "vqa": ("models.scorers.generative", "load_vqa"),
+    "likelihood": ("models.scorers.generative", "load_likelihood"),
+}
+
+
 def load_model(spec: str, *, device: str = "auto", dtype: str = "float32") -> Model:
     """Load the model a spec names; see FORMS for what a spec looks like."""
     kind, rest = kind_named(spec), spec.partition(":")[2]
     if kind == "py":
-        from equipoise.models.own import load_own
-
-        return load_own(rest, spec=spec)
+        return _own(rest, spec)
     if kind == "blind":
         from equipoise.blind.load import load_blind
 
@@ -56,34 +71,32 @@ def load_model(spec: str, *, device: str = "auto", dtype: str = "float32") -> Mo
     from equipoise.models.clip import pick_device, pick_dtype
 
     pick_device(device), pick_dtype(dtype)  # refused before gigabytes are read
-    spec = plain_spec(spec)
-    rest = spec.partition(":")[2]
     if kind == "world":
         return _world(device, dtype)
-    if kind == "hf":
-        from equipoise.models.hf import load_hf
+    spec = plain_spec(spec)
+    module, function = _LOADERS[kind]
+    load = getattr(importlib.import_module(f"equipoise.{module}"), function)
+    return cast(Model, load(spec.partition(":")[2], spec=spec, device=device, dtype=dtype))
 
-        return load_hf(rest, spec=spec, device=device, dtype=dtype)
-    if kind == "checkpoint":
-        from equipoise.models.checkpoint import load_checkpoint
 
-        return load_checkpoint(rest, spec=spec, device=device, dtype=dtype)
-    if kind == "paper":
-        from equipoise.models.papers import load_paper
+def _own(rest: str, spec: str) -> Model:
+    """`py:module:factory`: a model of the user's own, from a function that takes no arguments."""
+    if ":" not in rest:
+        raise UserError(f"{spec}: expected py:module:factory, for instance py:my_models:make")
+    model = load_named(spec, WHAT, _is_model)
+    # Another factory, or another version of its file, is another model, whatever it says of itself.
+    source = {"factory": rest, "sha256": source_sha256(spec)}
+    try:
+        setattr(model, "card", {"spec": spec, **(getattr(model, "card", None) or {}), "source": source})  # noqa: B010
+    except (AttributeError, TypeError) as error:
+        why = f"the attribute `card` of your model cannot be set ({error}); make it a plain dict"
+        raise UserError(f"{spec}: {why}") from None
+    return cast(Model, model)
 
-        return load_paper(rest, spec=spec, device=device, dtype=dtype)
-    if kind == "itm":
-        from equipoise.models.scorers.itm import load_itm
 
-        return load_itm(rest, spec=spec, device=device, dtype=dtype)
-    if kind in {"vqa", "likelihood"}:
-        from equipoise.models.scorers.generative import load_likelihood, load_vqa
-
-        load = load_vqa if kind == "vqa" else load_likelihood
-        return load(rest, spec=spec, device=device, dtype=dtype)
-    from equipoise.models.openclip import load_openclip
-
-    return load_openclip(rest, spec=spec, device=device, dtype=dtype)
+def _is_model(value: object) -> bool:
+    """A class has the methods too, but cannot be asked until it is called."""
+    return isinstance(value, Embedder | PairScorer) and not isinstance(value, type)
 
 
 _OF_FOLDERS = ("hf", "itm", "vqa", "likelihood")

@@ -7,17 +7,16 @@ here: these are protocols, and `kind_of` is the one place that asks which one a 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+from urllib.parse import parse_qsl
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from equipoise.errors import UserError
-
-if TYPE_CHECKING:  # processes that decode import this, and should not wait for pydantic
-    from equipoise.items import Item
+from equipoise.errors import UserError, did_you_mean
+from equipoise.items import Item
 
 Floats: TypeAlias = NDArray[np.float32]
 
@@ -114,3 +113,18 @@ def reads_images(model: object) -> bool:
 def tells_tokens(model: object) -> bool:
     """Whether a pair scorer says what it reads of a text."""
     return all(hasattr(model, name) for name in ("tokenize", "truncate", "context_length"))
+
+
+def split_options(rest: str, spec: str, known: Mapping[str, Sequence[str]]) -> tuple[str, dict[str, str]]:
+    """NAME?option=value&... -> the name and its options. `known` says which values an option may have; none: any."""
+    name, _, query = rest.partition("?")
+    given = parse_qsl(query, keep_blank_values=True)
+    options = dict(given)
+    for option, value in options.items():
+        if [name for name, _ in given].count(option) > 1:
+            raise UserError(f"{spec}: {option} is given more than once; which one is meant?")
+        if option not in known:
+            raise UserError(f"{spec}: no option {option!r} ({', '.join(known)}).{did_you_mean(option, known)}")
+        if known[option] and value not in known[option]:
+            raise UserError(f"{spec}: {option}={value} is not known; use {' or '.join(known[option])}")
+    return name, options

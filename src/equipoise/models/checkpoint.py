@@ -12,12 +12,12 @@ import struct
 import zipfile
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl
 
 import torch
 
 from equipoise.errors import UserError, did_you_mean
 from equipoise.files import sha256_file
+from equipoise.models.base import split_options
 from equipoise.models.clip import ClipModel
 from equipoise.models.convert import ACTIVATIONS, ARCHITECTURES, State, to_transformers
 from equipoise.models.preprocess import clip_preprocess
@@ -29,7 +29,7 @@ PREFIXES = ("module.", "_orig_mod.")
 
 def load_checkpoint(rest: str, *, spec: str, device: str = "auto", dtype: str = "float32") -> ClipModel:
     """`rest` is FILE?act=quickgelu[&arch=ViT-B-32][&context=64]."""
-    path, options = split_options(rest, spec)
+    path, options = file_options(rest, spec)
     if "act" not in options:
         join = "&" if options else "?"
         raise UserError(
@@ -69,18 +69,9 @@ def load_file(
     return ClipModel(spec, network, clip_tokenizer(), clip_preprocess(size), device=device, dtype=dtype, notes=notes)
 
 
-def split_options(rest: str, spec: str) -> tuple[Path, dict[str, str]]:
+def file_options(rest: str, spec: str) -> tuple[Path, dict[str, str]]:
     """FILE?name=value&... -> the path and its options, each checked."""
-    name, _, query = rest.partition("?")
-    given = parse_qsl(query, keep_blank_values=True)
-    options = dict(given)
-    for key in options:
-        if [name for name, _ in given].count(key) > 1:
-            raise UserError(f"{spec}: {key} is given more than once; which one is meant?")
-        if key not in OPTIONS:
-            raise UserError(f"{spec}: no option {key!r} ({', '.join(OPTIONS)}).{did_you_mean(key, OPTIONS)}")
-    if "act" in options and options["act"] not in ACTIVATIONS:
-        raise UserError(f"{spec}: act={options['act']} is not known; use {' or '.join(ACTIVATIONS)}")
+    name, options = split_options(rest, spec, dict.fromkeys(OPTIONS, ()) | {"act": tuple(ACTIVATIONS)})
     if "arch" in options:
         base = options["arch"].removesuffix("-quickgelu")
         if base not in ARCHITECTURES:

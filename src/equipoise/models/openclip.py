@@ -20,7 +20,7 @@ from PIL import Image
 from equipoise.errors import UserError, did_you_mean
 from equipoise.files import sha256_file
 from equipoise.models.base import Floats
-from equipoise.models.checkpoint import merge_lora, read_state, split_options, unprefixed
+from equipoise.models.checkpoint import file_options, merge_lora, read_state, unprefixed
 from equipoise.models.clip import BATCH, pick_device, pick_dtype, unit_rows, weight_sha256
 from equipoise.models.convert import BUFFERS
 
@@ -73,7 +73,7 @@ def load_openclip(rest: str, *, spec: str, device: str = "auto", dtype: str = "f
     open_clip = import_open_clip()
     arch, _, pretrained = rest.partition("/")
     if "?" in pretrained:
-        file, options = split_options(pretrained, spec)
+        file, options = file_options(pretrained, spec)
         return _from_file(open_clip, arch, file, options, spec, device=device, dtype=dtype)
     _refuse_unknown(open_clip, arch, spec)
     tags = open_clip.list_pretrained_tags_by_model(arch)

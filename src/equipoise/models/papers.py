@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from equipoise.errors import UserError, did_you_mean
-from equipoise.models.checkpoint import load_file, split_options
+from equipoise.models.checkpoint import file_options, load_file
 from equipoise.models.clip import ClipModel
 
 
@@ -88,7 +88,7 @@ def load_paper(rest: str, *, spec: str, device: str = "auto", dtype: str = "floa
     paper = PAPERS[name]
     if not at or not file:
         raise UserError(f"{spec}: which file? paper:{name}@FILE, with the checkpoint from {paper.where}")
-    path, options = split_options(file, spec)
+    path, options = file_options(file, spec)
     activation = options.get("act", paper.activation)
     quirks = paper.quirks
     if activation != paper.activation:

@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from equipoise.errors import UserError
+from equipoise.models.base import split_options
 from equipoise.models.hf import find_folder
 from equipoise.models.scorers.chat import ChatModel, Inputs, load_chat
-from equipoise.models.scorers.shared import split_options
 
 QUESTION = 'Does this figure show "{}"? Please answer yes or no.'  # VQAScore's own
 DESCRIBE = "Describe the image."

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from equipoise.errors import UserError
+from equipoise.models.base import split_options
 from equipoise.models.clip import precision
 from equipoise.models.families import text_positions
 from equipoise.models.hf import check_folder, find_folder, load_network, load_tokenizer, read_config
 from equipoise.models.scorers.heads import Head, family_named
-from equipoise.models.scorers.shared import Scorer, Seen, load_image_processor, padded, split_options
+from equipoise.models.scorers.shared import Scorer, Seen, load_image_processor, padded
 from equipoise.models.tokens import check_tokenizer
 
 SCORES = {"itm": "log-odds of a match", "itc": "cosine", "sum": "logit of a match plus cosine"}

@@ -7,32 +7,16 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl
 
 import torch
 from PIL import Image
 
-from equipoise.errors import UserError, did_you_mean
+from equipoise.errors import UserError
 from equipoise.models.clip import config_sha256, pick_device, pick_dtype, quiet_transformers, refuse_tf32, weight_sha256
 from equipoise.models.tokens import tokenizer_sha256
 
 LENGTH_STEP = 8  # texts are padded to a multiple of it, the same for the same length whatever their neighbours
 KEPT = 256  # images whose features are kept, the last used
-
-
-def split_options(rest: str, spec: str, known: dict[str, tuple[str, ...]]) -> tuple[str, dict[str, str]]:
-    """NAME?option=value&... -> the name and its options. `known` says which values an option may have; none: any."""
-    name, _, query = rest.partition("?")
-    given = parse_qsl(query, keep_blank_values=True)
-    options = dict(given)
-    if len(options) < len(given):
-        raise UserError(f"{spec}: an option is given more than once; which one is meant?")
-    for option, value in options.items():
-        if option not in known:
-            raise UserError(f"{spec}: no option {option!r} ({', '.join(known)}).{did_you_mean(option, known)}")
-        if known[option] and value not in known[option]:
-            raise UserError(f"{spec}: {option}={value} is not known; use {' or '.join(known[option])}")
-    return name, options
 
 
 def load_image_processor(folder: Path) -> Any:
