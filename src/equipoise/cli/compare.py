@@ -51,16 +51,13 @@ def compare(
 ) -> None:
     """Paired differences of runs on the same items. Intervals, tests, groups, what flipped (docs/statistics.md).
 
-    Of standard evaluations (retrieval, zero-shot, ratings) the differences with their intervals.
+    Of retrieval, zero-shot classification and ratings the differences with their intervals.
     """
     from dataclasses import asdict
 
-    from equipoise.comparing.folders import Compared, compare_folders, own_metrics, seeds_of
+    from equipoise.comparing.folders import compare_folders, own_metrics, seeds_of
     from equipoise.comparing.gate import check_gates, read_gate
-    from equipoise.evaluation.results import holds_runs
     from equipoise.report.comparison import gate_line, render_compared
-    from equipoise.report.standard import render_changes
-    from equipoise.standard.comparison import compare_standard
 
     if len(runs) < 2:
         raise UserError("compare needs two runs or more: equipoise compare BEFORE AFTER")
@@ -68,15 +65,7 @@ def compare(
     own = own_metrics(folders[0]) if fail_if_worse or fail_unless_shown else []
     gates = [read_gate(text, own=own) for text in fail_if_worse or []]
     gates += [read_gate(text, strict=True, own=own) for text in fail_unless_shown or []]
-    # Standard evaluations know no seeds: they are compared where every model is one folder.
-    single = all(len(seeds) == 1 for seeds in folders)
-    retained = compare_standard(folders[0][0], [seeds[0] for seeds in folders[1:]], seed) if single else []
-    only_standard = retained and not holds_runs(folders[0][0])
-    if only_standard and gates:
-        raise UserError(
-            f"{gates[0].option}: gates are of runs of `equipoise eval`; these are standard evaluations alone"
-        )
-    found = Compared([], []) if only_standard else compare_folders(runs, seed, average, correct, flips)
+    found = compare_folders(runs, seed, average, correct, flips)
     passed = check_gates(gates, found.differences)
     if as_json:
         value = {
@@ -87,14 +76,10 @@ def compare(
                 for name, by_metric in found.groups.items()
             },
             "gates": [asdict(gate) for gate in passed],
-            "standard": [one.model_dump(mode="json", exclude_none=True) for one in retained],
         }
         typer.echo(json.dumps(value, indent=2))
     else:
-        if found.differences:
-            typer.echo(render_compared(found, correct, passed))
-        if retained:
-            typer.echo(render_changes(retained))
+        typer.echo(render_compared(found, correct, passed))
     if failed := [gate for gate in passed if gate.failed]:
         if as_json:
             for gate in failed:

@@ -13,7 +13,7 @@ from equipoise.comparing.models import Model, Placed, compare_models, place, req
 from equipoise.errors import UserError
 from equipoise.evaluation.comparison import Run, load_run, shared_metrics
 from equipoise.evaluation.record import Comparison
-from equipoise.evaluation.results import find_runs, holds_runs
+from equipoise.evaluation.results import find_runs, measured_again, read_result
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,11 @@ def compare_folders(
             here, there = (", ".join(_all(places[index])) for index in (0, other))
             raise UserError(f"{names[0]} ({here}) and {names[other]} ({there}) share no benchmark")
         for name in shared:
+            sides = [[one[name] for one in places[index]] for index in (0, other)]
+            if _kind(sides[0][0]) != "items":
+                found.append(_compare_sets(name, names[0], names[other], sides, seed))
+                flipped.append(Flips(0, 0, 0, [], []))
+                continue
             before, after = read([0, other], name)
             rule, path, least = rule_of(before.runs[0], average)
             numbers = compare_models(before.runs, after.runs, seed, path, least)
@@ -73,7 +78,8 @@ def compare_folders(
     groups = {}
     if len(names) > 2:
         for name in _common(places[0]):
-            if all(name in _common(of_model) for of_model in places):
+            everywhere = all(name in _common(of_model) for of_model in places)
+            if everywhere and _kind(places[0][0][name]) == "items":
                 all_of_it = read(range(len(names)), name)
                 _, path, least = rule_of(all_of_it[0].runs[0], average)
                 metrics = shared_metrics([run for model in all_of_it for run in model.runs])
@@ -85,9 +91,51 @@ def compare_folders(
     return Compared(_corrected(found, correction), flipped, groups)
 
 
+def _kind(folder: Path) -> str:
+    return read_result(folder).kind
+
+
+def _compare_sets(name: str, first: str, other: str, sides: Sequence[Sequence[Path]], seed: int) -> Comparison:
+    """Two runs of one set, paired over photos; seeds of a configuration are not averaged."""
+    from equipoise.evaluation.sets.kinds import changes
+
+    for side, called in zip(sides, (first, other), strict=True):
+        if len(side) > 1:
+            raise UserError(f"{called}: {name} is compared run by run, without seeds; name one folder")
+    (here, rows, _), (there, others, _) = (measured_again(side[0]) for side in sides)
+    if (here.kind, here.benchmark.items_sha256) != (there.kind, there.benchmark.items_sha256) or (
+        [(row.id, row.image) for row in rows] != [(row.id, row.image) for row in others]
+    ):
+        raise UserError(
+            f"{sides[0][0]} ({here.kind} {name}, {len(rows):,} rows) and {sides[1][0]} ({there.kind} {name}, "
+            f"{len(others):,}) were not asked the same, so they cannot be paired. Evaluate both with the same --bench, "
+            "--splits and --templates."
+        )
+    if here.images.sha256 != there.images.sha256:
+        raise UserError(
+            f"{sides[0][0]} and {sides[1][0]} ({name}) were evaluated on different photos, so they cannot be paired: "
+            "the paths are the same, the files are not."
+        )
+    return Comparison(
+        benchmark=name,
+        average=here.kind,
+        before=first,
+        after=other,
+        n=len(rows),
+        n_positives=0,
+        runs=(1, 1),
+        changes=changes(here.kind, rows, others, here.benchmark.counts, seed),
+    )
+
+
 def _corrected(found: Sequence[Comparison], correction: str) -> list[Comparison]:
     """The p-values corrected for all that are printed together: every metric of every comparison."""
-    tested = [(index, *pair) for index, one in enumerate(found) for pair in one.changes.items()]
+    tested = [
+        (index, metric, change)
+        for index, one in enumerate(found)
+        for metric, change in one.changes.items()
+        if change.p is not None
+    ]
     adjusted = CORRECTIONS[correction]([change.p or 0.0 for _, _, change in tested])
     updates = [dict(one.changes) for one in found]
     for (index, metric, change), p_value in zip(tested, adjusted, strict=True):
@@ -121,14 +169,14 @@ def rule_of(run: Run, wanted: str | None) -> tuple[str, list[str], int]:
 
 def own_metrics(folders: Sequence[Path]) -> list[str]:
     """The names of the user's own metrics in runs."""
-    found = [record for folder in folders if holds_runs(folder) for _, record in find_runs([folder])]
+    found = [record for folder in folders for _, record in find_runs([folder], sets=True)]
     return sorted({metric.name for record in found for metric in record.settings.metrics})
 
 
 def by_benchmark(folder: Path) -> dict[str, Path]:
     """The run of each benchmark below a folder; two of one are refused, as nobody said which is meant."""
     found: dict[str, Path] = {}
-    for where, record in find_runs([folder]):
+    for where, record in find_runs([folder], sets=True):
         name = record.benchmark.name
         if name in found:
             raise UserError(

@@ -21,7 +21,7 @@ from equipoise.evaluation.averages import Leaves, leaves
 from equipoise.evaluation.metrics import Metric
 from equipoise.evaluation.outcomes import ROWS, Outcomes, outcomes_of
 from equipoise.evaluation.record import Change, Difference, Interval, Number, Numbers, RunRecord
-from equipoise.evaluation.results import metrics_of, read_outcomes, read_run, refuse_edited
+from equipoise.evaluation.results import measured_again, metrics_of
 from equipoise.evaluation.scores import ItemScores, Scores
 
 
@@ -65,11 +65,11 @@ class Run:
 
 
 def load_run(folder: str | Path) -> Run:
-    """A run folder's result and scores; judged again, so that nobody's edited outcome or number is believed."""
+    """A run folder's result and scores; measured again, so that nobody's edited outcome or number is believed."""
     folder = Path(folder)
-    record, rows = read_run(folder)
-    outcomes = read_outcomes(folder, record, rows)
-    refuse_edited(folder, record, rows, outcomes)
+    record, rows, outcomes = measured_again(folder)
+    if outcomes is None:
+        raise UserError(f"{folder}: a run of {record.kind}, where one of items was expected")
     return Run(folder, (record,), rows, outcomes)
 
 

@@ -34,12 +34,13 @@ class MetricInfo(BaseModel):
     """What a reader must know of a metric. A run keeps it for metrics of the user's own."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-    name: str = Field(pattern=r"^[a-z][a-z0-9_]*$")  # in result.json and on the command line
+    name: str = Field(pattern=r"^[a-z][a-z0-9_@]*$")  # in result.json and on the command line
     short: str  # the head of a column
     title: str
     meaning: str  # one sentence
     better: Literal["high", "low"] = "high"
-    side: Literal["texts", "images"] = "texts"  # what is compared: the texts of an image, or the images of a text
+    # What is compared: the texts of an image, the images of a text; or the run is not of items (evaluation/sets).
+    side: Literal["texts", "images", "sets"] = "texts"
     less: str | None = None  # the metric that is subtracted: drop is Original less Augmented
     spec: str | None = None  # py:module:name of a metric of the user's own
     code_sha256: str | None = None  # of its file
@@ -194,10 +195,35 @@ METRICS: dict[str, Metric] = {row.name: row for row in _ROWS}  # in the order of
 SHARES = tuple(row.name for row in _ROWS if row.side == "texts" and row.less is None)  # of the texts, of all items
 
 
+def _of_set(name: str, title: str, meaning: str) -> MetricInfo:
+    return MetricInfo(name=name, short=title, title=title, meaning=meaning, side="sets")
+
+
+SET_METRICS: dict[str, MetricInfo] = {
+    row.name: row
+    for row in (
+        *(
+            _of_set(f"accuracy@{k}", f"accuracy@{k}", f"share of photos with their class among the best {k}")
+            for k in (1, 5)
+        ),
+        _of_set(
+            "mean_per_class_recall", "mean per-class recall", "accuracy@1 of each class, averaged over the classes"
+        ),
+        *(
+            _of_set(f"{way}_recall@{k}", f"{way.replace('_', ' ')} R@{k}", f"share of searches that find theirs in {k}")
+            for way in ("text_to_image", "image_to_text")
+            for k in (1, 5, 10)
+        ),
+        _of_set("spearman", "Spearman's rho", "rank correlation of the scores with people's ratings"),
+        _of_set("kendall_tau_b", "Kendall's tau-b", "rank correlation of the scores with people's ratings"),
+    )
+}
+
+
 def info(name: str, found: Any = None) -> MetricInfo:
     """The metric of a name; `found` is what was measured (a number, a change), which knows a metric of the user's."""
     own: MetricInfo | None = getattr(found, "own", None)
-    return own or METRICS[name]
+    return own or METRICS.get(name) or SET_METRICS[name]
 
 
 def shown(found: Iterable[Mapping[str, Any]], side: str | None = None, always: bool = False) -> list[MetricInfo]:

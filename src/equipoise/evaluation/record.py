@@ -100,7 +100,7 @@ class ItemNumbers(Numbers):
     """A plain mean over items."""
 
     images: int
-    mean_scores: MeanScores
+    mean_scores: MeanScores | None = None  # None, and graded: not of items
     graded: Graded | None = None  # None: only outcomes were published
 
 
@@ -208,6 +208,7 @@ class BenchmarkId(_Part):
     ties: str | None  # how the paper's own code counts a tie; ours is never a win. None, as below: the user's own items
     citation: str | None
     notes: str | None
+    counts: dict[str, int] = Field(default_factory=dict)  # of a set: classes, templates, captions
 
 
 class ModelCard(_Part):
@@ -278,13 +279,14 @@ class RunRecord(_Part):
     model_config = ConfigDict(populate_by_name=True)
     schema_version: Literal[3] = Field(default=SCHEMA, alias="schema")
     date: AwareDatetime  # when it was finished, UTC
+    kind: Literal["items", "classification", "retrieval", "ratings"] = "items"
     benchmark: BenchmarkId
     images: ImagesId
     model: ModelCard
     settings: Settings
     metrics: Metrics
     edits: dict[str, Graded] = Field(default_factory=dict)  # by what the items say was changed: "negative swap object"
-    ceilings: Ceilings  # what the texts alone decide
+    ceilings: Ceilings | None = None  # what the texts alone decide; None: not of items
     blind: Blind | None = None  # None: no item has a hard negative
     n: ItemCounts
     skipped: dict[str, str]  # item id -> why; the first hundred

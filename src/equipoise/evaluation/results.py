@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 import equipoise
+from equipoise import stats
 from equipoise.benchmarks.base import Average, Benchmark
 from equipoise.errors import Problems, UserError
 from equipoise.evaluation.measure import measure
@@ -64,37 +65,53 @@ def write_run(
     Nothing of it is visible as finished before everything is on disk. The texts go beside their scores, so that a run
     can be read, and its failures looked at, without the benchmark.
     """
+    return _write(folder, record, _lines(rows, outcomes, items, metrics))
+
+
+def write_set(folder: Path, record: RunRecord, rows: Sequence[BaseModel]) -> RunRecord:
+    """The same of a run that is not of items."""
+    return _write(folder, record, (row.model_dump(mode="json") for row in rows))
+
+
+def _write(folder: Path, record: RunRecord, lines: Iterable[Mapping[str, Any]]) -> RunRecord:
     with atomic_write(folder / "items.jsonl") as handle:
-        for fields, outcome in zip(Scores.of(rows).fields(), outcomes.each(metrics), strict=True):
-            line = {name: value for name, value in fields.items() if value is not None}
-            if "text" in line:
-                line["text"] = line["text"].model_dump()
-            if not line.get("paired"):
-                line.pop("paired", None)
-            for kind in IMAGES:  # left out where there are none
-                if others := line.pop(kind, ()):
-                    line[kind] = [other.model_dump() for other in others]
-            line["outcome"] = outcome
-            if item := items.get(line["id"]):
-                line["texts"] = {
-                    "caption": item.caption,
-                    "positives": [text.text for text in item.positives],
-                    "negatives": [text.text for text in item.negatives],
-                }
-                boxes = [ref.box for ref in item.images()]
-                if any(boxes):
-                    line["boxes"] = boxes
+        for line in lines:
             handle.write(_ENCODER.encode(line) + "\n")
     record = record.model_copy(update={"scores_sha256": sha256_file(folder / "items.jsonl")})
     write_json(folder / "result.json", record.model_dump(mode="json", by_alias=True))
     return record
 
 
+def _lines(
+    rows: Sequence[ItemScores], outcomes: Outcomes, items: Mapping[str, Item], metrics: Sequence[Metric]
+) -> Iterator[dict[str, Any]]:
+    for fields, outcome in zip(Scores.of(rows).fields(), outcomes.each(metrics), strict=True):
+        line = {name: value for name, value in fields.items() if value is not None}
+        if "text" in line:
+            line["text"] = line["text"].model_dump()
+        if not line.get("paired"):
+            line.pop("paired", None)
+        for kind in IMAGES:  # left out where there are none
+            if others := line.pop(kind, ()):
+                line[kind] = [other.model_dump() for other in others]
+        line["outcome"] = outcome
+        if item := items.get(line["id"]):
+            line["texts"] = {
+                "caption": item.caption,
+                "positives": [text.text for text in item.positives],
+                "negatives": [text.text for text in item.negatives],
+            }
+            boxes = [ref.box for ref in item.images()]
+            if any(boxes):
+                line["boxes"] = boxes
+        yield line
+
+
 _SCORE_FILES = {".jsonl", ".csv", ".tsv"}
 
 
-def read_run(folder: Path) -> tuple[RunRecord, Sequence[ItemScores]]:
-    """A finished run; scores that are not the ones its result was made from are refused."""
+def read_run(folder: Path) -> tuple[RunRecord, Sequence[Any]]:
+    """A finished run and its rows (scores of items, or the rows of a set); others than its own are refused."""
     record = read_result(folder)
     path = (folder if folder.is_dir() else folder.parent) / "items.jsonl"
     written = record.scores_sha256  # by us, line for line
@@ -103,7 +120,41 @@ def read_run(folder: Path) -> tuple[RunRecord, Sequence[ItemScores]]:
             f"{path}: changed after the run (its sha256 is not the one in result.json), so its scores are not used. "
             "Evaluate again into another folder (--out)."
         )
-    return record, read_scores(path, doubled=written is None)
+    if record.kind == "items":
+        return record, read_scores(path, doubled=written is None)
+    from equipoise.evaluation.sets.kinds import KINDS
+
+    problems = Problems(str(path))
+    rows = []
+    for where, raw in jsonl_lines(path, problems):  # one photo may have rows of the same id
+        try:
+            rows.append(KINDS[record.kind].row.model_validate_json(raw))
+        except ValidationError as error:
+            explain(error, where, problems)
+    problems.raise_if_any()
+    return record, rows
+
+
+def measured_again(
+    folder: Path, own: Sequence[Metric] | None = None
+) -> tuple[RunRecord, Sequence[Any], Outcomes | None]:
+    """A finished run with the numbers of its rows, so that a number that somebody wrote into result.json is refused.
+
+    `own` are the user's metrics, to be asked again; without them their outcomes are read.
+    """
+    record, rows = read_run(folder)
+    if record.kind != "items":
+        from equipoise.evaluation.sets.kinds import measure as measure_set
+
+        fresh = measure_set(record.kind, rows, record.benchmark.counts, record.settings.seed)
+        refuse_edited(folder, record, fresh)
+        return record.model_copy(update={"metrics": fresh}), rows, None
+    outcomes = read_outcomes(folder, record, rows) if own is None else outcomes_of(rows)
+    metrics = metrics_of(record) if own is None else [*ROWS, *own]
+    resamples = 0 if own is None else stats.RESAMPLES
+    fresh = measure(rows, outcomes, _benchmark(record.benchmark), record.settings.seed, resamples, metrics)
+    refuse_edited(folder, record, fresh)
+    return (record if own is None else record.model_copy(update={"metrics": fresh})), rows, outcomes
 
 
 def metrics_of(record: RunRecord) -> list[Metric]:
@@ -143,8 +194,6 @@ def read_result(folder: Path) -> RunRecord:
             f"writes. Scores alone are judged by `equipoise metrics {path}`; nothing makes a run of them"
         )
     value = read_json(path)
-    if isinstance(value, dict) and "standard" in value:
-        raise UserError(f"{path}: the result of `equipoise {_verb(value)}`, not of eval; `equipoise compare` takes two")
     if not isinstance(value, dict) or type(schema := value.get("schema")) is not int:
         raise UserError(f"{path}: not a result of equipoise (the field 'schema' is missing)")
     if schema != SCHEMA:
@@ -164,14 +213,17 @@ def read_result(folder: Path) -> RunRecord:
     raise AssertionError("a result that does not validate has problems")
 
 
-def find_runs(folders: Sequence[Path]) -> list[tuple[Path, RunRecord]]:
-    """Every finished run in or below the folders, in order."""
+def find_runs(folders: Sequence[Path], sets: bool = False) -> list[tuple[Path, RunRecord]]:
+    """Every finished run of items in or below the folders, in order; with `sets` those of other kinds too."""
     found = []
     for folder in folders:
         places = _places(folder) if folder.is_dir() else [folder]
-        if not places:
-            raise UserError(f"{folder}: no finished run in it (no result.json); make one with `equipoise eval`")
-        found += [(place, read_result(place)) for place in places]
+        records = [(place, read_result(place)) for place in places]
+        wanted = [(place, record) for place, record in records if sets or record.kind == "items"]
+        if not wanted:
+            other = f"; {records[0][0]} is of {records[0][1].kind}" if records else " (no result.json)"
+            raise UserError(f"{folder}: no finished run in it{other}; make one with `equipoise eval`")
+        found += wanted
     return found
 
 
@@ -190,38 +242,18 @@ def read_shown(folder: Path, places: Collection[int] | None = None) -> Iterator[
     problems.raise_if_any()
 
 
-def holds_runs(folder: Path) -> bool:
-    """Whether a run of eval is in or below a folder."""
-    return not folder.is_dir() or bool(_places(folder))
-
-
 def _places(folder: Path) -> list[Path]:
-    """The folders of runs in or below one; those of standard evaluations have another record and are left out."""
-    return [path.parent for path in sorted(folder.rglob("result.json")) if not _is_standard(path)]
+    return [path.parent for path in sorted(folder.rglob("result.json"))]
 
 
-def _is_standard(path: Path) -> bool:
-    """Read in full only where its first lines say so: a damaged file is for `read_result` to complain of."""
-    with path.open("rb") as handle:
-        return b'"standard":' in handle.read(200)
+# ---------------------------------------------------------------------------- measured again
 
 
-def _verb(value: Mapping[str, Any]) -> str:
-    return "analyse" if value["standard"] == "analysis" else "standard"
-
-
-# ---------------------------------------------------------------------------- judged again
-
-
-def refuse_edited(
-    folder: Path, record: RunRecord, rows: Sequence[ItemScores], outcomes: Outcomes, fresh: Metrics | None = None
-) -> None:
-    """Raise where result.json says something else than its scores; `fresh` are their numbers where they are known.
+def refuse_edited(folder: Path, record: RunRecord, fresh: Metrics) -> None:
+    """Raise where result.json says something else than its rows, whose numbers are `fresh`.
 
     Intervals are left out: they take a while, and differ in the last digits between versions of numpy.
     """
-    if fresh is None:
-        fresh = measure(rows, outcomes, _benchmark(record.benchmark), record.settings.seed, 0, metrics_of(record))
     there, here = _flat(record.metrics), _flat(fresh)
     wrong = sorted(name for name in there.keys() | here.keys() if not _equal(there.get(name), here.get(name)))
     if wrong:

@@ -1,24 +1,25 @@
-"""The one evaluation loop: items and a model -> scores -> outcomes -> a result, in memory and on disk."""
+"""The one way to evaluate: a task and a model -> scores -> numbers -> a result, in memory and on disk.
+
+A task is items (`ItemsTask`) or a set (`evaluation.sets.kinds.SetTask`: classification, retrieval, ratings).
+"""
 
 from __future__ import annotations
 
 import contextlib
-import functools
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, ParamSpec
+from typing import TYPE_CHECKING, Any
 
 from pydantic import JsonValue
 
 from equipoise import registry, run_folder
 from equipoise.benchmarks.base import Benchmark
-from equipoise.benchmarks.ceilings import CONTEXT, Ceilings, ceilings
-from equipoise.collector import elsewhere, set_aside
+from equipoise.benchmarks.ceilings import CONTEXT, ceilings
 from equipoise.errors import UserError
-from equipoise.evaluation.blind.numbers import Known, beside, from_texts, known_runs
+from equipoise.evaluation.blind.numbers import add_baselines, known_runs
 from equipoise.evaluation.embedding.cache import EmbeddingCache, default_world
 from equipoise.evaluation.embedding.processes import ALONE, Ranks
 from equipoise.evaluation.graded import by_edit
@@ -28,16 +29,24 @@ from equipoise.evaluation.outcomes import ROWS, Outcomes, outcomes_of
 from equipoise.evaluation.paper_metrics import require_tags
 from equipoise.evaluation.record import (
     Arguments,
+    BenchmarkId,
     FullArguments,
     ItemCounts,
     Numbers,
     RunRecord,
     Seconds,
 )
-from equipoise.evaluation.results import read_result, read_run, refuse_edited, write_run
+from equipoise.evaluation.results import measured_again, read_result, write_run, write_set
 from equipoise.evaluation.run_id import benchmark_id, images_id, model_card, of_run, refuse_other, settings_of
-from equipoise.evaluation.scores import ItemScores, Scores
-from equipoise.evaluation.scoring import default_batch, default_workers, score_items, scored_photos
+from equipoise.evaluation.scores import Scores
+from equipoise.evaluation.scoring import (
+    Scoring,
+    ScoringOptions,
+    default_batch,
+    default_workers,
+    score_items,
+    scored_photos,
+)
 from equipoise.files import stays_inside
 from equipoise.images.sources import ImageSource
 from equipoise.items import Item
@@ -45,9 +54,8 @@ from equipoise.models.base import reads_images
 from equipoise.models.trained import trained_on
 from equipoise.provenance import environment
 
-_Arguments = ParamSpec("_Arguments")
-
-MANY = 5_000  # items whose texts are looked at in another process
+if TYPE_CHECKING:
+    from equipoise.readers.sets.kinds import AnySet
 
 
 @dataclass(frozen=True)
@@ -55,29 +63,16 @@ class Result:
     """What an evaluation found. `record` is result.json; `numbers` is what most people want of it."""
 
     record: RunRecord
-    rows: Sequence[ItemScores]
-    outcomes: Outcomes
+    rows: Sequence[Any]
+    outcomes: Outcomes | None = None  # of items
     read_from: Path | None = None  # the folder of a finished run that this is, where nothing was computed
 
     @property
     def numbers(self) -> Numbers:
-        """n, ties, Original, Augmented, Brittleness, with intervals, averaged as the benchmark's paper does."""
+        """The metrics with intervals, averaged as the benchmark's paper does."""
         return self.record.metrics.headline
 
 
-def _alone(run: Callable[_Arguments, Result]) -> Callable[_Arguments, Result]:
-    """Only one run at a time may write its `out`; the items are not looked through for garbage meanwhile."""
-
-    @functools.wraps(run)
-    def locked(*arguments: _Arguments.args, **options: _Arguments.kwargs) -> Result:
-        out = options.get("out")
-        with contextlib.nullcontext() if out is None else run_folder.locked(str(out)), set_aside():
-            return run(*arguments, **options)
-
-    return locked
-
-
-@_alone
 def evaluate(
     model: Any,
     items: Sequence[Item],
@@ -97,141 +92,187 @@ def evaluate(
     arguments: Mapping[str, JsonValue] | None = None,
     ranks: Ranks = ALONE,
 ) -> Result:
-    """Judge `model` on `items` whose images lie in `images`: a folder, tar shards or Parquet files.
+    """Measure `model` on `items` whose images lie in `images`: a folder, tar shards or Parquet files.
 
     `model` comes from `load_model`, or is any object with `embed_images` and `embed_texts` (lists of PIL images and
     of strings in, one row each out), or with `score_pairs`. With `out`, the run is written there. A folder that
     holds this very run (same items, photos, model and settings) is read instead, and one that holds another is refused
     before anything is computed. With `limit`, only the first so many items count. `blind` are folders of finished runs
-    of blind models on these items, which the result then shows beside the blind baselines that are always computed.
-    `metrics` are your own (`metrics.Metric`), measured and shown beside ours.
-    `ranks` are processes that score together; only the first calls this, see `evaluate_benchmarks`.
+    of blind models on these items, which the result then shows with the blind baselines that are always computed.
+    `metrics` are your own (`metrics.Metric`), measured and shown with ours. `ranks` are processes that score together;
+    only the first calls this, see `evaluate_loaded`.
     """
-    started = time.monotonic()
-    rows = [*ROWS, *metrics]
-    items = items[:limit]
-    batch_size, workers = batch_size or default_batch(model), workers or default_workers()
+    task = ItemsTask(items[:limit], images, benchmark, name, limit, tuple(blind), tuple(metrics))
+    how = _options(model, batch_size, workers, cache, allow_missing, ranks)
+    return _evaluate(model, task, how, out, seed, arguments, str(images) if images is not None else None)
+
+
+def evaluate_set(
+    model: Any,
+    data: AnySet,
+    *,
+    out: str | Path | None = None,
+    cache: EmbeddingCache | None = None,
+    batch_size: int | None = None,
+    workers: int | None = None,
+    allow_missing: bool = False,
+    seed: int = 0,
+    arguments: Mapping[str, JsonValue] | None = None,
+    ranks: Ranks = ALONE,
+) -> Result:
+    """The same of a set of `readers.sets.open.open_set`: classification, retrieval or ratings."""
+    from equipoise.evaluation.sets.kinds import SetTask
+
+    how = _options(model, batch_size, workers, cache, allow_missing, ranks)
+    return _evaluate(model, SetTask(data), how, out, seed, arguments, str(data.source))
+
+
+def _options(
+    model: Any,
+    batch_size: int | None,
+    workers: int | None,
+    cache: EmbeddingCache | None,
+    allow_missing: bool,
+    ranks: Ranks,
+) -> ScoringOptions:
+    return ScoringOptions(batch_size or default_batch(model), workers or default_workers(), cache, allow_missing, ranks)
+
+
+@dataclass(frozen=True)
+class ItemsTask:
+    """Items to evaluate a model on."""
+
+    items: Sequence[Item]
+    images: str | Path | ImageSource | None
+    benchmark: Benchmark | None
+    name: str | None
+    limit: int | None
+    blind: tuple[Path, ...]
+    own: tuple[Metric, ...]
+    kind = "items"
+
+    def about(self) -> BenchmarkId:
+        require_tags(self.benchmark.metrics if self.benchmark else (), self.items)
+        return benchmark_id(self.items, self.benchmark, self.name, self.limit)
+
+    def photos(self, how: ScoringOptions) -> dict[str, bytes]:
+        return scored_photos(self.items, self.images, how.workers, how.allow_missing)
+
+    def score(self, model: Any, how: ScoringOptions) -> Scoring:
+        asked = self.benchmark is not None and "tot" in self.benchmark.metrics
+        return score_items(model, self.items, images=self.images, text_scores=asked, **vars(how))
+
+
+def _evaluate(
+    model: Any,
+    task: Any,
+    how: ScoringOptions,
+    out: str | Path | None,
+    seed: int,
+    arguments: Mapping[str, JsonValue] | None,
+    images: str | None,
+) -> Result:
+    """The task, on disk where `out` is given: whose folder, scores, numbers, result.json last."""
     folder = None if out is None else Path(out)
-    require_tags(benchmark.metrics if benchmark else (), items)
-
-    card = model_card(model, probe=folder is not None)
-    context = card.context_length or CONTEXT
-
-    def claim() -> tuple[dict[str, Any], Known | None]:
-        """Who this run is, and that the folder is its own: known before the model is asked for anything."""
+    started = time.monotonic()
+    own = task.own if task.kind == "items" else ()
+    with contextlib.nullcontext() if folder is None else run_folder.locked(str(folder)):
         parts: dict[str, Any] = {
-            "benchmark": benchmark_id(items, benchmark, name, limit),
-            "model": card,
-            "settings": settings_of(model, seed, allow_missing, batch_size, metrics),
+            "benchmark": task.about(),
+            "model": model_card(model, probe=folder is not None),
+            "settings": settings_of(model, seed, how.allow_missing, how.batch_size, own),
         }
-        known = known_runs(blind, parts["benchmark"].items_sha256) if blind else None
+        known = known_runs(task.blind, parts["benchmark"].items_sha256) if task.kind == "items" and task.blind else None
         if folder is not None:
             _claim(folder, parts)
-        return parts, known
-
-    # What costs nothing to know is known before every photo is read; of an empty folder there is nothing to know.
-    claimed = None if ranks.count == 1 and (folder is None or _is_empty(folder)) else claim()
-    if claimed and folder is not None and _is_finished(folder):  # only then are the photos read for their hashes alone
-        parts, known = claimed
-        ranks.lead(scores=False)
-        photos = scored_photos(items, images, workers, allow_missing) if reads_images(model) else {}
-        read = _finished(folder, parts | {"images": images_id(photos)}, benchmark, rows)
-        if known is None:
-            return read
-        shown = beside([row.id for row in read.rows], read.outcomes, items, benchmark, seed, known, metrics=rows)
-        return replace(read, record=read.record.model_copy(update={"blind": shown}))
-    ranks.lead(scores=True)
-    ahead: Callable[[], tuple[dict[str, Scores], Ceilings]] | None = None
-    with contextlib.ExitStack() as stack:
-
-        def meanwhile() -> None:
-            nonlocal claimed, ahead
-            claimed = claimed or claim()
-            if len(items) >= MANY and workers > 2:  # while photos are decoded there is a core for it
-                lines = [item.__pydantic_serializer__.to_json(item) for item in items]
-                ahead = stack.enter_context(elsewhere(from_texts, lines, context))
-
-        scoring = score_items(
-            model,
-            items,
-            images=images,
-            cache=cache,
-            batch_size=batch_size,
-            workers=workers,
-            allow_missing=allow_missing,
-            text_scores=benchmark is not None and "tot" in benchmark.metrics,
-            ranks=ranks,
-            meanwhile=meanwhile,
-        )
-        assert claimed is not None
-        parts, known = claimed[0] | {"images": images_id(scoring.digests)}, claimed[1]
+        if folder is not None and _is_finished(folder):  # only then are the photos read for their hashes alone
+            how.ranks.lead(scores=False)
+            parts["images"] = images_id(task.photos(how) if reads_images(model) else {})
+            _refuse_other_run(folder, parts)
+            record, rows, outcomes = measured_again(folder, own)
+            if known is not None and outcomes is not None:
+                ids = Scores.of(rows).ids
+                shown = add_baselines(ids, outcomes, task.items, task.benchmark, seed, known, [*ROWS, *own])
+                record = record.model_copy(update={"blind": shown})
+            return Result(record, rows, outcomes, read_from=folder)
+        how.ranks.lead(scores=True)
+        scoring = task.score(model, how)
+        parts["images"] = images_id(scoring.digests)
         scored = time.monotonic()
-        outcomes = outcomes_of(scoring.rows)
-        measured = measure(scoring.rows, outcomes, benchmark, seed, metrics=rows)
-        asked, bounds = ahead() if ahead is not None else (None, None)
-        if bounds is None or scoring.skipped:  # of what was scored: they bound the numbers above
-            bounds = ceilings((item for item in items if item.id not in scoring.skipped), context)
-    shown = beside(Scores.of(scoring.rows).ids, outcomes, items, benchmark, seed, known, asked, rows)
-    judged = time.monotonic()
-    record = RunRecord(
-        date=datetime.now(UTC).replace(microsecond=0),
-        **parts,
-        metrics=measured,
-        edits=by_edit(scoring.rows, items),
-        ceilings=bounds,
-        blind=shown,
-        n=ItemCounts(items=len(items), scored=len(scoring.rows), skipped=len(scoring.skipped)),
-        skipped=dict(list(scoring.skipped.items())[:100]),
-        counts=scoring.counts | ({} if (seen := trained_on(model, items)) is None else {"trained_on": seen}),
-        arguments=Arguments(
-            passed=dict(arguments or {}),
-            in_full=FullArguments(
-                images=None if images is None else str(images),
-                out=None if out is None else str(out),
-                cache=None if cache is None or cache.path is None else str(cache.path),
-                batch_size=batch_size,
-                workers=workers,
+        outcomes, measured = _measured(model, task, scoring, parts, seed, known)
+        record = RunRecord(
+            kind=task.kind,
+            date=datetime.now(UTC).replace(microsecond=0),
+            **parts,
+            **measured,
+            n=ItemCounts(
+                items=len(scoring.rows) + len(scoring.skipped), scored=len(scoring.rows), skipped=len(scoring.skipped)
             ),
+            skipped=dict(list(scoring.skipped.items())[:100]),
+            arguments=Arguments(
+                passed=dict(arguments or {}),
+                in_full=FullArguments(
+                    images=images,
+                    out=None if out is None else str(out),
+                    cache=None if how.cache is None or how.cache.path is None else str(how.cache.path),
+                    batch_size=how.batch_size,
+                    workers=how.workers,
+                ),
+            ),
+            environment=environment(),
+            seconds=Seconds(
+                score=round(scored - started, 3),
+                measure=round(time.monotonic() - scored, 3),
+                parts={part: round(seconds, 3) for part, seconds in scoring.seconds.items()},
+            ),
+            scores_sha256=None,
+        )
+        if folder is not None:
+            _refuse_other_run(folder, parts)  # where there are no locks, another may have finished meanwhile
+            if outcomes is None:
+                record = write_set(folder, record, scoring.rows)
+            else:
+                items = {item.id: item for item in task.items}
+                record = write_run(folder, record, scoring.rows, outcomes, items, [*ROWS, *own])
+        return Result(record, scoring.rows, outcomes)
+
+
+def _measured(
+    model: Any, task: Any, scoring: Scoring, parts: Mapping[str, Any], seed: int, known: Any
+) -> tuple[Outcomes | None, dict[str, Any]]:
+    """What a record holds of the scores; outcomes are of items alone."""
+    if task.kind != "items":
+        from equipoise.evaluation.sets.kinds import measure as measure_set
+
+        metrics = measure_set(task.kind, scoring.rows, parts["benchmark"].counts, seed)
+        return None, {"metrics": metrics, "counts": scoring.counts}
+    rows = [*ROWS, *task.own]
+    outcomes = outcomes_of(scoring.rows)
+    seen = trained_on(model, task.items)
+    return outcomes, {
+        "metrics": measure(scoring.rows, outcomes, task.benchmark, seed, metrics=rows),
+        "edits": by_edit(scoring.rows, task.items),
+        # Of what was scored: they bound the numbers above.
+        "ceilings": ceilings(
+            (item for item in task.items if item.id not in scoring.skipped), parts["model"].context_length or CONTEXT
         ),
-        environment=environment(),
-        seconds=Seconds(
-            score=round(scored - started, 3),
-            measure=round(judged - scored, 3),
-            parts={part: round(seconds, 3) for part, seconds in scoring.seconds.items()},
-        ),
-        scores_sha256=None,
-    )
-    if folder is not None:
-        _refuse_other_run(folder, parts)  # where there are no locks, another may have finished meanwhile
-        record = write_run(folder, record, scoring.rows, outcomes, {item.id: item for item in items}, rows)
-    return Result(record, scoring.rows, outcomes)
+        "blind": add_baselines(Scores.of(scoring.rows).ids, outcomes, task.items, task.benchmark, seed, known, rows),
+        "counts": scoring.counts | ({} if seen is None else {"trained_on": seen}),
+    }
 
 
-def evaluate_benchmarks(
-    model: Any,
-    names: Sequence[str],
-    *,
-    source: Path | None = None,
-    data: Path | None = None,
-    splits: Sequence[str] = (),
-    out: Path | None = None,
-    limit: int | None = None,
-    average: str | None = None,
-    ranks: Ranks = ALONE,
-    **options: Any,
-) -> Iterator[Result]:
-    """Evaluate on benchmarks or items files by name, one after the other; each is on disk before the next begins.
-
-    `source` holds annotation files and `data` images; where only one is named it stands for both. A benchmark that
-    is already finished in `out` is read, not computed (`Result.read_from`). Every average is measured; `average` is the
-    rule that the caller will show, and a benchmark without it is refused before anything is scored. Of several `ranks`
-    that all call this, the first yields the results; the others help it and yield nothing.
-    """
-    loaded = read_benchmarks(names, source=source, data=data, splits=splits, out=out, average=average)
-    yield from evaluate_loaded(model, loaded, out=out, limit=limit, ranks=ranks, **options)
+# ---------------------------------------------------------------------------- by name
 
 
-Loaded = tuple[Benchmark, Sequence[Item], Path | None]  # and where its images lie
+@dataclass(frozen=True)
+class Loaded:
+    """What a name of `--bench` means: a benchmark's items and where their images lie, or a set."""
+
+    name: str
+    items: Sequence[Item] = ()
+    benchmark: Benchmark | None = None
+    images: Path | None = None
+    data: AnySet | None = None
 
 
 def read_benchmarks(
@@ -242,10 +283,21 @@ def read_benchmarks(
     splits: Sequence[str] = (),
     out: Path | None = None,
     average: str | None = None,
+    templates: Path | None = None,
 ) -> list[Loaded]:
-    """All that `evaluate_benchmarks` can know and refuse without a model, which may take longer to load."""
-    loaded: list[Loaded] = []  # every benchmark is read before the first is scored: a typing error must not cost hours
-    for name in [one for wanted in names for one in registry.expand(wanted)]:
+    """Benchmarks, items files and sets by name; all that can be known and refused without a model.
+
+    `source` holds annotation files and `data` images; where only one is named it stands for both.
+    """
+    from equipoise.readers.sets.open import is_set, open_set
+
+    loaded: list[Loaded] = []  # every one is read before the first is scored: a typing error must not cost hours
+    for name in [one for wanted in names for one in ([wanted] if is_set(wanted) else registry.expand(wanted))]:
+        if is_set(name):
+            split = splits[0] if splits else "test"
+            found = open_set(name, source=source, data=data, split=split, templates=templates)
+            loaded.append(Loaded(found.name, data=found))
+            continue
         folder = source or data
         if folder is None and name in registry.names() and registry.get(name).drawn:
             folder = default_world()
@@ -255,8 +307,10 @@ def read_benchmarks(
         registry.require_images(name, items)
         benchmark.require_rule(average)
         require_tags(benchmark.metrics, items)
-        loaded.append((benchmark, items, data or folder))
-    labels = [benchmark.name for benchmark, _, _ in loaded]
+        loaded.append(Loaded(benchmark.name, items, benchmark, data or folder))
+    labels = [one.name for one in loaded]
+    if templates is not None and not any(one.data is not None for one in loaded):
+        raise UserError("--templates is of zero-shot classification, and no --bench is that")
     if out is not None and len(set(labels)) < len(labels):
         raise UserError(f"two of {', '.join(labels)} would be kept in one folder of {out}; evaluate them one by one")
     if out is not None and (leaving := [label for label in labels if not stays_inside(label)]):
@@ -271,21 +325,42 @@ def evaluate_loaded(
     out: Path | None = None,
     limit: int | None = None,
     ranks: Ranks = ALONE,
+    blind: Sequence[Path] = (),
+    metrics: Sequence[Metric] = (),
     **options: Any,
 ) -> Iterator[Result]:
-    """`evaluate_benchmarks` of what `read_benchmarks` read."""
-    for benchmark, items, images in loaded:
+    """Evaluate on what `read_benchmarks` read, one after the other; each is on disk before the next begins.
+
+    One that is already finished in `out` is read, not computed (`Result.read_from`). Of several `ranks` that all call
+    this, the first yields the results; the others help it and yield nothing.
+    """
+    for one in loaded:
+        place = None if out is None else out / one.name
         if ranks.number > 0:
             if ranks.follow():
-                helped = {
-                    name: value
-                    for name, value in options.items()
-                    if name not in {"seed", "arguments", "blind", "metrics"}
-                }
-                score_items(model, items[:limit], images=images, ranks=ranks, **helped)
-            continue
-        place = None if out is None else out / benchmark.name
-        yield evaluate(model, items, images=images, benchmark=benchmark, out=place, limit=limit, ranks=ranks, **options)
+                _help(model, one, limit, ranks, options)
+        elif one.data is not None:
+            yield evaluate_set(model, one.data, out=place, ranks=ranks, **options)
+        else:
+            yield evaluate(
+                model, one.items, images=one.images, benchmark=one.benchmark, out=place, limit=limit, ranks=ranks,
+                blind=blind, metrics=metrics, **options,
+            )  # fmt: skip
+
+
+def _help(model: Any, one: Loaded, limit: int | None, ranks: Ranks, options: Mapping[str, Any]) -> None:
+    """Score what the first process scores."""
+    asked = {name: options.get(name) for name in ("batch_size", "workers", "cache")}
+    how = _options(model, **asked, allow_missing=bool(options.get("allow_missing")), ranks=ranks)
+    if one.data is not None:
+        from equipoise.evaluation.sets.kinds import SetTask
+
+        SetTask(one.data).score(model, how)
+    else:
+        ItemsTask(one.items[:limit], one.images, one.benchmark, None, limit, (), ()).score(model, how)
+
+
+# ---------------------------------------------------------------------------- whose folder
 
 
 def _claim(folder: Path, parts: Mapping[str, Any]) -> None:
@@ -300,22 +375,5 @@ def _refuse_other_run(folder: Path, parts: Mapping[str, Any]) -> None:
         refuse_other(folder, of_run(read_result(folder)), of_run(parts))
 
 
-def _is_empty(folder: Path) -> bool:
-    return not any(folder.iterdir())  # it is there: it is locked
-
-
 def _is_finished(folder: Path) -> bool:
     return (folder / "result.json").exists() and (folder / "items.jsonl").exists()
-
-
-def _finished(folder: Path, parts: Mapping[str, Any], benchmark: Benchmark | None, metrics: Sequence[Metric]) -> Result:
-    """The run in `folder`, which is this one or refused.
-
-    It is judged again, so that a number that somebody wrote into result.json is never printed as measured.
-    """
-    _refuse_other_run(folder, parts)
-    record, rows = read_run(folder)
-    outcomes = outcomes_of(rows)
-    measured = measure(rows, outcomes, benchmark, record.settings.seed, metrics=metrics)
-    refuse_edited(folder, record, rows, outcomes, measured)
-    return Result(record.model_copy(update={"metrics": measured}), rows, outcomes, read_from=folder)

@@ -40,11 +40,22 @@ NO_IMAGE = "no image"
 PAIRS = 4096  # cosines at a time: their vectors stay in the processor's cache
 
 
+@dataclass(frozen=True)
+class ScoringOptions:
+    """What changes how a model is asked, but no number beyond its rounding."""
+
+    batch_size: int
+    workers: int
+    cache: EmbeddingCache | None = None
+    allow_missing: bool = False
+    ranks: Ranks = ALONE
+
+
 @dataclass
 class Scoring:
     """The scores, in the order of the items, and what could not be scored."""
 
-    rows: Sequence[ItemScores]
+    rows: Sequence[Any]  # ItemScores, or the rows of a set
     skipped: dict[str, str] = field(default_factory=dict)  # item id -> why
     digests: dict[str, bytes] = field(default_factory=dict)  # path of each photo that was read -> its SHA-256
     counts: dict[str, int] = field(default_factory=dict)

@@ -9,7 +9,7 @@ from equipoise.comparing.folders import Compared
 from equipoise.comparing.gate import Passed
 from equipoise.comparing.models import Placed
 from equipoise.errors import printable
-from equipoise.evaluation.metrics import MetricInfo, info, shown
+from equipoise.evaluation.metrics import SET_METRICS, MetricInfo, info, shown
 from equipoise.evaluation.record import Change, Comparison
 from equipoise.report import text_table
 from equipoise.report.tables import OF_THOSE, POSITIVES, signed
@@ -20,7 +20,8 @@ VERDICT = "a difference counts as shown only where its interval leaves zero out 
 
 def render_compared(found: Compared, correction: str, gates: Sequence[Passed] = ()) -> str:
     """Everything that `compare` found, for people."""
-    parts = [render_differences(found.differences), _tests(found.differences, correction)]
+    of_items = [one for one in found.differences if not _is_set(one)]
+    parts = [render_differences(found.differences), _tests(of_items, correction) if of_items else ""]
     parts += [_groups(name, placed, found, correction) for name, placed in found.groups.items() if placed]
     for one, flipped in zip(found.differences, found.flips, strict=True):
         parts.append(_flips(one, flipped))
@@ -30,11 +31,29 @@ def render_compared(found: Compared, correction: str, gates: Sequence[Passed] = 
 
 def render_differences(found: Sequence[Comparison]) -> str:
     """Paired differences for the terminal: points, interval, and whether the interval leaves zero out."""
-    tables = [_differences(found, shown((one.changes for one in found), "texts", always=True))]
+    of_items = [one for one in found if not _is_set(one)]
+    tables = [_differences(of_items, shown((one.changes for one in of_items), "texts", always=True))] if of_items else []
     if on_images := shown((one.changes for one in found), "images"):
         asked = [one for one in found if any(row.name in one.changes for row in on_images)]
         tables.append(_differences(asked, on_images))
+    if sets := [one for one in found if _is_set(one)]:
+        tables.append(_set_changes(sets))
     return "\n".join(tables)
+
+
+def _is_set(one: Comparison) -> bool:
+    return any(name in SET_METRICS for name in one.changes)
+
+
+def _set_changes(found: Sequence[Comparison]) -> str:
+    """Of retrieval, classification and ratings: a line for each number."""
+    rows = []
+    for one in found:
+        for place, row in enumerate(shown([one.changes])):
+            about = (f"{one.benchmark} ({one.average})", one.before, one.after) if place == 0 else ("", "", "")
+            rows.append([*about, row.title, points(one.changes[row.name])])
+    caption = "after minus before, in points [95% interval, paired over photos]; ~ the interval holds zero"
+    return text_table(["", "before", "after", "", "change"], rows, caption, words=(0, 1, 2, 3))
 
 
 def _differences(found: Sequence[Comparison], metrics: Sequence[MetricInfo]) -> str:
@@ -47,7 +66,7 @@ def _differences(found: Sequence[Comparison], metrics: Sequence[MetricInfo]) -> 
             one.after,
             f"{one.n:,}",
             *([f"{one.n_positives:,}"] if two else []),
-            *(_points(one.changes.get(row.name)) for row in metrics),
+            *(points(one.changes.get(row.name)) for row in metrics),
         ]
         for one in found
     ]
@@ -59,7 +78,7 @@ def _differences(found: Sequence[Comparison], metrics: Sequence[MetricInfo]) -> 
     return text_table(header, cells, caption, words=(0, 1, 2))
 
 
-def _points(change: Change | None) -> str:
+def points(change: Change | None) -> str:
     if change is None:
         return "-"
     low, high = map(signed, change.interval)

@@ -15,7 +15,6 @@ import numpy as np
 
 from equipoise import stats
 from equipoise.benchmarks.base import Benchmark
-from equipoise.benchmarks.ceilings import Ceilings, ceilings
 from equipoise.blind import rules
 from equipoise.errors import UserError
 from equipoise.evaluation.averages import MOST_GROUPS, Leaves, leaves
@@ -25,7 +24,7 @@ from equipoise.evaluation.record import Blind, BlindNumbers, Gain, Interval, Num
 from equipoise.evaluation.results import find_runs, read_run
 from equipoise.evaluation.scores import ItemScores, Scores
 from equipoise.evaluation.scoring import score_items
-from equipoise.items import Item, ItemLines
+from equipoise.items import Item
 
 Known = Mapping[str, Mapping[str, ItemScores]]  # baseline -> item -> scores
 
@@ -49,38 +48,29 @@ def known_runs(folders: Iterable[Path], items_sha256: str) -> Known:
     return found
 
 
-def from_texts(lines: list[bytes], context: int) -> tuple[dict[str, Scores], Ceilings]:
-    """What of a result needs nothing but the items, given as their JSON: so that another process may find it."""
-    items = list(ItemLines(lines))
-    return baseline_scores(items), ceilings(items, context)
-
-
 def baseline_scores(items: Sequence[Item]) -> dict[str, Scores]:
     """The scores of the two baselines that are always asked, taught on these items."""
     asked = (rules.length(), rules.ngram())
     return {str(model.card["spec"]): Scores.of(score_items(model, items).rows) for model in asked}
 
 
-def beside(
+def add_baselines(
     ids: Sequence[str],
     outcomes: Outcomes,
     items: Sequence[Item],
     benchmark: Benchmark | None,
     seed: int = 0,
     known: Known | None = None,
-    begun: Mapping[str, Scores] | None = None,
     metrics: Sequence[Metric] = ROWS,
 ) -> Blind | None:
     """The baselines' numbers on the items that were scored (`ids`, in the order of `outcomes`).
 
-    `begun` are the `baseline_scores` of all items where they are known already. Where not all items were scored they
-    are asked again: what was not scored may not teach them.
+    What was not scored teaches the baselines nothing.
     """
     if not outcomes.has_negative.any():
         return None
-    wanted, asked = set(ids), begun or {}
-    if not asked or any(set(scores.ids) != wanted for scores in asked.values()):
-        asked = baseline_scores([item for item in items if item.id in wanted])
+    wanted = set(ids)
+    asked = baseline_scores([item for item in items if item.id in wanted])
     judged = {spec: outcomes_of(_in_order(scores, ids)) for spec, scores in asked.items()}
     for spec, of_run in (known or {}).items():
         if missing := [name for name in ids if name not in of_run]:

@@ -1,4 +1,4 @@
-"""What a standard evaluation asks about: photos with a class, with captions, or with rated captions."""
+"""What a run that is not of items asks about: photos with a class, with captions, or with rated captions."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from equipoise.files import sha256_json
-from equipoise.identity import of_items
 from equipoise.images.sources import ImageSource
-from equipoise.items import ImageRef, Item
+from equipoise.items import ImageRef
 
-Kind = Literal["classification", "retrieval", "ratings", "analysis"]
+Kind = Literal["classification", "retrieval", "ratings"]
 
 
 @dataclass(frozen=True)
@@ -93,28 +92,7 @@ class RatingSet:
         return {"photos": len(self.refs()), "pairs": len(self.pairs)}
 
 
-@dataclass(frozen=True)
-class ItemSet:
-    """Items, for the analysis of what a model does with them."""
-
-    kind: ClassVar[Kind] = "analysis"
-    name: str
-    split: str | None
-    source: ImageSource
-    items: tuple[Item, ...]
-
-    def refs(self) -> list[ImageRef]:
-        found = {(item.image.path, item.image.box): item.image for item in self.items if item.image}
-        return list(found.values())
-
-    def content(self) -> Any:
-        return of_items(self.items)
-
-    def counts(self) -> dict[str, int]:
-        return {"photos": len(self.refs()), "items": len(self.items)}
-
-
-AnySet: TypeAlias = ClassSet | CaptionSet | RatingSet | ItemSet
+AnySet: TypeAlias = ClassSet | CaptionSet | RatingSet
 
 
 def content_hash(data: AnySet) -> str:

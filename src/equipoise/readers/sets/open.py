@@ -1,8 +1,8 @@
-"""What `--bench` names: a folder of classes or shards, a file of captions or ratings, a benchmark, or one of NAMED."""
+"""What `--bench` names where it is not items: a folder of classes, captions, ratings, a benchmark's captions."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from equipoise import registry
@@ -10,7 +10,6 @@ from equipoise.errors import UserError, did_you_mean
 from equipoise.evaluation.embedding.cache import default_world
 from equipoise.files import read_text
 from equipoise.images.sources import open_source
-from equipoise.items import Item
 from equipoise.readers.sets.captions import (
     caption_set,
     from_file,
@@ -21,20 +20,26 @@ from equipoise.readers.sets.captions import (
     is_karpathy,
 )
 from equipoise.readers.sets.classes import is_class_folder, is_shards, read_classes
-from equipoise.readers.sets.kinds import AnySet, ItemSet
-from equipoise.readers.sets.ratings import flickr8k_experts, holds_ratings, read_ratings
+from equipoise.readers.sets.kinds import AnySet
+from equipoise.readers.sets.ratings import flickr8k_experts, read_ratings
 
 NAMED = {  # name: the file below --source that it is read from
-    "coco": "dataset_coco.json",
-    "flickr30k": "dataset_flickr30k.json",
-    "flickr8k": "captions.tsv",
-    "flickr8k-experts": "ExpertAnnotations.txt",
+    "coco-retrieval": "dataset_coco.json",
+    "flickr30k-retrieval": "dataset_flickr30k.json",
+    "flickr8k-retrieval": "captions.tsv",
+    "flickr8k-ratings": "ExpertAnnotations.txt",
 }
+KINDS = {"zeroshot": "classification", "retrieval": "retrieval", "ratings": "ratings"}
 FORMS = (
-    f"{', '.join(NAMED)} (with --source), a folder with a folder for each class, CLIP_benchmark's webdataset folder, "
-    "a file of captions or items (with --images), a table of image, caption and rating (with "
-    "--images), or a benchmark whose captions are to be retrieved"
+    f"{', '.join(NAMED)} or NAME-zeroshot (with --source DIR), BENCHMARK-retrieval (the captions of a benchmark), "
+    "zeroshot:DIR (a folder for each class, or CLIP_benchmark's webdataset folder), retrieval:FILE (captions or items, "
+    "with --images), ratings:FILE (image, caption, rating, with --images)"
 )
+
+
+def is_set(bench: str) -> bool:
+    """Whether `--bench` names zero-shot classification, retrieval or ratings, and not items."""
+    return bench.partition(":")[0] in KINDS or (bench.rpartition("-")[2] in KINDS and not registry.is_file(bench))
 
 
 def open_set(
@@ -48,23 +53,37 @@ def open_set(
     """The set that `bench` names, read and checked; `source` holds annotation files, `data` photos: one is both."""
     found = _open(bench, source, data, split, templates)
     if templates is not None and found.kind != "classification":
-        raise UserError(f"--templates is of classification, and {bench} is {found.kind}")
+        raise UserError(f"--templates is of zero-shot classification, and {bench} is {found.kind}")
     return found
 
 
 def _open(bench: str, source: Path | None, data: Path | None, split: str, templates: Path | None) -> AnySet:
-    path = Path(bench)
     if bench in NAMED:
         return _named(bench, source or data, data or source, split)
+    kind, colon, rest = bench.partition(":")
+    path = Path(rest)
+    if not colon:
+        name, _, kind = bench.rpartition("-")
+        if kind == "retrieval":
+            return _benchmark(name, source, data)
+        if kind == "ratings" or source is None:
+            hint = did_you_mean(bench, [*NAMED, *(f"{one}-retrieval" for one in registry.names())])
+            need = "" if kind == "ratings" else f" {bench} needs its folder: --source DIR."
+            raise UserError(f"--bench {bench}:{need}{hint} Expected: {FORMS}")
+        return _folder(source, split, templates, bench)
     if path.is_dir():
-        if is_shards(path) and _type(path) == "retrieval":
-            return from_shards(path, split, path.name)
-        if is_class_folder(path) or is_class_folder(path / split):
-            return read_classes(path, split, templates)
-        raise UserError(f"{path}: nothing in this folder that is read here. --bench is one of: {FORMS}")
+        return _folder(path, split, templates, f"{path.name}-{kind}")
     if path.is_file():
-        return _file(path, data, split)
-    return _benchmark(bench, source, data)
+        return _file(path, kind, data, split)
+    raise UserError(f"--bench {bench}: no such file or folder. Expected: {FORMS}")
+
+
+def _folder(path: Path, split: str, templates: Path | None, name: str) -> AnySet:
+    if is_shards(path) and _type(path) == "retrieval":
+        return from_shards(path, split, name)
+    if is_class_folder(path) or is_class_folder(path / split):
+        return replace(read_classes(path, split, templates), name=name)
+    raise UserError(f"{path}: nothing in this folder that is read here. --bench is one of: {FORMS}")
 
 
 def _type(folder: Path) -> str:
@@ -75,58 +94,36 @@ def _type(folder: Path) -> str:
 def _named(name: str, source: Path | None, data: Path | None, split: str) -> AnySet:
     if source is None or data is None:
         raise UserError(f"{name}: name the folder of {NAMED[name]} with --source (that of the photos with --images)")
-    if name in {"coco", "flickr30k"}:
+    if name in {"coco-retrieval", "flickr30k-retrieval"}:
         return caption_set(name, split, open_source(data), from_karpathy(source / NAMED[name], split))
-    if name == "flickr8k-experts":
+    if name == "flickr8k-ratings":
         return flickr8k_experts(source, name, open_source(data))
     left_out: dict[str, str] = {}
     return caption_set(name, split, open_source(data), from_flickr8k(source, split, left_out), left_out)
 
 
-def _file(path: Path, data: Path | None, split: str) -> AnySet:
+def _file(path: Path, kind: str, data: Path | None, split: str) -> AnySet:
     if data is None:
         raise UserError(f"{path}: name the folder (or shards) of its photos with --images")
-    if holds_ratings(path):
-        return read_ratings(path, path.stem, open_source(data))
+    name = f"{path.stem}-{kind}"
+    if kind == "ratings":
+        return read_ratings(path, name, open_source(data))
     if is_karpathy(path):
-        return caption_set(path.stem, split, open_source(data), from_karpathy(path, split))
+        return caption_set(name, split, open_source(data), from_karpathy(path, split))
     left_out: dict[str, str] = {}
-    return caption_set(path.stem, None, open_source(data), from_file(path, left_out), left_out)
+    return caption_set(name, None, open_source(data), from_file(path, left_out), left_out)
 
 
 def _benchmark(name: str, source: Path | None, data: Path | None) -> AnySet:
-    found, benchmark, folder = _items(name, source, data, ())
-    return caption_set(benchmark, None, open_source(folder), from_items(found))
-
-
-def open_items(
-    name: str, *, source: Path | None = None, data: Path | None = None, splits: Sequence[str] = ()
-) -> ItemSet:
-    """The items of a benchmark or of a file, for an analysis."""
-    found, benchmark, folder = _items(name, source, data, splits)
-    asked = tuple(_texts_alone(item) for item in found if item.negatives)
-    if not asked:
-        raise UserError(f"{name}: none of its {len(found):,} items has a hard negative to analyse")
-    return ItemSet(benchmark, ",".join(splits) or None, open_source(folder), asked)
-
-
-def _texts_alone(item: Item) -> Item:
-    """Other images of an item are no part of the analysis, and need not be there."""
-    return item.model_copy(update={"positive_images": (), "negative_images": (), "paired": False})
-
-
-def _items(
-    name: str, source: Path | None, data: Path | None, splits: Sequence[str]
-) -> tuple[Sequence[Item], str, Path]:
-    """(items, the name of their benchmark, where their photos are)."""
-    if name not in registry.names() and not name.startswith("py:") and not registry.is_file(name):
-        hint = did_you_mean(name, [*NAMED, *registry.names()])
-        raise UserError(f"--bench {name}: no such file or name.{hint} Expected: {FORMS}")
+    """The captions of a benchmark's items, to be retrieved."""
+    if name not in registry.names() and not name.startswith("py:"):
+        hint = did_you_mean(name, registry.names())
+        raise UserError(f"--bench {name}-retrieval: no benchmark {name!r}.{hint} Expected: {FORMS}")
     folder = source or data
     if folder is None and name in registry.names() and registry.get(name).drawn:
         folder = default_world()
-    items, benchmark = registry.load(name, folder, splits)
+    items, benchmark = registry.load(name, folder, ())
     place = data or folder
     if place is None:
         raise UserError(f"{name}: name the folder of its photos with --images")
-    return items, benchmark.name, place
+    return caption_set(f"{benchmark.name}-retrieval", None, open_source(place), from_items(items))

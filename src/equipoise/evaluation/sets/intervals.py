@@ -1,4 +1,4 @@
-"""Numbers with their resamples: what every standard evaluation makes of its rows, and what a comparison subtracts.
+"""Numbers with their resamples: what every kind makes of its rows, and what a comparison subtracts.
 
 Photos are resampled, never captions or pairs. The same photos with the same seed are the same resamples, so the
 resamples of two runs on one set are paired.
@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise import stats
-from equipoise.evaluation.record import Interval
-from equipoise.standard.record import Number, Numbers
+from equipoise.evaluation.record import Interval, ItemNumbers, Number
 
 
 @dataclass(frozen=True)
@@ -64,17 +63,15 @@ def means(
     }
 
 
-def numbers(
-    found: Mapping[str, Measured], cluster: NDArray[np.int64], ties: int | np.integer, level: float = stats.LEVEL
-) -> Numbers:
-    """The record of what was measured."""
-    return Numbers(
+def numbers(found: Mapping[str, Measured], cluster: NDArray[np.int64], ties: int | np.integer) -> ItemNumbers:
+    """The record of what was measured; a number that is undefined (a constant model has no correlation) is left out."""
+    return ItemNumbers(
+        n=len(cluster),
         images=len(np.unique(cluster)),
         ties=int(ties),
         metrics={
-            name: Number(value=one.value, interval=one.interval(level), n=one.n)
-            if np.isfinite(one.value)
-            else Number(value=None, interval=None, n=one.n)
+            name: Number(value=one.value, interval=one.interval(), n=one.n)
             for name, one in found.items()
+            if np.isfinite(one.value)
         },
     )

@@ -22,10 +22,10 @@ from pydantic import BaseModel, ConfigDict
 from equipoise.errors import UserError
 from equipoise.models.base import kind_of
 from equipoise.readers.sets.kinds import Caption, CaptionSet
-from equipoise.standard.asking import How, Told, pair_scores, vectors
-from equipoise.standard.measured import Measured, clusters, means
+from equipoise.evaluation.sets.scoring import ReadLog, ScoringOptions, pair_scores, vectors
+from equipoise.evaluation.sets.intervals import Measured, clusters, means
 
-log = logging.getLogger(__name__)
+_logger = logging.getLogger(__name__)
 
 TOPS = (1, 5, 10)
 COSTLY = 100_000  # pairs that a pair scorer is asked about without a word
@@ -44,25 +44,27 @@ class RetrievalRow(BaseModel):
     tie: bool
 
 
-def score(model: Any, data: CaptionSet, how: How, told: Told) -> list[RetrievalRow]:
+def score(model: Any, data: CaptionSet, how: ScoringOptions, log: ReadLog) -> list[RetrievalRow]:
     strings = list(dict.fromkeys(caption.text for caption in data.captions))
     if kind_of(model) == "pairs":
         if (pairs := len(data.photos) * len(strings)) > COSTLY:
-            log.warning("%s: this model is asked about every photo with every text, %s pairs", data.name, f"{pairs:,}")
-        scores = pair_scores(model, data.photos, [strings] * len(data.photos), data.source, how, told)
-        photos, captions = _usable(data, told)
+            _logger.warning(
+                "%s: this model is asked about every photo with every text, %s pairs", data.name, f"{pairs:,}"
+            )
+        scores = pair_scores(model, data.photos, [strings] * len(data.photos), data.source, how, log)
+        photos, captions = _usable(data, log)
         matrix = np.stack([row for row in scores if len(row)])
         return _rows(data, photos, captions, strings, _Matrix(matrix))
-    found = vectors(model, data.photos, strings, data.source, how, told)
-    photos, captions = _usable(data, told)
+    found = vectors(model, data.photos, strings, data.source, how, log)
+    photos, captions = _usable(data, log)
     images = found.images[[found.image[data.photos[place]] for place in photos]]
     texts = found.texts[[found.text[string] for string in strings]]
     return _rows(data, photos, captions, strings, _Cosines(images, texts))
 
 
-def _usable(data: CaptionSet, told: Told) -> tuple[list[int], list[Caption]]:
+def _usable(data: CaptionSet, log: ReadLog) -> tuple[list[int], list[Caption]]:
     """The places of the photos that were read, and their captions."""
-    photos = [place for place, photo in enumerate(data.photos) if photo.path not in told.skipped]
+    photos = [place for place, photo in enumerate(data.photos) if photo.path not in log.skipped]
     if len(photos) < 2:
         raise UserError(f"{data.name}: {len(photos)} of {len(data.photos):,} photos could be used")
     kept = set(photos)

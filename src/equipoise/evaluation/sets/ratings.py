@@ -19,8 +19,8 @@ from equipoise.errors import UserError
 from equipoise.evaluation.scoring import cosines
 from equipoise.models.base import kind_of
 from equipoise.readers.sets.kinds import RatingSet
-from equipoise.standard.asking import How, Told, pair_scores, vectors
-from equipoise.standard.measured import Measured, clusters
+from equipoise.evaluation.sets.scoring import ReadLog, ScoringOptions, pair_scores, vectors
+from equipoise.evaluation.sets.intervals import Measured, clusters
 
 _TOGETHER = 256  # resamples at a time
 Floats = stats.Floats
@@ -36,9 +36,9 @@ class RatingRow(BaseModel):
     score: float
 
 
-def score(model: Any, data: RatingSet, how: How, told: Told) -> list[RatingRow]:
-    values = (_of_pairs if kind_of(model) == "pairs" else _of_vectors)(model, data, how, told)
-    pairs = [pair for pair in data.pairs if pair.photo.path not in told.skipped]
+def score(model: Any, data: RatingSet, how: ScoringOptions, log: ReadLog) -> list[RatingRow]:
+    values = (_of_pairs if kind_of(model) == "pairs" else _of_vectors)(model, data, how, log)
+    pairs = [pair for pair in data.pairs if pair.photo.path not in log.skipped]
     if len(pairs) < 2:
         raise UserError(f"{data.name}: {len(pairs)} of {len(data.pairs):,} pairs could be used")
     return [
@@ -47,29 +47,29 @@ def score(model: Any, data: RatingSet, how: How, told: Told) -> list[RatingRow]:
     ]
 
 
-def _of_vectors(model: Any, data: RatingSet, how: How, told: Told) -> list[float]:
+def _of_vectors(model: Any, data: RatingSet, how: ScoringOptions, log: ReadLog) -> list[float]:
     texts = list(dict.fromkeys(pair.text for pair in data.pairs))
-    found = vectors(model, data.refs(), texts, data.source, how, told)
-    pairs = [pair for pair in data.pairs if pair.photo.path not in told.skipped]
+    found = vectors(model, data.refs(), texts, data.source, how, log)
+    pairs = [pair for pair in data.pairs if pair.photo.path not in log.skipped]
     images = np.array([found.image[pair.photo] for pair in pairs], dtype=np.int64)
     strings = np.array([found.text[pair.text] for pair in pairs], dtype=np.int64)
     values: list[float] = cosines(found.images, found.texts, images, strings).tolist()
     return values
 
 
-def _of_pairs(model: Any, data: RatingSet, how: How, told: Told) -> list[float]:
+def _of_pairs(model: Any, data: RatingSet, how: ScoringOptions, log: ReadLog) -> list[float]:
     refs = data.refs()
     texts: dict[str, list[str]] = {}
     for pair in data.pairs:
         texts.setdefault(pair.photo.path, []).append(pair.text)
     listed = [list(dict.fromkeys(texts[ref.path])) for ref in refs]
-    scores = pair_scores(model, refs, listed, data.source, how, told)
+    scores = pair_scores(model, refs, listed, data.source, how, log)
     known = {
         (ref.path, text): float(value)
         for ref, strings, values in zip(refs, listed, scores, strict=True)
         for text, value in zip(strings, values, strict=False)
     }
-    return [known[pair.photo.path, pair.text] for pair in data.pairs if pair.photo.path not in told.skipped]
+    return [known[pair.photo.path, pair.text] for pair in data.pairs if pair.photo.path not in log.skipped]
 
 
 # ---------------------------------------------------------------------------- correlations

@@ -20,9 +20,9 @@ from equipoise.errors import UserError
 from equipoise.items import ImageRef
 from equipoise.models.base import kind_of
 from equipoise.readers.sets.kinds import ClassSet
-from equipoise.standard.asking import How, Told, vectors
-from equipoise.standard.measured import Measured, clusters, means
-from equipoise.standard.retrieval import distinct
+from equipoise.evaluation.sets.scoring import ReadLog, ScoringOptions, vectors
+from equipoise.evaluation.sets.intervals import Measured, clusters, means
+from equipoise.evaluation.sets.retrieval import distinct
 
 _BYTES = 64 * 2**20  # of scores at a time
 
@@ -47,16 +47,16 @@ def texts_of(data: ClassSet) -> list[list[str]]:
     return [[template.replace("{}", name) for template in data.templates] for name in data.classes]
 
 
-def score(model: Any, data: ClassSet, how: How, told: Told) -> list[ClassRow]:
+def score(model: Any, data: ClassSet, how: ScoringOptions, log: ReadLog) -> list[ClassRow]:
     if kind_of(model) == "pairs":
         raise UserError(
             f"{data.name}: classification needs a model that embeds; this one scores pairs, and would be asked "
             f"{len(data.photos) * len(data.classes) * len(data.templates):,} of them"
         )
     texts = texts_of(data)
-    found = vectors(model, data.refs(), list(dict.fromkeys(chain.from_iterable(texts))), data.source, how, told)
+    found = vectors(model, data.refs(), list(dict.fromkeys(chain.from_iterable(texts))), data.source, how, log)
     classes = np.stack([_mean(found.texts[[found.text[text] for text in listed]]) for listed in texts])
-    photos = [(path, label) for path, label in data.photos if path not in told.skipped]
+    photos = [(path, label) for path, label in data.photos if path not in log.skipped]
     if not photos:
         raise UserError(f"{data.name}: none of {len(data.photos):,} photos could be used")
     rows = [found.image[ImageRef.model_construct(path=path, box=None)] for path, _ in photos]

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from equipoise.errors import UserError
 from equipoise.evaluation.embedding.cache import EmbeddingCache
 from equipoise.evaluation.embedding.embed import EMBEDDING_CODE, Embedded, embed
-from equipoise.evaluation.embedding.processes import ALONE, Ranks
-from equipoise.evaluation.scoring import score_items
+from equipoise.evaluation.scoring import ScoringOptions, score_items
 from equipoise.identity import of_model, photo_digests
 from equipoise.images.sources import ImageSource, absent
 from equipoise.items import ImageRef, Item, Text
@@ -25,19 +24,8 @@ from equipoise.items import ImageRef, Item, Text
 PAIRS = 50_000  # that a pair scorer is asked for at a time: their scores are small, their bookkeeping is not
 
 
-@dataclass(frozen=True)
-class How:
-    """What changes how a model is asked, but no number beyond its rounding."""
-
-    batch_size: int
-    workers: int
-    cache: EmbeddingCache | None = None
-    allow_missing: bool = False
-    ranks: Ranks = ALONE
-
-
 @dataclass
-class Told:
+class ReadLog:
     """What was read on the way."""
 
     digests: dict[str, bytes] = field(default_factory=dict)  # path -> SHA-256 of the photo
@@ -45,14 +33,14 @@ class Told:
     counts: dict[str, int] = field(default_factory=dict)
 
 
-def present(refs: Sequence[ImageRef], source: ImageSource, how: How, told: Told) -> list[ImageRef]:
+def present(refs: Sequence[ImageRef], source: ImageSource, how: ScoringOptions, log: ReadLog) -> list[ImageRef]:
     """The photos that the source has; the others are refused, or skipped where that is allowed."""
     missing = absent(source, dict.fromkeys(ref.path for ref in refs))
-    refuse_unread({path: f"{path}: missing" for path in missing}, source, how, told)
-    return [ref for ref in refs if ref.path not in told.skipped]
+    refuse_unread({path: f"{path}: missing" for path in missing}, source, how, log)
+    return [ref for ref in refs if ref.path not in log.skipped]
 
 
-def refuse_unread(bad: dict[str, str], source: ImageSource, how: How, told: Told) -> None:
+def refuse_unread(bad: dict[str, str], source: ImageSource, how: ScoringOptions, log: ReadLog) -> None:
     if bad and not how.allow_missing:
         shown = "\n".join(f"  {reason}" for reason in list(bad.values())[:5])
         rest = f"\n  ... and {len(bad) - 5:,} more" if len(bad) > 5 else ""
@@ -60,26 +48,26 @@ def refuse_unread(bad: dict[str, str], source: ImageSource, how: How, told: Told
             f"{len(bad):,} photos {source} are missing or cannot be used:\n{shown}{rest}\n"
             "Check --images, or evaluate on the rest with --allow-missing (the result then says how many)."
         )
-    told.skipped |= bad
+    log.skipped |= bad
 
 
-def digests(refs: Sequence[ImageRef], source: ImageSource, how: How) -> dict[str, bytes]:
+def digests(refs: Sequence[ImageRef], source: ImageSource, how: ScoringOptions) -> dict[str, bytes]:
     """The SHA-256 of each photo, without a model: is a finished run still of these photos?"""
-    return photo_digests((ref.path for ref in present(refs, source, how, Told())), source, how.workers)
+    return photo_digests((ref.path for ref in present(refs, source, how, ReadLog())), source, how.workers)
 
 
 def vectors(
-    model: Any, refs: Sequence[ImageRef], texts: Sequence[str], source: ImageSource, how: How, told: Told
+    model: Any, refs: Sequence[ImageRef], texts: Sequence[str], source: ImageSource, how: ScoringOptions, log: ReadLog
 ) -> Embedded:
     """Unit vectors of photos and texts."""
     known = of_model(model, how.batch_size, EMBEDDING_CODE)
     store = how.cache if how.cache is not None and known else EmbeddingCache(None)
-    usable = present(refs, source, how, told)
+    usable = present(refs, source, how, log)
     items = [_item(ref.path, ref, texts[0]) for ref in usable] + [_item(text, None, text) for text in texts]
     found = embed(model, items, source, store, how.batch_size, how.workers, how.ranks)
-    told.digests |= found.digests
-    told.counts |= found.counts
-    refuse_unread({ref.path: why for ref, why in found.bad.items()}, source, how, told)
+    log.digests |= found.digests
+    log.counts |= found.counts
+    refuse_unread({ref.path: why for ref, why in found.bad.items()}, source, how, log)
     for what, rows in (("photos", found.images), ("texts", found.texts)):
         if broken := int((~np.isfinite(rows)).any(axis=1).sum()):
             raise UserError(f"the model gives no finite embedding for {broken:,} of {len(rows):,} {what}")
@@ -87,13 +75,18 @@ def vectors(
 
 
 def pair_scores(
-    model: Any, refs: Sequence[ImageRef], texts: Sequence[Sequence[str]], source: ImageSource, how: How, told: Told
+    model: Any,
+    refs: Sequence[ImageRef],
+    texts: Sequence[Sequence[str]],
+    source: ImageSource,
+    how: ScoringOptions,
+    log: ReadLog,
 ) -> list[NDArray[np.float64]]:
     """The scores of each photo with its own list of texts; nothing where the photo was skipped.
 
     The one way to ask pairs is `score_items`, which wants an item with a hard negative: all texts are given as such.
     """
-    usable = set(present(refs, source, how, told))
+    usable = set(present(refs, source, how, log))
     found: dict[int, NDArray[np.float64]] = {}
     part: list[Item] = []
     wanted = 0
@@ -104,20 +97,11 @@ def pair_scores(
         wanted += len(listed)
         if wanted < PAIRS and place != places[-1]:
             continue
-        scoring = score_items(
-            model,
-            part,
-            images=source,
-            cache=how.cache,
-            batch_size=how.batch_size,
-            workers=how.workers,
-            allow_missing=how.allow_missing,
-            ranks=how.ranks,
-        )
+        scoring = score_items(model, part, images=source, **vars(how))
         found |= {int(row.id): np.array(row.negatives) for row in scoring.rows}
-        told.digests |= scoring.digests
-        told.skipped |= {refs[int(name)].path: why for name, why in scoring.skipped.items()}
-        told.counts["pairs_scored"] = told.counts.get("pairs_scored", 0) + wanted
+        log.digests |= scoring.digests
+        log.skipped |= {refs[int(name)].path: why for name, why in scoring.skipped.items()}
+        log.counts["pairs_scored"] = log.counts.get("pairs_scored", 0) + wanted
         part, wanted = [], 0
     return [found.get(place, np.zeros(0)) for place in range(len(refs))]
 

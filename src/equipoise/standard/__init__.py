@@ -1,1 +1,0 @@
-"""Standard evaluations: zero-shot classification, retrieval, human ratings; and the analysis of scores."""
