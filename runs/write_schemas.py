@@ -1,4 +1,4 @@
-"""docs/{result,standard}.schema.json: the fields of result.json as a JSON Schema, from the classes that write it."""
+"""docs/result.schema.json: the fields of result.json as a JSON Schema, from the classes that write it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ from typing import Any
 
 from equipoise.evaluation.record import RunRecord
 from equipoise.files import write_json
-from equipoise.standard.record import StandardRecord
 
 RESULT = Path(__file__).resolve().parents[1] / "docs" / "result.schema.json"
-STANDARD = RESULT.with_name("standard.schema.json")
 
 
 def result_schema() -> dict[str, Any]:
@@ -19,13 +17,7 @@ def result_schema() -> dict[str, Any]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema"} | RunRecord.model_json_schema()
 
 
-def standard_schema() -> dict[str, Any]:
-    """The schema of `equipoise standard` and `analyse`."""
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema"} | StandardRecord.model_json_schema()
-
-
 if __name__ == "__main__":
     argparse.ArgumentParser(description=__doc__).parse_args()
     write_json(RESULT, result_schema())
-    write_json(STANDARD, standard_schema())
-    print(f"wrote {RESULT} and {STANDARD}")
+    print(f"wrote {RESULT}")

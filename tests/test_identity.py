@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 from PIL import Image
-from tests.standard.helpers import Eye
+from tests.evaluation.sets.helpers import Eye
 
 from equipoise import registry
 from equipoise.benchmarks.base import Average
 from equipoise.errors import UserError
 from equipoise.evaluation.embedding.cache import EmbeddingCache
+from equipoise.evaluation.run import evaluate_set
 from equipoise.evaluation.run_id import benchmark_id, images_id, model_card, of_run, settings_of
 from equipoise.identity import (
     PACKAGE,
@@ -39,7 +40,6 @@ from equipoise.models import load_model
 from equipoise.perturb.recipes import Setup
 from equipoise.readers.sets.captions import caption_set, from_items
 from equipoise.served.client import LlmSettings
-from equipoise.standard.run import run_standard
 from equipoise.study.making import make_study
 from equipoise.train.data.batches import Part
 from equipoise.train.losses.clip import clip_loss
@@ -337,10 +337,10 @@ def test_perturb(tmp_path: Path) -> None:
     assert of_folder(tmp_path / "a") != before
 
 
-def test_standard(photos: Path, tmp_path: Path) -> None:
+def test_sets(photos: Path, tmp_path: Path) -> None:
     def run(images: Path = photos, model: Any = None, items: Any = None, name: str = "set", **options: Any) -> Any:
         data = caption_set(name, None, open_source(images), from_items(items or items_with()))
-        return run_standard(model or Eye(), data, out=tmp_path / "run", **options)
+        return evaluate_set(model or Eye(), data, out=tmp_path / "run", **options)
 
     class Other(Eye):
         card = {"spec": "eye", "digest": "2"}  # noqa: RUF012

@@ -16,8 +16,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.collector import ahead
-
 Floats = NDArray[np.float64]
 
 RESAMPLES = 2000
@@ -25,7 +23,6 @@ LEVEL = 0.95
 _CHUNK = 64  # resamples multiplied at once, so that memory stays flat
 _AT_ONCE = 16_000_000  # and at most so many counts of clusters
 _KEPT = 64_000_000  # resamples x clusters that are kept for the next who asks
-_WORTH_A_THREAD = 20_000  # clusters; fewer are drawn before a thread has begun
 _SAME = 1e-12  # resamples that differ by less differ by rounding
 _SPARSE = 8  # a group that holds less than this part of all clusters is multiplied by itself
 
@@ -213,7 +210,6 @@ def _counts(clusters: int, seed: int, resamples: int, alike: NDArray[Any] | None
 
     width = clusters if alike is None else int(alike.max()) + 1
     drawn: Iterator[NDArray[Any]] = (rng.integers(clusters, size=clusters, dtype=kind) for _ in range(resamples))
-    drawn = ahead(drawn) if clusters > _WORTH_A_THREAD else drawn
     for start in range(0, resamples, _chunk(clusters)):
         some = islice(drawn, min(_chunk(clusters), resamples - start))
         yield np.stack([np.bincount(one if alike is None else alike.take(one), minlength=width) for one in some])

@@ -17,7 +17,7 @@ from equipoise.benchmarks.base import Average
 from equipoise.errors import UserError
 from equipoise.evaluation.comparison import load_run
 from equipoise.evaluation.results import read_result
-from equipoise.evaluation.run import evaluate_benchmarks
+from equipoise.evaluation.run import evaluate_loaded, read_benchmarks
 from equipoise.evaluation.run_id import model_card
 from equipoise.files import sha256_json
 from equipoise.identity import of_answers, of_items
@@ -280,7 +280,7 @@ def test_items_that_are_no_two_by_two_are_refused_before_anything_is_scored(item
     ]
     write_items(tmp_path / "mine.jsonl", named)
     with pytest.raises(UserError, match=r"2 of 3 items are not two images .* for instance 'winoground-test/0'"):
-        list(evaluate_benchmarks(Never(), [str(tmp_path / "mine.jsonl")], data=tmp_path / "A"))
+        list(evaluate_loaded(Never(), read_benchmarks([str(tmp_path / "mine.jsonl")], data=tmp_path / "A")))
 
 
 # ---------------------------------------------------------------------------- the hash of items

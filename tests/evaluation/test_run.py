@@ -19,7 +19,7 @@ from equipoise.benchmarks.base import TRIPLE_CHANCE, Average, Benchmark
 from equipoise.errors import UserError
 from equipoise.evaluation.record import ItemCounts
 from equipoise.evaluation.results import read_result
-from equipoise.evaluation.run import evaluate_benchmarks
+from equipoise.evaluation.run import evaluate_loaded, read_benchmarks
 from equipoise.items import ImageRef, Item, load_items, texts, write_items
 
 
@@ -187,14 +187,14 @@ def test_a_benchmark_never_leaves_its_folder(
     write_items("...jsonl", items)
     out = tmp_path / "runs" / "deep" / "x"
     if Path("...jsonl").suffix:
-        list(evaluate_benchmarks(Liking(), ["./...jsonl"], data=tmp_path, out=out))
+        list(evaluate_loaded(Liking(), read_benchmarks(["./...jsonl"], data=tmp_path, out=out), out=out))
         assert [path.parent for path in tmp_path.rglob("result.json")] == [out / "items"]
     else:  # since Python 3.14 it has no ending, and is no items file
         with pytest.raises(UserError, match="neither a benchmark nor a file of items"):
-            list(evaluate_benchmarks(Liking(), ["./...jsonl"], data=tmp_path, out=out))
+            list(evaluate_loaded(Liking(), read_benchmarks(["./...jsonl"], data=tmp_path, out=out), out=out))
     with monkeypatch.context() as patch, pytest.raises(UserError, match="outside"):
         patch.setattr("equipoise.registry.load", lambda *_: (items, replace(BENCHMARK, name="../up")))
-        list(evaluate_benchmarks(Liking(), ["toy"], data=tmp_path, out=out))
+        list(evaluate_loaded(Liking(), read_benchmarks(["toy"], data=tmp_path, out=out), out=out))
 
 
 def test_a_run_that_finished_meanwhile_is_not_overwritten(

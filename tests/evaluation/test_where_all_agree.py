@@ -21,7 +21,7 @@ from equipoise.evaluation.outcomes import ROWS, outcomes_of
 from equipoise.evaluation.paper_metrics import truth
 from equipoise.evaluation.record import Numbers, RunRecord
 from equipoise.evaluation.scores import ImageScores, ItemScores
-from equipoise.standard.measured import means
+from equipoise.evaluation.sets.intervals import means
 
 EIGHT = stats.wilson(0, 8)[1]
 ONE = stats.wilson(0, 1)[1]  # 79.3 points
@@ -101,7 +101,7 @@ def test_of_second_right_pairs_alone() -> None:
     assert found.interval("image_brittleness") == pytest.approx((1 - ONE, 1))
 
 
-def test_of_standard_evaluations() -> None:
+def test_of_sets() -> None:
     asked = np.arange(8) == 0
     found = means({"all": (np.ones(8), ~asked | asked), "one": (np.ones(8), asked)}, np.arange(8), 0, 100)
     assert found["all"].interval() == pytest.approx((1 - EIGHT, 1))

@@ -9,15 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.standard.helpers import COLOURS, Blind, Eye, paint
+from tests.evaluation.sets.helpers import COLOURS, Blind, Eye, paint
 
-from equipoise.errors import UserError
+from equipoise.evaluation.run import evaluate_set
 from equipoise.evaluation.run_id import model_card
 from equipoise.readers.sets.open import open_set
 from equipoise.report.chapters import read_chapters
 from equipoise.report.page import report_page, write_page
 from equipoise.report.retention import with_retention
-from equipoise.standard.run import run_standard
 
 Runs = Callable[..., list[Path]]
 
@@ -29,9 +28,9 @@ def runs(make_runs: Runs, tmp_path: Path) -> list[Path]:
     for colour in COLOURS:
         for number in range(3):
             paint(tmp_path / "colours" / colour / f"{number}.png", colour, 10 * number)
-    data = open_set(str(tmp_path / "colours"))
+    data = open_set("zeroshot:" + str(tmp_path / "colours"))
     for folder, model in zip(folders, (Eye(), Blind()), strict=True):
-        run_standard(model, data, out=folder / "colours-classification", workers=1)
+        evaluate_set(model, data, out=folder / "colours-zeroshot", workers=1)
         change(folder / "made", model_card(model, probe=False).model_dump(mode="json"))
     return folders
 
@@ -46,11 +45,11 @@ def change(folder: Path, card: dict[str, Any]) -> None:
 def test_it_is_found_below_the_runs(runs: list[Path], tmp_path: Path) -> None:
     (chapter,) = with_retention(read_chapters(runs), runs)
     (drawn,) = chapter.beside
-    numbers = [json.loads((run / "colours-classification" / "result.json").read_text())["numbers"] for run in runs]
+    numbers = [json.loads((run / "colours-zeroshot" / "result.json").read_text())["metrics"]["overall"] for run in runs]
     first, second = (one["metrics"]["accuracy@1"] for one in numbers)
     assert first["value"] > second["value"] == 0  # ties are never a win, so Blind has nothing
     words = re.sub(r"<[^>]+>", " ", drawn)
-    assert "What was kept? colours (classification)" in words and "accuracy@1" in words
+    assert "What was kept? colours-zeroshot (classification)" in words and "accuracy@1" in words
     low, high = first["interval"]
     assert f"{100 * first['value']:.1f} [{100 * low:.1f}, {100 * high:.1f}]" in words
     assert f"{100 * (second['value'] - first['value']):+.1f} [" in words, "the change, paired"
@@ -63,12 +62,10 @@ def test_folders_may_be_named(runs: list[Path], tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     kept.mkdir()
     for run in runs:
-        (run / "colours-classification").rename(kept / run.name)
+        (run / "colours-zeroshot").rename(kept / run.name)
     chapters = read_chapters(runs)
     assert not with_retention(chapters, runs)[0].beside
-    assert len(with_retention(chapters, runs, [kept])[0].beside) == 1
-    with pytest.raises(UserError, match="no finished standard evaluation in it"):
-        with_retention(chapters, runs, [tmp_path / "photos"])
+    assert len(with_retention(read_chapters([*runs, kept]), [*runs, kept])[0].beside) == 1
 
 
 def test_another_models_evaluation_is_not_ours(runs: list[Path]) -> None:

@@ -190,7 +190,7 @@ class Real:
 
     def _missing_standard(self, name: str) -> Iterator[str]:
         if name == "imagenet" and not (self.data / name).is_dir():
-            yield "imagenet/: the validation photos, a folder for each class, and classnames.txt (docs/standard.md)"
+            yield "imagenet/: the validation photos, a folder for each class, and classnames.txt (docs/files.md)"
         if name in {"coco", "flickr30k"} and not (self.data / "karpathy" / f"dataset_{name}.json").exists():
             yield f"karpathy/dataset_{name}.json: {KARPATHY}"
         place = self.data / (f"{PHOTOS}/val2014" if name == "coco" else name)
@@ -281,9 +281,9 @@ class Real:
     def standard(self, name: str) -> AnySet:
         if name in {"coco", "flickr30k"}:
             photos = self.data / (PHOTOS if name == "coco" else name)
-            return open_set(name, source=self.data / "karpathy", data=photos)
+            return open_set(f"{name}-retrieval", source=self.data / "karpathy", data=photos)
         paper, _, folder = name.partition("-")
-        return open_set(str(self.data / paper / folder) if folder else str(self.data / name))
+        return open_set(f"zeroshot:{self.data / paper / folder if folder else self.data / name}")
 
 
 def _lines(path: Path) -> int:

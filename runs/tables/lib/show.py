@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from equipoise.evaluation.record import Change, Interval, Numbers
-from equipoise.standard.record import Number
+from equipoise.evaluation.record import Change, Interval, Number, Numbers
 from lib.jobs import Job
 from lib.published import Rows
 from lib.study import Study

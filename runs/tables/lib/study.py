@@ -25,16 +25,14 @@ import numpy as np
 from equipoise.errors import UserError
 from equipoise.evaluation.averages import leaves
 from equipoise.evaluation.comparison import Run, average, difference, grouped, joined, leaves_of, load_run
-from equipoise.evaluation.record import Difference, Interval, Numbers
-from equipoise.evaluation.run import evaluate
+from equipoise.evaluation.record import Difference, Interval, Number, Numbers
+from equipoise.evaluation.results import read_result
+from equipoise.evaluation.run import evaluate, evaluate_set
 from equipoise.files import sha256_json, write_json
 from equipoise.images.opening import ImageProblem
 from equipoise.images.sources import ImageSource
 from equipoise.items import Item
 from equipoise.models import load_model
-from equipoise.readers.sets.kinds import ItemSet
-from equipoise.standard.record import Number, StandardRecord
-from equipoise.standard.run import read_standard, run_standard
 from equipoise.stats import RESAMPLES, percentile_interval
 from equipoise.train.run.log import read_log
 from equipoise.train.run.loop import train
@@ -51,7 +49,6 @@ class Task:
     seed: int
     tests: tuple[str, ...]
     standards: tuple[str, ...] = ()
-    analyses: tuple[str, ...] = ()  # test sets
 
 
 @dataclass(frozen=True)
@@ -61,7 +58,6 @@ class Wanted:
     jobs: tuple[Job, ...]
     columns: tuple[str, ...] = ()
     standards: tuple[str, ...] = ()
-    analyses: tuple[str, ...] = ()  # columns
 
 
 @dataclass(frozen=True)
@@ -84,7 +80,7 @@ class Study:
         """
         wanted = list(wanted)
         tasks = self.tasks(wanted)
-        tests = {test for task in tasks for test in (*task.tests, *task.analyses)}
+        tests = {test for task in tasks for test in task.tests}
         jobs = list(dict.fromkeys(job for want in wanted for job in want.jobs))
         self._require_peft(jobs)
         self.form.prepare(jobs, tests, sorted({name for want in wanted for name in want.standards}), processes)
@@ -120,7 +116,6 @@ class Study:
         for want in wanted:
             tests = tuple(test for name in want.columns for test in self.column(name).tests)
             standards = tuple(one for name in want.standards for one in self.form.standards.get(name, ()))
-            analyses = tuple(test for name in want.analyses for test in self.column(name).tests)
             for job in filter(self.form.can, want.jobs):
                 for seed in self.seeds_of(job):
                     task = found.setdefault((job, seed), Task(job, seed, ()))
@@ -128,7 +123,6 @@ class Study:
                         task,
                         tests=tuple(dict.fromkeys((*task.tests, *tests))),
                         standards=tuple(dict.fromkeys((*task.standards, *standards))),
-                        analyses=tuple(dict.fromkeys((*task.analyses, *analyses))),
                     )
         return list(found.values())
 
@@ -148,10 +142,9 @@ class Study:
         return self.out / "models" / f"{job.name}-{seed}-{sha256_json(made_of)[:12]}"
 
     def run_folder(self, job: Job, seed: int, kind: str, name: str) -> Path:
-        """Of a test set, a standard set or an analysis of a test set."""
-        named = f"{name}-analysis" if kind == "analysis" else name
+        """Of a test set, or of a standard set."""
         content = self._hash("standard" if kind == "standard" else "test", name)
-        return self.folder(job, seed) / "runs" / f"{named}-{content[:12]}"
+        return self.folder(job, seed) / "runs" / f"{name}-{content[:12]}"
 
     def _weights(self, job: Job) -> str:
         key = ("weights", f"{job.variant}/{job.checkpoint}")
@@ -176,7 +169,7 @@ class Study:
         return content_of(data.content(), [ref.path for ref in data.refs()], data.source)
 
     def folders(self, task: Task) -> dict[tuple[str, str], Path]:
-        asked = {"test": task.tests, "standard": task.standards, "analysis": task.analyses}
+        asked = {"test": task.tests, "standard": task.standards}
         pairs = [(kind, name) for kind, names in asked.items() for name in names]
         return {pair: self.run_folder(task.job, task.seed, *pair) for pair in pairs}
 
@@ -189,16 +182,12 @@ class Study:
             if (out / "result.json").exists():
                 continue
             if kind == "standard":
-                run_standard(model, self.form.standard(name), out=out, workers=1)
+                evaluate_set(model, self.form.standard(name), out=out, workers=1)
                 continue
             test = self.form.test(name)
-            if kind == "test":
-                evaluate(
-                    model, test.items, images=test.images, benchmark=test.benchmark, name=test.name, out=out, workers=1
-                )
-            else:
-                asked = ItemSet(test.name, None, test.images, tuple(item for item in test.items if item.negatives))
-                run_standard(model, asked, out=out, workers=1)
+            evaluate(
+                model, test.items, images=test.images, benchmark=test.benchmark, name=test.name, out=out, workers=1
+            )
 
     def _model(self, job: Job, seed: int, folder: Path) -> Any:
         if not self.form.trains(job):
@@ -292,18 +281,13 @@ class Study:
         """A number of what stands for a standard set, of the first seed; of several sets the mean, without interval."""
         sets = self.form.standards.get(name, ()) if self.form.can(job) else ()
         folders = [self.run_folder(job, self.seeds_of(job)[0], "standard", one) for one in sets]
-        found = [read_standard(one).numbers.metrics.get(metric) for one in folders if (one / "result.json").exists()]
-        known = [one for one in found if one is not None and one.value is not None]
+        found = [
+            read_result(one).metrics.overall.metrics.get(metric) for one in folders if (one / "result.json").exists()
+        ]
+        known = [one for one in found if one is not None]
         if len(known) < 2:
             return known[0] if known else None
-        values = [one.value for one in known if one.value is not None]
-        return Number(value=float(np.mean(values)), interval=None, n=sum(one.n for one in known))
-
-    def analysis(self, job: Job, column: str) -> list[StandardRecord]:
-        """Of the first seed, for each test set of a column: 50,000 resamples, 99% intervals; none of what failed."""
-        seed = self.seeds_of(job)[0]
-        folders = [self.run_folder(job, seed, "analysis", test) for test in self.column(column).tests]
-        return [read_standard(one) for one in folders if (one / "result.json").exists()]
+        return Number(value=float(np.mean([one.value for one in known])), interval=None, n=sum(one.n for one in known))
 
     def seconds(self, job: Job) -> list[float]:
         """How long each seed was trained; none of a model that was not trained here."""

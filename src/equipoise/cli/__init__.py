@@ -30,7 +30,6 @@ from equipoise.cli.options import (
 )
 from equipoise.cli.perturb import perturb
 from equipoise.cli.report import report
-from equipoise.cli.standard import analyse, standard
 from equipoise.cli.study import app as study_commands
 from equipoise.cli.train import app as train_commands
 from equipoise.errors import UserError, printable, stopped_words
@@ -67,7 +66,7 @@ FormatOption = Annotated[
     str, typer.Option("--format", help=f"one of {', '.join(TABLES)}", autocompletion=offer_formats)
 ]
 app.add_typer(bench_commands, name="bench")
-for verb in (audit, perturb, report, compare, standard, analyse):
+for verb in (audit, perturb, report, compare):
     app.command()(verb)
 app.add_typer(train_commands, name="train")
 app.add_typer(study_commands, name="study")
@@ -147,7 +146,9 @@ def evaluate(
     bench: Annotated[
         str,
         typer.Option(
-            help="benchmarks, items files or py:module:name, separated by commas", autocompletion=offer_benchmarks
+            help="benchmarks, items files or py:module:name, separated by commas; also coco-retrieval, "
+            "NAME-zeroshot, zeroshot:DIR, retrieval:FILE, ratings:FILE",
+            autocompletion=offer_benchmarks,
         ),
     ],
     source: Annotated[Path | None, typer.Option(help="folder of the benchmark's annotation files")] = None,
@@ -169,6 +170,9 @@ def evaluate(
         str, typer.Option(help="folders of finished runs of blind models on the same items, separated by commas")
     ] = "",
     metric: MetricOption = None,
+    templates: Annotated[
+        Path | None, typer.Option(help='of zero-shot classification: one per line, "a photo of a {}."')
+    ] = None,
     seed: Seed = 0,
     form: FormatOption = "text",
     as_json: Annotated[bool, typer.Option("--json", help="a list of objects, for programs")] = False,
@@ -196,9 +200,14 @@ def evaluate(
 
     rows = []
     kind, own = kind_named(model), load_metrics(metric or [])
-    loaded = read_benchmarks(names, source=source, data=data, splits=split_names(splits), out=out, average=average)
-    for _, items, images in loaded if kind in OF_PHOTOS else ():
-        check_photos(items[:limit], images, allow_missing)  # said at once: torch takes seconds to load
+    loaded = read_benchmarks(
+        names, source=source, data=data, splits=split_names(splits), out=out, average=average, templates=templates
+    )
+    if limit is not None and (sets := [one.name for one in loaded if one.data is not None]):
+        raise UserError(f"--limit is of items; {sets[0]} is measured as a whole")
+    for one in loaded if kind in OF_PHOTOS else ():
+        if one.data is None:
+            check_photos(one.items[:limit], one.images, allow_missing)  # said at once: torch takes seconds to load
     if shown == "text" and is_told():
         typer.echo(printable(f"loading {model} ..."), err=True)
     with joined() as ranks:

@@ -65,7 +65,7 @@ def _unseen_by_typer() -> Iterator[None]:
 # As a newcomer needs them; typer would show them as they were registered.
 ORDER = (
     *("demo", "doctor", "eval", "metrics", "compare", "report", "perturb", "train"),
-    *("bench", "audit", "standard", "analyse", "study"),
+    *("bench", "audit", "study"),
 )
 
 

@@ -26,13 +26,6 @@ def report(
         Path | None,
         typer.Option(help="JSON of numbers from elsewhere (people, what a paper reported): rows of the table"),
     ] = None,
-    standard: Annotated[
-        list[Path] | None,
-        typer.Option(
-            help="folders of `equipoise standard`: what each model kept (retrieval, zero-shot) against composition. "
-            "Those below RUN are found without it. May be repeated"
-        ),
-    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="by which items are chosen to be shown")] = 0,
     form: PageFormat = "html",
     as_json: AsJson = False,
@@ -57,29 +50,33 @@ def report(
         for line in export(runs, to, out or Path(), model, by, dataset):
             typer.echo(printable(line))
         return
+    from equipoise.evaluation.results import find_runs
     from equipoise.images.sources import open_source
     from equipoise.report.chapters import lines, read_chapters, read_points
     from equipoise.report.page import MARK, report_page, write_page
     from equipoise.report.retention import with_retention
-    from equipoise.report.tables import render
+    from equipoise.report.tables import render, result_rows
 
     table = _table_format(form, as_json)
     if table is None:
         _check_page(out, MARK)
-    for_page = {"images": images, "standard": standard}
-    if table is not None and (given := [name for name, value in for_page.items() if value]):
-        raise UserError(f"--{given[0]} is for the page; a table has none (--format html)")
+    if table is not None and images is not None:
+        raise UserError("--images is for the page; a table has none (--format html)")
     if images is not None:
         open_source(images)  # a wrong path is said before anything is read
-    chapters = read_chapters(runs, read_points(points) if points else ())
+    sets = [record for _, record in find_runs(runs, sets=True) if record.kind != "items"]
+    if table is None or len(sets) < len(find_runs(runs, sets=True)):
+        chapters = read_chapters(runs, read_points(points) if points else ())
+    else:  # a table of retrieval, classification or ratings alone
+        chapters = []
     if table is None:
         assert out is not None
-        chapters = with_retention(chapters, runs, standard or [])
+        chapters = with_retention(chapters, runs)
         write_page(out, report_page(chapters, images), seed)
         typer.echo(printable(f"open {out}"))
         return
     averages = dict.fromkeys(chapter.average for chapter in chapters)
-    rows = lines(chapters)
+    rows = [*lines(chapters), *(line for record in sets for line in result_rows(record))]
     caption = f"percent [95% interval, images resampled]; {', '.join(averages)}"
     if any(line.letters for line in rows):
         caption += (

@@ -340,14 +340,11 @@ def _before_and_after(base: str, finished: Path, watch: Path, images: Path, out:
     from equipoise.benchmarks.own import load as load_own
     from equipoise.comparing.folders import compare_folders
     from equipoise.evaluation.embedding.cache import EmbeddingCache, default_cache
-    from equipoise.evaluation.run import evaluate
+    from equipoise.evaluation.run import evaluate, evaluate_set
     from equipoise.images.sources import open_source
     from equipoise.models import load_model
     from equipoise.readers.sets.captions import caption_set, from_items
     from equipoise.report.comparison import render_differences
-    from equipoise.report.standard import render_changes
-    from equipoise.standard.comparison import compare_standard
-    from equipoise.standard.run import run_standard
 
     items, source, cache = load_own(watch, ()), open_source(images), EmbeddingCache(default_cache())
     photos = {item.image for item in items if item.image is not None}
@@ -356,11 +353,9 @@ def _before_and_after(base: str, finished: Path, watch: Path, images: Path, out:
         model = load_model(spec, device=device)
         evaluate(model, items, images=source, name="watch", out=folder / "watch", cache=cache)
         if len(photos) > 1:
-            captions = caption_set("watch", None, source, from_items(items))
-            run_standard(model, captions, out=folder / "watch-retrieval", cache=cache)
+            captions = caption_set("watch-retrieval", None, source, from_items(items))
+            evaluate_set(model, captions, out=folder / "watch-retrieval", cache=cache)
     typer.echo(render_differences(compare_folders(folders).differences))
-    if len(photos) > 1:
-        typer.echo(render_changes(compare_standard(folders[0], folders[1:])))
 
 
 def _check_openclip(path: Path | None, model: ClipModel, finished: bool) -> None:

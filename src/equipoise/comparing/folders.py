@@ -67,7 +67,7 @@ def compare_folders(
         for name in shared:
             sides = [[one[name] for one in places[index]] for index in (0, other)]
             if _kind(sides[0][0]) != "items":
-                found.append(_compare_sets(name, names[0], names[other], sides, seed))
+                found.append(compare_sets(name, names[0], names[other], sides, seed))
                 flipped.append(Flips(0, 0, 0, [], []))
                 continue
             before, after = read([0, other], name)
@@ -95,7 +95,7 @@ def _kind(folder: Path) -> str:
     return read_result(folder).kind
 
 
-def _compare_sets(name: str, first: str, other: str, sides: Sequence[Sequence[Path]], seed: int) -> Comparison:
+def compare_sets(name: str, first: str, other: str, sides: Sequence[Sequence[Path]], seed: int) -> Comparison:
     """Two runs of one set, paired over photos; seeds of a configuration are not averaged."""
     from equipoise.evaluation.sets.kinds import changes
 

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.collector import ahead
 from equipoise.stats import LEVEL, Floats
 
 FLIPS = 9_999  # sign flips
@@ -16,7 +15,7 @@ POWER = 0.8
 LEAST_ITEMS = 8  # expected to change one way, so that six do in 80 of 100: 2 * 0.5**6 = 3%, five would be 6%
 _CHUNK = 256  # flips at once
 _AT_ONCE = 2**19  # and signs, so that they stay in the processor's cache
-_MANY = 20_000  # clusters; for fewer, signs are drawn before a thread has begun
+_MANY = 20_000  # clusters; signs of more are added by counting bits
 _RADEMACHER = 1 / (2 * math.erfc(1))  # 3.178: 1 / (4 P(Z > sqrt 2))
 _NODES = np.polynomial.legendre.leggauss(100)
 
@@ -42,9 +41,10 @@ def sign_flip_sums(changes: Floats, seed: int = 0, flips: int = FLIPS) -> Floats
     sizes = [min(chunk, flips - start) for start in range(0, flips, chunk)]
     bits = (_bits(rng, rows * len(held)) for rows in sizes)
     done = 0
-    many = len(held) > _MANY
-    added = _by_planes(counts) if many and whole and hasattr(np, "bitwise_count") else None  # since numpy 2
-    for rows, some in zip(sizes, ahead(bits) if many else bits, strict=True):
+    added = (
+        _by_planes(counts) if len(held) > _MANY and whole and hasattr(np, "bitwise_count") else None
+    )  # since numpy 2
+    for rows, some in zip(sizes, bits, strict=True):
         signs = some.reshape(rows, len(held))
         sums[done : done + rows] = added(signs) if added else signs.astype(parts.dtype) @ parts
         done += rows

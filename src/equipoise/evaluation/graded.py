@@ -27,8 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise import stats
-from equipoise.collector import without_collection
-from equipoise.evaluation.record import Graded, Interval
+from equipoise.evaluation.record import Graded, Interval, Number
 from equipoise.evaluation.scores import ItemScores, Lists, Scores
 from equipoise.items import Item, Text
 
@@ -167,7 +166,6 @@ def by_edit(rows: Sequence[ItemScores], items: Iterable[Item]) -> dict[str, Grad
     return found
 
 
-@without_collection
 def _edits(
     scores: Scores, items: Iterable[Item], numbers: dict[str, int]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -226,6 +224,13 @@ def _of_edit(
         cluster=cluster,
     )
     return graded(part, np.ones(len(caption), dtype=bool), unit)
+
+
+def mean_number(values: stats.Floats, cluster: NDArray[np.int64]) -> Number | None:
+    """The mean of the values that are there (not NaN), with the same interval; None where there is none."""
+    there = ~np.isnan(values)
+    found = _mean(np.where(there, values, 0.0), there.astype(np.float64), 1.0, cluster)
+    return None if found is None else Number(value=found[0], interval=found[1], n=int(there.sum()))
 
 
 def _mean(

@@ -286,6 +286,8 @@ class RunRecord(_Part):
     settings: Settings
     metrics: Metrics
     edits: dict[str, Graded] = Field(default_factory=dict)  # by what the items say was changed: "negative swap object"
+    # Of a model with a text tower: the mean cosine of captions with their hard positives, and with their negatives.
+    text_cosines: dict[str, Number] = Field(default_factory=dict)
     ceilings: Ceilings | None = None  # what the texts alone decide; None: not of items
     blind: Blind | None = None  # None: no item has a hard negative
     n: ItemCounts

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ from equipoise.errors import UserError
 from equipoise.evaluation.blind.numbers import add_baselines, known_runs
 from equipoise.evaluation.embedding.cache import EmbeddingCache, default_world
 from equipoise.evaluation.embedding.processes import ALONE, Ranks
-from equipoise.evaluation.graded import by_edit
+from equipoise.evaluation.graded import by_edit, mean_number
 from equipoise.evaluation.measure import measure
 from equipoise.evaluation.metrics import Metric
 from equipoise.evaluation.outcomes import ROWS, Outcomes, outcomes_of
@@ -252,6 +252,11 @@ def _measured(
     return outcomes, {
         "metrics": measure(scoring.rows, outcomes, task.benchmark, seed, metrics=rows),
         "edits": by_edit(scoring.rows, task.items),
+        "text_cosines": {
+            name: number
+            for name, values in scoring.text_cosines.items()
+            if (number := mean_number(values, outcomes.cluster)) is not None
+        },
         # Of what was scored: they bound the numbers above.
         "ceilings": ceilings(
             (item for item in task.items if item.id not in scoring.skipped), parts["model"].context_length or CONTEXT

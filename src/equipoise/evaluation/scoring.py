@@ -10,7 +10,7 @@ import logging
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice, repeat
 from pathlib import Path
@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.collector import cores, without_collection
+from equipoise.collector import cores
 from equipoise.errors import UserError
 from equipoise.evaluation.embedding.cache import EmbeddingCache, Keeper, Vector
 from equipoise.evaluation.embedding.embed import EMBEDDING_CODE, Embedded, embed
@@ -60,6 +60,8 @@ class Scoring:
     digests: dict[str, bytes] = field(default_factory=dict)  # path of each photo that was read -> its SHA-256
     counts: dict[str, int] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
+    # Of a model with a text tower, by item: the mean cosine of the caption with its positives, with its negatives.
+    text_cosines: dict[str, NDArray[np.float64]] = field(default_factory=dict)
 
 
 def score_items(
@@ -73,15 +75,13 @@ def score_items(
     allow_missing: bool = False,
     text_scores: bool = False,
     ranks: Ranks = ALONE,
-    meanwhile: Callable[[], None] | None = None,
 ) -> Scoring:
     """Score every caption, positive and negative of `items` with `model`, for every image of its item.
 
     `model` is anything from `load_model`, or any object with `embed_images(list of PIL images)` and
     `embed_texts(list of str)`, or with `score_pairs(images, texts)`. `images` is where the items' images lie: a
     folder, tar shards or Parquet files (see `images.sources`). As many `workers` decode as there are processors.
-    `ranks` are processes that all call this with the same arguments and share the work. `meanwhile` is called before
-    the model is asked for anything.
+    `ranks` are processes that all call this with the same arguments and share the work.
     """
     if not items:
         raise UserError("no items to score")
@@ -90,34 +90,36 @@ def score_items(
     if batch_size < 1 or workers < 1:
         raise UserError(f"expected a batch size and workers above 0, found {batch_size} and {workers}")
     _refuse_repeated([item.id for item in items])
-    if meanwhile is not None:
-        meanwhile()
-    if kind_of(model) == "taught":
-        return _taught(model, items)
+    kind = kind_of(model)
     if cache is not None and cache.path is not None and hasattr(model, "keep_in"):
         model.keep_in(cache.path.parent)  # a server's answers, each at once
-    if kind_of(model) == "chooses":
-        chosen = _chosen(model, items, images, batch_size, allow_missing)
-        _tell_kept(model, chosen.counts)
-        return chosen
     usable, skipped = _usable(items)
-    by_pairs = kind_of(model) == "pairs"
+    if kind == "chooses":  # an item with negative images alone gives it no choice
+        skipped |= {item.id: "no hard negative to choose from" for item in usable if not item.negatives}
+        usable = [item for item in usable if item.negatives]
     source: ImageSource = _Nowhere()
-    if not by_pairs or reads_images(model):
+    if kind != "taught" and reads_images(model):
         source = _image_source(usable, images)
         usable, unseen = _present(usable, source, allow_missing)
         skipped |= unseen
-    known = of_model(model, batch_size, PAIR_CODE if by_pairs else EMBEDDING_CODE)
+    if not usable:
+        _refuse_all(items, skipped)
+    known = kind in ("pairs", "tokens", "embeds") and of_model(
+        model, batch_size, PAIR_CODE if kind == "pairs" else EMBEDDING_CODE
+    )
     store = cache if cache is not None and known else EmbeddingCache(None)
+    found: Any
     with Keeper(store) as keeper:
-        if by_pairs:
-            paired = score_all(model, usable, source, store, batch_size, workers, ranks, keeper)
-            _tell_kept(model, paired.counts)
+        if kind == "taught":
+            found = Scoring([])
+        elif kind == "chooses":
+            found = choose_all(model, usable, source, batch_size)
+        elif kind == "pairs":
+            found = score_all(model, usable, source, store, batch_size, workers, ranks, keeper)
         else:
-            embedded = embed(model, usable, source, store, batch_size, workers, ranks, keeper)
-        found = paired if by_pairs else embedded
-        bad, seconds = found.bad, found.seconds
-        if bad:
+            found = embed(model, usable, source, store, batch_size, workers, ranks, keeper)
+        _tell_kept(model, found.counts)
+        if bad := getattr(found, "bad", {}):
             _refuse_bad(bad, source, allow_missing)
             unread = {i.id: why for i in usable if (why := next((bad[r] for r in i.images() if r in bad), None))}
             skipped |= unread
@@ -125,15 +127,26 @@ def score_items(
         if not usable:
             _refuse_all(items, skipped)
         started = time.monotonic()
-        rows: Sequence[ItemScores]
-        if by_pairs:
-            rows = [_row(item, _of_pairs(item, paired.scores)) for item in usable]
-        else:
-            rows = _cosine_rows(usable, embedded, text_scores)
-            seconds["cosines"] = time.monotonic() - started
-    seconds["kept"] = time.monotonic() - started - seconds.get("cosines", 0.0)
+        rows = _rows(kind, model, usable, found, text_scores)
+        seconds = dict(getattr(found, "seconds", {})) | {"cosines": time.monotonic() - started}
+    seconds["kept"] = time.monotonic() - started - seconds["cosines"]
     require_finite(rows, "the model's scores")
-    return Scoring(rows, skipped, found.digests, found.counts | {"items": len(rows)}, seconds)
+    between = _text_cosines(usable, found) if isinstance(found, Embedded) else {}
+    return Scoring(rows, skipped, found.digests, found.counts | {"items": len(rows)}, seconds, between)
+
+
+def _rows(kind: str, model: Any, usable: Sequence[Item], found: Any, text_scores: bool) -> Sequence[ItemScores]:
+    """The scores of the items that could be read."""
+    if kind == "taught":  # a text has the same score with every image
+        scores = model.score_taught(usable)
+        if _alternatives(usable):
+            return [_row(item, values * len(item.images())) for item, values in zip(usable, scores, strict=True)]
+        return Scores.of_items(usable, np.fromiter(chain.from_iterable(scores), np.float64))
+    if kind == "chooses":
+        return [_row(item, scores_of(item, found)) for item in usable]
+    if kind == "pairs":
+        return [_row(item, _of_pairs(item, found.scores)) for item in usable]
+    return _cosine_rows(usable, found, text_scores)
 
 
 def _tell_kept(model: Any, counts: Mapping[str, int]) -> None:
@@ -143,42 +156,6 @@ def _tell_kept(model: Any, counts: Mapping[str, int]) -> None:
         before = counts.get("pairs", 0) - counts.get("pairs_scored", 0)
         if kept + before:
             log.warning("%s", from_cache(given + before, kept + before))
-
-
-def _taught(model: Any, items: Sequence[Item]) -> Scoring:
-    """The scores of a blind judge that learns from the items: a text has the same score with every image."""
-    usable, skipped = _usable(items)
-    if not usable:
-        raise UserError(f"none of {len(items):,} items has an image and a hard negative to compare with")
-    scores = model.score_taught(usable)
-    rows: Sequence[ItemScores]
-    if _alternatives(usable):
-        rows = [_row(item, values * len(item.images())) for item, values in zip(usable, scores, strict=True)]
-    else:
-        rows = Scores.of_items(usable, np.fromiter(chain.from_iterable(scores), np.float64))
-    require_finite(rows, "the model's scores")
-    return Scoring(rows, skipped, counts={"items": len(rows)})
-
-
-def _chosen(
-    model: Any, items: Sequence[Item], images: str | Path | ImageSource | None, batch_size: int, allow_missing: bool
-) -> Scoring:
-    """The scores of a model that chooses between texts; an item with negative images alone gives it no choice."""
-    usable, skipped = _usable(items)
-    skipped |= {item.id: "no hard negative to choose from" for item in usable if not item.negatives}
-    usable = [item for item in usable if item.negatives]
-    source = _image_source(usable, images)
-    usable, unseen = _present(usable, source, allow_missing)
-    chosen = choose_all(model, usable, source, batch_size)
-    if chosen.bad:
-        _refuse_bad(chosen.bad, source, allow_missing)
-    unseen |= {i.id: why for i in usable if (why := next((chosen.bad[r] for r in i.images() if r in chosen.bad), None))}
-    skipped |= unseen
-    usable = [item for item in usable if item.id not in skipped]
-    if not usable:
-        _refuse_all(items, skipped)
-    rows = [_row(item, scores_of(item, chosen)) for item in usable]
-    return Scoring(rows, skipped, chosen.digests, chosen.counts | {"items": len(rows)})
 
 
 def default_batch(model: Any) -> int:
@@ -332,7 +309,6 @@ def _alternatives(items: Sequence[Item]) -> bool:
     return any(item.positive_images or item.negative_images for item in items)
 
 
-@without_collection
 def _cosine_rows(items: Sequence[Item], embedded: Embedded, text_scores: bool) -> Sequence[ItemScores]:
     texts = [[embedded.text[text] for text in item.texts()] for item in items]
     shown = [[embedded.image[ref] for ref in item.images()] for item in items]
@@ -351,6 +327,22 @@ def _cosine_rows(items: Sequence[Item], embedded: Embedded, text_scores: bool) -
         _row(item, values[end - count : end], text)
         for item, count, end, text in zip(items, counts.tolist(), ends, between, strict=False)
     ]
+
+
+def _text_cosines(items: Sequence[Item], embedded: Embedded) -> dict[str, NDArray[np.float64]]:
+    """In the text tower alone: how near a caption's hard positives and negatives are; NaN where it has none."""
+    found = {}
+    for name, others in (
+        ("positive", [item.positives for item in items]),
+        ("negative", [item.negatives for item in items]),
+    ):
+        counts = np.array([len(texts) for texts in others])
+        captions = np.repeat([embedded.text[item.caption] for item in items], counts)
+        rows = np.array([embedded.text[text.text] for texts in others for text in texts], dtype=np.int64)
+        values = cosines(embedded.texts, embedded.texts, captions, rows)
+        sums = np.bincount(np.repeat(np.arange(len(items)), counts), values, len(items))
+        found[name] = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+    return found
 
 
 def cosines(left: Vector, right: Vector, lefts: NDArray[np.int64], rights: NDArray[np.int64]) -> NDArray[np.float64]:

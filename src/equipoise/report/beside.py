@@ -65,12 +65,23 @@ def _cell(value: float, interval: object) -> str:
 
 def result_caption(record: RunRecord, average: str | None) -> str:
     """All that a reader of a run's table must know, a line each."""
+    if record.kind != "items":
+        return _set_caption(record)
     lines = [f"{record.model.spec}: {LEGEND}", chance_line(record.metrics.by_rule(average), record.benchmark.chance)]
     lines += metrics_caption(record.metrics, average)
-    lines.append(f"ceilings: {record.ceilings.line()}")
+    lines += [f"ceilings: {record.ceilings.line()}"] if record.ceilings else []
     lines += [blind_line(record.blind.by_rule(average))] if record.blind else []
     lines += [f"warning: {caveat}" for caveat in caveats(record)]
     return "\n".join(filter(None, [*lines, WORDS]))
+
+
+def _set_caption(record: RunRecord) -> str:
+    counted = ", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in record.benchmark.counts.items() if n)
+    ties = f"{record.metrics.overall.ties or 0:,} ties, none of them a win"
+    if record.kind == "ratings":
+        ties = f"{record.metrics.overall.ties or 0:,} pairs share their score with one that people rated differently"
+    lines = [f"{record.model.spec}: percent [95% interval, photos resampled]; {counted}", ties]
+    return "\n".join([*lines, *(f"warning: {caveat}" for caveat in caveats(record))])
 
 
 def metrics_caption(metrics: Metrics, average: str | None) -> list[str]:
@@ -99,6 +110,8 @@ def caveats(record: RunRecord) -> list[str]:
         why = next(iter(record.skipped.values()), "see result.json")
         lines.append(
             f"{record.n.skipped:,} of {record.n.items:,} items were NOT scored, the first: {why} (result.json)"
+            if record.kind == "items"
+            else f"{record.n.skipped:,} photos were NOT used, the first: {why} (result.json)"
         )
     if seen := record.counts.get("trained_on"):
         lines.append(f"{seen:,} of {record.n.items:,} items were trained on, says its folder: judge it on others")

@@ -137,7 +137,9 @@ class Chapter:
 
 def read_chapters(folders: Sequence[Path], points: Sequence[Point] = ()) -> list[Chapter]:
     """The runs in or below the folders, apart by test set. One name with other items is another test set."""
-    found = {place.resolve(): record for place, record in find_runs(folders)}
+    found = {place.resolve(): record for place, record in find_runs(folders, sets=True) if record.kind == "items"}
+    if not found:
+        raise UserError(f"{folders[0]}: no finished run of items in it; make one with `equipoise eval`")
     names = labels({place: record.benchmark.name for place, record in found.items()})
     groups: dict[tuple[str, str], list[Path]] = {}
     for place, record in found.items():
@@ -178,7 +180,7 @@ def _chapter(
     if several:
         notes.append(f"Runs of {name} on other items have a part of their own: they cannot be compared with these.")
     record = entries[0].run.records[0]
-    if any(count for name, count in record.ceilings if name not in ("items", "with_positives")):
+    if record.ceilings and any(count for name, count in record.ceilings if name not in ("items", "with_positives")):
         notes.append(f"What the texts alone decide: {record.ceilings.line()}.")
     notes += _blind_notes(entries)
     given = [point for point in points if point.benchmark == name]

@@ -32,7 +32,9 @@ def render_compared(found: Compared, correction: str, gates: Sequence[Passed] = 
 def render_differences(found: Sequence[Comparison]) -> str:
     """Paired differences for the terminal: points, interval, and whether the interval leaves zero out."""
     of_items = [one for one in found if not _is_set(one)]
-    tables = [_differences(of_items, shown((one.changes for one in of_items), "texts", always=True))] if of_items else []
+    tables = (
+        [_differences(of_items, shown((one.changes for one in of_items), "texts", always=True))] if of_items else []
+    )
     if on_images := shown((one.changes for one in found), "images"):
         asked = [one for one in found if any(row.name in one.changes for row in on_images)]
         tables.append(_differences(asked, on_images))

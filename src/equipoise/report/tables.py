@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from equipoise.errors import printable
-from equipoise.evaluation.metrics import METRICS, SHARES, MetricInfo, info, shown
+from equipoise.evaluation.metrics import METRICS, SET_METRICS, SHARES, MetricInfo, info, shown
 from equipoise.evaluation.record import (
     BlindNumbers,
     Elsewhere,
@@ -73,12 +73,12 @@ def result_rows(record: RunRecord, rule: str | None = None) -> list[Line]:
             numbers=numbers,  # of one average alone, never a mixture of two
             benchmark=name,
             model=spec,
-            average=average_words(numbers),
+            average=average_words(numbers) if record.kind == "items" else record.kind,
             averages={rule: one.model_dump(mode="json") for rule, one in metrics.averages.items()} or None,
             chance=by_chance(numbers, record.benchmark.chance),
             skipped=record.n.skipped,
             paper=metrics.paper,
-            ceilings=record.ceilings.model_dump(),
+            ceilings=record.ceilings.model_dump() if record.ceilings else None,
             edits={edit: one.model_dump(mode="json") for edit, one in record.edits.items()} or None,
             graded=graded.model_dump(mode="json") if (graded := metrics.overall.graded) else None,
             blind=record.blind.by_rule(rule) if record.blind else None,
@@ -129,6 +129,12 @@ def render(lines: Sequence[Line], form: Format = "text", caption: str = "") -> s
         return json.dumps([line.to_json() for line in lines], indent=2)  # in ASCII: no code of a terminal survives
     if form == "csv":
         return _csv(lines)
+    sets = [line for line in lines if any(name in SET_METRICS for name in line.numbers.metrics)]
+    if sets:
+        others = [line for line in lines if line not in sets]
+        drawn = [render(others, form, caption)] if others else []
+        drawn += [_set_table(line, form, "" if others else caption) for line in sets]
+        return ("\n" if form == "text" else "\n\n").join(drawn)
     texts, images = (columns_of([line.numbers for line in lines], side) for side in ("texts", "images"))
     scored = any(_mean_scores(line.numbers).caption is not None for line in lines)
     blind = BLIND if any(line.blind is not None for line in lines) else ()
@@ -143,8 +149,8 @@ def render(lines: Sequence[Line], form: Format = "text", caption: str = "") -> s
         fitting = columns_shown(widths, len(first))
         left_out = list(header[fitting:])
         if GAIN in caption:  # it has the blind baselines of the first line: only those of the others are left out
-            others = ["best blind and gain by line"] if set(left_out) & set(BLIND) and len(lines) > 1 else []
-            left_out = others + [name for name in left_out if name not in BLIND]
+            by_line = ["best blind and gain by line"] if set(left_out) & set(BLIND) and len(lines) > 1 else []
+            left_out = by_line + [name for name in left_out if name not in BLIND]
         if left_out:
             more = f"no room for {', '.join(left_out)}: a wider terminal, --format csv and --json show them"
             caption = f"{caption}\n{more}".lstrip()
@@ -155,6 +161,15 @@ def render(lines: Sequence[Line], form: Format = "text", caption: str = "") -> s
         header = ("images", "n", *([POSITIVES] if two else []), *images, "ties")
         tables.append(grid(form, header, [_image_cells(line, images, two) for line in asked], caption))
     return ("\n" if form == "text" else "\n\n").join(tables)
+
+
+def _set_table(line: Line, form: Format, caption: str) -> str:
+    """Retrieval, classification or ratings: a row for each number."""
+    rows = [
+        [row.title, percent(line.numbers, row.name), f"{line.numbers.count(row.name):,}"]
+        for row in shown([line.numbers.metrics])
+    ]
+    return grid(form, (f"{line.label} ({line.average})", "", "n"), rows, caption)
 
 
 def columns_of(numbers: Sequence[Numbers], side: str) -> dict[str, tuple[MetricInfo, MetricInfo | None]]:
@@ -291,7 +306,8 @@ def _csv(lines: Sequence[Line]) -> str:
     rows = [line.to_json() for line in lines]
     about = ("benchmark", "label", "reported", "average", "n", "n_positives", "skipped", "ties")
     fields = [name for name in about if name == "n_positives" or any(name in row for row in rows)]
-    sides = ["texts", "images"] if any(line.numbers.image_ties is not None for line in lines) else ["texts"]
+    numbers = [line.numbers for line in lines]
+    sides = ["texts", *(["images"] if any(one.image_ties is not None for one in numbers) else []), "sets"]
     for side in sides:
         metrics = shown((line.numbers.metrics for line in lines), side, always=True)
         fields += ["image_n", "image_ties"] if side == "images" else []

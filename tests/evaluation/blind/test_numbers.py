@@ -97,18 +97,7 @@ def test_the_best_blind_judge_and_the_gain_over_it(photos: Path, tmp_path: Path)
     assert gain.interval.low <= gain.difference <= gain.interval.high
 
 
-def test_judges_of_another_process_say_the_same(photos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    here = evaluate(Perfect(), _items(), images=photos, benchmark=BENCHMARK, workers=3).record
-    monkeypatch.setattr("equipoise.evaluation.run.MANY", 1)
-    monkeypatch.setattr("equipoise.evaluation.blind.numbers.baseline_scores", None)  # so that nobody is asked here
-    there = evaluate(Perfect(), _items(), images=photos, benchmark=BENCHMARK, workers=3).record
-    assert there.blind is not None and there.ceilings is not None
-    assert (there.blind, there.ceilings) == (here.blind, here.ceilings)
-
-
-def test_what_was_not_scored_does_not_teach_the_judges(photos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are asked while photos are decoded, before it is known which cannot be."""
-    monkeypatch.setattr("equipoise.evaluation.run.MANY", 70)
+def test_what_was_not_scored_does_not_teach_the_baselines(photos: Path) -> None:
     for number in range(60, 80):
         (photos / f"{number}.png").write_bytes(b"no image")
     some = evaluate(Perfect(), _items(), images=photos, benchmark=BENCHMARK, allow_missing=True, workers=3)

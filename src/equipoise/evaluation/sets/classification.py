@@ -17,12 +17,13 @@ from pydantic import BaseModel, ConfigDict
 
 from equipoise import stats
 from equipoise.errors import UserError
+from equipoise.evaluation.scoring import ScoringOptions
+from equipoise.evaluation.sets.intervals import Measured, clusters, means
+from equipoise.evaluation.sets.retrieval import distinct
+from equipoise.evaluation.sets.scoring import ReadLog, vectors
 from equipoise.items import ImageRef
 from equipoise.models.base import kind_of
 from equipoise.readers.sets.kinds import ClassSet
-from equipoise.evaluation.sets.scoring import ReadLog, ScoringOptions, vectors
-from equipoise.evaluation.sets.intervals import Measured, clusters, means
-from equipoise.evaluation.sets.retrieval import distinct
 
 _BYTES = 64 * 2**20  # of scores at a time
 

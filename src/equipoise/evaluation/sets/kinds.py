@@ -12,10 +12,10 @@ from pydantic import BaseModel
 from equipoise import stats
 from equipoise.errors import UserError
 from equipoise.evaluation.record import BenchmarkId, Change, Interval, Metrics
-from equipoise.evaluation.scoring import Scoring
+from equipoise.evaluation.scoring import Scoring, ScoringOptions
 from equipoise.evaluation.sets import classification, ratings, retrieval
 from equipoise.evaluation.sets.intervals import Measured, numbers
-from equipoise.evaluation.sets.scoring import ReadLog, ScoringOptions, digests
+from equipoise.evaluation.sets.scoring import ReadLog, digests
 from equipoise.models.base import NEEDS_NEGATIVES, kind_of
 from equipoise.readers.sets.kinds import AnySet, content_hash
 

@@ -16,11 +16,11 @@ from pydantic import BaseModel, ConfigDict
 
 from equipoise import stats
 from equipoise.errors import UserError
-from equipoise.evaluation.scoring import cosines
+from equipoise.evaluation.scoring import ScoringOptions, cosines
+from equipoise.evaluation.sets.intervals import Measured, clusters
+from equipoise.evaluation.sets.scoring import ReadLog, pair_scores, vectors
 from equipoise.models.base import kind_of
 from equipoise.readers.sets.kinds import RatingSet
-from equipoise.evaluation.sets.scoring import ReadLog, ScoringOptions, pair_scores, vectors
-from equipoise.evaluation.sets.intervals import Measured, clusters
 
 _TOGETHER = 256  # resamples at a time
 Floats = stats.Floats

@@ -20,10 +20,11 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
 from equipoise.errors import UserError
+from equipoise.evaluation.scoring import ScoringOptions
+from equipoise.evaluation.sets.intervals import Measured, clusters, means
+from equipoise.evaluation.sets.scoring import ReadLog, pair_scores, vectors
 from equipoise.models.base import kind_of
 from equipoise.readers.sets.kinds import Caption, CaptionSet
-from equipoise.evaluation.sets.scoring import ReadLog, ScoringOptions, pair_scores, vectors
-from equipoise.evaluation.sets.intervals import Measured, clusters, means
 
 _logger = logging.getLogger(__name__)
 

@@ -117,7 +117,7 @@ def _file(path: Path, kind: str, data: Path | None, split: str) -> AnySet:
 def _benchmark(name: str, source: Path | None, data: Path | None) -> AnySet:
     """The captions of a benchmark's items, to be retrieved."""
     if name not in registry.names() and not name.startswith("py:"):
-        hint = did_you_mean(name, registry.names())
+        hint = did_you_mean(f"{name}-retrieval", [*NAMED, *(f"{one}-retrieval" for one in registry.names())])
         raise UserError(f"--bench {name}-retrieval: no benchmark {name!r}.{hint} Expected: {FORMS}")
     folder = source or data
     if folder is None and name in registry.names() and registry.get(name).drawn:

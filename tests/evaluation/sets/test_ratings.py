@@ -8,14 +8,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.standard.helpers import COLOURS, Blind, Eye, Pairs, paint
+from tests.evaluation.sets.helpers import COLOURS, Blind, Eye, Pairs, paint
 
 from equipoise.errors import UserError
+from equipoise.evaluation.run import evaluate_set
+from equipoise.evaluation.sets.ratings import RatingRow, kendall_tau_b, measure, spearman
 from equipoise.models import load_model
 from equipoise.readers.sets.kinds import RatingSet
 from equipoise.readers.sets.open import open_set
-from equipoise.standard.ratings import RatingRow, kendall_tau_b, measure, spearman
-from equipoise.standard.run import run_standard
 
 
 def tau_b(x: np.ndarray, y: np.ndarray) -> float:
@@ -80,15 +80,15 @@ def table(tmp_path: Path) -> Path:
 
 
 def test_a_table_for_any_kind_of_model(table: Path) -> None:
-    data = open_set(str(table / "rated.csv"), data=table)
+    data = open_set("ratings:" + str(table / "rated.csv"), data=table)
     assert isinstance(data, RatingSet) and len(data.pairs) == 36
     assert {pair.rating for pair in data.pairs} == {4.0, 2.5}  # the mean of two
-    found = [run_standard(model, data, workers=1) for model in (Eye(), Pairs())]
+    found = [evaluate_set(model, data, workers=1) for model in (Eye(), Pairs())]
     assert found[0] is not None and found[1] is not None
-    rho_, tau = (found[0].record.numbers.metrics[name] for name in ("spearman", "kendall_tau_b"))
+    rho_, tau = (found[0].record.metrics.overall.metrics[name] for name in ("spearman", "kendall_tau_b"))
     assert rho_.value is not None and rho_.value > 0.5 and tau.value is not None and 0.4 < tau.value < rho_.value
-    assert rho_.n == 36 and found[0].record.numbers.images == 6
-    pairs = found[1].record.numbers.metrics["spearman"].value
+    assert rho_.n == 36 and found[0].record.metrics.overall.images == 6
+    pairs = found[1].record.metrics.overall.metrics["spearman"].value
     assert pairs == pytest.approx(rho_.value, abs=0.05)
 
 
@@ -101,24 +101,26 @@ def test_a_scorer_of_texts_alone_opens_no_photo_and_is_read_again(table: Path, t
             assert not images
             return [float(len(string)) for string in strings]
 
-    data = open_set(str(table / "rated.csv"), data=table)
-    first = run_standard(Wordy(), data, out=tmp_path / "run", workers=1)
+    data = open_set("ratings:" + str(table / "rated.csv"), data=table)
+    first = evaluate_set(Wordy(), data, out=tmp_path / "run", workers=1)
     assert first is not None and first.record.images is not None and first.record.images.count == 0
-    assert first.record.numbers.metrics["spearman"].n == 36
-    again = run_standard(Wordy(), data, out=tmp_path / "run", workers=1)
+    assert first.record.metrics.overall.metrics["spearman"].n == 36
+    again = evaluate_set(Wordy(), data, out=tmp_path / "run", workers=1)
     assert again is not None and again.read_from is not None and again.rows == first.rows
 
 
 def test_what_needs_hard_negatives_is_refused(table: Path) -> None:
-    data = open_set(str(table / "rated.csv"), data=table)
-    with pytest.raises(UserError, match=r"blind:ngram compares a caption with hard negatives, and rated \(ratings\)"):
-        run_standard(load_model("blind:ngram"), data, workers=1)
+    data = open_set("ratings:" + str(table / "rated.csv"), data=table)
+    with pytest.raises(
+        UserError, match=r"blind:ngram compares a caption .* rated-ratings \(ratings\)"
+    ):
+        evaluate_set(load_model("blind:ngram"), data, workers=1)
 
 
 def test_a_model_with_one_score_has_no_correlation(table: Path) -> None:
-    result = run_standard(Blind(), open_set(str(table / "rated.csv"), data=table), workers=1)
+    result = evaluate_set(Blind(), open_set("ratings:" + str(table / "rated.csv"), data=table), workers=1)
     assert result is not None
-    assert result.record.numbers.metrics["spearman"].value is None and result.record.numbers.ties == 36
+    assert result.record.metrics.overall.metrics.get("spearman") is None and result.record.metrics.overall.ties == 36
 
 
 def test_jsonl_and_problems_all_at_once(table: Path) -> None:
@@ -126,26 +128,26 @@ def test_jsonl_and_problems_all_at_once(table: Path) -> None:
     good = [{"image": "red.png", "caption": "a", "rating": 1.5}]
     good += [{"image": "blue.png", "caption": "b", "ratings": [2, 4]}]
     path.write_text("".join(json.dumps(line) + "\n" for line in good))
-    data = open_set(str(path), data=table)
+    data = open_set("ratings:" + str(path), data=table)
     assert isinstance(data, RatingSet) and [pair.rating for pair in data.pairs] == [1.5, 3.0]
     bad = [*good, {"image": "../x.png", "caption": "a", "rating": 1}, {"image": "x.png", "caption": "c"}]
     path.write_text("".join(json.dumps(line) + "\n" for line in bad))
     with pytest.raises(UserError, match="2 problems"):
-        open_set(str(path), data=table)
+        open_set("ratings:" + str(path), data=table)
 
 
 def test_flickr8ks_experts(table: Path) -> None:
     (table / "captions.tsv").write_text("red.png#0\ta red one .\nblue.png#1\ta blue one .\n")
     lines = ["red.png\tred.png#0\t4\t4\t3", "red.png\tblue.png#1\t1\t1\t1", "blue.png\tblue.png#1\t3\t4\t4"]
     (table / "ExpertAnnotations.txt").write_text("\n".join(lines) + "\n")
-    data = open_set("flickr8k-experts", source=table)
+    data = open_set("flickr8k-ratings", source=table)
     assert isinstance(data, RatingSet) and [pair.rating for pair in data.pairs] == [11 / 3, 1, 11 / 3]
     (table / "ExpertAnnotations.txt").write_text("\n".join([*lines, "red.png\tno.png#0\t1\t1\t1", "x"]) + "\n")
     with pytest.raises(UserError, match="2 problems"):
-        open_set("flickr8k-experts", source=table)
+        open_set("flickr8k-ratings", source=table)
 
 
 @pytest.mark.slow
 def test_flickr8ks_experts_whole(shared_data: Path) -> None:
-    data = open_set("flickr8k-experts", source=shared_data / "flickr8k")
+    data = open_set("flickr8k-ratings", source=shared_data / "flickr8k")
     assert isinstance(data, RatingSet) and len(data.pairs) == 5822 and len(data.refs()) == 1000

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import runpy
 import tarfile
 import tracemalloc
 from pathlib import Path
@@ -12,14 +11,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-from tests.standard.helpers import COLOURS, Blind, Eye, Pairs, paint
+from tests.evaluation.sets.helpers import COLOURS, Blind, Eye, Pairs, paint
 
 from equipoise.errors import UserError
+from equipoise.evaluation.results import read_run
+from equipoise.evaluation.run import Result, evaluate_set
+from equipoise.evaluation.sets.retrieval import _Cosines, _Matrix, distinct, ranked
 from equipoise.items import ImageRef, Item, texts, write_items
 from equipoise.readers.sets.kinds import CaptionSet
 from equipoise.readers.sets.open import open_set
-from equipoise.standard.retrieval import _Cosines, _Matrix, distinct, ranked
-from equipoise.standard.run import StandardResult, read_rows, run_standard
 
 
 @pytest.fixture
@@ -31,26 +31,26 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(model: object, data: object, **options: object) -> StandardResult:
-    result = run_standard(model, data, workers=1, **options)  # type: ignore[arg-type]
+def run(model: object, data: object, **options: object) -> Result:
+    result = evaluate_set(model, data, workers=1, **options)  # type: ignore[arg-type]
     assert result is not None
     return result
 
 
 def opened(folder: Path) -> CaptionSet:
-    data = open_set(str(folder / "captions.jsonl"), data=folder / "photos")
+    data = open_set("retrieval:" + str(folder / "captions.jsonl"), data=folder / "photos")
     assert isinstance(data, CaptionSet)
     return data
 
 
-def values(result: StandardResult) -> dict[str, float | None]:
-    return {name: one.value for name, one in result.record.numbers.metrics.items()}
+def values(result: Result) -> dict[str, float | None]:
+    return {name: one.value for name, one in result.record.metrics.overall.metrics.items()}
 
 
 def test_a_model_that_sees(folder: Path) -> None:
     result = run(Eye(), opened(folder))
     assert values(result)["text_to_image_recall@1"] == 1.0 and values(result)["image_to_text_recall@1"] == 1.0
-    metrics = result.record.numbers.metrics
+    metrics = result.record.metrics.overall.metrics
     assert (metrics["text_to_image_recall@1"].n, metrics["image_to_text_recall@1"].n) == (12, 6)
     low, high = metrics["text_to_image_recall@1"].interval or (0, 0)
     assert low < 1 and high == 1  # Wilson's: six photos do not prove certainty
@@ -60,11 +60,11 @@ def test_a_blind_model_ties_with_everything(folder: Path) -> None:
     result = run(Blind(), opened(folder))
     assert values(result)["text_to_image_recall@5"] == 0 and values(result)["image_to_text_recall@10"] == 0
     assert values(result)["text_to_image_recall@10"] == 1.0  # there are six photos
-    assert result.record.numbers.ties == 18
+    assert result.record.metrics.overall.ties == 18
 
 
 def test_a_pair_scorer_finds_the_same(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("equipoise.standard.asking.PAIRS", 30)  # several parts
+    monkeypatch.setattr("equipoise.evaluation.sets.scoring.PAIRS", 30)  # several parts
     data = opened(folder)
     assert run(Pairs(), data).rows == run(Eye(), data).rows
     assert run(Pairs(), data).record.counts["pairs_scored"] == 72
@@ -153,25 +153,25 @@ def test_karpathys_file_by_split(folder: Path) -> None:
     (folder / "dataset_coco.json").write_text(json.dumps({"images": images, "dataset": "coco"}))
     (folder / "val2014").symlink_to(folder / "photos")
     for data in (
-        open_set("coco", source=folder),
-        open_set(str(folder / "dataset_coco.json"), data=folder),
+        open_set("coco-retrieval", source=folder),
+        open_set("retrieval:" + str(folder / "dataset_coco.json"), data=folder),
     ):
         assert isinstance(data, CaptionSet) and len(data.photos) == 4 and len(data.captions) == 8
         assert data.captions[0].text == "a red thing" and data.captions[0].id == "0"
         assert values(run(Eye(), data))["text_to_image_recall@1"] == 1.0
     with pytest.raises(UserError, match=r"test \(4\), restval \(2\)"):
-        open_set("coco", source=folder, split="val")
+        open_set("coco-retrieval", source=folder, split="val")
 
 
 def test_flickr8k_by_its_list(folder: Path) -> None:
     lines = [f"{colour}.png#{n}\ta {colour} thing number {n} ." for colour in COLOURS for n in range(2)]
     (folder / "captions.tsv").write_text("\n".join(lines) + "\n")
     (folder / "Flickr_8k.testImages.txt").write_text("red.png\nblue.png\n")
-    data = open_set("flickr8k", source=folder, data=folder / "photos")
+    data = open_set("flickr8k-retrieval", source=folder, data=folder / "photos")
     assert isinstance(data, CaptionSet) and [photo.path for photo in data.photos] == ["red.png", "blue.png"]
     assert len(data.captions) == 4
     with pytest.raises(UserError, match="devImages"):
-        open_set("flickr8k", source=folder, split="dev")
+        open_set("flickr8k-retrieval", source=folder, split="dev")
 
 
 def test_clip_benchmarks_retrieval_shards(folder: Path) -> None:
@@ -186,7 +186,7 @@ def test_clip_benchmarks_retrieval_shards(folder: Path) -> None:
                 member = tarfile.TarInfo(f"s{place:07}.{ending}")
                 member.size = len(data)
                 archive.addfile(member, io.BytesIO(data))
-    data = open_set(str(wds))
+    data = open_set("retrieval:" + str(wds))
     assert isinstance(data, CaptionSet) and len(data.captions) == 12
     assert values(run(Eye(), data))["image_to_text_recall@1"] == 1.0
 
@@ -198,7 +198,7 @@ def test_items_lend_their_captions(folder: Path) -> None:
         for n in range(3)
     ]
     write_items(folder / "items.jsonl", items)
-    data = open_set(str(folder / "items.jsonl"), data=folder / "photos")
+    data = open_set("retrieval:" + str(folder / "items.jsonl"), data=folder / "photos")
     assert isinstance(data, CaptionSet) and len(data.captions) == len(data.photos) == 6  # asked three times, found once
 
 
@@ -208,14 +208,14 @@ def test_a_finished_run_is_read_and_another_is_refused(folder: Path) -> None:
     asked = len(model.read)
     again = run(model, opened(folder), out=folder / "run")
     assert again.read_from == folder / "run" and len(model.read) == asked
-    assert again.record.numbers == first.record.numbers and again.rows == first.rows
+    assert again.record.metrics.overall == first.record.metrics.overall and again.rows == first.rows
     with pytest.raises(UserError, match=r"another run:\n  model"):
         run(Blind(), data, out=folder / "run")
     paint(folder / "photos" / "red.png", "red", 1)
     with pytest.raises(UserError, match="images sha256"):
         run(model, data, out=folder / "run")
     (folder / "captions.jsonl").write_text((folder / "captions.jsonl").read_text().replace("square", "thing"))
-    with pytest.raises(UserError, match="data sha256"):
+    with pytest.raises(UserError, match="benchmark items sha256"):
         run(model, opened(folder), out=folder / "run")
 
 
@@ -224,32 +224,27 @@ def test_a_changed_run_is_not_believed(folder: Path) -> None:
     run(Eye(), data, out=folder / "run")
     path = folder / "run" / "result.json"
     path.write_text(path.read_text().replace('"value": 1.0', '"value": 0.5', 1))
-    with pytest.raises(UserError, match="gives other numbers for text_to_image_recall@1"):
+    with pytest.raises(UserError, match=r"gives other numbers for overall\.text_to_image_recall@1"):
         run(Eye(), data, out=folder / "run")
-    rows = folder / "run" / "rows.jsonl"
+    rows = folder / "run" / "items.jsonl"
     rows.write_text(rows.read_text().replace('"rank": 0', '"rank": 1', 1))
     with pytest.raises(UserError, match="changed after the run"):
-        read_rows(folder / "run")
-
-
-def test_the_schema_file_is_that_of_the_classes() -> None:
-    written = runpy.run_path(str(Path(__file__).resolve().parents[2] / "runs" / "write_schemas.py"))
-    assert json.loads(written["STANDARD"].read_text()) == written["standard_schema"](), "run runs/write_schemas.py"
+        read_run(folder / "run")
 
 
 def test_captions_without_photos_are_refused(folder: Path) -> None:
     (folder / "c.txt").write_text("a cat\na dog\n")
     with pytest.raises(UserError, match="2 captions do not say which photo"):
-        open_set(str(folder / "c.txt"), data=folder)
+        open_set("retrieval:" + str(folder / "c.txt"), data=folder)
     with pytest.raises(UserError, match="--images"):
-        open_set(str(folder / "c.txt"))
+        open_set("retrieval:" + str(folder / "c.txt"))
     with pytest.raises(UserError, match="Did you mean flickr8k"):
-        open_set("flickr8", data=folder)
+        open_set("flickr8-retrieval", data=folder)
 
 
 @pytest.mark.slow
 def test_flickr8k_whole(shared_data: Path) -> None:
-    data = open_set("flickr8k", source=shared_data / "flickr8k")
+    data = open_set("flickr8k-retrieval", source=shared_data / "flickr8k")
     assert isinstance(data, CaptionSet) and len(data.photos) == 1000
     assert len(data.captions) == 4999  # one photo has the same caption twice
     assert values(run(Blind(), data))["text_to_image_recall@10"] == 0

@@ -10,13 +10,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.standard.helpers import COLOURS, Eye, paint
+from tests.evaluation.sets.helpers import COLOURS, Eye, paint
 
 from equipoise.cli import main
+from equipoise.comparing.folders import compare_sets
 from equipoise.errors import UserError
+from equipoise.evaluation.record import Comparison
+from equipoise.evaluation.results import measured_again
+from equipoise.evaluation.run import evaluate_set
 from equipoise.readers.sets.open import open_set
-from equipoise.standard.comparison import difference
-from equipoise.standard.run import run_standard, standard_runs
 from equipoise.stats import wilson
 
 
@@ -29,6 +31,10 @@ class Worse(Eye):
         return super().embed_images(images) * [1, 0, 1]
 
 
+def difference(before: Path, after: Path) -> Comparison:
+    return compare_sets("colours", "before", "after", [[before], [after]], 0)
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     for colour in COLOURS:
@@ -38,11 +44,13 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_paired_differences(folder: Path) -> None:
-    data = open_set(str(folder / "colours"))
+    data = open_set("zeroshot:" + str(folder / "colours"))
     for model in (Eye(), Worse()):
-        run_standard(model, data, out=folder / model.card["spec"], workers=1)
+        evaluate_set(model, data, out=folder / model.card["spec"], workers=1)
     found = difference(folder / "eye", folder / "worse").changes
-    before, after = (json.loads((folder / name / "result.json").read_text())["numbers"] for name in ("eye", "worse"))
+    before, after = (
+        json.loads((folder / name / "result.json").read_text())["metrics"]["overall"] for name in ("eye", "worse")
+    )
     for name, change in found.items():
         wanted = after["metrics"][name]["value"] - before["metrics"][name]["value"]
         assert change.difference == pytest.approx(wanted)
@@ -55,7 +63,7 @@ def test_paired_differences(folder: Path) -> None:
 
 def test_pairing_narrows_the_interval(folder: Path) -> None:
     """What both models find hard cancels: the difference is surer than two independent intervals say."""
-    data = open_set(str(folder / "colours"))
+    data = open_set("zeroshot:" + str(folder / "colours"))
     rng = np.random.default_rng(0)
     noise = {key: rng.normal(size=3) for key in range(100)}
 
@@ -69,21 +77,25 @@ def test_pairing_narrows_the_interval(folder: Path) -> None:
             return [row + 200 * noise[int(row.sum()) % 100] * self.share for row in seen]
 
     for model in (Noisy("a", 1.0), Noisy("b", 0.7)):
-        run_standard(model, data, out=folder / model.card["spec"], workers=1)
+        evaluate_set(model, data, out=folder / model.card["spec"], workers=1)
     change = difference(folder / "a", folder / "b").changes["accuracy@1"]
-    alone = json.loads((folder / "a" / "result.json").read_text())["numbers"]["metrics"]["accuracy@1"]["interval"]
+    alone = json.loads((folder / "a" / "result.json").read_text())["metrics"]["overall"]["metrics"]["accuracy@1"][
+        "interval"
+    ]
     assert change.difference != 0 and change.interval.high - change.interval.low < 0.75 * (alone[1] - alone[0])
 
 
 def test_other_questions_and_other_photos_are_refused(folder: Path) -> None:
-    data = open_set(str(folder / "colours"))
-    run_standard(Eye(), data, out=folder / "a", workers=1)
+    data = open_set("zeroshot:" + str(folder / "colours"))
+    evaluate_set(Eye(), data, out=folder / "a", workers=1)
     (folder / "t.txt").write_text("one {}\n")
-    run_standard(Eye(), open_set(str(folder / "colours"), templates=folder / "t.txt"), out=folder / "b", workers=1)
+    evaluate_set(
+        Eye(), open_set("zeroshot:" + str(folder / "colours"), templates=folder / "t.txt"), out=folder / "b", workers=1
+    )
     with pytest.raises(UserError, match="not asked the same"):
         difference(folder / "a", folder / "b")
     paint(folder / "colours" / "red" / "0.png", "red", 3)
-    run_standard(Eye(), data, out=folder / "c", workers=1)
+    evaluate_set(Eye(), data, out=folder / "c", workers=1)
     with pytest.raises(UserError, match="different photos"):
         difference(folder / "a", folder / "c")
 
@@ -98,10 +110,10 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], fol
     monkeypatch.chdir(folder)
     monkeypatch.setenv("EQUIPOISE_CACHE", str(folder / "cache"))
     monkeypatch.syspath_prepend(str(folder))
-    tests = str(Path(__file__).resolve().parents[2])
+    tests = str(Path(__file__).resolve().parents[3])
     (folder / "painted.py").write_text(
         f"import sys; sys.path.insert(0, {tests!r})\n"
-        "from tests.standard.helpers import Eye\n"
+        "from tests.evaluation.sets.helpers import Eye\n"
         "class Worse(Eye):\n"
         "    card = {'spec': 'worse', 'digest': '9'}\n"
         "    def embed_images(self, images): return super().embed_images(images) * [1, 0, 1]\n"
@@ -120,56 +132,58 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], fol
     return call
 
 
-def test_standard_compare_and_analyse_from_the_command_line(run: Run, folder: Path) -> None:
-    code, out, _ = run("standard", "py:painted:eye", "--bench", "colours", "--out", "before")
-    assert code == 0 and "accuracy@1" in out and "100.0" in out and "18" in out
-    assert (folder / "before" / "colours-classification" / "result.json").is_file()
-    code, _, err = run("standard", "py:painted:eye", "--bench", "colours", "--out", "before")
+def test_eval_and_compare_from_the_command_line(run: Run, folder: Path) -> None:
+    bench = ("--bench", "colours-zeroshot", "--source", "colours")
+    code, out, err = run("eval", "py:painted:eye", *bench, "--out", "before")
+    assert code == 0 and "accuracy@1" in out and "100.0" in out and "18" in out, err
+    assert (folder / "before" / "colours-zeroshot" / "result.json").is_file()
+    code, _, err = run("eval", "py:painted:eye", "--bench", "zeroshot:colours", "--out", "before")
     assert code == 0 and "read from" in err
-    code, out, _ = run("standard", "py:painted:worse", "--bench", "colours", "--out", "after", "--json")
-    assert code == 0 and json.loads(out)[0]["standard"] == "classification"
+    code, out, _ = run("eval", "py:painted:worse", *bench, "--out", "after", "--json")
+    assert code == 0 and json.loads(out)[0]["average"] == "classification"
     code, out, _ = run("compare", "before", "after")
-    assert code == 0 and "colours (classification)" in out and "mean per-class recall" in out
+    assert code == 0 and "colours-zeroshot (classification)" in out and "mean per-class recall" in out
     code, out, _ = run("compare", "before", "after", "--json")
-    assert code == 0 and json.loads(out)["standard"][0]["changes"]["accuracy@1"]["clear"]
+    assert code == 0 and json.loads(out)["differences"][0]["changes"]["accuracy@1"]["clear"]
+    assert run("compare", "before", "after", "--fail-if-worse", "accuracy@1:1")[0] == 1
+    code, out, _ = run("report", "before", "--format", "csv")
+    assert code == 0 and "mean_per_class_recall_low" in out
     code, _, err = run("compare", "before", "nothing")
-    assert code == 2 and "nothing (none) share no standard evaluation" in err
+    assert code == 2 and "no finished run" in err
 
 
 @pytest.mark.slow
-def test_compare_shows_runs_of_eval_beside_them(run: Run, folder: Path) -> None:
+def test_compare_shows_runs_of_items_and_of_sets(run: Run, folder: Path) -> None:
     photo = {"path": "red/0.png", "box": None}
     item = {"id": "1", "image": photo, "caption": "red", "positives": [], "negatives": [{"text": "blue"}], "tags": {}}
     (folder / "items.jsonl").write_text(json.dumps(item) + "\n")
     for model, out in (("eye", "before"), ("worse", "after")):
-        run("standard", f"py:painted:{model}", "--bench", "colours", "--out", out)
-        assert run("eval", f"py:painted:{model}", "--bench", "items.jsonl", "--images", "colours", "--out", out)[0] == 0
+        bench = ("--bench", "items.jsonl,zeroshot:colours", "--images", "colours")
+        assert run("eval", f"py:painted:{model}", *bench, "--out", out)[0] == 0
     code, out, _ = run("compare", "before", "after")
-    assert code == 0 and "items (items)" in out and "colours (classification)" in out
-    code, out, err = run("analyse", "py:painted:eye", "--bench", "items.jsonl", "--images", "colours", "--by", "split")
-    assert code == 2 and "--by split" in err
-    code, out, _ = run("analyse", "py:painted:eye", "--bench", "items.jsonl", "--images", "colours")
-    assert code == 0 and "s(c)-s(n)" in out and "cos(c,n)" in out
+    assert code == 0 and "items (items)" in out and "colours-zeroshot (classification)" in out
+    record = json.loads((folder / "before" / "items" / "result.json").read_text())
+    assert set(record["text_cosines"]) == {"negative"}
 
 
 def test_bad_input_ends_with_2(run: Run) -> None:
     for arguments, words in (
-        (("--bench", ","), "names nothing"),
-        (("--bench", "no-such"), "no such file or name"),
-        (("--bench", "coco"), "--source"),
-        (("--bench", "cache"), "no such file or name"),
-        (("--bench", "colours,colours", "--out", "x"), "one folder"),
+        (("--bench", "zeroshot:no-such"), "no such file or folder"),
+        (("--bench", "coco-retrieval"), "--source"),
+        (("--bench", "imagenet-zeroshot"), "imagenet-zeroshot needs its folder: --source DIR"),
+        (("--bench", "zeroshot:colours,zeroshot:colours", "--out", "x"), "one folder"),
+        (("--bench", "zeroshot:colours", "--limit", "3"), "--limit is of items"),
     ):
-        code, _, err = run("standard", "py:painted:eye", *arguments)
-        assert code == 2 and words in err, (arguments, err)
+        code, _, err = run("eval", "py:painted:eye", *arguments)
+        assert code == 2 and words in " ".join(err.split()), (arguments, err)
 
 
 def test_a_number_edited_by_hand_is_refused_by_every_reader(folder: Path) -> None:
-    run_standard(Eye(), open_set(str(folder / "colours")), out=folder / "run" / "x", workers=1)
-    assert standard_runs(folder / "run")
+    evaluate_set(Eye(), open_set("zeroshot:" + str(folder / "colours")), out=folder / "run" / "x", workers=1)
+    assert measured_again(folder / "run" / "x")
     path = folder / "run" / "x" / "result.json"
     value = json.loads(path.read_text())
-    next(iter(value["numbers"]["metrics"].values()))["value"] = 0.123
+    next(iter(value["metrics"]["overall"]["metrics"].values()))["value"] = 0.123
     path.write_text(json.dumps(value))
     with pytest.raises(UserError, match="changed after the run"):
-        standard_runs(folder / "run")
+        measured_again(folder / "run" / "x")
