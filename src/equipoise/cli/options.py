@@ -26,7 +26,7 @@ ADVANCED = frozenset(
     --allow-missing --average --batch-size --blind --by --cache --cap --checkpoint-every --chunk --correct
     --crop --dataset --device --dropped --dtype --engine --even-positives --flips --hard-count --keep-all --layout
     --llm-concurrency --llm-key --llm-max-tokens --llm-temperature --masked-lm --max-skipped --no-cache --openclip
-    --quiet --refine --seed --watch-metric --weight --workers
+    --quiet --refine --seed --templates --watch-metric --weight --workers
     """.split()
 )
 

@@ -111,9 +111,7 @@ def test_a_scorer_of_texts_alone_opens_no_photo_and_is_read_again(table: Path, t
 
 def test_what_needs_hard_negatives_is_refused(table: Path) -> None:
     data = open_set("ratings:" + str(table / "rated.csv"), data=table)
-    with pytest.raises(
-        UserError, match=r"blind:ngram compares a caption .* rated-ratings \(ratings\)"
-    ):
+    with pytest.raises(UserError, match=r"blind:ngram compares a caption .* rated-ratings \(ratings\)"):
         evaluate_set(load_model("blind:ngram"), data, workers=1)
 
 
