@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from equipoise.evaluation.sets.ratings import spearman
 from numpy.typing import NDArray
 from scores import numbers
 
 from data import tidy
+from equipoise.evaluation.sets.ratings import spearman
 
 
 def ranks(images: NDArray[Any], captions: NDArray[Any], order: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
