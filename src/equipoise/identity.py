@@ -19,7 +19,7 @@ import numpy as np
 from PIL import Image
 
 from equipoise.errors import UserError
-from equipoise.files import sha256_file, sha256_json
+from equipoise.files import atomic_write, sha256_file, sha256_json
 from equipoise.images.opening import ImageProblem
 from equipoise.images.sources import ImageSource
 from equipoise.items import Item
@@ -176,3 +176,45 @@ def of_items(items: Sequence[Item]) -> str:
 
 
 _dumps = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
+
+
+# ---------------------------------------------------------------------------- the items that a model was finetuned on
+# The card's sha256 of all items knows only whether a file is the same; a part of it, or a file with some items in
+# common, is as spoilt. So a short hash of each item lies next to the weights: of its photo's path and its caption,
+# whatever hard texts were written for it since.
+
+TRAINED = "trained_items.txt"
+MOST_TRAINED = 2_000_000  # items: 34 MB; of more, nothing is kept
+_LENGTH = 16  # hexadecimal digits: two of a million items agree by chance once in 37 million runs
+
+
+def trained_key(item: Item) -> str:
+    photo = item.image.path if item.image is not None else ""
+    return hashlib.sha256(f"{photo}\n{item.caption}".encode()).hexdigest()[:_LENGTH]
+
+
+def trained_keys(model: Any, items: Sequence[Item]) -> frozenset[str] | None:
+    """Of the items, and of those that the model had been finetuned on before; None where they are too many."""
+    if len(items) > MOST_TRAINED:
+        return None
+    keys = frozenset(map(trained_key, items)) | (_trained(getattr(model, "folder", None)) or frozenset())
+    return keys if len(keys) <= MOST_TRAINED else None
+
+
+def write_trained(folder: Path, keys: frozenset[str] | None) -> None:
+    if keys is not None:
+        with atomic_write(folder / TRAINED) as handle:
+            handle.writelines(f"{one}\n" for one in sorted(keys))
+
+
+def trained_on(model: Any, items: Sequence[Item]) -> int | None:
+    """How many of the items the model was finetuned on; None where its folder does not say."""
+    known = _trained(getattr(model, "folder", None))
+    return None if known is None else sum(trained_key(item) in known for item in items)
+
+
+def _trained(folder: Path | None) -> frozenset[str] | None:
+    path = None if folder is None else folder / TRAINED
+    if path is None or not path.is_file() or path.stat().st_size > MOST_TRAINED * (_LENGTH + 1):
+        return None
+    return frozenset(path.read_text(encoding="ascii", errors="replace").split())

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import random
 
-from equipoise.blind.folds import folds
-from equipoise.blind.rules import by_length, by_ngrams, length, ngram
+from equipoise.blind.rules import by_length, by_ngrams, folds, length, ngram
 from equipoise.evaluation.averages import summarise
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.scoring import score_items

@@ -48,10 +48,10 @@ from equipoise.evaluation.scoring import (
     scored_photos,
 )
 from equipoise.files import stays_inside
+from equipoise.identity import trained_on
 from equipoise.images.sources import ImageSource
 from equipoise.items import Item
 from equipoise.models.base import reads_images
-from equipoise.models.trained import trained_on
 from equipoise.provenance import environment
 
 if TYPE_CHECKING:

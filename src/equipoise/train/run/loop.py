@@ -23,10 +23,10 @@ import torch
 from equipoise import run_folder
 from equipoise.errors import Stopped, UserError
 from equipoise.files import atomic_write
+from equipoise.identity import trained_keys, write_trained
 from equipoise.images.sources import ImageSource, open_source
 from equipoise.items import Item
 from equipoise.models.clip import ClipModel, pick_device
-from equipoise.models.trained import keys_of, write_keys
 from equipoise.progress import is_quiet
 from equipoise.train.data.batches import Batch, Part, TextChunks, TrainingData
 from equipoise.train.features import LossParts
@@ -146,7 +146,7 @@ class _Run:
         self.parts = parts
         self.identity: dict[str, Any] = {}  # of the first process, once the photos are hashed
         self.checkpoints = Checkpoints(out, saving.keep)
-        self.trained = keys_of(model, self.data.items)
+        self.trained = trained_keys(model, self.data.items)
         self.model = copy.copy(model)
         self.model.folder = None
         self.network = self.model.network = copy.deepcopy(model.network).to(device, torch.float32)
@@ -363,7 +363,7 @@ class _Run:
 
     def _write(self, model: ClipModel, folder: Path) -> None:
         model.save(folder)
-        write_keys(folder, self.trained)
+        write_trained(folder, self.trained)
         with atomic_write(folder / "README.md") as handle:
             about = (self.identity, self.base.spec, self.recipe.citation, self.step, self.steps, self.metrics)
             handle.write(model_card(*about, skipped=len(left_out(read_skipped(self.checkpoints.out)))))
