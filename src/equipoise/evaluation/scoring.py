@@ -19,7 +19,6 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.collector import cores
 from equipoise.errors import UserError
 from equipoise.evaluation.embedding.cache import EmbeddingCache, Keeper, Vector
 from equipoise.evaluation.embedding.embed import EMBEDDING_CODE, Embedded, embed
@@ -32,6 +31,7 @@ from equipoise.images.opening import ImageProblem
 from equipoise.images.sources import FolderImages, ImageSource, absent, open_source
 from equipoise.items import ImageRef, Item
 from equipoise.models.base import kind_of, reads_images
+from equipoise.provenance import cores
 from equipoise.served.client import from_cache
 
 log = logging.getLogger(__name__)
