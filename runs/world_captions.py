@@ -22,7 +22,7 @@ from equipoise.world.draw import draw
 from equipoise.world.scenes import Object, Scene, related_pairs, sample_crowd, sample_scene
 from equipoise.world.sentences import Sentence, Thing, text, thing_of
 from equipoise.world.truth import fits
-from equipoise.world.words import (
+from equipoise.world.vocabulary import (
     ATTRIBUTES,
     FAMILIES,
     FILLERS,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from equipoise.files import write_json
 from equipoise.world.draw import PIXELS
 from equipoise.world.sentences import TEMPLATES
-from equipoise.world.words import FAMILIES, FILLERS, plural
+from equipoise.world.vocabulary import FAMILIES, FILLERS, plural
 
 if TYPE_CHECKING:
     from transformers import CLIPModel, CLIPTokenizer

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from equipoise import demo, stats
-from equipoise.demo import words
+from equipoise.demo import sentences
 from equipoise.errors import UserError
 from equipoise.evaluation.comparison import Run, joined
 from equipoise.evaluation.outcomes import outcomes_of
@@ -200,9 +200,9 @@ def test_the_page_draws_its_resamples_once(story: Callable[..., Any]) -> None:
 
 def test_the_papers_table() -> None:
     """Kamath et al. 2024, Table 1, rows (a) and (c)."""
-    assert words.PAPER["replace"]["augmented"] == {"base": 46.8, "HN": 55.7, "HP+HN": 58.0}
-    assert words.PAPER["replace"]["brittleness"] == {"base": 23.2, "HN": 21.0, "HP+HN": 16.9}
-    assert words.PAPER["replace"]["original"] == {"base": 61.6, "HN": 73.9, "HP+HN": 69.0}
-    assert words.PAPER["swap"]["original"] == {"base": 60.5, "HN": 74.3, "HP+HN": 73.2}
-    assert words.PAPER["swap"]["augmented"] == {"base": 49.6, "HN": 60.5, "HP+HN": 61.1}
-    assert words.PAPER["swap"]["brittleness"] == {"base": 21.7, "HN": 25.1, "HP+HN": 22.9}
+    assert sentences.PAPER["replace"]["augmented"] == {"base": 46.8, "HN": 55.7, "HP+HN": 58.0}
+    assert sentences.PAPER["replace"]["brittleness"] == {"base": 23.2, "HN": 21.0, "HP+HN": 16.9}
+    assert sentences.PAPER["replace"]["original"] == {"base": 61.6, "HN": 73.9, "HP+HN": 69.0}
+    assert sentences.PAPER["swap"]["original"] == {"base": 60.5, "HN": 74.3, "HP+HN": 73.2}
+    assert sentences.PAPER["swap"]["augmented"] == {"base": 49.6, "HN": 60.5, "HP+HN": 61.1}
+    assert sentences.PAPER["swap"]["brittleness"] == {"base": 21.7, "HN": 25.1, "HP+HN": 22.9}

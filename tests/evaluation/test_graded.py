@@ -14,7 +14,7 @@ from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import Graded
 from equipoise.evaluation.scores import ItemScores
 from equipoise.items import Edit, Item, Text
-from equipoise.report.beside import graded_line
+from equipoise.report.captions import graded_line
 
 
 def of(rows: list[ItemScores]) -> Graded:

@@ -12,7 +12,7 @@ from PIL import Image
 from equipoise import evaluate
 from equipoise.items import ImageRef, Item, texts
 from equipoise.models import load_model
-from equipoise.report.beside import result_caption
+from equipoise.report.captions import result_caption
 from equipoise.report.chapters import lines, read_chapters
 from equipoise.report.plane import plane
 from equipoise.report.tables import render, result_rows

@@ -16,7 +16,7 @@ from equipoise.world.cases import replace_attributes
 from equipoise.world.draw import HUES, PIXELS, draw
 from equipoise.world.scenes import MARK, Object, Scene, related, sample_acting, sample_scene
 from equipoise.world.truth import holds
-from equipoise.world.words import ACTIONS, KINDS
+from equipoise.world.vocabulary import ACTIONS, KINDS
 
 SIDE = 240
 PURE = ("red", "yellow", "green", "blue", "purple", "pink")  # hues that no detail and no wood has

@@ -11,7 +11,7 @@ from transformers import AutoTokenizer
 from equipoise import world as drawn
 from equipoise.models import load_model
 from equipoise.world.splits import TESTS, UNSEEN, world_items
-from equipoise.world.words import ACTIONS
+from equipoise.world.vocabulary import ACTIONS
 from runs import world_model as world
 
 

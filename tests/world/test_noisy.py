@@ -19,7 +19,7 @@ from runs.world_model import vocabulary
 from equipoise.world.draw import draw
 from equipoise.world.scenes import sample_crowd, sample_scene
 from equipoise.world.truth import holds
-from equipoise.world.words import FAMILIES
+from equipoise.world.vocabulary import FAMILIES
 
 
 def test_what_noisy_captions_say_is_true() -> None:

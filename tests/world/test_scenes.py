@@ -6,7 +6,7 @@ import pytest
 
 from equipoise.world.art import EXTENTS, board
 from equipoise.world.scenes import MARK, Object, related, sample_acting, sample_crowd, sample_scene
-from equipoise.world.words import ACTIONS, RELATIONS
+from equipoise.world.vocabulary import ACTIONS, RELATIONS
 
 
 def thing(x: float, y: float, kind: str = "house", scale: float = 0.2) -> Object:

@@ -36,7 +36,7 @@ from equipoise.world.benchmarks import SIZE
 from equipoise.world.draw import draw
 from equipoise.world.scenes import sample_scene
 from equipoise.world.splits import FINETUNING, DrawnImages, world_items
-from equipoise.world.words import KINDS
+from equipoise.world.vocabulary import KINDS
 from lib.form import Column, TestSet
 from lib.jobs import Job
 from lib.variants import SCENES, VARIANTS, PretrainingImages, pretraining_items, pretraining_recipe, untrained

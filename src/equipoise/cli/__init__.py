@@ -195,7 +195,7 @@ def evaluate(
     from equipoise.evaluation.run import evaluate_loaded, read_benchmarks
     from equipoise.evaluation.scoring import check_photos
     from equipoise.models import OF_PHOTOS, kind_named, load_model
-    from equipoise.report.beside import caveats, result_caption
+    from equipoise.report.captions import caveats, result_caption
     from equipoise.report.tables import render, result_rows
 
     rows = []
@@ -291,7 +291,7 @@ def metrics(
     from equipoise.evaluation.foreign.reading import read_any
     from equipoise.evaluation.metrics import load_metrics
     from equipoise.evaluation.outcomes import ROWS, outcomes_of
-    from equipoise.report.beside import LEGEND, WORDS, chance_line, graded_line, metrics_caption
+    from equipoise.report.captions import LEGEND, WORDS, chance_line, graded_line, metrics_caption
     from equipoise.report.tables import metrics_rows, render
 
     shown, own = form_name(form, as_json), load_metrics(metric or [])

@@ -14,7 +14,7 @@ from equipoise.errors import printable
 from equipoise.evaluation.metrics import METRICS
 from equipoise.evaluation.record import ItemNumbers, Numbers
 from equipoise.evaluation.scores import Scores
-from equipoise.report.beside import beside
+from equipoise.report.captions import also_measured
 from equipoise.report.chapters import Chapter
 from equipoise.report.orderings import CLASSES, OUTCOMES, shares
 from equipoise.report.plane import plane
@@ -41,7 +41,7 @@ def figures(chapter: Chapter, number: int) -> list[Markup]:
         found += [by_tag(chapter, number, tag) for tag in chapter.tags()]
     if has(chapter, "original"):
         found.append(margins(chapter))
-    found += [distributions(chapter), beside(chapter)]
+    found += [distributions(chapter), also_measured(chapter)]
     return [one for one in found if one is not None]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from equipoise.world.scenes import Object
-from equipoise.world.words import ATTRIBUTES, Word, article, common, plural
+from equipoise.world.vocabulary import ATTRIBUTES, Word, article, common, plural
 
 TEMPLATES = {
     "things": ("{0}", "there is {0}", "a picture of {0}", "we see {0}", "{0} can be seen"),

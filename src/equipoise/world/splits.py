@@ -25,7 +25,7 @@ from equipoise.world.cases import MAKERS, Case
 from equipoise.world.draw import PIXELS, draw
 from equipoise.world.scenes import Scene, sample_acting, sample_crowd, sample_scene
 from equipoise.world.sentences import text
-from equipoise.world.words import FAMILIES, Word
+from equipoise.world.vocabulary import FAMILIES, Word
 
 SPLITS = ("finetune", "finetune-objects", "finetune-actions", "validation", "test")
 TESTS = ("replace-attributes", "replace-relations", "swap")  # what finetuning teaches

@@ -1,5 +1,5 @@
-"""What stands beside the three shares: on the page which image a text prefers and the papers' own metrics, in the
-terminal the lines below a table."""
+"""What is said next to the shares: the lines below a table, and on the page which image a text prefers and the papers'
+own metrics."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ WORDS = "what each word means: equipoise metrics --help"
 FEW = 20  # items; what the audit and perturb call too few to say anything
 
 
-def beside(chapter: Chapter) -> Markup | None:
-    """A table of its own; None where there is nothing beside."""
+def also_measured(chapter: Chapter) -> Markup | None:
+    """A table of its own; None where nothing else was measured."""
     found = [{**_image_side(entry), **_paper(entry)} for entry in chapter.entries]
     columns = list(dict.fromkeys(name for one in found for name in one))
     if not columns:
