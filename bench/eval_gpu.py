@@ -127,7 +127,7 @@ def ours(
 def decode_limit(model: Any, photos: Path, paths: list[str], workers: int) -> None:
     """Photos read, hashed, decoded and resized with nobody to wait for."""
     from equipoise.evaluation.embedding.decoding import decoded
-    from equipoise.images.sources import FolderImages
+    from equipoise.images import FolderImages
     from equipoise.items import ImageRef
 
     def choose(some: Any, _: Any) -> list[ImageRef]:

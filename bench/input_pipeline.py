@@ -22,8 +22,7 @@ from pathlib import Path
 
 from PIL import Image
 
-from equipoise.images.opening import decode_image
-from equipoise.images.sources import TarImages
+from equipoise.images import TarImages, decode_image
 from equipoise.items import ImageRef
 from equipoise.models.preprocess import clip_preprocess
 from equipoise.train.data.batches import random_crop

@@ -34,7 +34,7 @@ from equipoise.identity import (
     of_photos,
     photo_digests,
 )
-from equipoise.images.sources import open_source
+from equipoise.images import open_source
 from equipoise.items import Edit, ImageRef, Item, Text
 from equipoise.models import load_model
 from equipoise.perturb.recipes import Setup

@@ -378,7 +378,7 @@ def test_every_odd_line_of_a_file_is_named_in_order(tmp_path: Path) -> None:
 
 
 def test_a_line_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("equipoise.readers.text.MOST_BYTES", 4000)
+    monkeypatch.setattr("equipoise.readers.records.MOST_BYTES", 4000)
     path = tmp_path / "x.jsonl"
     path.write_text('{"id": "1", "caption": "%s"}\n' % ("a" * 3900))
     assert len(load_items(path)) == 1

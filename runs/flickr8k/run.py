@@ -40,7 +40,7 @@ from retrieval import experts, outcomes, ranks, recalls
 from scores import numbers, write_scores
 
 from equipoise.files import atomic_write
-from equipoise.images.sources import ImageSource, TarImages
+from equipoise.images import ImageSource, TarImages
 from equipoise.items import Item, load_items
 from equipoise.models import load_model
 from equipoise.models.clip import ClipModel, precision

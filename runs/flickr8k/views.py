@@ -19,7 +19,7 @@ from parts import PREPROCESS, WHOLE, lite2
 from PIL import Image, ImageOps
 
 from equipoise.files import atomic_write
-from equipoise.images.sources import TarImages
+from equipoise.images import TarImages
 from equipoise.items import load_items
 
 FIXED = 2  # whole and middle

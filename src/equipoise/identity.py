@@ -20,8 +20,7 @@ from PIL import Image
 
 from equipoise.errors import UserError
 from equipoise.files import atomic_write, sha256_file, sha256_json
-from equipoise.images.opening import ImageProblem
-from equipoise.images.sources import ImageSource
+from equipoise.images import ImageProblem, ImageSource
 from equipoise.items import Item
 
 PACKAGE = Path(__file__).resolve().parent

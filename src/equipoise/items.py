@@ -20,8 +20,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 from equipoise.errors import Problems, UserError, reading
 from equipoise.files import atomic_write, stays_inside
 from equipoise.readers import parquet
-from equipoise.readers.records import checked, jsonl_lines
-from equipoise.readers.text import kind_of
+from equipoise.readers.records import checked, jsonl_lines, kind_of
 
 OPERATIONS = ("swap", "replace", "negate", "add", "shuffle")  # our own; a recipe may name another
 Operation = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,39}$")]

@@ -17,7 +17,7 @@ from equipoise.benchmarks.ceilings import Ceilings, ceilings
 from equipoise.errors import Problems, UserError, did_you_mean
 from equipoise.items import Item
 from equipoise.plugins import is_named, load_named, own_code
-from equipoise.readers.text import kind_of
+from equipoise.readers.records import kind_of
 
 log = logging.getLogger(__name__)
 
@@ -59,6 +59,7 @@ _ROWS = {  # name: module, below equipoise, and its variable; modules are import
     "world-unseen": ("world.benchmarks", "UNSEEN_TYPE"),
     "world-balanced": ("world.benchmarks", "BALANCED_WORDS"),
 }
+KINDS = ("zeroshot", "retrieval", "ratings")  # of sets that are not items: NAME-KIND or KIND:PATH
 ALIASES = {
     "aro": ("aro-vg-r", "aro-vg-a", "aro-coco-order", "aro-flickr-order"),
     "world": ("world-replace-attributes", "world-replace-relations", "world-swap", "world-unseen", "world-balanced"),
@@ -160,6 +161,11 @@ def load(name_or_path: str, source: Path | None = None, splits: Sequence[str] = 
 def is_file(name_or_path: str) -> bool:
     """Whether this names a file of items, not a benchmark."""
     return kind_of(Path(name_or_path)) in own.SUFFIXES and not is_named(name_or_path)
+
+
+def is_set(bench: str) -> bool:
+    """Whether `--bench` names zero-shot classification, retrieval or ratings, and not items."""
+    return bench.partition(":")[0] in KINDS or (bench.rpartition("-")[2] in KINDS and not is_file(bench))
 
 
 def require_images(name_or_path: str, items: Sequence[Item]) -> None:

@@ -16,7 +16,7 @@ from PIL import Image
 from equipoise.errors import UserError
 from equipoise.evaluation.embedding.cache import EmbeddingCache
 from equipoise.evaluation.scoring import _refuse_repeated, cosines, score_items
-from equipoise.images.opening import ImageProblem, open_image
+from equipoise.images import ImageProblem, read_image_bytes
 from equipoise.items import ImageRef, Item, texts
 
 
@@ -166,7 +166,7 @@ def test_the_owners_links_are_followed_and_written_paths_do_not_leave(photos: Pa
     (folder / "VG_100K").symlink_to(photos)
     assert len(score_items(Notebook(), [item("1", "VG_100K/0.png")], images=folder).rows) == 1
     with pytest.raises(ImageProblem, match="leaves its folder"):
-        open_image(folder, ImageRef.model_construct(path="../0.png", box=None))  # as if nobody had checked the item
+        read_image_bytes(folder, "../0.png")  # as if nobody had checked the item
 
 
 def test_a_strip_is_refused_before_it_is_blown_up(photos: Path) -> None:

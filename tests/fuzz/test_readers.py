@@ -24,8 +24,7 @@ from equipoise.benchmarks.fetching.archives import safe_unpack
 from equipoise.errors import UserError
 from equipoise.evaluation.results import read_result
 from equipoise.evaluation.scores import read_scores
-from equipoise.images.opening import decode_image
-from equipoise.images.sources import TarImages
+from equipoise.images import TarImages, decode_image
 from equipoise.items import ImageRef, load_items
 from equipoise.readers.captions.groups import read_captions
 

@@ -13,8 +13,7 @@ import pytest
 from PIL import Image
 
 from equipoise.errors import UserError
-from equipoise.images.opening import ImageProblem
-from equipoise.images.sources import FolderImages, ParquetImages, TarImages, absent, in_order, open_source
+from equipoise.images import FolderImages, ImageProblem, ParquetImages, TarImages, absent, in_order, open_source
 
 FILES = {f"{number:04d}.jpg": bytes([number]) * (number + 1) for number in range(7)}
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from equipoise.benchmarks.base import Benchmark
-from equipoise.images.sources import ImageSource
+from equipoise.images import ImageSource
 from equipoise.items import Item
 from equipoise.models.clip import ClipModel
 from equipoise.readers.sets.kinds import AnySet

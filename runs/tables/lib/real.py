@@ -19,7 +19,7 @@ from pathlib import Path
 from equipoise import registry
 from equipoise.errors import UserError
 from equipoise.files import sha256_file, sha256_json
-from equipoise.images.sources import ImageSource, open_source
+from equipoise.images import ImageSource, open_source
 from equipoise.items import Item, load_items
 from equipoise.models import load_model
 from equipoise.models.clip import ClipModel

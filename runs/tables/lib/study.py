@@ -29,8 +29,7 @@ from equipoise.evaluation.record import Difference, Interval, Number, Numbers
 from equipoise.evaluation.results import read_result
 from equipoise.evaluation.run import evaluate, evaluate_set
 from equipoise.files import sha256_json, write_json
-from equipoise.images.opening import ImageProblem
-from equipoise.images.sources import ImageSource
+from equipoise.images import ImageProblem, ImageSource
 from equipoise.items import Item
 from equipoise.models import load_model
 from equipoise.stats import RESAMPLES, percentile_interval

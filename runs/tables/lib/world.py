@@ -23,7 +23,7 @@ from PIL import Image
 
 from equipoise import registry, world
 from equipoise.files import atomic_write, sha256_file, sha256_json
-from equipoise.images.sources import ImageSource, TarImages
+from equipoise.images import ImageSource, TarImages
 from equipoise.items import Item, load_items, write_items
 from equipoise.models import load_model
 from equipoise.models.clip import ClipModel

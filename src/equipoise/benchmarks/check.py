@@ -16,8 +16,7 @@ from typing import NamedTuple
 from equipoise.benchmarks.base import Benchmark
 from equipoise.benchmarks.ceilings import as_read
 from equipoise.errors import UserError
-from equipoise.images.opening import use_image
-from equipoise.images.sources import absent, open_source
+from equipoise.images import absent, open_source, use_image
 from equipoise.items import ImageRef, Item
 
 SHOWN = 5

@@ -21,8 +21,7 @@ from equipoise.benchmarks.reading import check_splits
 from equipoise.errors import Problems, UserError, did_you_mean
 from equipoise.files import read_json, write_json
 from equipoise.items import ImageRef, Item, load_items, texts
-from equipoise.readers.records import explain
-from equipoise.readers.text import kind_of, table
+from equipoise.readers.records import explain, kind_of, table
 
 _TABLES = {".csv", ".tsv"}
 SUFFIXES = {".jsonl", ".parquet", *_TABLES}

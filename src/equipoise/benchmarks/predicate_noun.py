@@ -23,8 +23,7 @@ from pydantic import Field
 from equipoise.benchmarks.base import TRIPLE_CHANCE, Benchmark, github
 from equipoise.benchmarks.reading import Case, Raw, choose, read
 from equipoise.errors import Problems, UserError
-from equipoise.images.opening import ImageProblem, image_size
-from equipoise.images.sources import absent, open_source
+from equipoise.images import ImageProblem, absent, image_size, open_source
 from equipoise.items import ImageRef, Item, texts
 
 ROWS = 2584

@@ -12,8 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from equipoise.errors import Problems, UserError, did_you_mean
 from equipoise.items import Edit, ImageRef, Item, Text, texts
-from equipoise.readers.records import EMPTY, explain, rows, short
-from equipoise.readers.text import kind_of
+from equipoise.readers.records import EMPTY, explain, kind_of, rows, short
 
 log = logging.getLogger(__name__)
 

@@ -51,7 +51,7 @@ def report(
             typer.echo(printable(line))
         return
     from equipoise.evaluation.results import find_runs
-    from equipoise.images.sources import open_source
+    from equipoise.images import open_source
     from equipoise.report.chapters import lines, read_chapters, read_points
     from equipoise.report.page import MARK, report_page, write_page
     from equipoise.report.retention import with_retention

@@ -260,7 +260,7 @@ def _settings(options: list[str]) -> dict[str, str]:
 
 def _parts(items: list[Path], images: list[str], weights: list[float] | None) -> list[Part]:
     from equipoise.benchmarks.own import load as load_own
-    from equipoise.images.sources import open_source
+    from equipoise.images import open_source
     from equipoise.train.data.batches import Part
 
     if len(images) not in (1, len(items)):
@@ -302,7 +302,7 @@ def _evaluation(watch: Path | None, images: Path | None, metric: str | None) -> 
     from equipoise.evaluation.run import evaluate
     from equipoise.evaluation.scoring import default_workers
     from equipoise.identity import of_items, of_photos, photo_digests
-    from equipoise.images.sources import absent, open_source
+    from equipoise.images import absent, open_source
     from equipoise.train.run.options import Evaluation
 
     best = "augmented" if metric is None else metric
@@ -341,7 +341,7 @@ def _before_and_after(base: str, finished: Path, watch: Path, images: Path, out:
     from equipoise.comparing.folders import compare_folders
     from equipoise.evaluation.embedding.cache import EmbeddingCache, default_cache
     from equipoise.evaluation.run import evaluate, evaluate_set
-    from equipoise.images.sources import open_source
+    from equipoise.images import open_source
     from equipoise.models import load_model
     from equipoise.readers.sets.captions import caption_set, from_items
     from equipoise.report.comparison import render_differences

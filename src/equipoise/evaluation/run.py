@@ -49,7 +49,7 @@ from equipoise.evaluation.scoring import (
 )
 from equipoise.files import stays_inside
 from equipoise.identity import trained_on
-from equipoise.images.sources import ImageSource
+from equipoise.images import ImageSource
 from equipoise.items import Item
 from equipoise.models.base import reads_images
 from equipoise.provenance import environment
@@ -294,11 +294,11 @@ def read_benchmarks(
 
     `source` holds annotation files and `data` images; where only one is named it stands for both.
     """
-    from equipoise.readers.sets.open import is_set, open_set
-
     loaded: list[Loaded] = []  # every one is read before the first is scored: a typing error must not cost hours
-    for name in [one for wanted in names for one in ([wanted] if is_set(wanted) else registry.expand(wanted))]:
-        if is_set(name):
+    for name in [one for wanted in names for one in ([wanted] if registry.is_set(wanted) else registry.expand(wanted))]:
+        if registry.is_set(name):
+            from equipoise.readers.sets.open import open_set
+
             split = splits[0] if splits else "test"
             found = open_set(name, source=source, data=data, split=split, templates=templates)
             loaded.append(Loaded(found.name, data=found))

@@ -27,8 +27,7 @@ from equipoise.evaluation.embedding.pairs import PAIR_CODE, score_all
 from equipoise.evaluation.embedding.processes import ALONE, Ranks
 from equipoise.evaluation.scores import ImageScores, ItemScores, Scores, TextScores, require_finite
 from equipoise.identity import of_model, photo_digests
-from equipoise.images.opening import ImageProblem
-from equipoise.images.sources import FolderImages, ImageSource, absent, open_source
+from equipoise.images import FolderImages, ImageProblem, ImageSource, absent, open_source
 from equipoise.items import ImageRef, Item
 from equipoise.models.base import kind_of, reads_images
 from equipoise.provenance import cores
@@ -80,7 +79,7 @@ def score_items(
 
     `model` is anything from `load_model`, or any object with `embed_images(list of PIL images)` and
     `embed_texts(list of str)`, or with `score_pairs(images, texts)`. `images` is where the items' images lie: a
-    folder, tar shards or Parquet files (see `images.sources`). As many `workers` decode as there are processors.
+    folder, tar shards or Parquet files (see `images.py`). As many `workers` decode as there are processors.
     `ranks` are processes that all call this with the same arguments and share the work.
     """
     if not items:

@@ -1,7 +1,7 @@
 """From a photo to the numbers a vision tower was trained on, with Pillow alone.
 
 Order and rounding follow torchvision's Resize, CenterCrop, RGB, ToTensor, Normalize, which OpenAI's CLIP
-and open_clip use. Evaluation and training decode every photo to RGB first (`images/opening.py`), so a palette
+and open_clip use. Evaluation and training decode every photo to RGB first (`images.py`), so a palette
 image is resized in colour. EXIF rotation is not applied, because theirs is not either.
 """
 

@@ -7,7 +7,7 @@ import io
 import numpy as np
 from PIL import Image
 
-from equipoise.images.opening import decode_image
+from equipoise.images import decode_image
 from equipoise.items import ImageRef
 from equipoise.world.draw import draw
 from equipoise.world.scenes import SCALES, Object, Scene

@@ -22,8 +22,7 @@ from pydantic import BaseModel, ValidationError
 from equipoise.errors import UserError, printable
 from equipoise.evaluation.results import Shown, read_shown
 from equipoise.evaluation.scores import ImageScores, ItemScores
-from equipoise.images.opening import ImageProblem, use_image
-from equipoise.images.sources import ImageSource, open_source
+from equipoise.images import ImageProblem, ImageSource, open_source, use_image
 from equipoise.items import ImageRef
 from equipoise.report.chapters import Chapter
 from equipoise.report.orderings import CLASSES, NOT_COMPARED, OUTCOMES

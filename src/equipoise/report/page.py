@@ -26,7 +26,7 @@ from equipoise.comparing.models import compare_models
 from equipoise.errors import UserError, printable
 from equipoise.evaluation.metrics import METRICS, MetricInfo, shown
 from equipoise.evaluation.record import Numbers, RunRecord
-from equipoise.images.sources import ImageSource
+from equipoise.images import ImageSource
 from equipoise.report.chapters import Chapter, Entry
 from equipoise.report.comparison import VERDICT
 from equipoise.report.figures import figures

@@ -13,8 +13,7 @@ from PIL import Image
 from equipoise.errors import Problems, UserError
 from equipoise.files import atomic_write
 from equipoise.identity import of_items, of_photos, photo_digests
-from equipoise.images.opening import ImageProblem, use_image
-from equipoise.images.sources import ImageSource, open_source
+from equipoise.images import ImageProblem, ImageSource, open_source, use_image
 from equipoise.items import ImageRef, Item
 from equipoise.progress import progress
 from equipoise.run_folder import locked, take

@@ -20,7 +20,7 @@ from PIL import Image
 from equipoise.errors import UserError
 from equipoise.evaluation.embedding import decoding
 from equipoise.evaluation.scoring import score_items
-from equipoise.images.sources import FolderImages
+from equipoise.images import FolderImages
 from equipoise.items import ImageRef, Item, texts
 from equipoise.models.preprocess import Preprocess, clip_preprocess
 
@@ -125,7 +125,7 @@ SCRIPT = """
 import multiprocessing, sys, time
 from pathlib import Path
 from equipoise.evaluation.embedding import decoding
-from equipoise.images.sources import FolderImages
+from equipoise.images import FolderImages
 from equipoise.items import ImageRef
 from equipoise.models.preprocess import clip_preprocess
 

@@ -12,7 +12,7 @@ import torch
 from PIL import Image
 
 from equipoise.errors import UserError
-from equipoise.images.sources import FolderImages
+from equipoise.images import FolderImages
 from equipoise.items import Edit, ImageRef, Item, texts
 from equipoise.train.data.batches import MISSING, Batch, Part, TextChunks, TrainingData
 from equipoise.train.data.draws import Draw

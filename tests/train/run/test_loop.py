@@ -13,7 +13,7 @@ from torch import Tensor
 
 from equipoise.errors import UserError
 from equipoise.files import read_json
-from equipoise.images.sources import FolderImages
+from equipoise.images import FolderImages
 from equipoise.items import Item
 from equipoise.models.hf import load_folder
 from equipoise.train.data.batches import Part

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from equipoise.cli import app
 from equipoise.errors import UserError
-from equipoise.images.opening import open_image
+from equipoise.images import decode_image, read_image_bytes
 from equipoise.items import load_items, write_items
 from equipoise.models import load_model
 from equipoise.train.data.draws import Draw
@@ -35,7 +35,7 @@ def test_the_worlds_nearest_images_are_those_of_brute_force(tmp_path: Path, monk
     paths = list(dict.fromkeys(item.image.path for item in items if item.image))
     first = {item.image.path: item for item in reversed(items) if item.image}
     model = load_model("world", device="cpu")
-    vectors = model.embed_images([open_image(world, first[path].image) for path in paths])
+    vectors = model.embed_images([decode_image(read_image_bytes(world, path), first[path].image) for path in paths])
     path_of = {item.id: item.image.path for item in items if item.image}
     for item in items:
         own = paths.index(path_of[item.id])

@@ -12,7 +12,7 @@ from PIL import Image
 
 from equipoise.errors import UserError
 from equipoise.files import read_json
-from equipoise.images.sources import FolderImages, TarImages
+from equipoise.images import FolderImages, TarImages
 from equipoise.train.data.batches import Part
 from equipoise.train.losses.clip import clip_loss
 from equipoise.train.recipe import Recipe

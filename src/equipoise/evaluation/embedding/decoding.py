@@ -23,10 +23,9 @@ from typing import Any
 
 import numpy as np
 
+from equipoise import images as opening
 from equipoise.errors import UserError
-from equipoise.images import opening
-from equipoise.images.opening import ImageProblem, PixelBudget, use_image
-from equipoise.images.sources import FolderImages, ImageSource, ParquetImages, TarImages
+from equipoise.images import FolderImages, ImageProblem, ImageSource, ParquetImages, PixelBudget, TarImages, use_image
 from equipoise.items import ImageRef
 from equipoise.models.preprocess import Preprocess
 

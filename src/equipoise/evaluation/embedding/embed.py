@@ -29,7 +29,7 @@ from equipoise.evaluation.embedding.cache import EmbeddingCache, Keeper, Keys, V
 from equipoise.evaluation.embedding.decoding import Found, decoded
 from equipoise.evaluation.embedding.processes import ALONE, Ranks
 from equipoise.identity import of_model
-from equipoise.images.sources import ImageSource, in_order
+from equipoise.images import ImageSource, in_order
 from equipoise.items import ImageRef, Item
 from equipoise.models.base import kind_of
 from equipoise.progress import several

@@ -14,8 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from equipoise.errors import UserError
-from equipoise.images.opening import ImageProblem, decode_image
-from equipoise.images.sources import ImageSource
+from equipoise.images import ImageProblem, ImageSource, decode_image
 from equipoise.items import ImageRef, Item
 from equipoise.progress import progress
 

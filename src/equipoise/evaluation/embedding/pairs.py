@@ -27,7 +27,7 @@ from equipoise.evaluation.embedding.decoding import Found, decoded
 from equipoise.evaluation.embedding.embed import batched
 from equipoise.evaluation.embedding.processes import Ranks
 from equipoise.identity import of_model
-from equipoise.images.sources import ImageSource, in_order
+from equipoise.images import ImageSource, in_order
 from equipoise.items import ImageRef, Item
 from equipoise.models.base import reads_images, tells_tokens
 from equipoise.progress import progress

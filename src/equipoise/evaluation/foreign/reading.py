@@ -21,8 +21,7 @@ from equipoise.errors import Problems, UserError
 from equipoise.evaluation.foreign import layouts
 from equipoise.evaluation.foreign.sheets import Foreign, Sheet, check_single
 from equipoise.evaluation.scores import ItemScores, Scores, read_scores, require_finite
-from equipoise.readers.records import EMPTY, explain, rows
-from equipoise.readers.text import kind_of, table
+from equipoise.readers.records import EMPTY, explain, kind_of, rows, table
 
 
 @dataclass(frozen=True)

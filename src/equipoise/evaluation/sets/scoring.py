@@ -18,7 +18,7 @@ from equipoise.evaluation.embedding.cache import EmbeddingCache
 from equipoise.evaluation.embedding.embed import EMBEDDING_CODE, Embedded, embed
 from equipoise.evaluation.scoring import ScoringOptions, score_items
 from equipoise.identity import of_model, photo_digests
-from equipoise.images.sources import ImageSource, absent
+from equipoise.images import ImageSource, absent
 from equipoise.items import ImageRef, Item, Text
 
 PAIRS = 50_000  # that a pair scorer is asked for at a time: their scores are small, their bookkeeping is not

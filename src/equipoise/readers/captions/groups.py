@@ -25,7 +25,7 @@ from equipoise.errors import UserError, printable, reading
 from equipoise.items import ImageRef
 from equipoise.readers.captions.json_layouts import LONGEST, Raw, read_json
 from equipoise.readers.captions.layouts import read_parquet, read_table, read_tar, read_txt
-from equipoise.readers.text import kind_of, opened, whole
+from equipoise.readers.records import kind_of, opened, whole
 
 MOST_TOGETHER = 50  # captions of one image; a file with the same image on every line must not fill the memory
 

@@ -26,7 +26,7 @@ from equipoise.readers.captions.json_layouts import (
     Raw,
     json_record,
 )
-from equipoise.readers.text import as_text, cells, kind_of, lines
+from equipoise.readers.records import as_text, cells, kind_of, lines
 
 log = logging.getLogger(__name__)
 

@@ -14,12 +14,12 @@ from pydantic import ValidationError
 
 from equipoise.errors import Problems, UserError
 from equipoise.files import read_json, read_text
-from equipoise.images.sources import ImageSource
+from equipoise.images import ImageSource
 from equipoise.items import ImageRef, Item
 from equipoise.readers.captions.groups import read_captions
+from equipoise.readers.records import as_text, kind_of
 from equipoise.readers.sets.classes import members, shards
 from equipoise.readers.sets.kinds import Caption, CaptionSet
-from equipoise.readers.text import as_text, kind_of
 
 FLICKR8K = ("captions.tsv", "Flickr8k.token.txt", "captions.txt")  # what copies of it call the captions
 Found = tuple[ImageRef, str, str | None]  # photo, caption, id

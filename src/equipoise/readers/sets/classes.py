@@ -16,7 +16,7 @@ from pathlib import Path
 
 from equipoise.errors import Problems, UserError
 from equipoise.files import read_text
-from equipoise.images.sources import FolderImages, ImageSource, TarImages
+from equipoise.images import FolderImages, ImageSource, TarImages
 from equipoise.readers.sets.kinds import ClassSet
 
 DEFAULT_TEMPLATES = ("a photo of a {}.",)

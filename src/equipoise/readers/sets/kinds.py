@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from equipoise.files import sha256_json
-from equipoise.images.sources import ImageSource
+from equipoise.images import ImageSource
 from equipoise.items import ImageRef
 
 Kind = Literal["classification", "retrieval", "ratings"]

@@ -9,7 +9,7 @@ from equipoise import registry
 from equipoise.errors import UserError, did_you_mean
 from equipoise.evaluation.embedding.cache import default_world
 from equipoise.files import read_text
-from equipoise.images.sources import open_source
+from equipoise.images import open_source
 from equipoise.readers.sets.captions import (
     caption_set,
     from_file,
@@ -29,17 +29,11 @@ NAMED = {  # name: the file below --source that it is read from
     "flickr8k-retrieval": "captions.tsv",
     "flickr8k-ratings": "ExpertAnnotations.txt",
 }
-KINDS = {"zeroshot": "classification", "retrieval": "retrieval", "ratings": "ratings"}
 FORMS = (
     f"{', '.join(NAMED)} or NAME-zeroshot (with --source DIR), BENCHMARK-retrieval (the captions of a benchmark), "
     "zeroshot:DIR (a folder for each class, or CLIP_benchmark's webdataset folder), retrieval:FILE (captions or items, "
     "with --images), ratings:FILE (image, caption, rating, with --images)"
 )
-
-
-def is_set(bench: str) -> bool:
-    """Whether `--bench` names zero-shot classification, retrieval or ratings, and not items."""
-    return bench.partition(":")[0] in KINDS or (bench.rpartition("-")[2] in KINDS and not registry.is_file(bench))
 
 
 def open_set(

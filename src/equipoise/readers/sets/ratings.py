@@ -19,12 +19,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from equipoise.errors import Problems, UserError
 from equipoise.files import read_text
-from equipoise.images.sources import ImageSource
+from equipoise.images import ImageSource
 from equipoise.items import ImageRef
-from equipoise.readers.records import checked, explain, jsonl_lines
+from equipoise.readers.records import checked, explain, jsonl_lines, kind_of, lines, table
 from equipoise.readers.sets.captions import flickr8k_captions
 from equipoise.readers.sets.kinds import Rated, RatingSet
-from equipoise.readers.text import kind_of, lines, table
 
 EXPERTS = "ExpertAnnotations.txt"
 

@@ -21,8 +21,7 @@ from PIL import Image
 from torch import Tensor
 
 from equipoise.errors import UserError
-from equipoise.images.opening import ImageProblem, decode_image
-from equipoise.images.sources import ImageSource
+from equipoise.images import ImageProblem, ImageSource, decode_image
 from equipoise.items import ImageRef, Item
 from equipoise.models.clip import ClipModel
 from equipoise.models.preprocess import Preprocess

@@ -18,8 +18,7 @@ from typing import Any, TypeVar
 from equipoise.errors import Problems, UserError
 from equipoise.files import sha256_file, sha256_json
 from equipoise.identity import of_card, of_code, of_items
-from equipoise.images.opening import ImageProblem
-from equipoise.images.sources import FolderImages, ImageSource, ParquetImages, TarImages, absent
+from equipoise.images import FolderImages, ImageProblem, ImageSource, ParquetImages, TarImages, absent
 from equipoise.items import Item, Text
 from equipoise.models.clip import ClipModel
 from equipoise.progress import is_quiet, progress

@@ -24,7 +24,7 @@ from equipoise import run_folder
 from equipoise.errors import Stopped, UserError
 from equipoise.files import atomic_write
 from equipoise.identity import trained_keys, write_trained
-from equipoise.images.sources import ImageSource, open_source
+from equipoise.images import ImageSource, open_source
 from equipoise.items import Item
 from equipoise.models.clip import ClipModel, pick_device
 from equipoise.progress import is_quiet

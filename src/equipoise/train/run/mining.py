@@ -22,7 +22,7 @@ from equipoise.evaluation.embedding.cache import EmbeddingCache, Vector
 from equipoise.evaluation.embedding.embed import EMBEDDING_CODE, embed
 from equipoise.evaluation.scoring import default_batch, default_workers
 from equipoise.identity import of_model
-from equipoise.images.sources import ImageSource, open_source
+from equipoise.images import ImageSource, open_source
 from equipoise.items import Item, load_items, write_items
 from equipoise.models.base import kind_of
 from equipoise.progress import progress
