@@ -32,8 +32,6 @@ def made(text: str, sort: str) -> list[str]:
         ("An elephant follows a dog", "noun", "A dog follows an elephant"),
         ("Two dogs and a cat on a bed", "noun", "Two cats and a dog on a bed"),
         ("Dogs chase a cat", "noun", "Cats chase a dog"),
-        ("A tall man follows a woman", "phrase", "A woman follows a tall man"),
-        ("A woman is watching three children", "phrase", "Three children are watching a woman"),
     ],
 )
 def test_what_changes_places(text: str, sort: str, swapped: str) -> None:

@@ -1,4 +1,4 @@
-"""What could change places in a caption: two qualities, two numbers, two nouns, two whole phrases.
+"""What could change places in a caption: two qualities, two numbers, two nouns.
 
 Whether a swap makes sense the judge tells: most do not. Left out here is what cannot be written
 (names, parts of a compound, "side" and "top"), and what says the same both ways, which the judge often overlooks: "a
@@ -31,8 +31,8 @@ from equipoise.perturb.operations.swap_negative import (
 from equipoise.perturb.recipe import Candidate, Refused, Source, edited
 from equipoise.words.articles import article_for
 
-Sort = Literal["quality", "number", "noun", "phrase"]
-_TARGETS: dict[Sort, Target] = {"quality": "attribute", "number": "attribute", "noun": "relation", "phrase": "object"}
+Sort = Literal["quality", "number", "noun"]
+_TARGETS: dict[Sort, Target] = {"quality": "attribute", "number": "attribute", "noun": "relation"}
 _ONE = frozenset(("a", "an", "one"))
 _SEVERAL = word_set("counted numbers")
 _SHADES = frozenset(("dark", "light", "bright", "neon"))
@@ -66,10 +66,6 @@ def exchanges(caption: Caption) -> Iterator[Exchange]:
             yield from filter(None, [_inflected(caption, one, other)])
         elif not is_symmetric(caption, one, other, False):
             yield _exchanged(caption, "noun", (one.head, one.end), (other.head, other.end))
-        bare = (one.start == one.core) == (other.start == other.core) or not alike
-        longer = max(one.head - one.core, other.head - other.core) > 0 or not alike
-        if bare and longer and (alike or _agrees(caption, one)) and not is_symmetric(caption, one, other, True):
-            yield _exchanged(caption, "phrase", (one.start, one.end), (other.start, other.end), not alike)
 
 
 def _is_mutual(caption: Caption, one: NounPhrase, other: NounPhrase) -> bool:
@@ -184,33 +180,11 @@ def _words(caption: Caption, span: tuple[int, int]) -> frozenset[str]:
     return frozenset(unit.word for unit in caption.units[slice(*span)])
 
 
-def _exchanged(
-    caption: Caption, sort: Sort, one: tuple[int, int], other: tuple[int, int], agree: bool = False
-) -> Exchange:
+def _exchanged(caption: Caption, sort: Sort, one: tuple[int, int], other: tuple[int, int]) -> Exchange:
     first, second = sorted((one, other))
     spans = [(caption.units[a].start, caption.units[b - 1].end) for a, b in (first, second)]
     texts = [caption.text[slice(*span)] for span in spans]
-    candidate = swapped(caption, first, second, _TARGETS[sort])
-    before = caption.units[first[0] - 1].kind if first[0] else ""
-    if agree and before not in {"preposition", "verb"}:  # else it is no subject
-        candidate = _agreed(caption, first[1], candidate, spans, sort)
-    return _exchange(candidate, sort, spans, texts[::-1])
-
-
-def _agreed(caption: Caption, place: int, candidate: Candidate, spans: list[Span], sort: Sort) -> Candidate:
-    """The verb right after the first phrase in the number of what now stands before it."""
-    verb = caption.units[place] if place < len(caption.units) else None
-    if verb is None or not _is_finite(verb):
-        return candidate
-    start, end = spans[0][0], spans[1][1]
-    first = candidate.text.find(
-        verb.text, max(0, verb.start + spans[1][1] - spans[1][0] - spans[0][1] + spans[0][0] - 2)
-    )
-    if first < 0:
-        return candidate
-    text = candidate.text[:first] + _other_number(verb) + candidate.text[first + len(verb.text) :]
-    to = text[start : end + len(text) - len(caption.text)]
-    return edited(caption.text, "negative", "swap", _TARGETS[sort], (start, end), to, "rules", text)
+    return _exchange(swapped(caption, first, second, _TARGETS[sort]), sort, spans, texts[::-1])
 
 
 def _agrees(caption: Caption, first: NounPhrase) -> bool:
