@@ -29,7 +29,7 @@ from typing import Any
 
 from PIL import Image
 
-from equipoise.evaluation.measure import measure
+from equipoise.evaluation.averages import measure
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.scores import read_scores
 from equipoise.files import sha256_file

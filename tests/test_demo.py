@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from equipoise import demo, stats
+from equipoise.comparing.differences import Run, joined
 from equipoise.demo import sentences
 from equipoise.errors import UserError
-from equipoise.evaluation.comparison import Run, joined
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import RunRecord
 from equipoise.evaluation.scores import ItemScores

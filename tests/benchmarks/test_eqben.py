@@ -10,7 +10,7 @@ import pytest
 
 from equipoise.benchmarks import eqben
 from equipoise.errors import UserError
-from equipoise.evaluation.measure import measure
+from equipoise.evaluation.averages import measure
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.scores import ImageScores, ItemScores
 

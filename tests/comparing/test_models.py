@@ -12,11 +12,11 @@ import pytest
 
 from equipoise import stats
 from equipoise.comparing import inference
+from equipoise.comparing.differences import Run, difference, leaves_of, per_item, shared_metrics
 from equipoise.comparing.flips import _holding, flips
 from equipoise.comparing.gate import Gate, check_gates, read_gate
 from equipoise.comparing.models import Model, compare_models, contributions, place, require_seeds
 from equipoise.errors import UserError
-from equipoise.evaluation.comparison import Run, difference, leaves_of, per_item, shared_metrics
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import Change, Comparison, Interval, RunRecord
 from equipoise.evaluation.scores import ItemScores
@@ -317,19 +317,3 @@ def test_what_a_gate_refuses() -> None:
             read_gate(text)
     with pytest.raises(UserError, match="so nothing could fail"):
         check_gates([Gate("augmented", 1)], [_compared(0, 0, 0)])
-
-
-def test_signs_of_many_images_are_added_by_counting_bits(monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(3)
-    changes = rng.integers(-5, 6, (333, 4)) / 1e5
-    changes[:, 2] = 0
-    changes[:, 3] = np.abs(changes[:, 3])
-    by_matrix = inference.sign_flip_sums(changes, 1, 500)
-    monkeypatch.setattr("equipoise.comparing.inference._MANY", 10)
-    assert (inference.sign_flip_sums(changes, 1, 500) == by_matrix).all()
-    monkeypatch.delattr("numpy.bitwise_count", raising=False)  # numpy 1.26
-    assert (inference.sign_flip_sums(changes, 1, 500) == by_matrix).all()
-    uneven = changes * rng.random((333, 1))
-    expected = inference.sign_flip_sums(uneven, 1, 500)
-    monkeypatch.setattr("equipoise.comparing.inference._MANY", 1000)
-    assert (inference.sign_flip_sums(uneven, 1, 500) == expected).all()

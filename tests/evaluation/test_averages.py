@@ -13,7 +13,7 @@ import pytest
 from equipoise.benchmarks import sugarcrepe, valse, vl_checklist
 from equipoise.benchmarks.base import Average, Benchmark
 from equipoise.errors import UserError
-from equipoise.evaluation.measure import measure, measure_elsewhere, with_items
+from equipoise.evaluation.averages import measure, measure_elsewhere, with_items
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import Metrics
 from equipoise.evaluation.scores import ItemScores

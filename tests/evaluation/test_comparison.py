@@ -8,11 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from equipoise.comparing.differences import Run, average, difference, joined, load_run
 from equipoise.comparing.folders import compare_folders
 from equipoise.errors import UserError
-from equipoise.evaluation.averages import macro, summarise
-from equipoise.evaluation.comparison import Run, average, difference, joined, load_run
-from equipoise.evaluation.measure import measure
+from equipoise.evaluation.averages import macro, measure, summarise
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import AverageId, Metrics, RunRecord
 from equipoise.evaluation.results import write_run

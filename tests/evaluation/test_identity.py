@@ -14,8 +14,8 @@ from PIL import Image
 
 from equipoise import Result, evaluate, load_items, registry, write_items
 from equipoise.benchmarks.base import Average
+from equipoise.comparing.differences import load_run
 from equipoise.errors import UserError
-from equipoise.evaluation.comparison import load_run
 from equipoise.evaluation.results import read_result
 from equipoise.evaluation.run import evaluate_loaded, read_benchmarks
 from equipoise.evaluation.run_id import model_card

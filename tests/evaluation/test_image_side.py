@@ -13,10 +13,9 @@ import pytest
 from PIL import Image
 
 from equipoise.benchmarks import winoground
+from equipoise.comparing.differences import Run, difference
 from equipoise.errors import UserError
-from equipoise.evaluation.averages import macro, summarise
-from equipoise.evaluation.comparison import Run, difference
-from equipoise.evaluation.measure import measure, measure_elsewhere
+from equipoise.evaluation.averages import macro, measure, measure_elsewhere, summarise
 from equipoise.evaluation.metrics import METRICS
 from equipoise.evaluation.outcomes import image_outcomes, outcomes_of
 from equipoise.evaluation.paper_metrics import groups, image_score

@@ -22,7 +22,7 @@ from equipoise import registry
 from equipoise.benchmarks.base import Average, Benchmark
 from equipoise.cli import main
 from equipoise.errors import UserError
-from equipoise.evaluation.measure import measure
+from equipoise.evaluation.averages import measure
 from equipoise.evaluation.metrics import SHARES
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import Interval, Number, RunRecord

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from equipoise import registry
 from equipoise.cli import app
 from equipoise.errors import UserError
-from equipoise.evaluation.measure import measure
+from equipoise.evaluation.averages import measure
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import ItemCounts, RunRecord
 from equipoise.evaluation.results import write_run

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 from tests.runs.conftest import modules_of
 
+from equipoise.comparing.differences import Run
 from equipoise.errors import UserError
-from equipoise.evaluation.comparison import Run
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import Change, Interval, Number, Numbers
 from equipoise.evaluation.scores import ItemScores

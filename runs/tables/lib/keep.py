@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.evaluation.comparison import load_run
+from equipoise.comparing.differences import load_run
 from equipoise.files import atomic_write
 from lib.study import Study, Wanted
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 from equipoise import registry
 from equipoise.benchmarks.replace.build import LEXICON
+from equipoise.comparing.differences import Run
 from equipoise.evaluation.averages import MOST_GROUPS, summarise
-from equipoise.evaluation.comparison import Run
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import ItemNumbers, Number
 from equipoise.files import atomic_write

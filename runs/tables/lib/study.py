@@ -22,9 +22,9 @@ from typing import Any
 
 import numpy as np
 
+from equipoise.comparing.differences import Run, average, difference, grouped, joined, leaves_of, load_run
 from equipoise.errors import UserError
 from equipoise.evaluation.averages import leaves
-from equipoise.evaluation.comparison import Run, average, difference, grouped, joined, leaves_of, load_run
 from equipoise.evaluation.record import Difference, Interval, Number, Numbers
 from equipoise.evaluation.results import read_result
 from equipoise.evaluation.run import evaluate, evaluate_set

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from equipoise.benchmarks.base import PLAIN
+from equipoise.comparing.differences import Run, load_run, shared_metrics
 from equipoise.comparing.flips import Flips, flips
 from equipoise.comparing.inference import CORRECTIONS
 from equipoise.comparing.models import Model, Placed, compare_models, place, require_seeds
 from equipoise.errors import UserError
-from equipoise.evaluation.comparison import Run, load_run, shared_metrics
 from equipoise.evaluation.record import Comparison
 from equipoise.evaluation.results import find_runs, measured_again, read_result
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,6 @@ POWER = 0.8
 LEAST_ITEMS = 8  # expected to change one way, so that six do in 80 of 100: 2 * 0.5**6 = 3%, five would be 6%
 _CHUNK = 256  # flips at once
 _AT_ONCE = 2**19  # and signs, so that they stay in the processor's cache
-_MANY = 20_000  # clusters; signs of more are added by counting bits
 _RADEMACHER = 1 / (2 * math.erfc(1))  # 3.178: 1 / (4 P(Z > sqrt 2))
 _NODES = np.polynomial.legendre.leggauss(100)
 
@@ -41,45 +40,12 @@ def sign_flip_sums(changes: Floats, seed: int = 0, flips: int = FLIPS) -> Floats
     sizes = [min(chunk, flips - start) for start in range(0, flips, chunk)]
     bits = (_bits(rng, rows * len(held)) for rows in sizes)
     done = 0
-    added = (
-        _by_planes(counts) if len(held) > _MANY and whole and hasattr(np, "bitwise_count") else None
-    )  # since numpy 2
     for rows, some in zip(sizes, bits, strict=True):
         signs = some.reshape(rows, len(held))
-        sums[done : done + rows] = added(signs) if added else signs.astype(parts.dtype) @ parts
+        sums[done : done + rows] = signs.astype(parts.dtype) @ parts
         done += rows
     found: Floats = (2 * sums - parts.sum(axis=0, dtype=np.float64)) * scale  # what is not added is taken away
     return found
-
-
-def _by_planes(counts: Floats) -> Callable[[NDArray[np.uint8]], Floats]:
-    """What multiplies (rows, clusters) of zeros and ones with small whole numbers, (clusters, columns), exactly.
-
-    A number is its binary digits: where they are kept apart, 64 clusters are added by counting the ones of a word.
-    """
-    least = counts.min(axis=0)
-    above = (counts - least).astype(np.int64)
-    digits = int(above.max()).bit_length()
-    planes = [
-        np.ones(len(counts), bool),
-        *((above[:, c] >> d) & 1 for c in range(above.shape[1]) for d in range(digits)),
-    ]
-    words = _words(np.stack(planes).astype(np.uint8))
-
-    def added(signs: NDArray[np.uint8]) -> Floats:
-        ones = [np.bitwise_count(words & row).sum(axis=1, dtype=np.int64) for row in _words(signs)]
-        there, *by_digit = np.stack(ones, axis=1)
-        of_digits = np.reshape(by_digit, (above.shape[1], digits, len(signs)))
-        found: Floats = np.tensordot(of_digits, 2.0 ** np.arange(digits), (1, 0)).T + there[:, None] * least
-        return found
-
-    return added
-
-
-def _words(bits: NDArray[np.uint8]) -> NDArray[np.uint64]:
-    """Rows of zeros and ones, 64 in a number."""
-    packed = np.packbits(bits, axis=1)
-    return np.pad(packed, ((0, 0), (0, -packed.shape[1] % 8))).view(np.uint64)
 
 
 def _bits(rng: np.random.Generator, count: int) -> NDArray[np.uint8]:

@@ -21,9 +21,7 @@ import numpy as np
 
 from equipoise import stats
 from equipoise.comparing import inference
-from equipoise.errors import UserError
-from equipoise.evaluation.averages import Leaves
-from equipoise.evaluation.comparison import (
+from equipoise.comparing.differences import (
     Run,
     images_of,
     leaves_of,
@@ -32,6 +30,8 @@ from equipoise.evaluation.comparison import (
     same_items,
     shared_metrics,
 )
+from equipoise.errors import UserError
+from equipoise.evaluation.averages import Leaves
 from equipoise.evaluation.metrics import Metric
 from equipoise.evaluation.record import Change, Difference, Interval
 from equipoise.stats import Floats

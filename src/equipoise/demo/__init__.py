@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from equipoise import registry, run_folder
+from equipoise.comparing.differences import Run, joined, load_run
 from equipoise.demo.sentences import findings, numbers_of, story
-from equipoise.evaluation.comparison import Run, joined, load_run
 from equipoise.evaluation.run import evaluate
 from equipoise.progress import is_quiet
 from equipoise.report.chapters import Chapter, Entry

@@ -163,7 +163,7 @@ class BlindNumbers(_Part):
 
 
 class Blind(_Part):
-    """Blind baselines of a run's own items (evaluation/blind): what can be had without looking."""
+    """Blind baselines of a run's own items (evaluation/baselines.py): what can be had without looking."""
 
     overall: BlindNumbers
     averages: dict[str, BlindNumbers] = Field(default_factory=dict)  # rule -> numbers, as in `Metrics`

@@ -19,7 +19,7 @@ import equipoise
 from equipoise import stats
 from equipoise.benchmarks.base import Average, Benchmark
 from equipoise.errors import Problems, UserError
-from equipoise.evaluation.measure import measure
+from equipoise.evaluation.averages import measure
 from equipoise.evaluation.metrics import Metric, kept
 from equipoise.evaluation.outcomes import ROWS, Outcomes, outcomes_of
 from equipoise.evaluation.record import SCHEMA, BenchmarkId, Metrics, Numbers, RunRecord

@@ -19,11 +19,11 @@ from equipoise import registry, run_folder
 from equipoise.benchmarks.base import Benchmark
 from equipoise.benchmarks.ceilings import CONTEXT, ceilings
 from equipoise.errors import UserError
-from equipoise.evaluation.blind.numbers import add_baselines, known_runs
+from equipoise.evaluation.averages import measure
+from equipoise.evaluation.baselines import add_baselines, known_runs
 from equipoise.evaluation.embedding.cache import EmbeddingCache, default_world
 from equipoise.evaluation.embedding.processes import ALONE, Ranks
 from equipoise.evaluation.graded import by_edit, mean_number
-from equipoise.evaluation.measure import measure
 from equipoise.evaluation.metrics import Metric
 from equipoise.evaluation.outcomes import ROWS, Outcomes, outcomes_of
 from equipoise.evaluation.paper_metrics import require_tags

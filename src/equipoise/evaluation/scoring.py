@@ -30,7 +30,6 @@ from equipoise.identity import of_model, photo_digests
 from equipoise.images import FolderImages, ImageProblem, ImageSource, absent, open_source
 from equipoise.items import ImageRef, Item
 from equipoise.models.base import kind_of, reads_images
-from equipoise.provenance import cores
 from equipoise.served.client import from_cache
 
 log = logging.getLogger(__name__)
@@ -166,7 +165,8 @@ def default_batch(model: Any) -> int:
 
 def default_workers() -> int:
     """The processors that we may use, which on a shared machine are not all it has; each of a torchrun its part."""
-    return max(1, cores() // int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, cores // int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
 
 
 # ---------------------------------------------------------------------------- what can be scored

@@ -1,66 +1,22 @@
-"""What is said next to the shares: the lines below a table, and on the page which image a text prefers and the papers'
-own metrics."""
+"""The lines below a table: averages, chance, graded numbers, ceilings, baselines, warnings."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from markupsafe import Markup
-
-from equipoise.evaluation.metrics import info, shown
+from equipoise.evaluation.metrics import info
 from equipoise.evaluation.record import (
     BlindNumbers,
-    Interval,
     ItemNumbers,
     Metrics,
     Numbers,
     RunRecord,
 )
-from equipoise.report.chapters import Chapter, Entry
-from equipoise.report.svg import el, table
 from equipoise.report.tables import GAIN, average_words, baselines_words, by_chance, gain_words, percent
 
 LEGEND = "percent [95% interval, images resampled]; a tie is never a win"
 WORDS = "what each word means: equipoise metrics --help"
 FEW = 20  # items; what the audit and perturb call too few to say anything
-
-
-def also_measured(chapter: Chapter) -> Markup | None:
-    """A table of its own; None where nothing else was measured."""
-    found = [{**_image_side(entry), **_paper(entry)} for entry in chapter.entries]
-    columns = list(dict.fromkeys(name for one in found for name in one))
-    if not columns:
-        return None
-    models = zip(chapter.entries, found, strict=True)
-    rows = [[entry.label, *(one.get(name, "-") for name in columns)] for entry, one in models]
-    words = "Asked of the pictures where items have others, and the metrics that the paper of the test set defines."
-    head = el("figcaption", el("h3", "Also measured"), el("p", f"{words} Percent [95% interval]; ranks as they are."))
-    return el("figure", head, el("div", table(["model", *columns], rows), class_="scroll"), class_="wide")
-
-
-def _image_side(entry: Entry) -> dict[str, str]:
-    return {row.title: percent(entry.numbers, row.name) for row in shown([entry.numbers.metrics], "images")}
-
-
-def _paper(entry: Entry) -> dict[str, str]:
-    found = {}
-    for record in entry.run.records:
-        for numbers in record.metrics.paper.values():
-            for name, value in numbers.items():
-                if isinstance(value, float):
-                    interval = numbers.get(f"{name}_interval")
-                    words = name.replace("_", " ")
-                    shown = f"{value:.1f}" if name.endswith("rank") else _cell(value, interval)
-                    found[words] = shown
-    return found
-
-
-def _cell(value: float, interval: object) -> str:
-    spread = f" [{100 * interval.low:.1f}, {100 * interval.high:.1f}]" if isinstance(interval, Interval) else ""
-    return f"{100 * value:.1f}{spread}"
-
-
-# ---------------------------------------------------------------------------- below a table
 
 
 def result_caption(record: RunRecord, average: str | None) -> str:

@@ -15,9 +15,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from equipoise.benchmarks.base import PLAIN
 from equipoise.comparing import models
+from equipoise.comparing.differences import Run, load_run, shared_metrics
 from equipoise.comparing.folders import rule_of
 from equipoise.errors import Problems, UserError, printable
-from equipoise.evaluation.comparison import Run, load_run, shared_metrics
 from equipoise.evaluation.metrics import METRICS
 from equipoise.evaluation.record import Interval, MacroNumbers, Number, Numbers
 from equipoise.evaluation.results import find_runs

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from equipoise import registry, stats
+from equipoise.comparing.differences import load_run
 from equipoise.errors import UserError, did_you_mean
-from equipoise.evaluation.comparison import load_run
 from equipoise.evaluation.metrics import info
 from equipoise.evaluation.record import Numbers, RunRecord
 from equipoise.evaluation.results import find_runs

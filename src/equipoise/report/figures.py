@@ -11,11 +11,10 @@ import numpy as np
 from markupsafe import Markup
 
 from equipoise.errors import printable
-from equipoise.evaluation.metrics import METRICS
-from equipoise.evaluation.record import ItemNumbers, Numbers
+from equipoise.evaluation.metrics import METRICS, shown
+from equipoise.evaluation.record import Interval, ItemNumbers, Numbers
 from equipoise.evaluation.scores import Scores
-from equipoise.report.captions import also_measured
-from equipoise.report.chapters import Chapter
+from equipoise.report.chapters import Chapter, Entry
 from equipoise.report.orderings import CLASSES, OUTCOMES, shares
 from equipoise.report.plane import plane
 from equipoise.report.svg import at, axis, el, figure, key, line, link, model_mark, row, strip, table, top
@@ -353,3 +352,41 @@ def _quantiles(values: Floats) -> list[str]:
     if not len(values):
         return ["-"] * 5
     return [f"{value:.4g}" for value in np.quantile(values, [0.05, 0.25, 0.5, 0.75, 0.95])]
+
+
+# ---------------------------------------------------------------------------- other metrics
+
+
+def also_measured(chapter: Chapter) -> Markup | None:
+    """Which image a text prefers, and the papers' own metrics: a table of its own; None where there are none."""
+    found = [{**_image_side(entry), **_paper(entry)} for entry in chapter.entries]
+    columns = list(dict.fromkeys(name for one in found for name in one))
+    if not columns:
+        return None
+    models = zip(chapter.entries, found, strict=True)
+    rows = [[entry.label, *(one.get(name, "-") for name in columns)] for entry, one in models]
+    words = "Asked of the pictures where items have others, and the metrics that the paper of the test set defines."
+    head = el("figcaption", el("h3", "Also measured"), el("p", f"{words} Percent [95% interval]; ranks as they are."))
+    return el("figure", head, el("div", table(["model", *columns], rows), class_="scroll"), class_="wide")
+
+
+def _image_side(entry: Entry) -> dict[str, str]:
+    return {row.title: percent(entry.numbers, row.name) for row in shown([entry.numbers.metrics], "images")}
+
+
+def _paper(entry: Entry) -> dict[str, str]:
+    found = {}
+    for record in entry.run.records:
+        for numbers in record.metrics.paper.values():
+            for name, value in numbers.items():
+                if isinstance(value, float):
+                    interval = numbers.get(f"{name}_interval")
+                    words = name.replace("_", " ")
+                    shown = f"{value:.1f}" if name.endswith("rank") else _cell(value, interval)
+                    found[words] = shown
+    return found
+
+
+def _cell(value: float, interval: object) -> str:
+    spread = f" [{100 * interval.low:.1f}, {100 * interval.high:.1f}]" if isinstance(interval, Interval) else ""
+    return f"{100 * value:.1f}{spread}"

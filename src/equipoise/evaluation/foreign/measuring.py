@@ -10,8 +10,8 @@ from equipoise import registry
 from equipoise.benchmarks import reading
 from equipoise.benchmarks.base import Benchmark
 from equipoise.errors import UserError
+from equipoise.evaluation.averages import measure_elsewhere
 from equipoise.evaluation.foreign.sheets import Foreign
-from equipoise.evaluation.measure import measure_elsewhere
 from equipoise.evaluation.metrics import Metric
 from equipoise.evaluation.outcomes import ROWS
 from equipoise.evaluation.record import Elsewhere, ItemNumbers, MacroNumbers, MeanScores, Metrics, Numbers

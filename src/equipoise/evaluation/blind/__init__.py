@@ -1,1 +1,0 @@
-"""Models that never see an image: their scores, and what they say of every other result."""
