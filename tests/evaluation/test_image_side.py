@@ -371,7 +371,7 @@ def test_a_run_is_one_of_its_alternative_photos(photos: Path, tmp_path: Path) ->
     lines = [json.loads(line) for line in (tmp_path / "run" / "items.jsonl").read_text().splitlines()]
     assert [one["image"] for one in lines[0]["negative_images"]] == ["blue.png"]
     assert list(lines[1]) == ["id", "image", "caption", "positives", "negatives", "tags", "outcome", "texts"]
-    assert list(lines[1]["outcome"]) == ["original", "augmented", "brittleness", "tie"]
+    assert {"original", "augmented", "brittleness", "tie"} <= set(lines[1]["outcome"])
     assert evaluate(model, items, images=photos, out=tmp_path / "run").read_from is not None
     Image.new("RGB", (8, 8), (0, 9, 250)).save(photos / "blue.png")
     with pytest.raises(UserError, match=r"(?s)another run.*images"):

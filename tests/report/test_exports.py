@@ -23,7 +23,7 @@ from equipoise.benchmarks.base import Average, Benchmark
 from equipoise.cli import main
 from equipoise.errors import UserError
 from equipoise.evaluation.averages import measure
-from equipoise.evaluation.metrics import SHARES
+from equipoise.evaluation.metrics import METRICS, SHARES
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import Interval, Number, RunRecord
 from equipoise.evaluation.results import read_result, write_run
@@ -246,7 +246,7 @@ def test_every_eval_ever_aggregate(folder: Path) -> None:
         assert {"evaluation_name", "source_data", "metric_config", "score_details"} <= set(one)
         config, details = one["metric_config"], one["score_details"]
         assert config["score_type"] == "continuous" and config["min_score"] <= details["score"] <= config["max_score"]
-        assert config["lower_is_better"] is (config["metric_id"].rpartition(".")[2] in {"brittleness", "drop"})
+        assert config["lower_is_better"] is (METRICS[config["metric_id"].rpartition(".")[2]].better == "low")
         _all_strings(details["details"], one["source_data"]["additional_details"])
     by_id = {one["evaluation_result_id"]: one["score_details"] for one in found["evaluation_results"]}
     assert len(by_id) == len(found["evaluation_results"])
