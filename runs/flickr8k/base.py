@@ -326,7 +326,7 @@ def main() -> None:
     parser.add_argument("--out", required=True)
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--jobs", type=int, default=1, help="bases at a time")
-    parser.add_argument("--only", nargs="*", help="names of bases; then there is no second round")
+    parser.add_argument("--only", nargs="*", help="names of bases")
     parser.add_argument("--tails", action="store_true", help="seeds of what was kept, their tails, and soups")
     parser.add_argument(
         "--seconds", type=float, default=math.inf, help="no base is begun later; the first round: 60 in 100"
@@ -356,8 +356,9 @@ def main() -> None:
         bases, following = (seeds_round(), tails_round) if options.tails else (first_round(), second_round)
         if options.only:
             bases = [base for base in bases if base.name in options.only]
-        for part, chunk in [(1.0, bases)] if options.only else [(0.6, bases), (1.0, None)]:
+        for part, chunk in [(1.0, bases)] if options.only and not options.tails else [(0.6, bases), (1.0, None)]:
             chunk = chunk or following({name: row["found"] for name, row in results(out).items()})
+            chunk = [base for base in chunk if not options.only or base.name in options.only]
             where["until"] = str(began + part * options.seconds)
             for _ in pool.imap_unordered(work, [(base, dict(where)) for base in chunk], chunksize=1):
                 pass
@@ -365,8 +366,9 @@ def main() -> None:
         if options.tails:
             from soup import soups  # which asks this file how a base is judged
 
-            pool.starmap(soups, [(tower, dict(where)) for tower in KEPT], chunksize=1)
-            print(f"soups after {time.time() - began:.0f} s", flush=True)
+            if not options.only:
+                pool.starmap(soups, [(tower, dict(where)) for tower in KEPT], chunksize=1)
+                print(f"soups after {time.time() - began:.0f} s", flush=True)
     chosen: dict[str, str] = {}
     found = results(out)
     for name in sorted(found, key=lambda name: score(found[name]["found"])):

@@ -46,6 +46,8 @@ def experts(
     """Spearman's correlation (in percent) of the score with the mean of three ratings, over the pairs whose photo is
     here; and the pairs themselves."""
     path = Path(photos) / "ExpertAnnotations.txt"
+    if not path.exists():
+        return {}, {}
     captions = dict(line.split("\t") for line in (Path(photos) / "captions.tsv").read_text().splitlines())
     rows = [line.split("\t") for line in path.read_text().splitlines()]
     rows = [row for row in rows if row[0] in images and row[1] in captions]

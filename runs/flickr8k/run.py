@@ -53,7 +53,6 @@ from equipoise.train.step.towers import Towers
 
 STAGES = {"first": FIRST, "second": SECOND, "third": THIRD, "fourth": FOURTH, "fifth": FIFTH}
 STAGES |= {"final": FINAL, "styles": STYLES}
-KINDS = ("seen", "unseen", "swap", "type")
 # The same for every recipe: chosen for the base on dev, never for one recipe.
 BASE = {
     "batch_size": 256,
@@ -96,7 +95,9 @@ def pool(model: ClipModel, out: Path, where: dict[str, str]) -> None:
     if out.exists():
         return
     towers, found = Towers(model.network, model.preprocess), {}
-    for split in ("train", "dev", "test"):
+    for split in ("train", "dev", "test", "extra"):
+        if not Path(f"{where['data']}/{split}-captions.jsonl").exists():  # extra: photos of test items alone
+            continue
         names, values = pixels.__wrapped__(where["photos"], where["data"], split, model.preprocess)
         for start in range(0, len(names), 250):
             with torch.inference_mode(), precision(False):
@@ -120,6 +121,21 @@ def remember(rows: Vectors) -> None:
         self._pooled = {key: rows[key[1]] for key in self._keys if isinstance(key, tuple)}
 
     TrainingData.pool = partialmethod(known)  # type: ignore[assignment, method-assign]
+
+
+def kinds(data: str, split: str) -> list[str]:
+    """The kinds of test items that a folder has."""
+    found = sorted(path.stem.removeprefix(f"{split}-") for path in Path(data).glob(f"{split}-*.jsonl"))
+    return [kind for kind in found if kind != "captions" and "perturbed" not in kind]
+
+
+def photos_of_kinds(data: str, split: str) -> list[str]:
+    return [
+        item.image.path
+        for kind in kinds(data, split)
+        for item in items_of(f"{data}/{split}-{kind}.jsonl")
+        if item.image
+    ]
 
 
 Tokens = dict[str, list[int]]
@@ -181,10 +197,10 @@ def judge(
         images = dict(zip(names, embed(model, values), strict=True))
     else:
         names = list(dict.fromkeys(i.image.path for i in items_of(f"{data}/{split}-captions.jsonl") if i.image))
-        images = projected(model, rows, names)
+        images = projected(model, rows, [*dict.fromkeys([*names, *photos_of_kinds(data, split)])])
     found: dict[str, float] = {}
     kept: dict[str, NDArray[Any]] = {}
-    for kind in KINDS:
+    for kind in kinds(data, split):
         items = items_of(f"{data}/{split}-{kind}.jsonl")
         shown = [item.image.path for item in items if item.image]
         seen = np.stack([images[name] for name in shown])
@@ -203,7 +219,7 @@ def judge(
             f"{kind}/brittleness": 100 * float(brittle.mean()),
             f"{kind}/apart": float(np.abs(c - p).mean() / np.concatenate([c, p, n]).std()),
         }
-        kept |= {f"{kind}/photo": numbers(shown, names), f"{kind}/scores": np.stack([c, p, n])}
+        kept |= {f"{kind}/photo": numbers(shown, list(images)), f"{kind}/scores": np.stack([c, p, n])}
     plain = items_of(f"{data}/{split}-captions.jsonl")
     captions = texts(model, [item.caption for item in plain], words)
     order = numbers([item.image.path for item in plain if item.image], names)
@@ -282,8 +298,7 @@ def work(task: tuple[str, Job, int, dict[str, str]]) -> None:
     row = {"name": job.name, "recipe": job.recipe, "options": dict(job.options), "speed": job.speed, "seed": seed}
     with atomic_write(line) as handle:
         handle.write(json.dumps(row | {"split": split, "seconds": seconds, "found": found}) + "\n")
-    keys = ("seen/augmented", "seen/brittleness", "unseen/augmented", "unseen/brittleness", "swap/augmented")
-    keys += ("swap/brittleness", "type/augmented", "t2i@1", "i2t@1", "experts")
+    keys = [key for key in found if key.endswith(("/augmented", "/brittleness", "@1")) or key == "experts"]
     print(f"{job.name}-{seed} {seconds:.0f}s", *(f"{k}={found[k]:.1f}" for k in keys), flush=True)
 
 

@@ -21,7 +21,6 @@ from equipoise.files import atomic_write
 
 Arrays = Mapping[str, NDArray[Any]]
 KINDS = ("seen", "unseen", "swap", "type")
-SHARED = (*(f"{kind}/photo" for kind in KINDS), "captions/photo", "experts/photo", "experts/ratings")
 
 
 def numbers(names: Sequence[str], photos: Sequence[str]) -> NDArray[np.int16]:
@@ -46,16 +45,18 @@ def pack(folder: Path, out: Path) -> None:
     found: dict[str, NDArray[Any]] = {}
     for path in sorted(folder.glob("*.npz")):
         held, name = read_scores(path), path.name.removesuffix(".npz")
-        for key in SHARED:
+        for key in (key for key in held if key.endswith("/photo") or key == "experts/ratings"):
             if not np.array_equal(found.setdefault(key, held[key]), held[key]):
                 raise SystemExit(f"{path}: judged on other items than the models before it ({key})")
-        for kind in KINDS:
+        for kind in (key.removesuffix("/scores") for key in held if key.endswith("/scores") and key[:7] != "experts"):
             c, p, n = held[f"{kind}/scores"]
-            found[f"{name}/{kind}"] = margins = np.stack([c - n, p - n]).astype(np.float16)
-            if not np.array_equal(np.sign(margins), np.sign([c - n, p - n])):
-                raise SystemExit(f"{path}: a margin of {kind} is too small for half precision")
+            exact = np.stack([c - n, p - n])
+            lost = np.sign(half := exact.astype(np.float16)) != np.sign(exact)  # too small for half precision
+            half[lost] = np.copysign(np.float16(6e-8), exact[lost])
+            found[f"{name}/{kind}"] = half
         found |= {f"{name}/{way}": np.minimum(held[way], 255).astype(np.uint8) for way in ("t2i", "i2t")}
-        found[f"{name}/experts"] = held["experts/scores"].astype(np.float16)
+        if "experts/scores" in held:
+            found[f"{name}/experts"] = held["experts/scores"].astype(np.float16)
     write_scores(out, found)
 
 
