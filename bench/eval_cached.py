@@ -49,7 +49,7 @@ def draw(root: Path, paths: Sequence[str]) -> None:
 
 def work(source: Path, folder: Path) -> None:
     started = time.monotonic()
-    from equipoise import registry
+    from equipoise.benchmarks import registry
     from equipoise.evaluation.embedding.cache import EmbeddingCache
     from equipoise.evaluation.run import evaluate
 

@@ -126,9 +126,9 @@ def ours(
 
 def decode_limit(model: Any, photos: Path, paths: list[str], workers: int) -> None:
     """Photos read, hashed, decoded and resized with nobody to wait for."""
+    from equipoise.data.images import FolderImages
+    from equipoise.data.items import ImageRef
     from equipoise.evaluation.embedding.decoding import decoded
-    from equipoise.images import FolderImages
-    from equipoise.items import ImageRef
 
     def choose(some: Any, _: Any) -> list[ImageRef]:
         return [ImageRef.model_construct(path=path, box=None) for path in some]

@@ -27,7 +27,7 @@ import numpy as np
 
 
 def sample(source: Path, records: int) -> tuple[Any, Any]:
-    from equipoise import registry
+    from equipoise.benchmarks import registry
 
     items, benchmark = registry.load("replace", source, ())
     by_image: dict[str, list[Any]] = {}
@@ -134,7 +134,7 @@ def work(way: str, source: Path, records: int, folder: Path) -> None:
 
 
 def all_records(source: Path) -> None:
-    from equipoise import registry
+    from equipoise.benchmarks import registry
 
     items, _ = registry.load("replace", source, ())
     images = len({item.image.path for item in items if item.image})

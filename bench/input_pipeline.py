@@ -22,8 +22,8 @@ from pathlib import Path
 
 from PIL import Image
 
-from equipoise.images import TarImages, decode_image
-from equipoise.items import ImageRef
+from equipoise.data.images import TarImages, decode_image
+from equipoise.data.items import ImageRef
 from equipoise.models.preprocess import clip_preprocess
 from equipoise.train.data.batches import random_crop
 

@@ -29,14 +29,14 @@ from typing import Any
 
 from PIL import Image
 
+from equipoise.core.files import sha256_file
+from equipoise.data.items import Edit, ImageRef, Item, Text, load_items, write_items
 from equipoise.evaluation.averages import measure
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.scores import read_scores
-from equipoise.files import sha256_file
-from equipoise.items import Edit, ImageRef, Item, Text, load_items, write_items
 
 MOST_SECONDS, MOST_MB = {"compare": 180, "report": 300}, 1500
-LOAD = "import sys; from equipoise.items import load_items; print(len(load_items(sys.argv[1])))"
+LOAD = "import sys; from equipoise.data.items import load_items; print(len(load_items(sys.argv[1])))"
 SPLITS, TYPES = ("attributes", "relations", "objects"), ("action", "color", "material", "size", "state", "spatial")
 WORDS = "man woman dog cat horse bicycle bench table street field umbrella surfboard red green old large riding".split()
 

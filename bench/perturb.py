@@ -26,9 +26,9 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from equipoise.data.readers.captions.groups import read_captions
 from equipoise.perturb.recipes import Setup
 from equipoise.perturb.run.engine import perturb_file
-from equipoise.readers.captions.groups import read_captions
 
 FLAT = 1.25  # the larger run may need so much more memory than the smaller one
 THREADED, MOST_THREADED = 2_000, 1.15  # captions; CPU time of default threads over that of one BLAS thread

@@ -41,12 +41,12 @@ def draw(folder: Path) -> None:
 
 def write_runs(out: Path, photos: Path) -> None:
     """Run folders, written by what writes them after an evaluation."""
+    from equipoise.data.items import ImageRef, Item, texts
     from equipoise.evaluation.averages import summarise
     from equipoise.evaluation.outcomes import outcomes_of
     from equipoise.evaluation.record import ItemCounts, Metrics, RunRecord
     from equipoise.evaluation.results import read_result, write_run
     from equipoise.evaluation.scores import ItemScores
-    from equipoise.items import ImageRef, Item, texts
 
     golden = read_result(Path(__file__).resolve().parents[1] / "tests" / "golden" / "run")
     words = random.Random(0)

@@ -13,7 +13,7 @@ import os
 import re
 from collections import Counter
 
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
 from equipoise.perturb import Candidate, Recipe
 from equipoise.perturb.checks import changed, grammar
 from equipoise.perturb.english.language_model import load_lm

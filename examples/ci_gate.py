@@ -15,8 +15,8 @@ import sys
 from pathlib import Path
 
 from equipoise import UserError, evaluate, load_items, load_model
-from equipoise.comparing.folders import compare_folders
-from equipoise.comparing.gate import check_gates, read_gate
+from equipoise.evaluation.comparing.folders import compare_folders
+from equipoise.evaluation.comparing.gate import check_gates, read_gate
 from equipoise.report.comparison import gate_line
 
 LIMITS = ("augmented:1", "brittleness:1")  # percentage points

@@ -15,12 +15,12 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from equipoise import registry
 from equipoise.audit.page import percent, shown, table
 from equipoise.audit.record import Audit, Check, Example, Shortcut
 from equipoise.audit.run import audit
-from equipoise.files import atomic_write
-from equipoise.items import Item
+from equipoise.benchmarks import registry
+from equipoise.core.files import atomic_write
+from equipoise.data.items import Item
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT.parent / "shared" / "data"

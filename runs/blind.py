@@ -17,16 +17,16 @@ from typing import Any
 
 from needs import existing, needed
 
-from equipoise import registry
-from equipoise.blind import rules
+from equipoise.benchmarks import registry
+from equipoise.core.files import atomic_write
+from equipoise.data.items import Item
 from equipoise.evaluation.averages import summarise
 from equipoise.evaluation.embedding.cache import EmbeddingCache, default_cache
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import ItemNumbers
 from equipoise.evaluation.scoring import score_items
-from equipoise.files import atomic_write
-from equipoise.items import Item
 from equipoise.models import load_model
+from equipoise.models.blind import rules
 
 FOLDERS = {
     "replace": "vl_checklist",

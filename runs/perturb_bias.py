@@ -19,7 +19,7 @@ from caption_halves import coco, flickr
 from needs import HALVES, existing
 
 from equipoise.benchmarks.negclip import load
-from equipoise.items import Item, texts
+from equipoise.data.items import Item, texts
 from equipoise.perturb.bias.separability import PAIRS, separability
 from equipoise.perturb.bias.thinning import KINDS, Kind
 from equipoise.perturb.recipes import RECIPES, Setup

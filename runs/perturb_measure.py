@@ -17,7 +17,7 @@ from pathlib import Path
 from caption_halves import coco, flickr
 from needs import HALVES, existing
 
-from equipoise.items import Item, Text
+from equipoise.data.items import Item, Text
 from equipoise.perturb import Caption, get_recipe, perturb_caption
 from equipoise.perturb.bias.thinning import KINDS, cap_items, substitution
 from equipoise.perturb.recipe import Perturbed

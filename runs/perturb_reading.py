@@ -26,8 +26,8 @@ from needs import HALVES, existing
 
 from equipoise.benchmarks.negclip import load as negclip
 from equipoise.benchmarks.replace.build import load as replace
+from equipoise.core.stats import wilson
 from equipoise.perturb import Caption, get_recipe, perturb_caption
-from equipoise.stats import wilson
 
 WANTED = {  # sort of edit: how many are read
     "replace positive": 200,

@@ -15,13 +15,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from equipoise import registry
+from equipoise.benchmarks import registry
 from equipoise.benchmarks.valse import SPLITS as VALSE
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
+from equipoise.core.files import atomic_write
 from equipoise.evaluation.foreign.measuring import measure_foreign
 from equipoise.evaluation.foreign.reading import read_any
 from equipoise.evaluation.record import Elsewhere, ItemNumbers, PaperNumbers
-from equipoise.files import atomic_write
 from equipoise.report.tables import percent
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from equipoise.comparing.differences import Run, difference
-from equipoise.comparing.models import compare_models
+from equipoise.evaluation.comparing.differences import Run, difference
+from equipoise.evaluation.comparing.models import compare_models
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.results import read_result
 from equipoise.evaluation.scores import ItemScores

@@ -19,10 +19,10 @@ from pathlib import Path
 import world_model as world
 from world_captions import PretrainingImages, PretrainingItems
 
+from equipoise.core.files import write_json
+from equipoise.data.items import Item
 from equipoise.evaluation.metrics import SHARES
 from equipoise.evaluation.run import evaluate
-from equipoise.files import write_json
-from equipoise.items import Item
 from equipoise.models import load_model
 from equipoise.train.data.batches import Part
 from equipoise.train.losses.clip import clip_loss

@@ -17,7 +17,7 @@ from typing import overload
 
 from PIL import Image
 
-from equipoise.items import ImageRef, Item
+from equipoise.data.items import ImageRef, Item
 from equipoise.world.draw import draw
 from equipoise.world.scenes import Object, Scene, related_pairs, sample_crowd, sample_scene
 from equipoise.world.sentences import Sentence, Thing, text, thing_of

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from equipoise.progress import progress
+from equipoise.core.progress import progress
 from equipoise.world.splits import BALANCED, TESTS, UNSEEN, case_at
 from equipoise.world.truth import holds
 

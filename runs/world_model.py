@@ -8,7 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from equipoise.files import write_json
+from equipoise.core.files import write_json
 from equipoise.world.draw import PIXELS
 from equipoise.world.sentences import TEMPLATES
 from equipoise.world.vocabulary import FAMILIES, FILLERS, plural

@@ -77,7 +77,7 @@ def _modules() -> Iterator[str]:
 
 
 def _benchmarks() -> Iterator[str]:
-    from equipoise import registry
+    from equipoise.benchmarks import registry
 
     for name in registry.names():
         benchmark = registry.get(name)

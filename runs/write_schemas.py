@@ -6,8 +6,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from equipoise.core.files import write_json
 from equipoise.evaluation.record import RunRecord
-from equipoise.files import write_json
 
 RESULT = Path(__file__).resolve().parents[1] / "docs" / "result.schema.json"
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from tests import own_records
 
-from equipoise import progress
 from equipoise.benchmarks.ceilings import ceilings
+from equipoise.core import progress
 from equipoise.evaluation.record import RunRecord
 from equipoise.evaluation.results import read_result
 

@@ -120,7 +120,7 @@ def test_sizes() -> None:
     "module",
     [
         "equipoise",
-        "equipoise.registry",
+        "equipoise.benchmarks.registry",
         "equipoise.evaluation.run",
         "equipoise.evaluation.metrics",
         "equipoise.evaluation.embedding.decoding",
@@ -130,7 +130,7 @@ def test_sizes() -> None:
         "equipoise.study.page",
         "equipoise.study.score",
         "equipoise.cli",
-        "equipoise.words.tagging",
+        "equipoise.perturb.english.tagging",
         "equipoise.world.scenes",
     ],
 )

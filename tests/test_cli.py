@@ -21,7 +21,7 @@ import typer.main
 from PIL import Image
 
 from equipoise.cli import main
-from equipoise.items import ImageRef, Item, texts, write_items
+from equipoise.data.items import ImageRef, Item, texts, write_items
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -389,7 +389,7 @@ def test_bench_build_overwrites_no_other_file(run: Run, photos: Path, tmp_path: 
 
 
 def test_two_evaluations_at_once(run: Run, photos: Path, tmp_path: Path) -> None:
-    from equipoise.run_folder import locked
+    from equipoise.core.run_folder import locked
 
     with locked(tmp_path / "run" / "items"):
         refused(run(*EVAL, "--out", "run", "--seed", "3"), "another run is writing it now")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from equipoise import registry
+from equipoise.benchmarks import registry
 from equipoise.benchmarks.base import PAPER_METRICS
 from equipoise.cli import main
 
@@ -21,7 +21,7 @@ MODULE = '''
 import numpy as np
 from equipoise.benchmarks.base import PAIR_CHANCE, Average, Benchmark
 from equipoise.benchmarks.reading import Case, Raw, choose, read
-from equipoise.items import ImageRef, texts
+from equipoise.data.items import ImageRef, texts
 
 class Row(Raw):
     image: str

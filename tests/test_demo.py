@@ -9,15 +9,16 @@ from typing import Any
 
 import pytest
 
-from equipoise import demo, stats
-from equipoise.comparing.differences import Run, joined
+from equipoise import demo
+from equipoise.core import stats
+from equipoise.core.errors import UserError
+from equipoise.core.files import read_json
+from equipoise.core.run_folder import locked
 from equipoise.demo import sentences
-from equipoise.errors import UserError
+from equipoise.evaluation.comparing.differences import Run, joined
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import RunRecord
 from equipoise.evaluation.scores import ItemScores
-from equipoise.files import read_json
-from equipoise.run_folder import locked
 
 
 @pytest.fixture

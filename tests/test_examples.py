@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from equipoise import load_items
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
 from equipoise.perturb import Caption, perturb_caption
 from equipoise.world.splits import make_world
 

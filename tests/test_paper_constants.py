@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from equipoise import registry
+from equipoise.benchmarks import registry
 from equipoise.train.recipe import Lora, Needs, Recipe
 from equipoise.train.recipes import RECIPES, get_recipe
 
@@ -286,7 +286,7 @@ FACTS = Path(__file__).parent / "golden" / "facts.json"
 
 def facts() -> dict[str, Any]:
     """Counts, chance and addresses of every benchmark; slots, sources and checks of every perturbation recipe."""
-    from equipoise import registry
+    from equipoise.benchmarks import registry
     from equipoise.perturb.recipes import RECIPES as PERTURBATIONS
 
     def named(part: Any) -> str:

@@ -13,7 +13,7 @@ import pytest
 
 from equipoise import __main__ as start
 from equipoise import cli
-from equipoise.errors import Stopped
+from equipoise.core.errors import Stopped
 
 SLOW_IMPORT = """
 import signal, sys, os, threading

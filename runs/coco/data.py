@@ -37,8 +37,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "flickr8k"))
 from needs import existing
 from PIL import Image
 
-from equipoise import registry
-from equipoise.items import ImageRef, Item, Text, load_items, write_items
+from equipoise.benchmarks import registry
+from equipoise.data.items import ImageRef, Item, Text, load_items, write_items
 from equipoise.perturb import Setup, perturb_file
 
 TRAIN, DEV, NEGCLIP = 24_000, 1_000, 1_500

@@ -21,9 +21,9 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "flickr8k"))
 import numpy as np
 from scores import read_scores
 
-from equipoise.comparing.differences import Run
-from equipoise.comparing.inference import holm
-from equipoise.comparing.models import compare_models
+from equipoise.evaluation.comparing.differences import Run
+from equipoise.evaluation.comparing.inference import holm
+from equipoise.evaluation.comparing.models import compare_models
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import Change
 from equipoise.evaluation.scores import ItemScores

@@ -36,8 +36,8 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy, normalize
 from views import AT_ONCE, FIXED, PARTS, photos_of, see, seen
 
-from equipoise.files import atomic_write
-from equipoise.items import load_items
+from equipoise.core.files import atomic_write
+from equipoise.data.items import load_items
 from equipoise.models import load_model
 from equipoise.models.clip import ClipModel
 from equipoise.models.families import read_texts

@@ -32,7 +32,7 @@ from jobs import OURS
 from needs import existing
 from scores import read_rows
 
-from equipoise.files import atomic_write
+from equipoise.core.files import atomic_write
 
 KINDS = ("seen", "unseen", "swap", "type")
 THEIRS, AS_IS = "hp-hn", "as-is"

@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from needs import FLICKR8K, existing
 
-from equipoise.items import Edit, ImageRef, Item, Text, load_items, write_items
+from equipoise.data.items import Edit, ImageRef, Item, Text, load_items, write_items
 from equipoise.perturb import Setup, perturb_file
 
 SHARED = Path(__file__).resolve().parents[3] / "shared/data/flickr8k"

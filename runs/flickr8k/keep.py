@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from needs import existing
 from scores import pack, read_rows
 
-from equipoise.files import atomic_write
+from equipoise.core.files import atomic_write
 
 STAGES = ("fifth", "final", "styles")
 

@@ -39,9 +39,9 @@ from PIL import Image
 from retrieval import experts, outcomes, ranks, recalls
 from scores import numbers, write_scores
 
-from equipoise.files import atomic_write
-from equipoise.images import ImageSource, TarImages
-from equipoise.items import Item, load_items
+from equipoise.core.files import atomic_write
+from equipoise.data.images import ImageSource, TarImages
+from equipoise.data.items import Item, load_items
 from equipoise.models import load_model
 from equipoise.models.clip import ClipModel, precision
 from equipoise.models.preprocess import Preprocess

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.files import atomic_write
+from equipoise.core.files import atomic_write
 
 Arrays = Mapping[str, NDArray[Any]]
 KINDS = ("seen", "unseen", "swap", "type")

@@ -26,9 +26,9 @@ from jobs import FINAL, STYLES
 from needs import existing
 from scores import KINDS, read_rows, read_scores
 
-from equipoise.comparing.differences import Run
-from equipoise.comparing.inference import holm
-from equipoise.comparing.models import compare_models
+from equipoise.evaluation.comparing.differences import Run
+from equipoise.evaluation.comparing.inference import holm
+from equipoise.evaluation.comparing.models import compare_models
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import Change
 from equipoise.evaluation.scores import ItemScores

@@ -18,9 +18,9 @@ import torch
 from parts import PREPROCESS, WHOLE, lite2
 from PIL import Image, ImageOps
 
-from equipoise.files import atomic_write
-from equipoise.images import TarImages
-from equipoise.items import load_items
+from equipoise.core.files import atomic_write
+from equipoise.data.images import TarImages
+from equipoise.data.items import load_items
 
 FIXED = 2  # whole and middle
 PARTS = 6  # of training photos

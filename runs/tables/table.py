@@ -26,8 +26,8 @@ from lib.keep import keep
 from lib.pages import ALL, section
 from lib.study import Study
 
-from equipoise.errors import UserError
-from equipoise.files import atomic_write
+from equipoise.core.errors import UserError
+from equipoise.core.files import atomic_write
 
 ROOT = Path(__file__).resolve().parents[2]
 SCORES = Path("runs") / "tables" / "results" / "scores.npz"

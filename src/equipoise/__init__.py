@@ -16,15 +16,15 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from equipoise.errors import UserError as UserError
+    from equipoise.core.errors import UserError as UserError
+    from equipoise.data.items import Edit as Edit
+    from equipoise.data.items import ImageRef as ImageRef
+    from equipoise.data.items import Item as Item
+    from equipoise.data.items import Text as Text
+    from equipoise.data.items import load_items as load_items
+    from equipoise.data.items import write_items as write_items
     from equipoise.evaluation.run import Result as Result
     from equipoise.evaluation.run import evaluate as evaluate
-    from equipoise.items import Edit as Edit
-    from equipoise.items import ImageRef as ImageRef
-    from equipoise.items import Item as Item
-    from equipoise.items import Text as Text
-    from equipoise.items import load_items as load_items
-    from equipoise.items import write_items as write_items
     from equipoise.models import load_model as load_model
 
 __version__ = "0.1.0"

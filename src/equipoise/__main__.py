@@ -10,7 +10,7 @@ import sys
 import threading
 from types import FrameType
 
-from equipoise.errors import Stopped, stopped_words
+from equipoise.core.errors import Stopped, stopped_words
 
 PATIENCE = 4.0  # seconds for closing; after that the process ends, wherever it hangs. Workers end with it
 

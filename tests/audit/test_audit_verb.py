@@ -11,7 +11,7 @@ from equipoise import cli
 from equipoise.audit.page import markdown
 from equipoise.audit.record import Audit
 from equipoise.audit.run import audit
-from equipoise.items import Item, texts, write_items
+from equipoise.data.items import Item, texts, write_items
 
 
 def run(*arguments: str, monkeypatch: pytest.MonkeyPatch) -> int:

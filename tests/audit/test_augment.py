@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from equipoise import registry
 from equipoise.audit.augment import BY, VERSION, augment
+from equipoise.benchmarks import registry
 from equipoise.cli import app
-from equipoise.errors import UserError
-from equipoise.items import Item, load_items, texts
+from equipoise.core.errors import UserError
+from equipoise.data.items import Item, load_items, texts
 from equipoise.perturb.recipes import get_recipe
 
 RECIPE = get_recipe("hard_positives_rules")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from equipoise.audit.checks import SHOWN, checks
 from equipoise.audit.record import Check
 from equipoise.benchmarks.ceilings import ceilings
-from equipoise.items import Edit, ImageRef, Item, Text, texts
+from equipoise.data.items import Edit, ImageRef, Item, Text, texts
 
 
 def item(

@@ -6,7 +6,7 @@ import pytest
 
 from equipoise.audit import edits
 from equipoise.audit.changes import change, substitution
-from equipoise.items import Edit, Item, Text
+from equipoise.data.items import Edit, Item, Text
 
 VOCABULARY = frozenset("a the person woman man window room covered red coat on in building riding horse".split())
 

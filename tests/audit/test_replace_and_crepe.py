@@ -12,7 +12,7 @@ from equipoise.audit.record import Check
 from equipoise.audit.reuse import reuse
 from equipoise.benchmarks import crepe
 from equipoise.benchmarks.replace import build as replace
-from equipoise.items import Item
+from equipoise.data.items import Item
 
 pytestmark = pytest.mark.slow
 

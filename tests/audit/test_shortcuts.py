@@ -10,7 +10,7 @@ from equipoise.audit.record import Shortcut
 from equipoise.audit.reuse import effective_size, reuse
 from equipoise.audit.run import audit
 from equipoise.audit.shortcuts import LEAST, detector, shortcuts
-from equipoise.items import ImageRef, Item, texts
+from equipoise.data.items import ImageRef, Item, texts
 
 THINGS = "dog cat bird cow horse sheep".split()
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from equipoise.benchmarks import aro
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
 
 BOX = {"bbox_x": 10, "bbox_y": 20, "bbox_w": 30, "bbox_h": 40}
 

@@ -8,7 +8,7 @@ from tests import own_records
 
 from equipoise.benchmarks import aro_order
 from equipoise.benchmarks.aro_order import negatives, pre_caption
-from equipoise.items import Item
+from equipoise.data.items import Item
 
 RECORDS = [
     {"image": "val2014/COCO_val2014_000000391895.jpg", "caption": ["A man with a red helmet on a small moped. ", "Hi"]},

@@ -9,7 +9,7 @@ import pytest
 
 from equipoise.benchmarks import bivlc
 from equipoise.benchmarks.check import check
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
 
 ROW = {"caption": "A cat.", "negative_caption": "A dog.", "type": "replace", "subtype": "obj"}
 

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from equipoise import registry
-from equipoise.benchmarks import ce_clip
-from equipoise.errors import UserError
+from equipoise.benchmarks import ce_clip, registry
+from equipoise.core.errors import UserError
 from equipoise.train.recipes import get_recipe
 
 CAPTION = "A gray cat sits on a wooden chair"

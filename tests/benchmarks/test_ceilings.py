@@ -9,7 +9,7 @@ import pytest
 from equipoise.benchmarks import crepe, negclip, sugarcrepe
 from equipoise.benchmarks.ceilings import Ceilings, as_read, ceilings
 from equipoise.benchmarks.check import check
-from equipoise.items import ImageRef, Item, texts
+from equipoise.data.items import ImageRef, Item, texts
 
 
 def item(name: str, caption: str, negatives: list[str], positives: tuple[str, ...] = (), image: str = "") -> Item:

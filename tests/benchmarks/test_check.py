@@ -9,8 +9,8 @@ from PIL import Image
 
 from equipoise.benchmarks import sugarcrepe
 from equipoise.benchmarks.check import CheckReport, check
-from equipoise.errors import UserError
-from equipoise.items import Box, ImageRef, Item, texts
+from equipoise.core.errors import UserError
+from equipoise.data.items import Box, ImageRef, Item, texts
 
 
 def item(

@@ -7,7 +7,7 @@ import pytest
 
 from equipoise.benchmarks import cola
 from equipoise.benchmarks.check import check
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.scores import ImageScores, ItemScores
 

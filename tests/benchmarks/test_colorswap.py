@@ -10,7 +10,7 @@ import pyarrow.parquet
 import pytest
 
 from equipoise.benchmarks import colorswap
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
 
 ROW = {
     "id": 9,

@@ -8,7 +8,7 @@ import pytest
 
 from equipoise.benchmarks import crepe
 from equipoise.benchmarks.check import check
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
 
 PLACE = "2318112,a dog on a mat,1,2.5,30,40"
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from equipoise.benchmarks import eqben
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
 from equipoise.evaluation.averages import measure
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.scores import ImageScores, ItemScores

@@ -10,7 +10,7 @@ import pytest
 
 from equipoise.benchmarks import fg_ovd
 from equipoise.benchmarks.check import check
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
 
 RECORD = {
     "img_path": "val2017/000000056288.jpg",

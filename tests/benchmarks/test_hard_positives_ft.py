@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from equipoise import registry
-from equipoise.benchmarks import hard_positives_ft
-from equipoise.errors import UserError
+from equipoise.benchmarks import hard_positives_ft, registry
+from equipoise.core.errors import UserError
 
 CAPTIONS = ["A bicycle parked by a wall", "A cat and a dog on a mat", "Two men riding a red bus"]
 REPLACED = ["A bike parked by a wall", "A feline and a dog on a mat", "Two guys riding a red bus"]

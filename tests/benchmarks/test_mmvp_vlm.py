@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from equipoise.benchmarks import mmvp_vlm
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
 from equipoise.evaluation.paper_metrics import groups
 from equipoise.evaluation.scores import ImageScores, ItemScores
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from equipoise.benchmarks import negbench
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
 from equipoise.evaluation.averages import summarise
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.scores import ItemScores

@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from equipoise import registry
-from equipoise.benchmarks import own
-from equipoise.errors import UserError
-from equipoise.items import Item, texts, write_items
+from equipoise.benchmarks import own, registry
+from equipoise.core.errors import UserError
+from equipoise.data.items import Item, texts, write_items
 
 
 def test_a_table(tmp_path: Path) -> None:

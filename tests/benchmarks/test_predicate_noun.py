@@ -10,7 +10,7 @@ from PIL import Image
 
 from equipoise.benchmarks import predicate_noun
 from equipoise.benchmarks.check import check
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
 from equipoise.evaluation.paper_metrics import mirrored
 from equipoise.evaluation.scores import ItemScores
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from equipoise.benchmarks.reading import Case, Raw, choose, literal_list, read
-from equipoise.errors import UserError
-from equipoise.items import texts
+from equipoise.core.errors import UserError
+from equipoise.data.items import texts
 
 FILES = {"one": "one.json", "two": "two.json", "three": "three.json"}
 

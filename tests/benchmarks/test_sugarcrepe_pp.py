@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from equipoise.benchmarks import sugarcrepe_pp
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
 
 
 def test_records_in_the_published_layout(samples: Path) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from equipoise.benchmarks import aro, swap
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
 
 
 def record(

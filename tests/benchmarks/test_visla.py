@@ -8,8 +8,8 @@ import pytest
 from equipoise.benchmarks import sugarcrepe_pp, visla
 from equipoise.benchmarks.ceilings import as_read
 from equipoise.benchmarks.check import check
-from equipoise.errors import UserError
-from equipoise.items import Item
+from equipoise.core.errors import UserError
+from equipoise.data.items import Item
 
 GENERIC = "filename\tcaption\tsecond positive\tnegative_caption\r\n"
 SPATIAL = "image\tsent1\tsent2\tBest reference (Semantically close)\tReference-2 (Completely irrelevant)\r\n"

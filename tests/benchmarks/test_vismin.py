@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from equipoise.benchmarks import vismin
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
 
 
 def row(number: int, category: str) -> dict[str, object]:

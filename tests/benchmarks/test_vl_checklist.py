@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from equipoise.benchmarks import vl_checklist
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
 
 
 @pytest.mark.parametrize(

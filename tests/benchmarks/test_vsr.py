@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from equipoise.benchmarks import vsr
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
+from equipoise.data.items import Item
 from equipoise.evaluation.paper_metrics import truth
 from equipoise.evaluation.scores import ItemScores
-from equipoise.items import Item
 
 RECORD = {
     "image": "000000451431.jpg",

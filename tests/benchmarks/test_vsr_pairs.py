@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from equipoise.benchmarks import vsr_pairs
-from equipoise.errors import UserError
-from equipoise.items import Item
+from equipoise.core.errors import UserError
+from equipoise.data.items import Item
 
 
 def _load(folder: Path, *statements: tuple[str, str, int]) -> list[Item]:

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from equipoise.benchmarks import whatsup
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
+from equipoise.data.items import Item
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.paper_metrics import sets
 from equipoise.evaluation.scores import ItemScores
-from equipoise.items import Item
 
 
 def _staged(folder: Path, places: tuple[str, ...] = ("left_of", "right_of", "on", "under")) -> list[Item]:

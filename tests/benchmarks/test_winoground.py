@@ -8,7 +8,7 @@ import pyarrow.parquet
 import pytest
 
 from equipoise.benchmarks import winoground
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
 
 EXAMPLE = {
     "id": 7,

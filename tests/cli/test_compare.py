@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from equipoise.cli import main
+from equipoise.data.items import Item, texts
 from equipoise.evaluation.averages import summarise
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import Metrics, RunRecord
 from equipoise.evaluation.results import write_run
 from equipoise.evaluation.scores import ItemScores
-from equipoise.items import Item, texts
 
 Run = Callable[..., tuple[int, str, str]]
 Write = Callable[..., None]

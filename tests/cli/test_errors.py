@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.errors import UserError, printable, reading
+from equipoise.core.errors import UserError, printable, reading
 from equipoise.world.splits import make_world
 
 

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from equipoise.cli import app
 from equipoise.cli.options import ADVANCED, ORDER
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
 from equipoise.world.splits import make_world
 
 # These print no table: they write a file, and a line that says so.

@@ -12,12 +12,12 @@ import pytest
 
 from equipoise.benchmarks import sugarcrepe, valse, vl_checklist
 from equipoise.benchmarks.base import Average, Benchmark
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
+from equipoise.data.items import Item, texts
 from equipoise.evaluation.averages import measure, measure_elsewhere, with_items
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import Metrics
 from equipoise.evaluation.scores import ItemScores
-from equipoise.items import Item, texts
 
 COLUMNS = {  # VALSE's splits by the column of Table 1
     "existence": ["existence"],

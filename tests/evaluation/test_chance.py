@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from equipoise import stats
 from equipoise.benchmarks import own
+from equipoise.core import stats
+from equipoise.data.items import Item, texts
 from equipoise.evaluation.averages import macro, summarise
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.scores import ItemScores
-from equipoise.items import Item, texts
 from equipoise.report.captions import chance_line
 
 

@@ -8,15 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from equipoise.comparing.differences import Run, average, difference, joined, load_run
-from equipoise.comparing.folders import compare_folders
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
+from equipoise.core.stats import wilson
 from equipoise.evaluation.averages import macro, measure, summarise
+from equipoise.evaluation.comparing.differences import Run, average, difference, joined, load_run
+from equipoise.evaluation.comparing.folders import compare_folders
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import AverageId, Metrics, RunRecord
 from equipoise.evaluation.results import write_run
 from equipoise.evaluation.scores import ItemScores
-from equipoise.stats import wilson
 
 _make: Callable[..., RunRecord]
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from equipoise.data.items import Edit, Item, Text
 from equipoise.evaluation.averages import summarise
 from equipoise.evaluation.graded import by_edit
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import Graded
 from equipoise.evaluation.scores import ItemScores
-from equipoise.items import Edit, Item, Text
 from equipoise.report.captions import graded_line
 
 

@@ -12,16 +12,17 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from equipoise import Result, evaluate, load_items, registry, write_items
+from equipoise import Result, evaluate, load_items, write_items
+from equipoise.benchmarks import registry
 from equipoise.benchmarks.base import Average
-from equipoise.comparing.differences import load_run
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
+from equipoise.core.files import sha256_json
+from equipoise.data.identity import of_answers, of_items
+from equipoise.data.items import Edit, ImageRef, Item, Text, texts
+from equipoise.evaluation.comparing.differences import load_run
 from equipoise.evaluation.results import read_result
 from equipoise.evaluation.run import evaluate_loaded, read_benchmarks
 from equipoise.evaluation.run_id import model_card
-from equipoise.files import sha256_json
-from equipoise.identity import of_answers, of_items
-from equipoise.items import Edit, ImageRef, Item, Text, texts
 
 
 class Mean:

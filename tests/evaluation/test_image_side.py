@@ -13,9 +13,10 @@ import pytest
 from PIL import Image
 
 from equipoise.benchmarks import winoground
-from equipoise.comparing.differences import Run, difference
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
+from equipoise.data.items import ImageRef, Item, texts
 from equipoise.evaluation.averages import macro, measure, measure_elsewhere, summarise
+from equipoise.evaluation.comparing.differences import Run, difference
 from equipoise.evaluation.metrics import METRICS
 from equipoise.evaluation.outcomes import image_outcomes, outcomes_of
 from equipoise.evaluation.paper_metrics import groups, image_score
@@ -24,7 +25,6 @@ from equipoise.evaluation.results import read_run
 from equipoise.evaluation.run import evaluate
 from equipoise.evaluation.scores import ImageScores, ItemScores, Scores, read_scores
 from equipoise.evaluation.scoring import score_items, scored_photos
-from equipoise.items import ImageRef, Item, texts
 from equipoise.report.comparison import render_differences
 from equipoise.report.tables import metrics_rows, render
 

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from equipoise import stats
-from equipoise.errors import UserError
+from equipoise.core import stats
+from equipoise.core.errors import UserError
+from equipoise.data.items import ImageRef, Item, texts
 from equipoise.evaluation.averages import leaves, macro, summarise
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.scores import ImageScores, ItemScores, Scores, TextScores, read_scores
-from equipoise.items import ImageRef, Item, texts
 
 
 def row(name: str, caption: float, positives: list[float], negatives: list[float], **rest: object) -> ItemScores:

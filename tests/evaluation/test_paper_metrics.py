@@ -83,7 +83,7 @@ def test_tot_with_several_positives_asks_every_pair_that_holds_the_caption_or_a_
 
 
 def test_every_metric_that_a_benchmark_names_exists() -> None:
-    from equipoise import registry
+    from equipoise.benchmarks import registry
 
     for name in registry.names():
         assert set(registry.get(name).metrics) <= set(PAPER_METRICS)

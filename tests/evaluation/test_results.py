@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
+from equipoise.core.files import read_json, write_json
 from equipoise.evaluation.record import Interval, RunRecord
 from equipoise.evaluation.results import find_runs, read_result
-from equipoise.files import read_json, write_json
 
 ROOT = Path(__file__).resolve().parents[2]
 

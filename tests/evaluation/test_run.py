@@ -14,13 +14,14 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from equipoise import evaluate, run_folder
+from equipoise import evaluate
 from equipoise.benchmarks.base import TRIPLE_CHANCE, Average, Benchmark
-from equipoise.errors import UserError
+from equipoise.core import run_folder
+from equipoise.core.errors import UserError
+from equipoise.data.items import ImageRef, Item, load_items, texts, write_items
 from equipoise.evaluation.record import ItemCounts
 from equipoise.evaluation.results import read_result
 from equipoise.evaluation.run import evaluate_loaded, read_benchmarks
-from equipoise.items import ImageRef, Item, load_items, texts, write_items
 
 
 class Liking:
@@ -193,7 +194,7 @@ def test_a_benchmark_never_leaves_its_folder(
         with pytest.raises(UserError, match="neither a benchmark nor a file of items"):
             list(evaluate_loaded(Liking(), read_benchmarks(["./...jsonl"], data=tmp_path, out=out), out=out))
     with monkeypatch.context() as patch, pytest.raises(UserError, match="outside"):
-        patch.setattr("equipoise.registry.load", lambda *_: (items, replace(BENCHMARK, name="../up")))
+        patch.setattr("equipoise.benchmarks.registry.load", lambda *_: (items, replace(BENCHMARK, name="../up")))
         list(evaluate_loaded(Liking(), read_benchmarks(["toy"], data=tmp_path, out=out), out=out))
 
 
@@ -231,7 +232,7 @@ def test_constant_and_random_scorers_on_real_annotations(
     constant: bool, name: str, benchmark_folders: Callable[[str], list[Path]], tmp_path: Path
 ) -> None:
     """The issue's check: nothing but ties for a constant scorer, chance within its interval for a random one."""
-    from equipoise import registry
+    from equipoise.benchmarks import registry
 
     class Scorer:
         def score_pairs(self, images: Sequence[Image.Image], strings: Sequence[str]) -> Any:

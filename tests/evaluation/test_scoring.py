@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
+from equipoise.data.images import ImageProblem, read_image_bytes
+from equipoise.data.items import ImageRef, Item, texts
 from equipoise.evaluation.embedding.cache import EmbeddingCache
 from equipoise.evaluation.scoring import _refuse_repeated, cosines, score_items
-from equipoise.images import ImageProblem, read_image_bytes
-from equipoise.items import ImageRef, Item, texts
 
 
 class Notebook:

@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from equipoise import stats
-from equipoise.comparing.differences import Run, average, difference
-from equipoise.comparing.models import compare_models
+from equipoise.core import stats
 from equipoise.evaluation.averages import macro, summarise
 from equipoise.evaluation.baselines import _Table
+from equipoise.evaluation.comparing.differences import Run, average, difference
+from equipoise.evaluation.comparing.models import compare_models
 from equipoise.evaluation.outcomes import ROWS, outcomes_of
 from equipoise.evaluation.paper_metrics import truth
 from equipoise.evaluation.record import Numbers, RunRecord

@@ -13,7 +13,7 @@ from pathlib import Path
 from hypothesis import strategies as st
 from PIL import Image
 
-from equipoise.items import Item, write_items
+from equipoise.data.items import Item, write_items
 
 ITEM = {
     "id": "a/1",

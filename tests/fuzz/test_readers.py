@@ -21,12 +21,12 @@ from tests.fuzz import corpus
 
 from equipoise.benchmarks import own, sugarcrepe
 from equipoise.benchmarks.fetching.archives import safe_unpack
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
+from equipoise.data.images import TarImages, decode_image
+from equipoise.data.items import ImageRef, load_items
+from equipoise.data.readers.captions.groups import read_captions
 from equipoise.evaluation.results import read_result
 from equipoise.evaluation.scores import read_scores
-from equipoise.images import TarImages, decode_image
-from equipoise.items import ImageRef, load_items
-from equipoise.readers.captions.groups import read_captions
 
 EXAMPLES = int(os.environ.get("FUZZ", "60"))
 MOST_SECONDS = 20.0

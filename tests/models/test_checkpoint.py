@@ -12,7 +12,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
 from equipoise.models import load_model
 from equipoise.models.checkpoint import merge_lora, read_state, unprefixed
 from equipoise.models.clip import ClipModel

@@ -12,7 +12,7 @@ import pytest
 import torch
 from PIL import Image
 
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
 from equipoise.models import Embedder, load_model
 from equipoise.models.clip import ClipModel, weight_sha256
 from equipoise.models.hf import load_network

@@ -18,7 +18,7 @@ from transformers import (
     VisionTextDualEncoderModel,
 )
 
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
 from equipoise.models import load_model
 from equipoise.models.clip import ClipModel
 from equipoise.models.preprocess import clip_preprocess

@@ -9,7 +9,7 @@ import pytest
 import transformers
 
 import equipoise
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
 from equipoise.models.clip import ClipModel
 from equipoise.models.families import FAMILIES, family_named, family_of
 from equipoise.models.tokens import CLEANERS

@@ -12,7 +12,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
 from equipoise.models import load_model
 from equipoise.models.clip import ClipModel
 

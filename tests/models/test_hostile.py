@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
 from equipoise.models import load_model
 from equipoise.models.checkpoint import file_options, merge_lora, unprefixed
 from equipoise.models.clip import ClipModel

@@ -12,7 +12,7 @@ import torch
 from PIL import Image
 from safetensors.torch import save_file
 
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
 from equipoise.models import load_model, openclip
 from equipoise.models.openclip import OpenClipModel
 

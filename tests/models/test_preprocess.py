@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
 from equipoise.models.preprocess import CLIP_MEAN, CLIP_STD, Preprocess, clip_preprocess, from_config
 
 OLD_CLIP: dict[str, Any] = {  # as OpenAI's folders on the hub have it

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from equipoise.data.items import ImageRef, Item, texts
 from equipoise.evaluation.embedding.cache import EmbeddingCache
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.scores import ItemScores
 from equipoise.evaluation.scoring import score_items
-from equipoise.items import ImageRef, Item, texts
 from equipoise.models.clip import ClipModel
 
 WORDS = "a red blue old dog cat tree house under beside on top of near the walking sleeping with two small".split()

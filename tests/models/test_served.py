@@ -20,9 +20,9 @@ from typer.testing import CliRunner
 
 from equipoise import evaluate
 from equipoise.cli import app
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
+from equipoise.data.items import ImageRef, Item, texts, write_items
 from equipoise.evaluation.embedding.cache import EmbeddingCache
-from equipoise.items import ImageRef, Item, texts, write_items
 from equipoise.models import load_model
 
 Make = Callable[[Callable[[str, dict[str, Any]], Reply | None]], Vision]

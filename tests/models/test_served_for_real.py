@@ -19,7 +19,7 @@ from PIL import Image
 from tests.models.scorers.conftest import chat_tokenizer, write_chat
 
 from equipoise import evaluate
-from equipoise.items import ImageRef, Item, texts
+from equipoise.data.items import ImageRef, Item, texts
 from equipoise.models import load_model
 
 

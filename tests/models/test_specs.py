@@ -15,8 +15,8 @@ import torch
 from PIL import Image
 
 from equipoise import Result, evaluate
-from equipoise.errors import UserError
-from equipoise.items import ImageRef, Item, texts
+from equipoise.core.errors import UserError
+from equipoise.data.items import ImageRef, Item, texts
 from equipoise.models import Embedder, PairScorer, TokenEmbedder, kind_of, load_model, plain_spec
 from equipoise.models.clip import ClipModel
 from equipoise.models.openclip import OpenClipModel

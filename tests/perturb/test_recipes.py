@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from tests import own_records
 
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
 from equipoise.perturb import RECIPES, Caption, get_recipe, perturb_caption
+from equipoise.perturb.english.articles import article_for
 from equipoise.perturb.operations.swap_negative import swap_across
-from equipoise.words.articles import article_for
 
 
 def texts(recipe: str, caption: Caption, seed: int = 0) -> list[str]:

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from equipoise.data.items import ImageRef, Item, texts
 from equipoise.evaluation.averages import summarise
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import FullArguments, ItemCounts, Metrics, RunRecord
 from equipoise.evaluation.results import write_run
 from equipoise.evaluation.scores import ImageScores, ItemScores
-from equipoise.items import ImageRef, Item, texts
 
 Scores = tuple[float, float, float]  # caption, positive, negative
 # every ordering and two ties; the second model is right where the first is brittle, and the other way round

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from equipoise import evaluate
-from equipoise.items import ImageRef, Item, texts
+from equipoise.data.items import ImageRef, Item, texts
 from equipoise.models import load_model
 from equipoise.report.captions import result_caption
 from equipoise.report.chapters import lines, read_chapters

@@ -12,7 +12,7 @@ from tests import browsing
 from tests.browsing import Visit, visiting
 from tests.report.test_page import HOSTILE, hostile
 
-from equipoise.items import ImageRef
+from equipoise.data.items import ImageRef
 from equipoise.report.chapters import Chapter, read_chapters
 from equipoise.report.orderings import OUTCOMES
 from equipoise.report.page import report_page, write_page

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
 from equipoise.report.chapters import labels, lines, read_chapters, read_points
 from equipoise.report.page import report_page, write_page
 from equipoise.report.tables import percent, render

@@ -18,10 +18,11 @@ from typing import Any
 import pytest
 import yaml
 
-from equipoise import registry
+from equipoise.benchmarks import registry
 from equipoise.benchmarks.base import Average, Benchmark
 from equipoise.cli import main
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
+from equipoise.data.items import Item, texts
 from equipoise.evaluation.averages import measure
 from equipoise.evaluation.metrics import METRICS, SHARES
 from equipoise.evaluation.outcomes import outcomes_of
@@ -29,7 +30,6 @@ from equipoise.evaluation.record import Interval, Number, RunRecord
 from equipoise.evaluation.results import read_result, write_run
 from equipoise.evaluation.run_id import benchmark_id
 from equipoise.evaluation.scores import ItemScores
-from equipoise.items import Item, texts
 from equipoise.report import exports
 from equipoise.report.exports import (
     Export,

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from equipoise.items import ImageRef
+from equipoise.data.items import ImageRef
 from equipoise.report.chapters import read_chapters
 from equipoise.report.gallery import build_gallery, choose, embedded
 from equipoise.report.orderings import OUTCOMES

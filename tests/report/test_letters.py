@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from equipoise import registry
+from equipoise.benchmarks import registry
 from equipoise.cli import app
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
 from equipoise.evaluation.averages import measure
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import ItemCounts, RunRecord

@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
+from equipoise.data.items import ImageRef, texts
 from equipoise.evaluation.averages import summarise
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import Interval
-from equipoise.items import ImageRef, texts
 from equipoise.report.chapters import Chapter, Point, read_chapters
 from equipoise.report.page import Page, Table, finding, report_page, templates, write_page
 from equipoise.report.plane import HEIGHT, Mark, scatter

@@ -13,7 +13,7 @@ from tests.evaluation.sets.helpers import COLOURS, Blind, Eye, paint
 
 from equipoise.evaluation.run import evaluate_set
 from equipoise.evaluation.run_id import model_card
-from equipoise.readers.sets.open import open_set
+from equipoise.evaluation.sets.open import open_set
 from equipoise.report.chapters import read_chapters
 from equipoise.report.page import report_page, write_page
 from equipoise.report.retention import with_retention

@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 import pytest
 
-from equipoise.comparing.flips import FlippedItem, Flips
-from equipoise.comparing.folders import Compared
+from equipoise.evaluation.comparing.flips import FlippedItem, Flips
+from equipoise.evaluation.comparing.folders import Compared
 from equipoise.evaluation.record import (
     Change,
     Comparison,

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from equipoise.cli import app
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
 
 
 @pytest.fixture

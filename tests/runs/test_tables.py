@@ -16,12 +16,12 @@ import numpy as np
 import pytest
 from tests.runs.conftest import modules_of
 
-from equipoise.comparing.differences import Run
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
+from equipoise.data.items import ImageRef, Item, Text
+from equipoise.evaluation.comparing.differences import Run
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import Change, Interval, Number, Numbers
 from equipoise.evaluation.scores import ItemScores
-from equipoise.items import ImageRef, Item, Text
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "runs" / "tables"

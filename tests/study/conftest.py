@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from equipoise.items import ImageRef, Item, texts
+from equipoise.data.items import ImageRef, Item, texts
 from equipoise.study.making import make_study
 from equipoise.study.questions import ANSWERS, Study, in_study_order, shown_order
 

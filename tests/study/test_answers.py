@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.study.conftest import Make, answers_file, row, stored
 
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
 from equipoise.study.page import write_page
 from equipoise.study.questions import read_answers, read_study
 

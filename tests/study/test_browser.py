@@ -12,7 +12,7 @@ from tests import browsing
 from tests.browsing import Visit, visiting
 from tests.study.conftest import Make
 
-from equipoise.items import texts
+from equipoise.data.items import texts
 from equipoise.study.page import write_page
 from equipoise.study.questions import in_study_order, read_answers, read_study, screen
 

@@ -8,8 +8,8 @@ import pytest
 from PIL import Image
 from tests.study.conftest import Make, some_items
 
-from equipoise.errors import UserError
-from equipoise.items import ImageRef, texts
+from equipoise.core.errors import UserError
+from equipoise.data.items import ImageRef, texts
 from equipoise.study.making import choose, make_study
 from equipoise.study.questions import MOST_TEXTS, read_study
 

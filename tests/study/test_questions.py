@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.study.conftest import Make, ranking
 
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
 from equipoise.study.questions import (
     annotator_name,
     in_study_order,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.study.conftest import Make, stored
 
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
 from equipoise.report.chapters import read_points
 from equipoise.study.questions import Study, Value, read_study
 from equipoise.study.score import as_text, human_point, score

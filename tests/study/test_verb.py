@@ -10,8 +10,8 @@ from tests.study.conftest import answers_file, row, some_items
 from typer.testing import CliRunner
 
 from equipoise.cli import app
-from equipoise.errors import UserError
-from equipoise.items import write_items
+from equipoise.core.errors import UserError
+from equipoise.data.items import write_items
 from equipoise.study.questions import read_study
 
 

@@ -12,7 +12,7 @@ import torch
 from PIL import Image
 from transformers import CLIPConfig, CLIPModel, CLIPTokenizer, SiglipConfig, SiglipModel
 
-from equipoise.items import Edit, ImageRef, Item, texts
+from equipoise.data.items import Edit, ImageRef, Item, texts
 from equipoise.models.clip import ClipModel
 from equipoise.models.preprocess import clip_preprocess
 

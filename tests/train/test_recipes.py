@@ -12,9 +12,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from equipoise.errors import UserError
-from equipoise.files import sha256_file
-from equipoise.items import Edit
+from equipoise.core.errors import UserError
+from equipoise.core.files import sha256_file
+from equipoise.data.items import Edit
 from equipoise.train.features import Features
 from equipoise.train.losses.clip import clip_loss
 from equipoise.train.losses.cmr import Cmr

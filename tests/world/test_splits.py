@@ -13,10 +13,10 @@ import pytest
 from PIL import Image
 from runs.world_captions import pretraining_at
 
-from equipoise.blind.rules import by_ngrams
-from equipoise.errors import UserError
-from equipoise.items import load_items
-from equipoise.run_folder import locked
+from equipoise.core.errors import UserError
+from equipoise.core.run_folder import locked
+from equipoise.data.items import load_items
+from equipoise.models.blind.rules import by_ngrams
 from equipoise.train.recipes import get_recipe
 from equipoise.world import benchmarks
 from equipoise.world.draw import PIXELS

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from equipoise.benchmarks.base import Benchmark
-from equipoise.images import ImageSource
-from equipoise.items import Item
+from equipoise.data.images import ImageSource
+from equipoise.data.items import Item
+from equipoise.data.readers.sets.kinds import AnySet
 from equipoise.models.clip import ClipModel
-from equipoise.readers.sets.kinds import AnySet
 from equipoise.train.recipe import Recipe
 from lib.jobs import Job
 

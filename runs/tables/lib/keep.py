@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.comparing.differences import load_run
-from equipoise.files import atomic_write
+from equipoise.core.files import atomic_write
+from equipoise.evaluation.comparing.differences import load_run
 from lib.study import Study, Wanted
 
 TAGS = ("type", "synonym")

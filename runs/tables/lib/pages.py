@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from equipoise import registry
+from equipoise.benchmarks import registry
 from equipoise.benchmarks.replace.build import LEXICON
-from equipoise.comparing.differences import Run
+from equipoise.core.files import atomic_write
+from equipoise.data.items import Item
 from equipoise.evaluation.averages import MOST_GROUPS, summarise
+from equipoise.evaluation.comparing.differences import Run
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import ItemNumbers, Number
-from equipoise.files import atomic_write
-from equipoise.items import Item
 from equipoise.train.run.chart import line_chart
 from lib.findings import MODELS as FINDINGS
 from lib.findings import findings, quoted

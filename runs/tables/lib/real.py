@@ -16,15 +16,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from equipoise import registry
-from equipoise.errors import UserError
-from equipoise.files import sha256_file, sha256_json
-from equipoise.images import ImageSource, open_source
-from equipoise.items import Item, load_items
+from equipoise.benchmarks import registry
+from equipoise.core.errors import UserError
+from equipoise.core.files import sha256_file, sha256_json
+from equipoise.data.images import ImageSource, open_source
+from equipoise.data.items import Item, load_items
+from equipoise.data.readers.sets.kinds import AnySet
+from equipoise.evaluation.sets.open import open_set
 from equipoise.models import load_model
 from equipoise.models.clip import ClipModel
-from equipoise.readers.sets.kinds import AnySet
-from equipoise.readers.sets.open import open_set
 from equipoise.train.recipe import Recipe
 from equipoise.train.recipes import get_recipe
 from lib.form import Column, TestSet

@@ -22,17 +22,17 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.comparing.differences import Run, average, difference, grouped, joined, leaves_of, load_run
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
+from equipoise.core.files import sha256_json, write_json
+from equipoise.core.stats import RESAMPLES, percentile_interval
+from equipoise.data.images import ImageProblem, ImageSource
+from equipoise.data.items import Item
 from equipoise.evaluation.averages import leaves
+from equipoise.evaluation.comparing.differences import Run, average, difference, grouped, joined, leaves_of, load_run
 from equipoise.evaluation.record import Difference, Interval, Number, Numbers
 from equipoise.evaluation.results import read_result
 from equipoise.evaluation.run import evaluate, evaluate_set
-from equipoise.files import sha256_json, write_json
-from equipoise.images import ImageProblem, ImageSource
-from equipoise.items import Item
 from equipoise.models import load_model
-from equipoise.stats import RESAMPLES, percentile_interval
 from equipoise.train.run.log import read_log
 from equipoise.train.run.loop import train
 from equipoise.train.run.options import Hardware, Saving

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from equipoise.items import Item
+from equipoise.data.items import Item
 from equipoise.models import load_model
 from equipoise.models.base import Model
 from equipoise.train.losses.clip import clip_loss

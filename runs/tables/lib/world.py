@@ -21,14 +21,15 @@ from random import Random
 import numpy as np
 from PIL import Image
 
-from equipoise import registry, world
-from equipoise.files import atomic_write, sha256_file, sha256_json
-from equipoise.images import ImageSource, TarImages
-from equipoise.items import Item, load_items, write_items
+from equipoise import world
+from equipoise.benchmarks import registry
+from equipoise.core.files import atomic_write, sha256_file, sha256_json
+from equipoise.data.images import ImageSource, TarImages
+from equipoise.data.items import Item, load_items, write_items
+from equipoise.data.readers.sets.captions import caption_set, from_items
+from equipoise.data.readers.sets.kinds import AnySet, ClassSet
 from equipoise.models import load_model
 from equipoise.models.clip import ClipModel
-from equipoise.readers.sets.captions import caption_set, from_items
-from equipoise.readers.sets.kinds import AnySet, ClassSet
 from equipoise.train.recipe import Recipe
 from equipoise.train.recipes import get_recipe
 from equipoise.train.run.mining import with_hard_images

@@ -16,8 +16,8 @@ from collections.abc import Callable, Sequence
 from equipoise import __version__
 from equipoise.benchmarks.base import Benchmark
 from equipoise.benchmarks.ceilings import as_read
-from equipoise.errors import UserError
-from equipoise.items import Item, Text
+from equipoise.core.errors import UserError
+from equipoise.data.items import Item, Text
 from equipoise.perturb.english.caption import Caption
 from equipoise.perturb.recipe import Candidate, Recipe, perturb_caption
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from equipoise.items import Item, Text
+from equipoise.data.items import Item, Text
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 ARTICLES = frozenset(("a", "an", "the"))

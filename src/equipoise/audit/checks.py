@@ -13,10 +13,10 @@ from equipoise.audit.changes import edits as edits_of
 from equipoise.audit.record import Check, Example
 from equipoise.benchmarks import check
 from equipoise.benchmarks.ceilings import as_read, has_words_of
-from equipoise.items import Item, Text
+from equipoise.data.items import Item, Text
 from equipoise.perturb.checks.form import broken_by_edit
+from equipoise.perturb.english.articles import fix_articles
 from equipoise.perturb.sources.captions import OtherCaptions
-from equipoise.words.articles import fix_articles
 
 SHOWN = 5
 
@@ -183,7 +183,7 @@ _KINDS = (
     _Kind(
         "articles",
         "a or an made wrong by the edit",
-        "set the article by the sound of the next word (equipoise.words.articles.fix_articles)",
+        "set the article by the sound of the next word (equipoise.perturb.english.articles.fix_articles)",
         judge=_article,
     ),
     _Kind(

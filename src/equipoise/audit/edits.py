@@ -13,14 +13,14 @@ from collections.abc import Sequence, Set
 
 from equipoise.audit.changes import ARTICLES, Change, change, common, words
 from equipoise.benchmarks.replace.words import NEAR
-from equipoise.items import Edit, Item, Target
+from equipoise.data.items import Edit, Item, Target
 from equipoise.perturb.checks.meaning import not_true_already
 from equipoise.perturb.english.caption import Caption
 from equipoise.perturb.english.forms import noun_lemma, verb_lemma
+from equipoise.perturb.english.tagging import tag
 from equipoise.perturb.english.vocabulary import compounds, counts
 from equipoise.perturb.english.wordnet import WORDNET
 from equipoise.perturb.recipe import Candidate
-from equipoise.words.tagging import tag
 
 _FEW = 3  # words that an edit of one place changes
 

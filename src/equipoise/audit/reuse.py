@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from equipoise.audit.record import Example, Reuse
-from equipoise.items import Item
+from equipoise.data.items import Item
 
 _SHOWN = 5
 

@@ -10,7 +10,7 @@ from equipoise.audit.checks import checks
 from equipoise.audit.record import Audit
 from equipoise.audit.reuse import reuse
 from equipoise.audit.shortcuts import detector, shortcuts
-from equipoise.items import Item
+from equipoise.data.items import Item
 
 SAMPLE = 4_000  # items for the shortcuts: enough for intervals of two points, and seconds instead of minutes
 

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from equipoise import stats
 from equipoise.audit.changes import substitution
 from equipoise.audit.record import Detector, Example, Share, Shortcut
-from equipoise.items import Item
+from equipoise.core import stats
+from equipoise.data.items import Item
 from equipoise.perturb.bias.separability import Rows, fit, fold_of, group_of, separability, words_of
 from equipoise.perturb.bias.text_baselines import judge_named
 from equipoise.perturb.bias.thinning import Kind

@@ -16,7 +16,7 @@ from pydantic import Field
 
 from equipoise.benchmarks.base import PAIR_CHANCE, Average, Benchmark
 from equipoise.benchmarks.reading import Case, Raw, choose, read
-from equipoise.items import Edit, ImageRef, Item, texts
+from equipoise.data.items import Edit, ImageRef, Item, texts
 
 log = logging.getLogger(__name__)
 

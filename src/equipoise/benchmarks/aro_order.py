@@ -22,8 +22,8 @@ from pydantic import Field
 from equipoise.benchmarks.aro import CITATION, URL
 from equipoise.benchmarks.base import Benchmark
 from equipoise.benchmarks.reading import Case, Raw, choose, read
-from equipoise.items import Edit, ImageRef, Item, Text
-from equipoise.words.tagging import Token, tag
+from equipoise.data.items import Edit, ImageRef, Item, Text
+from equipoise.perturb.english.tagging import Token, tag
 
 log = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from equipoise.benchmarks import sugarcrepe
 from equipoise.benchmarks.base import GROUP_CHANCE, Benchmark
 from equipoise.benchmarks.reading import Case, Raw, check_splits, hub_files, read_through, two_by_two
-from equipoise.items import Item
+from equipoise.data.items import Item
 
 
 class _Record(Raw):

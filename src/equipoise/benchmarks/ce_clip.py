@@ -24,9 +24,9 @@ from pydantic import ValidationError
 
 from equipoise.benchmarks.base import Benchmark
 from equipoise.benchmarks.reading import Raw, check_splits
-from equipoise.errors import Problems, UserError
-from equipoise.items import Edit, ImageRef, Item, Operation, Target, Text
-from equipoise.readers.records import explain
+from equipoise.core.errors import Problems, UserError
+from equipoise.data.items import Edit, ImageRef, Item, Operation, Target, Text
+from equipoise.data.readers.records import explain
 
 log = logging.getLogger(__name__)
 

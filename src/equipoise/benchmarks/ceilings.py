@@ -20,7 +20,7 @@ from collections.abc import Iterable, Sequence
 
 from pydantic import BaseModel, ConfigDict
 
-from equipoise.items import Item
+from equipoise.data.items import Item
 
 # The pattern of CLIP's tokenizer: endings after an apostrophe, words, single digits, runs of other signs.
 _TOKEN = re.compile(r"'s|'t|'re|'ve|'m|'ll|'d|[^\W\d_]+|\d|(?:[^\s\w]|_)+")

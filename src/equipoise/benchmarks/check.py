@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 from equipoise.benchmarks.base import Benchmark
 from equipoise.benchmarks.ceilings import as_read
-from equipoise.errors import UserError
-from equipoise.images import absent, open_source, use_image
-from equipoise.items import ImageRef, Item
+from equipoise.core.errors import UserError
+from equipoise.data.images import absent, open_source, use_image
+from equipoise.data.items import ImageRef, Item
 
 SHOWN = 5
 WORKERS = 8

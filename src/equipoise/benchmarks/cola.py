@@ -15,7 +15,7 @@ from pydantic import model_validator
 from equipoise.benchmarks.base import Benchmark, github
 from equipoise.benchmarks.photos import VISUAL_GENOME
 from equipoise.benchmarks.reading import Case, Raw, choose, read, two_by_two
-from equipoise.items import Item
+from equipoise.data.items import Item
 
 _FILE = "COLA_multiobjects_matching_benchmark.json"
 _FIELDS = ("image_0", "caption_0", "image_1", "caption_1")

@@ -20,7 +20,7 @@ from pydantic import BeforeValidator, Field
 from equipoise.benchmarks.base import Average, Benchmark
 from equipoise.benchmarks.ceilings import as_read
 from equipoise.benchmarks.reading import Case, Raw, choose, literal_list, read
-from equipoise.items import ImageRef, Item, texts
+from equipoise.data.items import ImageRef, Item, texts
 
 log = logging.getLogger(__name__)
 

@@ -17,10 +17,10 @@ from pydantic import ValidationError
 
 from equipoise.benchmarks.base import GROUP_CHANCE, Average, Benchmark
 from equipoise.benchmarks.reading import Raw, check_splits, choose, two_by_two
-from equipoise.errors import Problems, UserError
-from equipoise.files import read_json
-from equipoise.items import Item
-from equipoise.readers.records import explain
+from equipoise.core.errors import Problems, UserError
+from equipoise.core.files import read_json
+from equipoise.data.items import Item
+from equipoise.data.readers.records import explain
 
 SPLITS: dict[str, int | None] = {
     "ag": 195_872,

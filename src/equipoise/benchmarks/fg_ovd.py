@@ -15,7 +15,7 @@ from pydantic import Field
 
 from equipoise.benchmarks.base import Average, Benchmark
 from equipoise.benchmarks.reading import Case, Raw, choose, read
-from equipoise.items import Edit, ImageRef, Item, texts
+from equipoise.data.items import Edit, ImageRef, Item, texts
 
 SPLITS: dict[str, int | None] = {"easy": 1299, "medium": 2968, "hard": 3545, "trivial": 3545}
 _FILES = {

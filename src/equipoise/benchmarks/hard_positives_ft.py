@@ -20,10 +20,10 @@ from pydantic import ValidationError
 
 from equipoise.benchmarks.base import Benchmark
 from equipoise.benchmarks.reading import Raw, check_splits
-from equipoise.errors import Problems, UserError
-from equipoise.files import read_json
-from equipoise.items import Edit, ImageRef, Item, Operation, Text
-from equipoise.readers.records import explain, jsonl_lines, short
+from equipoise.core.errors import Problems, UserError
+from equipoise.core.files import read_json
+from equipoise.data.items import Edit, ImageRef, Item, Operation, Text
+from equipoise.data.readers.records import explain, jsonl_lines, short
 
 _FILES: dict[Operation, str] = {"replace": "replace_hp.jsonl", "swap": "swap_hp.jsonl"}
 _CAPTIONS = "captions_train2017.json"

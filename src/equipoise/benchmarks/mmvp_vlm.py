@@ -16,8 +16,8 @@ from pydantic import Field
 
 from equipoise.benchmarks.base import Benchmark
 from equipoise.benchmarks.reading import Case, Raw, choose, read, two_by_two
-from equipoise.errors import UserError
-from equipoise.items import Item
+from equipoise.core.errors import UserError
+from equipoise.data.items import Item
 
 _PREFIX = "a photo of "
 

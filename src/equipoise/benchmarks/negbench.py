@@ -21,8 +21,8 @@ from pydantic import BeforeValidator, Field
 
 from equipoise.benchmarks.base import Average, Benchmark
 from equipoise.benchmarks.reading import Case, Raw, choose, entries, literal_list, read
-from equipoise.errors import Problems, UserError
-from equipoise.items import Edit, ImageRef, Item, texts
+from equipoise.core.errors import Problems, UserError
+from equipoise.data.items import Edit, ImageRef, Item, texts
 
 CHOICES = {
     "coco": "COCO_val_mcq_llama3.1_rephrased.csv",

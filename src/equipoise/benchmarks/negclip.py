@@ -18,7 +18,7 @@ from equipoise.benchmarks.aro import CITATION, URL
 from equipoise.benchmarks.base import Benchmark, github
 from equipoise.benchmarks.photos import COCO_VAL2014, below
 from equipoise.benchmarks.reading import Case, Raw, choose, item_id, literal_list, read
-from equipoise.items import Edit, ImageRef, Item, texts
+from equipoise.data.items import Edit, ImageRef, Item, texts
 
 
 class _Row(Raw):

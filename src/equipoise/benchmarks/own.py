@@ -14,14 +14,14 @@ from pathlib import Path
 import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from equipoise import stats
 from equipoise.benchmarks.base import Average, Benchmark
 from equipoise.benchmarks.facts import facts
 from equipoise.benchmarks.reading import check_splits
-from equipoise.errors import Problems, UserError, did_you_mean
-from equipoise.files import read_json, write_json
-from equipoise.items import ImageRef, Item, load_items, texts
-from equipoise.readers.records import explain, kind_of, table
+from equipoise.core import stats
+from equipoise.core.errors import Problems, UserError, did_you_mean
+from equipoise.core.files import read_json, write_json
+from equipoise.data.items import ImageRef, Item, load_items, texts
+from equipoise.data.readers.records import explain, kind_of, table
 
 _TABLES = {".csv", ".tsv"}
 SUFFIXES = {".jsonl", ".parquet", *_TABLES}

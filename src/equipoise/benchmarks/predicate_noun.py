@@ -22,9 +22,9 @@ from pydantic import Field
 
 from equipoise.benchmarks.base import TRIPLE_CHANCE, Benchmark, github
 from equipoise.benchmarks.reading import Case, Raw, choose, read
-from equipoise.errors import Problems, UserError
-from equipoise.images import ImageProblem, absent, image_size, open_source
-from equipoise.items import ImageRef, Item, texts
+from equipoise.core.errors import Problems, UserError
+from equipoise.data.images import ImageProblem, absent, image_size, open_source
+from equipoise.data.items import ImageRef, Item, texts
 
 ROWS = 2584
 SPLITS: dict[str, int | None] = {"first": ROWS, "alt": ROWS}

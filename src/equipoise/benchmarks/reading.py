@@ -10,9 +10,9 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from equipoise.errors import Problems, UserError, did_you_mean
-from equipoise.items import Edit, ImageRef, Item, Text, texts
-from equipoise.readers.records import EMPTY, explain, kind_of, rows, short
+from equipoise.core.errors import Problems, UserError, did_you_mean
+from equipoise.data.items import Edit, ImageRef, Item, Text, texts
+from equipoise.data.readers.records import EMPTY, explain, kind_of, rows, short
 
 log = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from equipoise.benchmarks.base import PAIR_CHANCE, Average, Benchmark, github
 from equipoise.benchmarks.photos import COCO_VAL2017
 from equipoise.benchmarks.reading import Case, Raw, choose, read
-from equipoise.items import Edit, ImageRef, Item, Target, texts
+from equipoise.data.items import Edit, ImageRef, Item, Target, texts
 
 SPLITS: dict[str, int | None] = {
     "add_att": 692,

@@ -13,7 +13,7 @@ from equipoise.benchmarks import sugarcrepe
 from equipoise.benchmarks.base import TRIPLE_CHANCE, Average, Benchmark, github
 from equipoise.benchmarks.photos import COCO_VAL2017
 from equipoise.benchmarks.reading import Case, Raw, choose, read
-from equipoise.items import ImageRef, Item, texts
+from equipoise.data.items import ImageRef, Item, texts
 
 SPLITS: dict[str, int | None] = {
     "replace_att": 788,

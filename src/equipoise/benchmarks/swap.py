@@ -17,8 +17,8 @@ from pathlib import Path
 from equipoise.benchmarks import reading
 from equipoise.benchmarks.aro import Attribution
 from equipoise.benchmarks.base import TRIPLE_CHANCE, Benchmark
-from equipoise.errors import UserError
-from equipoise.items import Edit, Item, texts
+from equipoise.core.errors import UserError
+from equipoise.data.items import Edit, Item, texts
 
 log = logging.getLogger(__name__)
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from equipoise.benchmarks.base import PAIR_CHANCE, Average, Benchmark, github
 from equipoise.benchmarks.photos import COCO_TRAIN2014, COCO_VAL2014, COCO_VAL2017, SWIG, SWIG_LINK
 from equipoise.benchmarks.reading import Case, Raw, choose, read
-from equipoise.items import ImageRef, Item, texts
+from equipoise.data.items import ImageRef, Item, texts
 
 SPLITS: dict[str, int | None] = {
     "existence": 505,

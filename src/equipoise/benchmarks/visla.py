@@ -18,7 +18,7 @@ from pydantic import Field
 from equipoise.benchmarks.base import TRIPLE_CHANCE, Average, Benchmark, github
 from equipoise.benchmarks.photos import COCO_VAL2017
 from equipoise.benchmarks.reading import Case, Raw, choose, read
-from equipoise.items import ImageRef, Item, texts
+from equipoise.data.items import ImageRef, Item, texts
 
 log = logging.getLogger(__name__)
 

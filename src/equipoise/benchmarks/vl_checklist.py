@@ -16,7 +16,7 @@ from pydantic import Field, RootModel
 from equipoise.benchmarks.base import PAIR_CHANCE, Average, Benchmark, github
 from equipoise.benchmarks.photos import SWIG, SWIG_LINK, VISUAL_GENOME, below
 from equipoise.benchmarks.reading import Case, Raw, choose, read
-from equipoise.items import ImageRef, Item, texts
+from equipoise.data.items import ImageRef, Item, texts
 
 _COUNTS = {
     "Attribute/vg/action": 1_892,

@@ -22,7 +22,7 @@ from pydantic import AfterValidator
 
 from equipoise.benchmarks.base import PAIR_CHANCE, Benchmark, github
 from equipoise.benchmarks.reading import Case, Raw, check_splits, choose, read
-from equipoise.items import Edit, ImageRef, Item, texts
+from equipoise.data.items import Edit, ImageRef, Item, texts
 
 SPLITS: dict[str, int | None] = {"random": 2195, "zeroshot": 1222}
 _VERBS = {  # of every relation the verb, negated

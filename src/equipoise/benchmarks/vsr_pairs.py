@@ -24,7 +24,7 @@ from pydantic import model_validator
 from equipoise.benchmarks import vsr
 from equipoise.benchmarks.base import TRIPLE_CHANCE, Benchmark
 from equipoise.benchmarks.reading import Case, read
-from equipoise.items import Edit, ImageRef, Item, texts
+from equipoise.data.items import Edit, ImageRef, Item, texts
 
 SPLITS: dict[str, int | None] = {"random": 660, "zeroshot": None}
 INVERSE = {  # A relation B -> B converse A; none of them holds both ways

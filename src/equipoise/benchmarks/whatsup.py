@@ -16,7 +16,7 @@ from pydantic import Field, model_validator
 
 from equipoise.benchmarks.base import Average, Benchmark
 from equipoise.benchmarks.reading import Case, Raw, choose, read
-from equipoise.items import Edit, ImageRef, Item, texts
+from equipoise.data.items import Edit, ImageRef, Item, texts
 
 SPLITS: dict[str, int | None] = {
     "controlled_a": 412,

@@ -32,8 +32,8 @@ from equipoise.cli.perturb import perturb
 from equipoise.cli.report import report
 from equipoise.cli.study import app as study_commands
 from equipoise.cli.train import app as train_commands
-from equipoise.errors import UserError, printable, stopped_words
-from equipoise.progress import is_told
+from equipoise.core.errors import UserError, printable, stopped_words
+from equipoise.core.progress import is_told
 from equipoise.report import fold
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def main() -> None:
             raise
         if isinstance(error, RuntimeError) and str(error).startswith("Symlink loop"):  # Path.resolve
             _fail(f"{error}: a link that leads to itself; name another path", 2)
-        from equipoise.plugins import own_frame
+        from equipoise.core.plugins import own_frame
 
         if "py:" in " ".join(sys.argv) and (line := own_frame(error)):  # their bug, not ours
             _fail(f"your own code failed ({type(error).__name__}: {error})\n  {line}", 2)
@@ -322,7 +322,7 @@ def _as_benchmark(
     seed: int,
     own: list[Metric],
 ) -> Elsewhere:
-    from equipoise import registry
+    from equipoise.benchmarks import registry
     from equipoise.evaluation.foreign.measuring import measure_foreign
     from equipoise.evaluation.foreign.reading import read_any
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from equipoise.cli.options import split_names
-from equipoise.errors import UserError, printable
+from equipoise.core.errors import UserError, printable
 
 
 def add_hard_images(items: Path, out: Path, model: str, images: str, count: int, cache: Path | None) -> None:
@@ -27,14 +27,14 @@ def add_hard_images(items: Path, out: Path, model: str, images: str, count: int,
 def add_positives_to(
     name: str, out: Path, source: Path | None, splits: str, recipe: str, seed: int, limit: int | None
 ) -> None:
-    from equipoise import registry
     from equipoise.audit.augment import augment
     from equipoise.audit.page import markdown
     from equipoise.audit.run import audit
+    from equipoise.benchmarks import registry
     from equipoise.cli.bench import written
-    from equipoise.files import atomic_write
+    from equipoise.core.files import atomic_write
+    from equipoise.core.progress import progress
     from equipoise.perturb.recipes import get_recipe
-    from equipoise.progress import progress
 
     if out.suffix not in {".jsonl", ".parquet"}:
         raise UserError(f"--out {out}: items are written as .jsonl or .parquet")

@@ -10,8 +10,8 @@ import typer
 
 from equipoise import report
 from equipoise.cli.options import offer_benchmarks
-from equipoise.errors import UserError, printable
-from equipoise.progress import progress
+from equipoise.core.errors import UserError, printable
+from equipoise.core.progress import progress
 
 
 def audit(
@@ -29,10 +29,10 @@ def audit(
 
     Duplicates, ties, broken edits, true negatives, used-up images, shortcuts; no image is needed.
     """
-    from equipoise import registry
     from equipoise.audit.page import markdown
     from equipoise.audit.run import audit as run_audit
-    from equipoise.run_folder import refuse_foreign, write_own
+    from equipoise.benchmarks import registry
+    from equipoise.core.run_folder import refuse_foreign, write_own
 
     if out is not None and out.suffix != (".json" if as_json else ".md"):
         what = "the record is JSON; name a file that ends in .json" if as_json else "the page is Markdown; name a .md"

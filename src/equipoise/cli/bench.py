@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from equipoise.cli.options import App, offer_benchmarks, split_names
-from equipoise.errors import UserError, printable
-from equipoise.progress import progress
+from equipoise.core.errors import UserError, printable
+from equipoise.core.progress import progress
 
 if TYPE_CHECKING:
-    from equipoise.items import Item
+    from equipoise.data.items import Item
 
 app = App(no_args_is_help=True, help="Benchmarks: list, show, build, check, fetch.")
 
@@ -31,7 +31,7 @@ Splits = Annotated[str, typer.Option(help="only these splits, separated by comma
 @app.command("list")
 def list_benchmarks(as_json: Annotated[bool, typer.Option("--json", help="all facts of all of them")] = False) -> None:
     """All benchmarks: size, chance, licence, where to get the files."""
-    from equipoise import registry
+    from equipoise.benchmarks import registry
     from equipoise.benchmarks.facts import facts
 
     if as_json:
@@ -64,7 +64,7 @@ def show(
 
     With its files also ceilings: what no model, or none without word order, can win.
     """
-    from equipoise import registry
+    from equipoise.benchmarks import registry
     from equipoise.benchmarks.facts import describe, facts
 
     several = [registry.show(one, source) for one in registry.expand(name)]
@@ -90,7 +90,7 @@ def build(
 
     `bench build world` draws pictures too. Its splits: finetune, finetune-objects, finetune-actions, validation, test.
     """
-    from equipoise import registry
+    from equipoise.benchmarks import registry
     from equipoise.benchmarks.replace import build as replace
     from equipoise.benchmarks.replace import clean as replace_clean
 
@@ -142,9 +142,9 @@ def _draw(out: Path, split: str, n: int, seed: int) -> None:
 
 def written(out: Path, items: Sequence[Item], name: str) -> str:
     """Write the items, and say so; a file that holds others is not ours to replace."""
-    from equipoise import run_folder
-    from equipoise.files import plain_target
-    from equipoise.items import holds_items, write_items
+    from equipoise.core import run_folder
+    from equipoise.core.files import plain_target
+    from equipoise.data.items import holds_items, write_items
 
     if plain_target(out).exists():
         if not holds_items(out, items):
@@ -164,7 +164,7 @@ def check(
     """Look at files and images before a long run. Counts, missing and corrupt images, duplicates, forced ties."""
     from dataclasses import asdict
 
-    from equipoise import registry
+    from equipoise.benchmarks import registry
     from equipoise.benchmarks.check import check as check_items
 
     items, benchmark = registry.load(name, source, split_names(splits))
@@ -191,7 +191,7 @@ def fetch(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="only say what would be downloaded")] = False,
 ) -> None:
     """Download a benchmark's files, or say how. From their official addresses; where there are none, the steps."""
-    from equipoise import registry
+    from equipoise.benchmarks import registry
     from equipoise.benchmarks.fetching import fetch as fetching
 
     plan = fetching.plan(registry.get(name), out, not no_images)

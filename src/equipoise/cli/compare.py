@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
 
 if TYPE_CHECKING:
-    from equipoise.comparing.flips import Flips
+    from equipoise.evaluation.comparing.flips import Flips
 
 
 def compare(
@@ -55,8 +55,8 @@ def compare(
     """
     from dataclasses import asdict
 
-    from equipoise.comparing.folders import compare_folders, own_metrics, seeds_of
-    from equipoise.comparing.gate import check_gates, read_gate
+    from equipoise.evaluation.comparing.folders import compare_folders, own_metrics, seeds_of
+    from equipoise.evaluation.comparing.gate import check_gates, read_gate
     from equipoise.report.comparison import gate_line, render_compared
 
     if len(runs) < 2:

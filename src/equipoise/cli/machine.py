@@ -18,9 +18,9 @@ from pathlib import Path
 import typer
 from packaging.requirements import Requirement
 
-from equipoise.errors import printable
+from equipoise.core.errors import printable
+from equipoise.core.provenance import cores
 from equipoise.evaluation.embedding.cache import default_cache
-from equipoise.provenance import cores
 from equipoise.report import fold
 
 Row = tuple[str, str, bool]  # subject; what was found, or how to get it; fine?
@@ -59,8 +59,8 @@ def broken(rows: list[Row]) -> list[str]:
 
 def check_model(spec: str, as_json: bool) -> int:
     """Print the checks of a model; the exit code."""
+    from equipoise.evaluation.preflight.checks import preflight
     from equipoise.models import load_model
-    from equipoise.preflight.checks import preflight
 
     done = preflight(load_model(spec), spec)
     verdicts = [one.verdict for one in done]

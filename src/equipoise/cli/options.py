@@ -12,8 +12,8 @@ from typing import Annotated, Any, TypeVar, cast
 import typer
 import typer.core
 
-from equipoise import progress
-from equipoise.errors import Stopped, UserError, did_you_mean
+from equipoise.core import progress
+from equipoise.core.errors import Stopped, UserError, did_you_mean
 from equipoise.report import FORMATS, Format
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -150,7 +150,7 @@ def split_names(names: str) -> list[str]:
 
 def offer_benchmarks(incomplete: str) -> list[str]:
     """Names of benchmarks; after a comma the next one."""
-    from equipoise import registry
+    from equipoise.benchmarks import registry
 
     return _offer(incomplete, registry.names())
 

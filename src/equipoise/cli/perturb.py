@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from equipoise.cli.options import offer_edits
-from equipoise.errors import UserError, printable
+from equipoise.core.errors import UserError, printable
 from equipoise.report import fold
 
 if TYPE_CHECKING:
-    from equipoise.served.client import LlmSettings
+    from equipoise.core.llm_client import LlmSettings
 
 
 def perturb(
@@ -132,9 +132,9 @@ def perturb(
             form = "--add-positives" if name in {"source", "splits"} else "--hard-images MODEL"
             raise UserError(f"--{name.replace('_', '-')} goes with {form}")
     out, recipe = out or Path(f"{stem}.items.jsonl"), recipe or "balanced"
+    from equipoise.core.plugins import is_named
     from equipoise.perturb.llm.recipes import LLM_RECIPES
     from equipoise.perturb.run.engine import perturb_file, report_path
-    from equipoise.plugins import is_named
 
     names = [name.strip() for name in recipe.split(",")]
     asking = [name for name in names if name in LLM_RECIPES]
@@ -194,8 +194,8 @@ def _refuse_others(ctx: typer.Context, form: str, taken: str) -> None:
 
 
 def _llm(url: str, model: str, cache: Path | None, **settings: Any) -> LlmSettings:
+    from equipoise.core.llm_client import LlmSettings
     from equipoise.evaluation.embedding.cache import default_cache
-    from equipoise.served.client import LlmSettings
 
     return LlmSettings(url, model, cache=str(cache or default_cache()), **settings)
 
@@ -220,7 +220,7 @@ def describe(report: dict[str, Any]) -> str:
 
     All counts and reasons are in the report file, and `--json` prints it.
     """
-    from equipoise.served.client import from_cache
+    from equipoise.core.llm_client import from_cache
 
     captions, rate = report["captions"], report["captions"] / max(report["seconds"], 1e-9)
     lines = [

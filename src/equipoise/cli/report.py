@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from equipoise.cli.options import TABLES, form_name
-from equipoise.errors import UserError, printable
+from equipoise.core.errors import UserError, printable
 from equipoise.report import Format
 
 PageFormat = Annotated[str, typer.Option("--format", help=f"html, or a table: {', '.join(TABLES)}")]
@@ -50,8 +50,8 @@ def report(
         for line in export(runs, to, out or Path(), model, by, dataset):
             typer.echo(printable(line))
         return
+    from equipoise.data.images import open_source
     from equipoise.evaluation.results import find_runs
-    from equipoise.images import open_source
     from equipoise.report.chapters import lines, read_chapters, read_points
     from equipoise.report.page import MARK, report_page, write_page
     from equipoise.report.retention import with_retention
@@ -99,7 +99,7 @@ def _check_page(out: Path | None, mark: str) -> None:
         raise UserError("--out: name the page to write, for instance --out report.html")
     if out.suffix.lower() not in {".html", ".htm"}:
         raise UserError(f"--out {out}: the page is HTML; name a file that ends in .html, or a table with --format")
-    from equipoise.run_folder import refuse_foreign
+    from equipoise.core.run_folder import refuse_foreign
 
     refuse_foreign(out, mark)
 
@@ -112,7 +112,7 @@ def _put(text: str, out: Path | None, form: Format) -> None:
     if out is None:
         typer.echo(text)
         return
-    from equipoise.run_folder import write_own
+    from equipoise.core.run_folder import write_own
 
     mark = _COMMENTS.get(form, "")
     write_own(out, f"{mark}\n{text}\n" if mark else f"{text}\n", mark)

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from equipoise.cli.options import App
-from equipoise.errors import UserError, printable
+from equipoise.core.errors import UserError, printable
 
 app = App(no_args_is_help=True, help="The human study: make questions, a page that asks them, score.")
 
@@ -27,7 +27,7 @@ def make(
     images: Annotated[Path | None, typer.Option(help="the images: a folder, tar or Parquet shards")] = None,
 ) -> None:
     """Draw questions from Items. Their pictures are copied: the folder is all that the other two commands need."""
-    from equipoise import registry
+    from equipoise.benchmarks import registry
     from equipoise.study.making import make_study
 
     if ask not in ("rank", "pairs"):
@@ -71,7 +71,7 @@ def score(
     seed: Annotated[int, typer.Option(min=0, help="of the bootstrap")] = 0,
 ) -> None:
     """The papers' human estimate, and how far annotators agree. A point only if both are right; with intervals."""
-    from equipoise.run_folder import write_own
+    from equipoise.core.run_folder import write_own
     from equipoise.study.questions import read_answers, read_study
     from equipoise.study.score import as_text, human_point
     from equipoise.study.score import score as scored

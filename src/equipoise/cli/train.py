@@ -17,8 +17,8 @@ import typer
 import typer.core
 
 from equipoise.cli.options import App
-from equipoise.errors import UserError
-from equipoise.progress import is_told
+from equipoise.core.errors import UserError
+from equipoise.core.progress import is_told
 from equipoise.report import fold
 
 if TYPE_CHECKING:
@@ -260,7 +260,7 @@ def _settings(options: list[str]) -> dict[str, str]:
 
 def _parts(items: list[Path], images: list[str], weights: list[float] | None) -> list[Part]:
     from equipoise.benchmarks.own import load as load_own
-    from equipoise.images import open_source
+    from equipoise.data.images import open_source
     from equipoise.train.data.batches import Part
 
     if len(images) not in (1, len(items)):
@@ -298,11 +298,11 @@ def _evaluation(watch: Path | None, images: Path | None, metric: str | None) -> 
             raise UserError(f"--watch-{'metric' if images is None else 'images'}: name the items too, with --watch F")
         return None
     from equipoise.benchmarks.own import load as load_own
+    from equipoise.data.identity import of_items, of_photos, photo_digests
+    from equipoise.data.images import absent, open_source
     from equipoise.evaluation.metrics import SHARES
     from equipoise.evaluation.run import evaluate
     from equipoise.evaluation.scoring import default_workers
-    from equipoise.identity import of_items, of_photos, photo_digests
-    from equipoise.images import absent, open_source
     from equipoise.train.run.options import Evaluation
 
     best = "augmented" if metric is None else metric
@@ -338,12 +338,12 @@ def _before_and_after(base: str, finished: Path, watch: Path, images: Path, out:
     Both models are judged into OUT/before and OUT/after, which `compare` and `report` take.
     """
     from equipoise.benchmarks.own import load as load_own
-    from equipoise.comparing.folders import compare_folders
+    from equipoise.data.images import open_source
+    from equipoise.data.readers.sets.captions import caption_set, from_items
+    from equipoise.evaluation.comparing.folders import compare_folders
     from equipoise.evaluation.embedding.cache import EmbeddingCache, default_cache
     from equipoise.evaluation.run import evaluate, evaluate_set
-    from equipoise.images import open_source
     from equipoise.models import load_model
-    from equipoise.readers.sets.captions import caption_set, from_items
     from equipoise.report.comparison import render_differences
 
     items, source, cache = load_own(watch, ()), open_source(images), EmbeddingCache(default_cache())
@@ -362,8 +362,8 @@ def _check_openclip(path: Path | None, model: ClipModel, finished: bool) -> None
     """A night of training must not end in a file that cannot be written."""
     if path is None:
         return
-    from equipoise import run_folder
-    from equipoise.files import plain_target
+    from equipoise.core import run_folder
+    from equipoise.core.files import plain_target
     from equipoise.models.convert import to_open_clip
 
     if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK | os.X_OK):
@@ -378,8 +378,8 @@ def _write_openclip(folder: Path, path: Path) -> None:
     """Weights that are there are never replaced: the same command again finds its own."""
     from safetensors.torch import save
 
-    from equipoise import run_folder
-    from equipoise.files import atomic_write
+    from equipoise.core import run_folder
+    from equipoise.core.files import atomic_write
     from equipoise.models.convert import to_open_clip
     from equipoise.models.hf import load_folder
 

@@ -13,11 +13,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from equipoise import registry, run_folder
-from equipoise.comparing.differences import Run, joined, load_run
+from equipoise.benchmarks import registry
+from equipoise.core import run_folder
+from equipoise.core.progress import is_quiet
 from equipoise.demo.sentences import findings, numbers_of, story
+from equipoise.evaluation.comparing.differences import Run, joined, load_run
 from equipoise.evaluation.run import evaluate
-from equipoise.progress import is_quiet
 from equipoise.report.chapters import Chapter, Entry
 from equipoise.report.page import Page, Table, write_page
 from equipoise.report.tables import Line, in_a_line
@@ -25,7 +26,7 @@ from equipoise.world.splits import FINETUNING, DrawnImages, finetuning_items, wo
 
 if TYPE_CHECKING:
     from equipoise.benchmarks.base import Benchmark
-    from equipoise.items import Item
+    from equipoise.data.items import Item
     from equipoise.models import Model
 
 log = logging.getLogger(__name__)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from equipoise.comparing.differences import Run, average, difference
+from equipoise.evaluation.comparing.differences import Run, average, difference
 from equipoise.evaluation.metrics import METRICS
 from equipoise.evaluation.record import Change, Difference, Numbers
 

@@ -14,16 +14,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equipoise import stats
 from equipoise.benchmarks.base import Average, Benchmark
-from equipoise.errors import Problems, UserError
+from equipoise.core import stats
+from equipoise.core.errors import Problems, UserError
+from equipoise.data.items import ImageRef, Item
 from equipoise.evaluation import graded
 from equipoise.evaluation.metrics import Metric
 from equipoise.evaluation.outcomes import ROWS, Bools, Outcomes, outcomes_of
 from equipoise.evaluation.paper_metrics import PAPER_METRICS, require_tags
 from equipoise.evaluation.record import Interval, ItemNumbers, MacroNumbers, MeanScores, Metrics, Number, Summary
 from equipoise.evaluation.scores import ItemScores, Scores, kinds_of
-from equipoise.items import ImageRef, Item
 
 log = logging.getLogger(__name__)
 

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import numpy as np
 
-from equipoise import stats
 from equipoise.benchmarks.base import Benchmark
-from equipoise.blind import rules
-from equipoise.errors import UserError
+from equipoise.core import stats
+from equipoise.core.errors import UserError
+from equipoise.data.items import Item
 from equipoise.evaluation.averages import MOST_GROUPS, Leaves, leaves
 from equipoise.evaluation.metrics import Metric
 from equipoise.evaluation.outcomes import ROWS, Outcomes, outcomes_of
@@ -24,7 +24,7 @@ from equipoise.evaluation.record import Blind, BlindNumbers, Gain, Interval, Num
 from equipoise.evaluation.results import find_runs, read_run
 from equipoise.evaluation.scores import ItemScores, Scores
 from equipoise.evaluation.scoring import score_items
-from equipoise.items import Item
+from equipoise.models.blind import rules
 
 Known = Mapping[str, Mapping[str, ItemScores]]  # baseline -> item -> scores
 

@@ -26,10 +26,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise import stats
+from equipoise.core import stats
+from equipoise.data.items import Item, Text
 from equipoise.evaluation.record import Graded, Interval, Number
 from equipoise.evaluation.scores import ItemScores, Lists, Scores
-from equipoise.items import Item, Text
 
 
 @dataclass(frozen=True)

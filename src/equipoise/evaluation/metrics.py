@@ -26,8 +26,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from equipoise.errors import UserError
-from equipoise.plugins import is_named, load_named, source_sha256
+from equipoise.core.errors import UserError
+from equipoise.core.plugins import is_named, load_named, source_sha256
 
 
 class MetricInfo(BaseModel):

@@ -34,12 +34,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise import stats
-from equipoise.errors import UserError
+from equipoise.core import stats
+from equipoise.core.errors import UserError
+from equipoise.core.plugins import own_code
 from equipoise.evaluation import graded
 from equipoise.evaluation.metrics import METRICS, Metric
 from equipoise.evaluation.scores import ImageScores, ItemScores, Lists, Scores
-from equipoise.plugins import own_code
 
 _SCALE = 2.0**40  # scores are summed this much smaller, which is exact: some people's are near 1e308
 

@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise import stats
-from equipoise.errors import UserError
+from equipoise.core import stats
+from equipoise.core.errors import UserError
+from equipoise.data.items import Item
 from equipoise.evaluation.outcomes import Square, square, square_of
 from equipoise.evaluation.record import Interval, PaperNumbers
 from equipoise.evaluation.scores import ItemScores
-from equipoise.items import Item
 
 
 def ranks(scores: Sequence[ItemScores]) -> PaperNumbers:

@@ -11,8 +11,8 @@ from typing import Final, Literal, NamedTuple
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, JsonValue
 
 from equipoise.benchmarks.ceilings import Ceilings
+from equipoise.core.provenance import Environment
 from equipoise.evaluation.metrics import METRICS, MetricInfo
-from equipoise.provenance import Environment
 
 SCHEMA: Final = 3
 

@@ -16,17 +16,17 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 import equipoise
-from equipoise import stats
 from equipoise.benchmarks.base import Average, Benchmark
-from equipoise.errors import Problems, UserError
+from equipoise.core import stats
+from equipoise.core.errors import Problems, UserError
+from equipoise.core.files import atomic_write, read_json, sha256_file, write_json
+from equipoise.data.items import IMAGES, Item
+from equipoise.data.readers.records import checked, explain, jsonl_lines
 from equipoise.evaluation.averages import measure
 from equipoise.evaluation.metrics import Metric, kept
 from equipoise.evaluation.outcomes import ROWS, Outcomes, outcomes_of
 from equipoise.evaluation.record import SCHEMA, BenchmarkId, Metrics, Numbers, RunRecord
 from equipoise.evaluation.scores import ItemScores, Scores, read_scores
-from equipoise.files import atomic_write, read_json, sha256_file, write_json
-from equipoise.items import IMAGES, Item
-from equipoise.readers.records import checked, explain, jsonl_lines
 
 
 class Texts(BaseModel):

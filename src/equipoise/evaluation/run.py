@@ -15,10 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import JsonValue
 
-from equipoise import registry, run_folder
+from equipoise.benchmarks import registry
 from equipoise.benchmarks.base import Benchmark
 from equipoise.benchmarks.ceilings import CONTEXT, ceilings
-from equipoise.errors import UserError
+from equipoise.core import run_folder
+from equipoise.core.errors import UserError
+from equipoise.core.files import stays_inside
+from equipoise.core.provenance import environment
+from equipoise.data.identity import trained_on
+from equipoise.data.images import ImageSource
+from equipoise.data.items import Item
 from equipoise.evaluation.averages import measure
 from equipoise.evaluation.baselines import add_baselines, known_runs
 from equipoise.evaluation.embedding.cache import EmbeddingCache, default_world
@@ -47,15 +53,10 @@ from equipoise.evaluation.scoring import (
     score_items,
     scored_photos,
 )
-from equipoise.files import stays_inside
-from equipoise.identity import trained_on
-from equipoise.images import ImageSource
-from equipoise.items import Item
 from equipoise.models.base import reads_images
-from equipoise.provenance import environment
 
 if TYPE_CHECKING:
-    from equipoise.readers.sets.kinds import AnySet
+    from equipoise.data.readers.sets.kinds import AnySet
 
 
 @dataclass(frozen=True)
@@ -297,7 +298,7 @@ def read_benchmarks(
     loaded: list[Loaded] = []  # every one is read before the first is scored: a typing error must not cost hours
     for name in [one for wanted in names for one in ([wanted] if registry.is_set(wanted) else registry.expand(wanted))]:
         if registry.is_set(name):
-            from equipoise.readers.sets.open import open_set
+            from equipoise.evaluation.sets.open import open_set
 
             split = splits[0] if splits else "test"
             found = open_set(name, source=source, data=data, split=split, templates=templates)

@@ -9,14 +9,15 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from equipoise import identity, run_folder
 from equipoise.benchmarks.base import Benchmark
-from equipoise.errors import Problems
+from equipoise.core import run_folder
+from equipoise.core.errors import Problems
+from equipoise.data import identity
+from equipoise.data.items import Item
+from equipoise.data.readers.records import explain
 from equipoise.evaluation.embedding.embed import EMBEDDING_CODE
 from equipoise.evaluation.metrics import Metric
 from equipoise.evaluation.record import AverageId, BenchmarkId, ImagesId, ModelCard, RunRecord, Settings
-from equipoise.items import Item
-from equipoise.readers.records import explain
 
 # The rest of a benchmark's id are words about it.
 _COUNTED: Any = dict.fromkeys(("name", "items_sha256", "macro", "least", "metrics"), True)

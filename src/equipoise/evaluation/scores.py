@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from equipoise.errors import Problems, UserError, reading
-from equipoise.items import Item
-from equipoise.readers.records import checked, jsonl_lines
-from equipoise.stats import Floats
+from equipoise.core.errors import Problems, UserError, reading
+from equipoise.core.stats import Floats
+from equipoise.data.items import Item
+from equipoise.data.readers.records import checked, jsonl_lines
 
 _LISTS = ("positives", "negatives")
 

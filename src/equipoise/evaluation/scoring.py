@@ -19,18 +19,18 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
+from equipoise.core.llm_client import from_cache
+from equipoise.data.identity import of_model, photo_digests
+from equipoise.data.images import FolderImages, ImageProblem, ImageSource, absent, open_source
+from equipoise.data.items import ImageRef, Item
 from equipoise.evaluation.embedding.cache import EmbeddingCache, Keeper, Vector
 from equipoise.evaluation.embedding.embed import EMBEDDING_CODE, Embedded, embed
 from equipoise.evaluation.embedding.forced_choice import choose_all, scores_of
 from equipoise.evaluation.embedding.pairs import PAIR_CODE, score_all
 from equipoise.evaluation.embedding.processes import ALONE, Ranks
 from equipoise.evaluation.scores import ImageScores, ItemScores, Scores, TextScores, require_finite
-from equipoise.identity import of_model, photo_digests
-from equipoise.images import FolderImages, ImageProblem, ImageSource, absent, open_source
-from equipoise.items import ImageRef, Item
 from equipoise.models.base import kind_of, reads_images
-from equipoise.served.client import from_cache
 
 log = logging.getLogger(__name__)
 

@@ -6,9 +6,9 @@ import importlib
 from pathlib import Path
 from typing import cast
 
-from equipoise.errors import UserError, did_you_mean
+from equipoise.core.errors import UserError, did_you_mean
+from equipoise.core.plugins import load_named, source_sha256
 from equipoise.models.base import Embedder, Model, PairScorer, TokenEmbedder, kind_of
-from equipoise.plugins import load_named, source_sha256
 
 __all__ = ["Embedder", "Model", "PairScorer", "TokenEmbedder", "kind_of", "load_model"]
 
@@ -61,7 +61,7 @@ def load_model(spec: str, *, device: str = "auto", dtype: str = "float32") -> Mo
     if kind == "py":
         return _own(rest, spec)
     if kind == "blind":
-        from equipoise.blind.load import load_blind
+        from equipoise.models.blind.load import load_blind
 
         return cast(Model, load_blind(rest, spec=spec, device=device))
     if kind == "served":

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from equipoise.errors import UserError, did_you_mean
-from equipoise.items import Item
+from equipoise.core.errors import UserError, did_you_mean
+from equipoise.data.items import Item
 
 Floats: TypeAlias = NDArray[np.float32]
 

@@ -15,8 +15,8 @@ from typing import Any
 
 import torch
 
-from equipoise.errors import UserError, did_you_mean
-from equipoise.files import sha256_file
+from equipoise.core.errors import UserError, did_you_mean
+from equipoise.core.files import sha256_file
 from equipoise.models.base import split_options
 from equipoise.models.clip import ClipModel
 from equipoise.models.convert import ACTIVATIONS, ARCHITECTURES, State, to_transformers

@@ -15,8 +15,8 @@ import numpy as np
 import torch
 from PIL import Image
 
-from equipoise.errors import UserError
-from equipoise.files import as_new, sha256_json, write_json
+from equipoise.core.errors import UserError
+from equipoise.core.files import as_new, sha256_json, write_json
 from equipoise.models.base import Floats
 from equipoise.models.families import family_of, read_texts
 from equipoise.models.preprocess import Preprocess

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from equipoise.errors import Problems, UserError
+from equipoise.core.errors import Problems, UserError
 from equipoise.models.clip import quiet_transformers
 from equipoise.models.families import family_of
 from equipoise.models.tokens import CLIP_VOCABULARY

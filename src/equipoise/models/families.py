@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from equipoise.errors import Problems, UserError, did_you_mean
-from equipoise.files import read_json
+from equipoise.core.errors import Problems, UserError, did_you_mean
+from equipoise.core.files import read_json
 from equipoise.models.clip import ClipModel, quiet_transformers
 from equipoise.models.families import family_named
 from equipoise.models.preprocess import Preprocess, from_config

@@ -17,8 +17,8 @@ import numpy as np
 import torch
 from PIL import Image
 
-from equipoise.errors import UserError, did_you_mean
-from equipoise.files import sha256_file
+from equipoise.core.errors import UserError, did_you_mean
+from equipoise.core.files import sha256_file
 from equipoise.models.base import Floats
 from equipoise.models.checkpoint import file_options, merge_lora, read_state, unprefixed
 from equipoise.models.clip import BATCH, pick_device, pick_dtype, unit_rows, weight_sha256

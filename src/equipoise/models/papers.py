@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from equipoise.errors import UserError, did_you_mean
+from equipoise.core.errors import UserError, did_you_mean
 from equipoise.models.checkpoint import file_options, load_file
 from equipoise.models.clip import ClipModel
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
 from equipoise.models.base import Floats
 
 CLIP_MEAN = (0.48145466, 0.4578275, 0.40821073)

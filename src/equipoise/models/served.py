@@ -28,9 +28,9 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from equipoise.errors import UserError
-from equipoise.files import sha256_json
-from equipoise.served.client import Answer, Llm, LlmSettings, answer_of
+from equipoise.core.errors import UserError
+from equipoise.core.files import sha256_json
+from equipoise.core.llm_client import Answer, Llm, LlmSettings, answer_of
 
 log = logging.getLogger(__name__)
 

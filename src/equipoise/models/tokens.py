@@ -20,8 +20,8 @@ from importlib import resources
 from itertools import chain
 from typing import Any
 
-from equipoise.errors import Problems, UserError
-from equipoise.files import sha256_json
+from equipoise.core.errors import Problems, UserError
+from equipoise.core.files import sha256_json
 
 log = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol
 
-from equipoise.items import Edit, Operation, Target
+from equipoise.data.items import Edit, Operation, Target
 from equipoise.perturb.english.caption import Caption, unusable
 from equipoise.perturb.english.forms import write_edit
 from equipoise.perturb.english.vocabulary import Section

@@ -10,8 +10,10 @@ import functools
 import os
 from typing import Any, cast
 
-from equipoise.errors import UserError, did_you_mean
-from equipoise.identity import of_folder
+from equipoise.core.errors import UserError, did_you_mean
+from equipoise.core.llm_client import Llm, LlmSettings, llm_for
+from equipoise.core.plugins import is_named, load_named, source_sha256
+from equipoise.data.identity import of_folder
 from equipoise.perturb.checks import (
     can_be_told,
     changed,
@@ -67,8 +69,6 @@ from equipoise.perturb.sources.details import Details
 from equipoise.perturb.sources.fillers import Fillers
 from equipoise.perturb.sources.lexicon import Lexicon
 from equipoise.perturb.sources.wordnet import WordNetSource
-from equipoise.plugins import is_named, load_named, source_sha256
-from equipoise.served.client import Llm, LlmSettings, llm_for
 
 CHECKS: tuple[Check, ...] = (
     changed,
@@ -272,7 +272,7 @@ def get_recipe(name: str, folder: str | None = None) -> Recipe:
         raise UserError(
             f"recipe {name} asks a language model, so a name is not enough: Setup({name!r}, llm="
             f"LlmSettings(url, model)).recipe() makes it (equipoise.perturb.Setup, "
-            "equipoise.served.client.LlmSettings); on the command "
+            "equipoise.core.llm_client.LlmSettings); on the command "
             f"line: equipoise perturb CAPTIONS --recipe {name} --llm URL --llm-model NAME --out F.jsonl"
         )
     if name not in RECIPES:

@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Collection, Sequence
 from typing import Literal, get_args
 
-from equipoise.errors import printable
+from equipoise.core.errors import printable
 
 Format = Literal["text", "md", "latex", "csv", "json"]  # of a table
 FORMATS: tuple[str, ...] = get_args(Format)

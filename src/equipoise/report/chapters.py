@@ -14,16 +14,16 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from equipoise.benchmarks.base import PLAIN
-from equipoise.comparing import models
-from equipoise.comparing.differences import Run, load_run, shared_metrics
-from equipoise.comparing.folders import rule_of
-from equipoise.errors import Problems, UserError, printable
+from equipoise.core.errors import Problems, UserError, printable
+from equipoise.core.files import read_json
+from equipoise.data.readers.records import explain
+from equipoise.evaluation.comparing import models
+from equipoise.evaluation.comparing.differences import Run, load_run, shared_metrics
+from equipoise.evaluation.comparing.folders import rule_of
 from equipoise.evaluation.metrics import METRICS
 from equipoise.evaluation.record import Interval, MacroNumbers, Number, Numbers
 from equipoise.evaluation.results import find_runs
 from equipoise.evaluation.scores import ItemScores, Scores, kinds_of
-from equipoise.files import read_json
-from equipoise.readers.records import explain
 from equipoise.report.orderings import NOT_COMPARED, classify_all
 from equipoise.report.tables import Line, average_words, baselines_words, by_chance, gain_words, percent, signed
 

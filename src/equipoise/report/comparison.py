@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from equipoise.comparing.flips import Flips
-from equipoise.comparing.folders import Compared
-from equipoise.comparing.gate import Passed
-from equipoise.comparing.models import Placed
-from equipoise.errors import printable
+from equipoise.core.errors import printable
+from equipoise.evaluation.comparing.flips import Flips
+from equipoise.evaluation.comparing.folders import Compared
+from equipoise.evaluation.comparing.gate import Passed
+from equipoise.evaluation.comparing.models import Placed
 from equipoise.evaluation.metrics import SET_METRICS, MetricInfo, info, shown
 from equipoise.evaluation.record import Change, Comparison
 from equipoise.report import text_table

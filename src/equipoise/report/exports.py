@@ -14,15 +14,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from equipoise import registry, stats
-from equipoise.comparing.differences import load_run
-from equipoise.errors import UserError, did_you_mean
+from equipoise.benchmarks import registry
+from equipoise.core import stats
+from equipoise.core.errors import UserError, did_you_mean
+from equipoise.core.files import atomic_write, plain_target
+from equipoise.core.run_folder import refuse_file
+from equipoise.evaluation.comparing.differences import load_run
 from equipoise.evaluation.metrics import info
 from equipoise.evaluation.record import Numbers, RunRecord
 from equipoise.evaluation.results import find_runs
-from equipoise.files import atomic_write, plain_target
 from equipoise.report.tables import average_words
-from equipoise.run_folder import refuse_file
 
 
 @dataclass(frozen=True)

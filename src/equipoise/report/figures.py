@@ -10,7 +10,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from markupsafe import Markup
 
-from equipoise.errors import printable
+from equipoise.core.errors import printable
+from equipoise.core.stats import Floats
 from equipoise.evaluation.metrics import METRICS, shown
 from equipoise.evaluation.record import Interval, ItemNumbers, Numbers
 from equipoise.evaluation.scores import Scores
@@ -19,7 +20,6 @@ from equipoise.report.orderings import CLASSES, OUTCOMES, shares
 from equipoise.report.plane import plane
 from equipoise.report.svg import at, axis, el, figure, key, line, link, model_mark, row, strip, table, top
 from equipoise.report.tables import percent, some_without_positive
-from equipoise.stats import Floats
 
 TICKS = (0, 25, 50, 75, 100)
 MOST_VALUES = 12  # of a tag in its figure; the table has all

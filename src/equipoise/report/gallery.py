@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from PIL import Image
 from pydantic import BaseModel, ValidationError
 
-from equipoise.errors import UserError, printable
+from equipoise.core.errors import UserError, printable
+from equipoise.data.images import ImageProblem, ImageSource, open_source, use_image
+from equipoise.data.items import ImageRef
 from equipoise.evaluation.results import Shown, read_shown
 from equipoise.evaluation.scores import ImageScores, ItemScores
-from equipoise.images import ImageProblem, ImageSource, open_source, use_image
-from equipoise.items import ImageRef
 from equipoise.report.chapters import Chapter
 from equipoise.report.orderings import CLASSES, NOT_COMPARED, OUTCOMES
 

@@ -20,20 +20,20 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from equipoise import __version__
-from equipoise.comparing.folders import rule_of
-from equipoise.comparing.inference import holm
-from equipoise.comparing.models import compare_models
-from equipoise.errors import UserError, printable
+from equipoise.core.errors import UserError, printable
+from equipoise.core.run_folder import write_own
+from equipoise.data.images import ImageSource
+from equipoise.evaluation.comparing.folders import rule_of
+from equipoise.evaluation.comparing.inference import holm
+from equipoise.evaluation.comparing.models import compare_models
 from equipoise.evaluation.metrics import METRICS, MetricInfo, shown
 from equipoise.evaluation.record import Numbers, RunRecord
-from equipoise.images import ImageSource
 from equipoise.report.chapters import Chapter, Entry
 from equipoise.report.comparison import VERDICT
 from equipoise.report.figures import figures
 from equipoise.report.gallery import Gallery, build_gallery, embedded
 from equipoise.report.orderings import CLASSES
 from equipoise.report.tables import percent, signed, some_without_positive
-from equipoise.run_folder import write_own
 
 log = logging.getLogger(__name__)
 MOST_BYTES = 4_800_000  # of a page, pictures included: it can be mailed, and opens on a phone

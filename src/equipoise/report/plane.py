@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from equipoise.errors import printable
+from equipoise.core.errors import printable
 from equipoise.evaluation.record import Interval
 from equipoise.report.chapters import Chapter
 from equipoise.report.svg import at, axis, el, figure, key, line, model_mark, table, top

@@ -8,13 +8,13 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from equipoise.comparing.folders import compare_sets
-from equipoise.errors import UserError, printable
+from equipoise.core.errors import UserError, printable
+from equipoise.core.files import sha256_json
+from equipoise.data.identity import of_card
+from equipoise.evaluation.comparing.folders import compare_sets
 from equipoise.evaluation.metrics import METRICS, SET_METRICS
 from equipoise.evaluation.record import Change, ModelCard, RunRecord
 from equipoise.evaluation.results import find_runs
-from equipoise.files import sha256_json
-from equipoise.identity import of_card
 from equipoise.report.chapters import Chapter
 from equipoise.report.comparison import points
 from equipoise.report.plane import Mark, scatter

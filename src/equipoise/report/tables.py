@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from equipoise.errors import printable
+from equipoise.core.errors import printable
 from equipoise.evaluation.metrics import METRICS, SET_METRICS, SHARES, MetricInfo, info, shown
 from equipoise.evaluation.record import (
     BlindNumbers,

@@ -13,8 +13,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise import stats
-from equipoise.stats import Floats
+from equipoise.core import stats
+from equipoise.core.stats import Floats
 
 Level = Literal["nominal", "ordinal", "interval"]
 

@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from equipoise.errors import Problems, UserError
-from equipoise.files import atomic_write
-from equipoise.identity import of_items, of_photos, photo_digests
-from equipoise.images import ImageProblem, ImageSource, open_source, use_image
-from equipoise.items import ImageRef, Item
-from equipoise.progress import progress
-from equipoise.run_folder import locked, take
+from equipoise.core.errors import Problems, UserError
+from equipoise.core.files import atomic_write
+from equipoise.core.progress import progress
+from equipoise.core.run_folder import locked, take
+from equipoise.data.identity import of_items, of_photos, photo_digests
+from equipoise.data.images import ImageProblem, ImageSource, open_source, use_image
+from equipoise.data.items import ImageRef, Item
 from equipoise.study.questions import (
     FILE,
     IMAGES,

@@ -7,10 +7,10 @@ import hashlib
 from importlib import resources
 from pathlib import Path
 
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
+from equipoise.core.run_folder import write_own
 from equipoise.report.gallery import embedded
 from equipoise.report.page import templates
-from equipoise.run_folder import write_own
 from equipoise.study.questions import IMAGES, Study, picture_name, screen
 
 

@@ -15,9 +15,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from equipoise.errors import Problems, UserError
-from equipoise.files import read_json, sha256_json, write_json
-from equipoise.readers.records import explain
+from equipoise.core.errors import Problems, UserError
+from equipoise.core.files import read_json, sha256_json, write_json
+from equipoise.data.readers.records import explain
 
 SCHEMA = 1
 FILE = "study.json"

@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from equipoise import stats
-from equipoise.errors import UserError
+from equipoise.core import stats
+from equipoise.core.errors import UserError
 from equipoise.evaluation.metrics import METRICS, SHARES
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import Interval

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from equipoise.identity import of_call
-from equipoise.items import Edit, Operation, Target
+from equipoise.data.identity import of_call
+from equipoise.data.items import Edit, Operation, Target
 from equipoise.train.features import StatefulLoss
 from equipoise.train.losses.sum import Sum, Term
 

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from equipoise.benchmarks.base import TRIPLE_CHANCE, Benchmark
-from equipoise.items import Item
+from equipoise.data.items import Item
 from equipoise.world.splits import BALANCED, UNSEEN, picture, world_items, write_world
 
 SIZE = 2000  # items of a test set

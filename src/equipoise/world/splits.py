@@ -15,12 +15,12 @@ from random import Random
 
 from PIL import Image
 
-from equipoise import run_folder
-from equipoise.errors import UserError
-from equipoise.files import atomic_write
-from equipoise.identity import of_code
-from equipoise.items import Edit, ImageRef, Item, Target, Text, holds_items, write_items
-from equipoise.progress import progress
+from equipoise.core import run_folder
+from equipoise.core.errors import UserError
+from equipoise.core.files import atomic_write
+from equipoise.core.progress import progress
+from equipoise.data.identity import of_code
+from equipoise.data.items import Edit, ImageRef, Item, Target, Text, holds_items, write_items
 from equipoise.world.cases import MAKERS, Case
 from equipoise.world.draw import PIXELS, draw
 from equipoise.world.scenes import Scene, sample_acting, sample_crowd, sample_scene

@@ -13,7 +13,7 @@ import pytest
 
 from equipoise.benchmarks.fetching import archives
 from equipoise.benchmarks.fetching.archives import _opened, safe_unpack
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
 
 
 def tar(path: Path, files: dict[str, bytes], *odd: tarfile.TarInfo, mode: str = "w:gz") -> Path:

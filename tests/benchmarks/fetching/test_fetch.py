@@ -19,12 +19,12 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from equipoise import registry
+from equipoise.benchmarks import registry
 from equipoise.benchmarks.base import PAIR_CHANCE, Benchmark, Download
 from equipoise.benchmarks.fetching import fetch as module
 from equipoise.benchmarks.fetching.download import Refused, _SafeRedirects, wrong
 from equipoise.benchmarks.fetching.fetch import Plan, fetch, plan
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
 
 BODY = bytes(range(256)) * 8000  # 2 MB
 HASH = hashlib.sha256(BODY).hexdigest()

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from equipoise.benchmarks.replace import build as replace
-from equipoise.errors import UserError
-from equipoise.files import sha256_file
+from equipoise.core.errors import UserError
+from equipoise.core.files import sha256_file
 
 PUBLISHED = {
     "data/vl_checklist_attributes.json": "4c7d262e77e1a1fd5a89ee0de43191fe697d4cf1c044e76c496761f07d824950",

@@ -7,7 +7,7 @@ import pytest
 
 from equipoise.benchmarks.replace import build as replace
 from equipoise.benchmarks.replace.clean import BENCHMARK, CHECKS, REASONS, Cleaned, Record, clean
-from equipoise.items import ImageRef, Item, Text
+from equipoise.data.items import ImageRef, Item, Text
 
 
 def item(caption: str, positive: str, negative: str, image: str = "VG_100K/1.jpg", number: int = 1) -> Item:

@@ -17,11 +17,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
+from equipoise.data.images import FolderImages
+from equipoise.data.items import ImageRef, Item, texts
 from equipoise.evaluation.embedding import decoding
 from equipoise.evaluation.scoring import score_items
-from equipoise.images import FolderImages
-from equipoise.items import ImageRef, Item, texts
 from equipoise.models.preprocess import Preprocess, clip_preprocess
 
 COUNT = 70
@@ -125,8 +125,8 @@ SCRIPT = """
 import multiprocessing, sys, time
 from pathlib import Path
 from equipoise.evaluation.embedding import decoding
-from equipoise.images import FolderImages
-from equipoise.items import ImageRef
+from equipoise.data.images import FolderImages
+from equipoise.data.items import ImageRef
 from equipoise.models.preprocess import clip_preprocess
 
 decoding.PROCESSES_FROM = 1

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from equipoise.data.items import ImageRef, Item, texts
 from equipoise.evaluation.embedding import embed as inputs
 from equipoise.evaluation.embedding.cache import EmbeddingCache, Keeper
 from equipoise.evaluation.scoring import score_items
-from equipoise.items import ImageRef, Item, texts
 from equipoise.models.preprocess import clip_preprocess
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from equipoise.cli import main
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
 from equipoise.evaluation.foreign import layouts
 from equipoise.evaluation.foreign.reading import read_any
 

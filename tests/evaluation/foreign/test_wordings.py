@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from equipoise import registry
-from equipoise.errors import UserError
+from equipoise.benchmarks import registry
+from equipoise.core.errors import UserError
 from equipoise.evaluation.foreign import layouts
 from equipoise.evaluation.foreign.measuring import measure_foreign
 from equipoise.evaluation.foreign.reading import read_any

@@ -13,12 +13,12 @@ import pytest
 from PIL import Image
 from tests.evaluation.sets.helpers import COLOURS, Blind, Eye, Pairs, paint
 
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
+from equipoise.data.readers.sets.kinds import AnySet, ClassSet
 from equipoise.evaluation.embedding.cache import EmbeddingCache
 from equipoise.evaluation.run import Result, evaluate_set
 from equipoise.evaluation.sets.classification import _mean, ranked
-from equipoise.readers.sets.kinds import AnySet, ClassSet
-from equipoise.readers.sets.open import open_set
+from equipoise.evaluation.sets.open import open_set
 
 
 @pytest.fixture

@@ -13,13 +13,13 @@ import pytest
 from tests.evaluation.sets.helpers import COLOURS, Eye, paint
 
 from equipoise.cli import main
-from equipoise.comparing.folders import compare_sets
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
+from equipoise.core.stats import wilson
+from equipoise.evaluation.comparing.folders import compare_sets
 from equipoise.evaluation.record import Comparison
 from equipoise.evaluation.results import measured_again
 from equipoise.evaluation.run import evaluate_set
-from equipoise.readers.sets.open import open_set
-from equipoise.stats import wilson
+from equipoise.evaluation.sets.open import open_set
 
 
 class Worse(Eye):

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from tests.evaluation.sets.helpers import COLOURS, Blind, Eye, Pairs, paint
 
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
+from equipoise.data.readers.sets.kinds import RatingSet
 from equipoise.evaluation.run import evaluate_set
+from equipoise.evaluation.sets.open import open_set
 from equipoise.evaluation.sets.ratings import RatingRow, kendall_tau_b, measure, spearman
 from equipoise.models import load_model
-from equipoise.readers.sets.kinds import RatingSet
-from equipoise.readers.sets.open import open_set
 
 
 def tau_b(x: np.ndarray, y: np.ndarray) -> float:

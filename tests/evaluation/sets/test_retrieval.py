@@ -13,13 +13,13 @@ import pytest
 from PIL import Image
 from tests.evaluation.sets.helpers import COLOURS, Blind, Eye, Pairs, paint
 
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
+from equipoise.data.items import ImageRef, Item, texts, write_items
+from equipoise.data.readers.sets.kinds import CaptionSet
 from equipoise.evaluation.results import read_run
 from equipoise.evaluation.run import Result, evaluate_set
+from equipoise.evaluation.sets.open import open_set
 from equipoise.evaluation.sets.retrieval import _Cosines, _Matrix, distinct, ranked
-from equipoise.items import ImageRef, Item, texts, write_items
-from equipoise.readers.sets.kinds import CaptionSet
-from equipoise.readers.sets.open import open_set
 
 
 @pytest.fixture

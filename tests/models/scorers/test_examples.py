@@ -13,8 +13,8 @@ import torch
 from PIL import Image
 from tests.models.scorers.conftest import TEXTS
 
+from equipoise.data.items import ImageRef, Item, texts
 from equipoise.evaluation.scoring import score_items
-from equipoise.items import ImageRef, Item, texts
 from equipoise.models import kind_of, load_model
 
 DOCS = Path(__file__).resolve().parents[3] / "docs" / "beyond_dual_encoders.md"

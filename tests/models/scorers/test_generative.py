@@ -20,10 +20,10 @@ from PIL import Image
 from tests.models.scorers.conftest import CHAT, MORE, TEXTS, chat_tokenizer, write_chat
 from transformers.models.auto.image_processing_auto import AutoImageProcessor
 
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
+from equipoise.data.items import ImageRef, Item, texts, write_items
 from equipoise.evaluation.embedding.cache import EmbeddingCache
 from equipoise.evaluation.scoring import score_items
-from equipoise.items import ImageRef, Item, texts, write_items
 from equipoise.models import kind_of, load_model
 from equipoise.models.scorers.generative import BLANK, answers
 

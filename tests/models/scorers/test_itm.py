@@ -17,10 +17,10 @@ from safetensors.torch import load_file, save_file
 from tests.models.scorers.conftest import TEXTS
 from transformers.models.auto.image_processing_auto import AutoImageProcessor
 
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
+from equipoise.data.items import ImageRef, Item, texts
 from equipoise.evaluation.embedding.cache import EmbeddingCache
 from equipoise.evaluation.scoring import score_items
-from equipoise.items import ImageRef, Item, texts
 from equipoise.models import kind_of, load_model
 
 Folder = Callable[[str], Path]

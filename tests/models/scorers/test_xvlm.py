@@ -16,7 +16,7 @@ import torch
 from PIL import Image
 from tests.models.scorers.conftest import TEXTS, bert_tokenizer
 
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
 from equipoise.models import load_model
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "xvlm.json"

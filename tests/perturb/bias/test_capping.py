@@ -10,8 +10,8 @@ import typer
 from typer.testing import CliRunner
 
 from equipoise.cli.perturb import perturb
-from equipoise.errors import UserError
-from equipoise.items import Edit, Item, Operation, Text, load_items, write_items
+from equipoise.core.errors import UserError
+from equipoise.data.items import Edit, Item, Operation, Text, load_items, write_items
 from equipoise.perturb.bias.thinning import KINDS, cap_items, substitution
 from equipoise.perturb.recipes import Setup
 from equipoise.perturb.run.engine import perturb_file

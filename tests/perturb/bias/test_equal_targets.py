@@ -11,13 +11,13 @@ import typer
 from typer.testing import CliRunner
 
 from equipoise.cli.perturb import perturb
-from equipoise.errors import UserError
-from equipoise.items import Edit, Item, Operation, Target, Text, load_items, write_items
+from equipoise.core.errors import UserError
+from equipoise.core.llm_client import Answer, LlmSettings
+from equipoise.data.items import Edit, Item, Operation, Target, Text, load_items, write_items
 from equipoise.perturb.bias.thinning import even_file, side
 from equipoise.perturb.llm import recipes as llm_recipes
 from equipoise.perturb.recipes import Setup, _build
 from equipoise.perturb.run.engine import perturb_file
-from equipoise.served.client import Answer, LlmSettings
 
 SUBJECTS = ("a small man", "a woman", "a big dog", "a large cat", "a little boy", "two horses")
 PLACES = ("sitting near a house", "standing beneath a tree", "next to a large car", "holding a small cup")

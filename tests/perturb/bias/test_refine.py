@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from equipoise.errors import UserError
-from equipoise.items import Item, load_items, texts, write_items
+from equipoise.core.errors import UserError
+from equipoise.data.items import Item, load_items, texts, write_items
 from equipoise.perturb.bias.separability import separability
 from equipoise.perturb.bias.text_baselines import judge_named
 from equipoise.perturb.bias.thinning import refine, refine_file, refine_items

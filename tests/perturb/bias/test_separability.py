@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from equipoise.items import ImageRef, Item, texts
+from equipoise.data.items import ImageRef, Item, texts
 from equipoise.perturb.bias.separability import Rows, fit, separability, words_of
 from equipoise.perturb.bias.text_baselines import judge_named
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from equipoise.items import Edit
+from equipoise.data.items import Edit
 from equipoise.perturb import Caption, checks, get_recipe, perturb_caption
 from equipoise.perturb.recipe import Candidate, Kind, edited
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from equipoise.perturb.english.forms import _table, inflections, lemma, write_edit
-from equipoise.words.tagging import brill_lexicon
+from equipoise.perturb.english.tagging import brill_lexicon
 
 TAGS = ("NNS", "VBZ", "VBD", "VBN", "VBG")
 

@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 from equipoise.cli.perturb import describe
-from equipoise.errors import UserError
-from equipoise.items import load_items
+from equipoise.core.errors import UserError
+from equipoise.core.llm_client import Answer, Llm, LlmSettings, _retry_after, llm_for
+from equipoise.data.items import load_items
 from equipoise.perturb.english.caption import Caption
 from equipoise.perturb.llm.answers import edit_between, tidy, valid
 from equipoise.perturb.llm.meaning import keeps_meaning
@@ -23,7 +24,6 @@ from equipoise.perturb.llm.recipes import PROMPTS, llm_recipe
 from equipoise.perturb.recipe import Candidate, perturb_caption
 from equipoise.perturb.recipes import Setup
 from equipoise.perturb.run.engine import perturb_file
-from equipoise.served.client import Answer, Llm, LlmSettings, _retry_after, llm_for
 
 Reply = tuple[int, bytes, dict[str, str]]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from equipoise.items import Operation
+from equipoise.data.items import Operation
 from equipoise.perturb.english.caption import Caption
 from equipoise.perturb.llm.answers import edit_between, valid
 from equipoise.perturb.llm.meaning import keeps_meaning

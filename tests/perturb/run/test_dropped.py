@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from equipoise.cli import app
 from equipoise.cli.perturb import describe
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
 from equipoise.perturb import Caption, Setup, get_recipe, perturb_caption, perturb_file
 
 TEXTS = [

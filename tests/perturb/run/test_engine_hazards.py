@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
 from equipoise.perturb.recipes import Setup
 from equipoise.perturb.run import engine
 from equipoise.perturb.run.engine import perturb_file, report_path

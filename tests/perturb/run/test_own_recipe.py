@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from equipoise.errors import UserError
-from equipoise.items import Edit, load_items
+from equipoise.core.errors import UserError
+from equipoise.data.items import Edit, load_items
 from equipoise.perturb.recipes import Setup
 from equipoise.perturb.run.engine import perturb_file
 
 MODULE = """
-from equipoise.items import Edit
+from equipoise.data.items import Edit
 from equipoise.perturb import Candidate, Recipe
 from equipoise.perturb.recipe import Slot
 

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
+from equipoise.core.llm_client import LlmSettings
+from equipoise.data.readers.captions.groups import read_captions
 from equipoise.perturb.recipes import Setup
 from equipoise.perturb.run.engine import perturb_file
 from equipoise.perturb.run.parts import Parts
 from equipoise.perturb.run.ray_engine import read_captions_of, write_captions
 from equipoise.perturb.run.shards import shards_of
-from equipoise.readers.captions.groups import read_captions
-from equipoise.served.client import LlmSettings
 
 HAS_RAY = importlib.util.find_spec("ray") is not None
 SETUP = Setup("hard_positives_rules", seed=1)

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from equipoise.cli.perturb import describe
-from equipoise.errors import UserError
-from equipoise.identity import of_folder
-from equipoise.items import Item
+from equipoise.core.errors import UserError
+from equipoise.data.identity import of_folder
+from equipoise.data.items import Item
 from equipoise.perturb.bias.text_baselines import judge_named
 from equipoise.perturb.english.caption import Caption
 from equipoise.perturb.english.language_model import CausalLM

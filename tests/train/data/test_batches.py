@@ -11,9 +11,9 @@ import pytest
 import torch
 from PIL import Image
 
-from equipoise.errors import UserError
-from equipoise.images import FolderImages
-from equipoise.items import Edit, ImageRef, Item, texts
+from equipoise.core.errors import UserError
+from equipoise.data.images import FolderImages
+from equipoise.data.items import Edit, ImageRef, Item, texts
 from equipoise.train.data.batches import MISSING, Batch, Part, TextChunks, TrainingData
 from equipoise.train.data.draws import Draw
 from equipoise.train.data.texts import PackedTexts

@@ -14,7 +14,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
 from equipoise.train.features import Features
 from equipoise.train.losses.agreement import agreement
 from equipoise.train.losses.clic import clic_uni

@@ -14,8 +14,8 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from equipoise.cli import app
-from equipoise.files import read_json
-from equipoise.items import load_items
+from equipoise.core.files import read_json
+from equipoise.data.items import load_items
 from equipoise.models.clip import ClipModel
 from equipoise.train.run.log import read_log
 

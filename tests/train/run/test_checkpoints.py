@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from equipoise.errors import UserError
-from equipoise.files import read_json, write_json
+from equipoise.core.errors import UserError
+from equipoise.core.files import read_json, write_json
 from equipoise.train.run.checkpoints import STATE, Checkpoints, whole_folder
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
 from equipoise.models import load_model
 from equipoise.train.recipes import get_recipe
 from equipoise.train.run.loop import train

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.items import write_items
+from equipoise.data.items import write_items
 from equipoise.train.run.log import read_log
 
 SLOW = """

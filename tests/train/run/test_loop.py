@@ -11,10 +11,10 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
-from equipoise.errors import UserError
-from equipoise.files import read_json
-from equipoise.images import FolderImages
-from equipoise.items import Item
+from equipoise.core.errors import UserError
+from equipoise.core.files import read_json
+from equipoise.data.images import FolderImages
+from equipoise.data.items import Item
 from equipoise.models.hf import load_folder
 from equipoise.train.data.batches import Part
 from equipoise.train.features import Features
@@ -129,7 +129,7 @@ def test_a_run_that_could_not_begin_does_not_keep_the_folder(run):
 
 
 def test_two_at_once_in_one_folder(run, tmp_path):
-    from equipoise.run_folder import locked
+    from equipoise.core.run_folder import locked
 
     with locked(tmp_path / "out"), pytest.raises(UserError, match="out: another run is writing it now"):
         run(steps=1)

@@ -10,9 +10,9 @@ import pytest
 from typer.testing import CliRunner
 
 from equipoise.cli import app
-from equipoise.errors import UserError
-from equipoise.images import decode_image, read_image_bytes
-from equipoise.items import load_items, write_items
+from equipoise.core.errors import UserError
+from equipoise.data.images import decode_image, read_image_bytes
+from equipoise.data.items import load_items, write_items
 from equipoise.models import load_model
 from equipoise.train.data.draws import Draw
 from equipoise.train.recipe import Needs

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from equipoise.errors import UserError
-from equipoise.files import read_json
-from equipoise.images import FolderImages, TarImages
+from equipoise.core.errors import UserError
+from equipoise.core.files import read_json
+from equipoise.data.images import FolderImages, TarImages
 from equipoise.train.data.batches import Part
 from equipoise.train.losses.clip import clip_loss
 from equipoise.train.recipe import Recipe

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from equipoise.images import FolderImages
+from equipoise.data.images import FolderImages
 from equipoise.train.data.batches import Part, TextChunks, TrainingData
 from equipoise.train.losses.clip import clip_loss
 from equipoise.train.losses.cmr import Cmr

@@ -15,7 +15,7 @@ import torch
 import torch.distributed as dist
 from safetensors.torch import load_file
 
-from equipoise.images import FolderImages
+from equipoise.data.images import FolderImages
 from equipoise.train.data.batches import Part, TextChunks, TrainingData
 from equipoise.train.losses.clip import clip_loss
 from equipoise.train.losses.cmr import Cmr

@@ -24,8 +24,8 @@ from dataclasses import dataclass
 from pathlib import Path, PureWindowsPath
 from typing import IO, cast
 
-from equipoise.errors import Problems, UserError
-from equipoise.readers import tars
+from equipoise.core.errors import Problems, UserError
+from equipoise.data.readers import tars
 
 MOST_FILES = 500_000  # COCO train2017, the largest archive we know of, has 118,288
 MOST_BYTES = 200 * 2**30

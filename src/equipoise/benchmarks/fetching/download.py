@@ -21,7 +21,7 @@ from typing import IO, Any
 from urllib.parse import urlsplit
 
 from equipoise.benchmarks.base import Download
-from equipoise.files import sha256_file, write_json
+from equipoise.core.files import sha256_file, write_json
 
 TRIES = 5  # in a row without getting further
 TIMEOUT = 30.0  # seconds without a byte

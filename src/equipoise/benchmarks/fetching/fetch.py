@@ -30,9 +30,9 @@ from equipoise.benchmarks.fetching.download import (
     size_of,
     wrong,
 )
-from equipoise.errors import Problems, UserError
-from equipoise.files import inside, write_json
-from equipoise.progress import is_quiet
+from equipoise.core.errors import Problems, UserError
+from equipoise.core.files import inside, write_json
+from equipoise.core.progress import is_quiet
 
 _OFFLINE = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
 

@@ -16,14 +16,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from equipoise import run_folder
 from equipoise.benchmarks.base import TRIPLE_CHANCE, Average, Benchmark, github
 from equipoise.benchmarks.photos import VISUAL_GENOME
 from equipoise.benchmarks.reading import check_splits, item_id
-from equipoise.errors import Problems, UserError
-from equipoise.files import atomic_write, plain_target, read_json
-from equipoise.items import Edit, Item, Target, Text
-from equipoise.readers.records import short
+from equipoise.core import run_folder
+from equipoise.core.errors import Problems, UserError
+from equipoise.core.files import atomic_write, plain_target, read_json
+from equipoise.data.items import Edit, Item, Target, Text
+from equipoise.data.readers.records import short
 
 SPLITS: dict[str, int | None] = {"attributes": 10_575, "relations": 16_868}
 

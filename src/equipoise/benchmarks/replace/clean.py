@@ -39,8 +39,8 @@ from equipoise.benchmarks.replace.words import (
     WORN_NOT_IN,
     words,
 )
-from equipoise.items import Item, Text
-from equipoise.words.articles import fix_articles
+from equipoise.data.items import Item, Text
+from equipoise.perturb.english.articles import fix_articles
 
 REASONS = {
     "duplicate": "the same image and texts as an earlier record",

@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.errors import UserError
-from equipoise.identity import of_code
+from equipoise.core.errors import UserError
+from equipoise.data.identity import of_code
 
 log = logging.getLogger(__name__)
 Vector = NDArray[np.float32]

@@ -23,10 +23,18 @@ from typing import Any
 
 import numpy as np
 
-from equipoise import images as opening
-from equipoise.errors import UserError
-from equipoise.images import FolderImages, ImageProblem, ImageSource, ParquetImages, PixelBudget, TarImages, use_image
-from equipoise.items import ImageRef
+from equipoise.core.errors import UserError
+from equipoise.data import images as opening
+from equipoise.data.images import (
+    FolderImages,
+    ImageProblem,
+    ImageSource,
+    ParquetImages,
+    PixelBudget,
+    TarImages,
+    use_image,
+)
+from equipoise.data.items import ImageRef
 from equipoise.models.preprocess import Preprocess
 
 PROCESSES_FROM = 500  # images; below, processes cost more than they give

@@ -24,15 +24,15 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
+from equipoise.core.progress import several
+from equipoise.data.identity import of_model
+from equipoise.data.images import ImageSource, in_order
+from equipoise.data.items import ImageRef, Item
 from equipoise.evaluation.embedding.cache import EmbeddingCache, Keeper, Keys, Vector
 from equipoise.evaluation.embedding.decoding import Found, decoded
 from equipoise.evaluation.embedding.processes import ALONE, Ranks
-from equipoise.identity import of_model
-from equipoise.images import ImageSource, in_order
-from equipoise.items import ImageRef, Item
 from equipoise.models.base import kind_of
-from equipoise.progress import several
 
 EMBEDDING_CODE = 3  # raised when preprocessing, pooling or the shape of batches changes: older embeddings are not used
 AHEAD = 4  # batches that a GPU has at hand

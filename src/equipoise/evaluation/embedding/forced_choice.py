@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from equipoise.errors import UserError
-from equipoise.images import ImageProblem, ImageSource, decode_image
-from equipoise.items import ImageRef, Item
-from equipoise.progress import progress
+from equipoise.core.errors import UserError
+from equipoise.core.progress import progress
+from equipoise.data.images import ImageProblem, ImageSource, decode_image
+from equipoise.data.items import ImageRef, Item
 
 LEVEL = 0.5  # of every negative
 Duel = tuple[str, str]  # a right text and a negative

@@ -21,16 +21,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
+from equipoise.core.progress import progress
+from equipoise.data.identity import of_model
+from equipoise.data.images import ImageSource, in_order
+from equipoise.data.items import ImageRef, Item
 from equipoise.evaluation.embedding.cache import EmbeddingCache, Keeper, Keys, Vector
 from equipoise.evaluation.embedding.decoding import Found, decoded
 from equipoise.evaluation.embedding.embed import batched
 from equipoise.evaluation.embedding.processes import Ranks
-from equipoise.identity import of_model
-from equipoise.images import ImageSource, in_order
-from equipoise.items import ImageRef, Item
 from equipoise.models.base import reads_images, tells_tokens
-from equipoise.progress import progress
 
 log = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, TypeVar
 
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
 
 T = TypeVar("T")
 

@@ -6,12 +6,13 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from equipoise import stats
 from equipoise.benchmarks import predicate_noun as pairs_of_sentences
 from equipoise.benchmarks import sugarcrepe as sugarcrepe_benchmark
 from equipoise.benchmarks import valse as valse_benchmark
 from equipoise.benchmarks.reading import item_id
-from equipoise.errors import Problems, UserError
+from equipoise.core import stats
+from equipoise.core.errors import Problems, UserError
+from equipoise.data.items import Item
 from equipoise.evaluation.foreign.sheets import (
     Foreign,
     Rows,
@@ -26,7 +27,6 @@ from equipoise.evaluation.foreign.sheets import (
 )
 from equipoise.evaluation.record import Interval, PaperNumbers
 from equipoise.evaluation.scores import ImageScores, ItemScores
-from equipoise.items import Item
 
 # ---------------------------------------------------------------------------- Winoground: a label and a score a line
 

@@ -6,17 +6,16 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from equipoise import registry
-from equipoise.benchmarks import reading
+from equipoise.benchmarks import reading, registry
 from equipoise.benchmarks.base import Benchmark
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
+from equipoise.data.items import Item
 from equipoise.evaluation.averages import measure_elsewhere
 from equipoise.evaluation.foreign.sheets import Foreign
 from equipoise.evaluation.metrics import Metric
 from equipoise.evaluation.outcomes import ROWS
 from equipoise.evaluation.record import Elsewhere, ItemNumbers, MacroNumbers, MeanScores, Metrics, Numbers
 from equipoise.evaluation.scores import ItemScores
-from equipoise.items import Item
 
 OUTCOMES_ONLY = "outcomes only: no score was published, so a tie cannot be told from a wrong answer"
 _NO_SCORES = MeanScores(caption=None, positive=None, negative=None)

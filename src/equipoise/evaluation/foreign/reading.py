@@ -17,11 +17,11 @@ from typing import Any
 from pydantic import ValidationError
 
 from equipoise.benchmarks import predicate_noun
-from equipoise.errors import Problems, UserError
+from equipoise.core.errors import Problems, UserError
+from equipoise.data.readers.records import EMPTY, explain, kind_of, rows, table
 from equipoise.evaluation.foreign import layouts
 from equipoise.evaluation.foreign.sheets import Foreign, Sheet, check_single
 from equipoise.evaluation.scores import ItemScores, Scores, read_scores, require_finite
-from equipoise.readers.records import EMPTY, explain, kind_of, rows, table
 
 
 @dataclass(frozen=True)

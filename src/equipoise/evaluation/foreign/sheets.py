@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from equipoise.errors import Problems
+from equipoise.core.errors import Problems
+from equipoise.data.items import Item
+from equipoise.data.readers.records import short
 from equipoise.evaluation.record import PaperNumbers
 from equipoise.evaluation.scores import ItemScores
-from equipoise.items import Item
-from equipoise.readers.records import short
 
 Rows = Sequence[ItemScores]
 NAMED = 5  # ids of one kind in a message; all are counted

@@ -15,15 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
-from equipoise import stats
-from equipoise.errors import UserError
+from equipoise.core import stats
+from equipoise.core.errors import UserError
+from equipoise.data.items import ImageRef
+from equipoise.data.readers.sets.kinds import ClassSet
 from equipoise.evaluation.scoring import ScoringOptions
 from equipoise.evaluation.sets.intervals import Measured, clusters, means
 from equipoise.evaluation.sets.retrieval import distinct
 from equipoise.evaluation.sets.scoring import ReadLog, vectors
-from equipoise.items import ImageRef
 from equipoise.models.base import kind_of
-from equipoise.readers.sets.kinds import ClassSet
 
 _BYTES = 64 * 2**20  # of scores at a time
 

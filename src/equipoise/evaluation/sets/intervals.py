@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise import stats
+from equipoise.core import stats
 from equipoise.evaluation.record import Interval, ItemNumbers, Number
 
 

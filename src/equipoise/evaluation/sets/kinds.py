@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel
 
-from equipoise import stats
-from equipoise.errors import UserError
+from equipoise.core import stats
+from equipoise.core.errors import UserError
+from equipoise.data.readers.sets.kinds import AnySet, content_hash
 from equipoise.evaluation.record import BenchmarkId, Change, Interval, Metrics
 from equipoise.evaluation.scoring import Scoring, ScoringOptions
 from equipoise.evaluation.sets import classification, ratings, retrieval
 from equipoise.evaluation.sets.intervals import Measured, numbers
 from equipoise.evaluation.sets.scoring import ReadLog, digests
 from equipoise.models.base import NEEDS_NEGATIVES, kind_of
-from equipoise.readers.sets.kinds import AnySet, content_hash
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
-from equipoise import stats
-from equipoise.errors import UserError
+from equipoise.core import stats
+from equipoise.core.errors import UserError
+from equipoise.data.readers.sets.kinds import RatingSet
 from equipoise.evaluation.scoring import ScoringOptions, cosines
 from equipoise.evaluation.sets.intervals import Measured, clusters
 from equipoise.evaluation.sets.scoring import ReadLog, pair_scores, vectors
 from equipoise.models.base import kind_of
-from equipoise.readers.sets.kinds import RatingSet
 
 _TOGETHER = 256  # resamples at a time
 Floats = stats.Floats

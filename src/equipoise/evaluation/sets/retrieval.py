@@ -19,12 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
+from equipoise.data.readers.sets.kinds import Caption, CaptionSet
 from equipoise.evaluation.scoring import ScoringOptions
 from equipoise.evaluation.sets.intervals import Measured, clusters, means
 from equipoise.evaluation.sets.scoring import ReadLog, pair_scores, vectors
 from equipoise.models.base import kind_of
-from equipoise.readers.sets.kinds import Caption, CaptionSet
 
 _logger = logging.getLogger(__name__)
 

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
+from equipoise.data.identity import of_model, photo_digests
+from equipoise.data.images import ImageSource, absent
+from equipoise.data.items import ImageRef, Item, Text
 from equipoise.evaluation.embedding.cache import EmbeddingCache
 from equipoise.evaluation.embedding.embed import EMBEDDING_CODE, Embedded, embed
 from equipoise.evaluation.scoring import ScoringOptions, score_items
-from equipoise.identity import of_model, photo_digests
-from equipoise.images import ImageSource, absent
-from equipoise.items import ImageRef, Item, Text
 
 PAIRS = 50_000  # that a pair scorer is asked for at a time: their scores are small, their bookkeeping is not
 

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from PIL import Image
 
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
 from equipoise.models.clip import precision, quiet_transformers
 from equipoise.models.hf import check_folder, load_network, read_config
 from equipoise.models.scorers.shared import LENGTH_STEP, Scorer, short

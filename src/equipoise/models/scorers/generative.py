@@ -20,7 +20,7 @@ import torch
 from numpy.typing import NDArray
 from PIL import Image
 
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
 from equipoise.models.base import split_options
 from equipoise.models.hf import find_folder
 from equipoise.models.scorers.chat import ChatModel, Inputs, load_chat

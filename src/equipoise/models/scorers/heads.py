@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch.nn.functional import normalize
 
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
 
 Tensor = torch.Tensor
 Look = Callable[[Any, Tensor], Tensor]

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from PIL import Image
 
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
 from equipoise.models.base import split_options
 from equipoise.models.clip import precision
 from equipoise.models.families import text_positions

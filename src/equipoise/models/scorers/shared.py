@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from PIL import Image
 
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
 from equipoise.models.clip import config_sha256, pick_device, pick_dtype, quiet_transformers, refuse_tf32, weight_sha256
 from equipoise.models.tokens import tokenizer_sha256
 

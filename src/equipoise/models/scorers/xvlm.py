@@ -22,8 +22,8 @@ from PIL import Image
 from torch import nn
 from torch.nn.functional import normalize
 
-from equipoise.errors import Problems, UserError
-from equipoise.files import sha256_file
+from equipoise.core.errors import Problems, UserError
+from equipoise.core.files import sha256_file
 from equipoise.models.checkpoint import read_state, unprefixed
 from equipoise.models.preprocess import Preprocess
 

@@ -21,8 +21,8 @@ from importlib import resources
 from itertools import pairwise
 from typing import Literal
 
+from equipoise.perturb.english.articles import article_for
 from equipoise.perturb.recipe import Proposal
-from equipoise.words.articles import article_for
 
 _TOKEN = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")
 _article_for = functools.lru_cache(maxsize=4096)(article_for)

@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.items import Item, Text
-from equipoise.stats import cluster_bootstrap, share_interval
+from equipoise.core.stats import cluster_bootstrap, share_interval
+from equipoise.data.items import Item, Text
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from equipoise.errors import UserError, did_you_mean
-from equipoise.identity import of_folder
-from equipoise.items import Item
+from equipoise.core.errors import UserError, did_you_mean
+from equipoise.data.identity import of_folder
+from equipoise.data.items import Item
 from equipoise.perturb.bias.separability import Rows, difference, fit, fold_of, group_of, words_of
 from equipoise.perturb.bias.thinning import Judge, Kind
 from equipoise.perturb.english.vocabulary import count

@@ -27,9 +27,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
-from equipoise.errors import UserError
-from equipoise.files import atomic_write, json_line
-from equipoise.items import Item, Text
+from equipoise.core.errors import UserError
+from equipoise.core.files import atomic_write, json_line
+from equipoise.data.items import Item, Text
 from equipoise.perturb.recipe import edit_class
 
 GRID = 50  # cells for each sign and judge

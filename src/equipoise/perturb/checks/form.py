@@ -6,11 +6,11 @@ import functools
 import re
 from collections import Counter
 
+from equipoise.perturb.english.articles import article_for
 from equipoise.perturb.english.caption import Caption
 from equipoise.perturb.english.forms import noun_lemma, verb_lemma
 from equipoise.perturb.english.vocabulary import members
 from equipoise.perturb.recipe import Candidate
-from equipoise.words.articles import article_for
 
 _WORD = re.compile(r"[\w'’-]+")
 _NEAR = 30  # characters on either side of an edit: three words or more

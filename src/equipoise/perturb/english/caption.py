@@ -15,10 +15,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
 from equipoise.perturb.english.forms import noun_lemma, verb_lemma
+from equipoise.perturb.english.tagging import Token, tag
 from equipoise.perturb.english.vocabulary import compounds, word_set
-from equipoise.words.tagging import Token, tag
 
 Kind = Literal[
     "noun", "adjective", "verb", "be", "preposition", "determiner", "number", "and", "pronoun", "adverb", "to", "mark",

@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from equipoise.words.articles import article_for
+from equipoise.perturb.english.articles import article_for
 
 _LETTERS = 8  # so many the net sees, counted from the end
 _CODES = 28  # for each of them: one per letter, one for every other character, one that is not used

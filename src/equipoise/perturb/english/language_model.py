@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
 
 
 def load_lm(folder: str | Path, kind: str) -> tuple[Any, Any]:

@@ -10,14 +10,14 @@ import json
 import re
 from collections import Counter
 
-from equipoise.items import Edit, Operation, Target
+from equipoise.core.llm_client import Answer
+from equipoise.data.items import Edit, Operation, Target
+from equipoise.data.readers.captions.groups import clean
+from equipoise.data.readers.captions.json_layouts import LONGEST
 from equipoise.perturb.english.caption import Caption
 from equipoise.perturb.english.forms import noun_lemma
+from equipoise.perturb.english.tagging import Token, tag
 from equipoise.perturb.recipe import Candidate
-from equipoise.readers.captions.groups import clean
-from equipoise.readers.captions.json_layouts import LONGEST
-from equipoise.served.client import Answer
-from equipoise.words.tagging import Token, tag
 
 CUT = "…"  # stands at the end of an answer that the token limit cut off
 REFUSED = "\ufffc"  # stands for the answer to a request that the server refused

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from equipoise.items import Edit
+from equipoise.data.items import Edit
 from equipoise.perturb.checks import not_true_already
 from equipoise.perturb.english.caption import Caption, Unit
 from equipoise.perturb.english.forms import noun_lemma, verb_lemma

@@ -14,13 +14,13 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from equipoise.items import Operation
+from equipoise.core.llm_client import Answer, Llm
+from equipoise.data.items import Operation
 from equipoise.perturb.checks import grammar
 from equipoise.perturb.english.caption import Caption
 from equipoise.perturb.llm.answers import CUT, any_text, edit_between, spoiled, tidy, valid
 from equipoise.perturb.llm.meaning import keeps_meaning
 from equipoise.perturb.recipe import Candidate, Check, Op, Recipe, Slot, Source
-from equipoise.served.client import Answer, Llm
 
 PromptName = Literal["REPLACE", "SWAP", "REPLACE_VERB", "REPLACE_SPATIAL"]
 

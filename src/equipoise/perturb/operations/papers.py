@@ -10,16 +10,16 @@ import random
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from equipoise.perturb.english.articles import article_for
 from equipoise.perturb.english.caption import Caption, Unit
 from equipoise.perturb.english.collocations import is_seen_with
 from equipoise.perturb.english.forms import inflect, verb_lemma
+from equipoise.perturb.english.tagging import Token, tag
 from equipoise.perturb.english.vocabulary import Section, count, exclusive, word_list
 from equipoise.perturb.english.wordnet import WORDNET, is_animate
 from equipoise.perturb.operations.replace import weighted_order
 from equipoise.perturb.operations.swap_negative import swapped
 from equipoise.perturb.recipe import Candidate, Kind, Proposal, Source, edited, replaced
-from equipoise.words.articles import article_for
-from equipoise.words.tagging import Token, tag
 
 # Things that a photo rarely holds unless somebody mentions them, so that adding them is false.
 _GUESTS = word_list("guests")

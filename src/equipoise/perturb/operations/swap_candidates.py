@@ -12,7 +12,8 @@ import random
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from equipoise.items import Target
+from equipoise.data.items import Target
+from equipoise.perturb.english.articles import article_for
 from equipoise.perturb.english.caption import COLLECTIVES, Caption, NounPhrase, Unit
 from equipoise.perturb.english.forms import inflect, like
 from equipoise.perturb.english.plausibility import COLOURS
@@ -29,7 +30,6 @@ from equipoise.perturb.operations.swap_negative import (
     swapped,
 )
 from equipoise.perturb.recipe import Candidate, Refused, Source, edited
-from equipoise.words.articles import article_for
 
 Sort = Literal["quality", "number", "noun"]
 _TARGETS: dict[Sort, Target] = {"quality": "attribute", "number": "attribute", "noun": "relation"}

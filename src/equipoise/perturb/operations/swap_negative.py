@@ -10,14 +10,14 @@ import itertools
 import random
 from collections.abc import Iterator, Sequence
 
-from equipoise.items import Target
+from equipoise.data.items import Target
+from equipoise.perturb.english.articles import article_for
 from equipoise.perturb.english.caption import COLLECTIVES, Caption, NounPhrase
 from equipoise.perturb.english.collocations import misfit, pairs_at
 from equipoise.perturb.english.forms import like
 from equipoise.perturb.english.vocabulary import members, word_set
 from equipoise.perturb.english.wordnet import is_animate, is_person, is_thing, same_sort, sets_of
 from equipoise.perturb.recipe import Candidate, Source, edited
-from equipoise.words.articles import article_for
 
 _SYMMETRIC = word_set("symmetric relations") | {","}
 NO_THING = word_set("no thing")

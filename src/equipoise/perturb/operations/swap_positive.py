@@ -13,6 +13,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 
+from equipoise.perturb.english.articles import article_for
 from equipoise.perturb.english.caption import Caption, Unit
 from equipoise.perturb.english.forms import like
 from equipoise.perturb.english.wordnet import is_thing
@@ -21,7 +22,6 @@ from equipoise.perturb.operations.coordination.nouns import nouns
 from equipoise.perturb.operations.coordination.shared import Rejected, Swap
 from equipoise.perturb.operations.coordination.single_words import adjectives, ages, modifiers, prepositions
 from equipoise.perturb.recipe import Candidate, Refused, Source, edited
-from equipoise.words.articles import article_for
 
 # Each case, and what it says of an "and" that is not one of its own.
 _CASES: tuple[tuple[Callable[[Caption, int], Swap | Rejected | None], str], ...] = (

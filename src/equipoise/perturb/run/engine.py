@@ -16,19 +16,20 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Literal
 
-from equipoise import __version__, run_folder
-from equipoise.errors import UserError
-from equipoise.files import plain_target, read_json, sha256_file, write_json
-from equipoise.identity import of_code
-from equipoise.items import Item
+from equipoise import __version__
+from equipoise.core import run_folder
+from equipoise.core.errors import UserError
+from equipoise.core.files import plain_target, read_json, sha256_file, write_json
+from equipoise.core.progress import progress
+from equipoise.data.identity import of_code
+from equipoise.data.items import Item
+from equipoise.data.readers.captions.groups import caption_files, read_captions
 from equipoise.perturb.bias.separability import separability
 from equipoise.perturb.bias.text_baselines import check_judge, judge_identity, judge_named
 from equipoise.perturb.bias.thinning import KINDS, Judges, cap_file, even_file, refine_file
 from equipoise.perturb.recipes import Setup
 from equipoise.perturb.run.parts import Parts, in_words
 from equipoise.perturb.run.shards import SHARD, Shard, having, run_shard, shards_of, summed
-from equipoise.progress import progress
-from equipoise.readers.captions.groups import caption_files, read_captions
 
 Engine = Literal["local", "ray"]
 ENGINES: tuple[Engine, ...] = ("local", "ray")
@@ -79,7 +80,7 @@ def perturb_file(
     identity = {
         "schema": 1,
         "equipoise": __version__,
-        "code": of_code("perturb", "readers", "words"),
+        "code": of_code("perturb", "data/readers"),
         "input": {file.name: sha256_file(file) for file in caption_files(captions)},
         "limit": limit,
         "shard": shard,

@@ -16,9 +16,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from equipoise import run_folder
-from equipoise.errors import UserError
-from equipoise.files import atomic_write, read_json, sha256_file, write_json
+from equipoise.core import run_folder
+from equipoise.core.errors import UserError
+from equipoise.core.files import atomic_write, read_json, sha256_file, write_json
 
 
 class Parts:

@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from equipoise.errors import UserError
-from equipoise.files import atomic_write
+from equipoise.core.errors import UserError
+from equipoise.core.files import atomic_write
+from equipoise.data.readers.captions.groups import Group, Record
 from equipoise.perturb.recipes import Setup
 from equipoise.perturb.run.parts import Parts
 from equipoise.perturb.run.shards import Shard, run_shard
-from equipoise.readers.captions.groups import Group, Record
 
 
 def run_ray(

@@ -19,15 +19,15 @@ from typing import Any, NamedTuple
 
 from threadpoolctl import threadpool_limits
 
-from equipoise.errors import UserError
-from equipoise.files import json_line
-from equipoise.items import ImageRef, Item, Text
+from equipoise.core.errors import UserError
+from equipoise.core.files import json_line
+from equipoise.core.plugins import is_named, own_line
+from equipoise.data.items import ImageRef, Item, Text
+from equipoise.data.readers.captions.groups import Group, Record
 from equipoise.perturb.english.caption import Caption
 from equipoise.perturb.recipe import Candidate, Perturbed, Recipe, edit_class, perturb_caption
 from equipoise.perturb.recipes import Setup
 from equipoise.perturb.run.parts import Parts
-from equipoise.plugins import is_named, own_line
-from equipoise.readers.captions.groups import Group, Record
 
 
 def joined(found: Sequence[Perturbed], before: Item | None = None) -> Perturbed:

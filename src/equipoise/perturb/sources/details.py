@@ -11,6 +11,7 @@ import functools
 import re
 from collections.abc import Iterator
 
+from equipoise.perturb.english.articles import article_for
 from equipoise.perturb.english.caption import COLLECTIVES, Caption, NounPhrase
 from equipoise.perturb.english.collocations import seen_in
 from equipoise.perturb.english.forms import noun_lemma
@@ -19,7 +20,6 @@ from equipoise.perturb.english.vocabulary import Entry, ExclusiveSet, Member, Se
 from equipoise.perturb.english.wordnet import is_animate, is_garment, is_person
 from equipoise.perturb.recipe import Proposal
 from equipoise.perturb.sources.captions import ALIKE, GROUP_OF, OtherCaptions, is_free
-from equipoise.words.articles import article_for
 
 _WORD = re.compile(r"[a-z'-]+")
 _ONE = word_set("single persons")

@@ -13,14 +13,14 @@ import functools
 from collections.abc import Iterator
 from pathlib import Path
 
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
 from equipoise.perturb.english.caption import Caption, Unit
 from equipoise.perturb.english.forms import lemma_of, write_edit
 from equipoise.perturb.english.language_model import load_lm, longest
+from equipoise.perturb.english.tagging import tag
 from equipoise.perturb.english.vocabulary import Section, count
 from equipoise.perturb.english.wordnet import WORDNET, Letter
 from equipoise.perturb.recipe import Proposal
-from equipoise.words.tagging import tag
 
 GUESSES = 10
 _KINDS: dict[Section, str] = {"object": "noun", "attribute": "adjective", "action": "verb", "relation": "preposition"}

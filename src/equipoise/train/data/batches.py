@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor
 
-from equipoise.errors import UserError
-from equipoise.images import ImageProblem, ImageSource, decode_image
-from equipoise.items import ImageRef, Item
+from equipoise.core.errors import UserError
+from equipoise.data.images import ImageProblem, ImageSource, decode_image
+from equipoise.data.items import ImageRef, Item
 from equipoise.models.clip import ClipModel
 from equipoise.models.preprocess import Preprocess
 from equipoise.train.data.draws import Draw, batches, epoch_order

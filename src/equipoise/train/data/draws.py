@@ -16,8 +16,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.errors import Problems
-from equipoise.items import Item, Text
+from equipoise.core.errors import Problems
+from equipoise.data.items import Item, Text
 from equipoise.train.recipe import Needs, Slot
 
 Drawn = TypeVar("Drawn")

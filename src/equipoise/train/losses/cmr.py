@@ -35,7 +35,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
 from equipoise.train.features import Features, valid
 from equipoise.train.losses.masked import mean, need
 

@@ -11,7 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from torch import Tensor
 
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
 from equipoise.train.features import Features, LossParts
 
 Term = Callable[[Features], Tensor]

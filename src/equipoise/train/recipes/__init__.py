@@ -15,8 +15,8 @@ from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
-from equipoise import plugins
-from equipoise.errors import Problems, UserError, did_you_mean
+from equipoise.core import plugins
+from equipoise.core.errors import Problems, UserError, did_you_mean
 from equipoise.train.recipe import Lora, Needs, Recipe, Slot
 from equipoise.train.recipes.options import SETTINGS, hints_of, own_options, read_options, with_settings, written
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
 from equipoise.train.losses.clip import clip_loss
 from equipoise.train.losses.cmr import Cmr
 from equipoise.train.losses.imc import Imc

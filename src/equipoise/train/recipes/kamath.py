@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
 from equipoise.train.losses.clip import clip_loss
 from equipoise.train.losses.svlc import svlc_analogy, svlc_negative
 from equipoise.train.recipe import Needs, Recipe, Slot

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
 
-from equipoise.errors import Problems, did_you_mean
+from equipoise.core.errors import Problems, did_you_mean
 from equipoise.train.recipe import Freeze, Lora, Recipe
 from equipoise.train.recipes.shared import Count, Share, Weight
 

@@ -10,8 +10,8 @@ from typing import Any
 import torch
 
 import equipoise
-from equipoise.errors import UserError
-from equipoise.provenance import code_revision
+from equipoise.core.errors import UserError
+from equipoise.core.provenance import code_revision
 from equipoise.train.run.log import in_words
 
 _revision = functools.cache(code_revision)  # a run is of one revision; asking git takes a moment each time

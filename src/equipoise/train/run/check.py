@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from equipoise.errors import Problems, UserError
-from equipoise.files import sha256_file, sha256_json
-from equipoise.identity import of_card, of_code, of_items
-from equipoise.images import FolderImages, ImageProblem, ImageSource, ParquetImages, TarImages, absent
-from equipoise.items import Item, Text
+from equipoise.core.errors import Problems, UserError
+from equipoise.core.files import sha256_file, sha256_json
+from equipoise.core.progress import is_quiet, progress
+from equipoise.data.identity import of_card, of_code, of_items
+from equipoise.data.images import FolderImages, ImageProblem, ImageSource, ParquetImages, TarImages, absent
+from equipoise.data.items import Item, Text
 from equipoise.models.clip import ClipModel
-from equipoise.progress import is_quiet, progress
 from equipoise.train.data.batches import Part, shares
 from equipoise.train.recipe import Recipe, Slot
 from equipoise.train.step.lora import refuse_with_freeze

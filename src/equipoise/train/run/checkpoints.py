@@ -27,9 +27,9 @@ from typing import Any, TypeVar
 import torch
 from safetensors import SafetensorError
 
-from equipoise import run_folder
-from equipoise.errors import UserError
-from equipoise.files import atomic_write, read_text
+from equipoise.core import run_folder
+from equipoise.core.errors import UserError
+from equipoise.core.files import atomic_write, read_text
 
 STATE = "training_state.pt"
 CLAIM = "run.json"

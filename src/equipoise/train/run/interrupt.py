@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Any
 
-from equipoise.errors import Stopped, UserError
+from equipoise.core.errors import Stopped, UserError
 from equipoise.train.step import distributed
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)

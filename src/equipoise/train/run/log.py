@@ -13,9 +13,9 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from equipoise.core.files import atomic_write
+from equipoise.core.progress import is_quiet
 from equipoise.evaluation.metrics import SHARES
-from equipoise.files import atomic_write
-from equipoise.progress import is_quiet
 from equipoise.train.run.chart import line_chart
 
 LOG = "log.jsonl"

@@ -20,14 +20,14 @@ from typing import Any
 
 import torch
 
-from equipoise import run_folder
-from equipoise.errors import Stopped, UserError
-from equipoise.files import atomic_write
-from equipoise.identity import trained_keys, write_trained
-from equipoise.images import ImageSource, open_source
-from equipoise.items import Item
+from equipoise.core import run_folder
+from equipoise.core.errors import Stopped, UserError
+from equipoise.core.files import atomic_write
+from equipoise.core.progress import is_quiet
+from equipoise.data.identity import trained_keys, write_trained
+from equipoise.data.images import ImageSource, open_source
+from equipoise.data.items import Item
 from equipoise.models.clip import ClipModel, pick_device
-from equipoise.progress import is_quiet
 from equipoise.train.data.batches import Batch, Part, TextChunks, TrainingData
 from equipoise.train.features import LossParts
 from equipoise.train.recipe import Recipe

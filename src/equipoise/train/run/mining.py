@@ -16,16 +16,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise import run_folder
-from equipoise.errors import UserError
+from equipoise.core import run_folder
+from equipoise.core.errors import UserError
+from equipoise.core.progress import progress
+from equipoise.data.identity import of_model
+from equipoise.data.images import ImageSource, open_source
+from equipoise.data.items import Item, load_items, write_items
 from equipoise.evaluation.embedding.cache import EmbeddingCache, Vector
 from equipoise.evaluation.embedding.embed import EMBEDDING_CODE, embed
 from equipoise.evaluation.scoring import default_batch, default_workers
-from equipoise.identity import of_model
-from equipoise.images import ImageSource, open_source
-from equipoise.items import Item, load_items, write_items
 from equipoise.models.base import kind_of
-from equipoise.progress import progress
 from equipoise.train.run.check import MAX_SKIPPED, refuse_skipped
 
 TAG = "hard_images"

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
 from equipoise.train.data.batches import HARD_IMAGE, Batch
 from equipoise.train.run.check import refuse_skipped
 from equipoise.train.run.checkpoints import Checkpoints

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from equipoise.errors import UserError
+from equipoise.core.errors import UserError
 from equipoise.train.recipe import Freeze, Lora, Recipe
 
 TOWERS = ("text_model.", "vision_model.")

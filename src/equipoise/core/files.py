@@ -1,0 +1,277 @@
+"""Files that can be trusted: written whole or not at all, named by what is in them; JSON that says one thing.
+
+A key that stands twice in a JSON object is an error with its line. Python and pydantic take the last of the two in
+silence, so a file that two people edited would be half believed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import gzip
+import hashlib
+import json
+import os
+import re
+import stat
+import tempfile
+import time
+import zlib
+from collections.abc import Iterator
+from json import decoder, scanner
+from pathlib import Path
+from typing import IO, Any
+
+from equipoise.core.errors import UserError, reading
+
+try:
+    import fcntl
+except ImportError:  # not on Windows
+    fcntl = None  # type: ignore[assignment]
+
+
+@contextlib.contextmanager
+def atomic_write(path: str | Path, mode: str = "w", *, flush: bool = True) -> Iterator[IO[Any]]:
+    """Open a temporary file beside `path`; it takes the name only when everything was written.
+
+    A full disk, Ctrl-C or an exception leaves the old file (or none) and removes the temporary one.
+    Through a symlink it is the link's target that is replaced; a device, a pipe or a folder never is.
+    Without `flush` a power cut may still lose the file, which is much faster where there are thousands of them.
+    """
+    target = plain_target(path)
+    make_folder(target.parent)
+    _sweep(target)
+    handle_number, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+    try:
+        with contextlib.suppress(OSError):  # some network folders have no locks
+            _lock(handle_number)
+        encoding = None if "b" in mode else "utf-8"
+        newline = None if "b" in mode else "\n"
+        with os.fdopen(handle_number, mode, encoding=encoding, newline=newline) as handle:
+            yield handle
+            if flush:
+                handle.flush()
+                os.fsync(handle.fileno())
+        os.chmod(temporary, target.stat().st_mode if target.exists() else _new_mode())
+        os.replace(temporary, target)
+    except OSError as error:
+        if error.filename is None or str(error.filename) == temporary:
+            raise UserError(f"{target}: could not be written ({error.strerror}); nothing was changed") from error
+        raise
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)
+
+
+_PART = re.compile(r"\.(.+)\.[a-z0-9_]{8}\.part")  # as mkstemp names them
+_SETTLED = 10  # seconds; a younger one may be about to be locked
+_left_over: dict[Path, list[str]] = {}  # of each folder, as it was when this process first wrote there
+
+
+def _sweep(target: Path) -> None:
+    """Remove what writers of `target` left behind that were killed with -9: their files are locked by nobody."""
+    folder = target.parent
+    if not hasattr(fcntl, "flock"):
+        return
+    if folder not in _left_over:
+        _left_over[folder] = [path.name for path in folder.iterdir() if _PART.fullmatch(path.name)]
+    for name in _left_over[folder]:
+        found = _PART.fullmatch(name)
+        if found is None or found[1] != target.name:
+            continue
+        with contextlib.suppress(OSError), (folder / name).open("rb") as handle:
+            if time.time() - os.fstat(handle.fileno()).st_mtime > _SETTLED:
+                _lock(handle.fileno())  # BlockingIOError: somebody is still writing
+                os.unlink(folder / name)
+
+
+def _lock(number: int) -> None:
+    if hasattr(fcntl, "flock"):
+        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+_KINDS = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
+
+
+def plain_target(path: str | Path) -> Path:
+    """The file that writing to `path` would replace, links followed; refused where that is not a plain file."""
+    target = Path(path)
+    try:
+        target = target.resolve() if target.is_symlink() else target
+        mode = target.stat().st_mode
+    except RuntimeError:
+        raise UserError(f"{path}: a link that leads to itself; name another file") from None
+    except OSError as error:  # nothing there, or nothing that can be looked at: whoever writes will say why
+        if error.errno == errno.ELOOP:  # since Python 3.13 `resolve` leaves a circle as it is
+            raise UserError(f"{path}: a link that leads to itself; name another file") from None
+        return target
+    if not stat.S_ISREG(mode):
+        kind = _KINDS.get(stat.S_IFMT(mode), "a device")
+        raise UserError(f"{path}: {kind}, not a plain file, and never replaced by one; name another file")
+    return target
+
+
+def make_folder(folder: str | Path) -> None:
+    """Make a folder that can be written to, or say why there cannot be one."""
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"{folder}: no folder can be made here ({error.strerror})") from None
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise UserError(f"{folder}: no permission to write in this folder")
+
+
+def as_new(path: str | Path) -> None:
+    """Give a file the mode of any new one: safetensors writes its own for their owner's eyes alone."""
+    os.chmod(path, _new_mode())
+
+
+def _new_mode() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+def write_json(path: str | Path, value: Any) -> None:
+    """Write `value` as indented JSON, atomically; NaN is refused because other readers refuse it."""
+    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
+    with atomic_write(path) as handle:
+        handle.write(text + "\n")
+
+
+def json_line(value: Any) -> str:
+    """A value as one line of JSONL."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def read_text(path: str | Path) -> str:
+    """The text of a file, gzipped if it ends in .gz, with an error for people when it is missing or not UTF-8."""
+    path = Path(path)
+    try:
+        with reading(path):
+            if path.suffix == ".gz":
+                with gzip.open(path, "rt", encoding="utf-8-sig") as handle:
+                    return handle.read()
+            return path.read_text(encoding="utf-8-sig")
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        raise UserError(f"{path}: not a whole gzip file; pack or download it again") from None
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such file") from None
+    except IsADirectoryError:
+        raise UserError(f"{path}: a folder, where a file was expected") from None
+    except PermissionError:
+        raise UserError(f"{path}: no permission to read it") from None
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: not UTF-8 text (byte {error.start} is {error.object[error.start]:#04x})") from None
+
+
+class DoubledKey(ValueError):
+    """The key, and its line (of the second one) where it is known."""
+
+    def __init__(self, key: str, line: int | None = None) -> None:
+        super().__init__(f"the key {key[:100]!r} stands twice in one object")
+        self.key, self.line = key, line
+
+
+def _single(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        seen: set[str] = set()
+        raise DoubledKey(next(key for key, _ in pairs if key in seen or seen.add(key)))  # type: ignore[func-returns-value]
+    return found
+
+
+DECODER = json.JSONDecoder(object_pairs_hook=_single)  # nearly as fast as json.loads: one call for each object
+
+
+def parse(text: str) -> Any:
+    """The value of `text`. Raises ValueError (JSONDecodeError, DoubledKey, 5,000 digits) or RecursionError."""
+    return DECODER.decode(text)
+
+
+def why(error: ValueError | RecursionError) -> str:
+    """What `parse` raised, in words."""
+    if isinstance(error, RecursionError):
+        return "JSON nested too deeply to be read"
+    if isinstance(error, json.JSONDecodeError):
+        return f"not JSON ({error.msg})"
+    return str(error) if isinstance(error, DoubledKey) else f"JSON that cannot be read ({error})"
+
+
+def line_of_doubled(text: str) -> int | None:
+    """The line of the first doubled key of `text`. Slow, so it is asked only where there is one."""
+    slow = json.JSONDecoder(object_pairs_hook=_single)
+
+    def objects(start: Any, strict: bool, scan: Any, hook: Any, pairs_hook: Any, memo: Any) -> Any:
+        places: list[int] = []
+
+        def noted(whole: str, at: int) -> Any:
+            places.append(at)
+            return scan(whole, at)
+
+        def single(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+            try:
+                return _single(pairs)
+            except DoubledKey as doubled:
+                second = [place for (key, _), place in zip(pairs, places, strict=True) if key == doubled.key][1]
+                raise DoubledKey(doubled.key, text.count("\n", 0, second) + 1) from None
+
+        return decoder.JSONObject(start, strict, noted, hook, single, memo)  # type: ignore[attr-defined]
+
+    slow.parse_object = objects  # type: ignore[attr-defined]
+    slow.scan_once = scanner.py_make_scanner(slow)  # type: ignore[attr-defined]
+    try:
+        slow.decode(text)
+    except DoubledKey as doubled:
+        return doubled.line
+    except (ValueError, RecursionError):
+        pass
+    return None
+
+
+def read_json(path: str | Path) -> Any:
+    """The value of a JSON file; a syntax error names line and column."""
+    text = read_text(path)
+    if not text.strip():
+        raise UserError(f"{path}: the file is empty; JSON was expected")
+    return parse_json(text, str(path))
+
+
+def parse_json(text: str, name: str) -> Any:
+    """The value of the JSON of the file `name`."""
+    try:
+        with reading(name):
+            return parse(text)
+    except json.JSONDecodeError as error:
+        raise UserError(f"{name}, line {error.lineno}, column {error.colno}: not JSON ({error.msg})") from None
+    except DoubledKey as error:
+        line = line_of_doubled(text)
+        raise UserError(f"{name}{f', line {line}' if line else ''}: {error}") from None
+    except (RecursionError, ValueError) as error:
+        raise UserError(f"{name}: {why(error)}") from None
+
+
+def sha256_file(path: str | Path) -> str:
+    with Path(path).open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+def sha256_json(value: Any) -> str:
+    """Hash of a JSON value, the same for any order of keys."""
+    canonical = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def stays_inside(path: str) -> bool:
+    """Whether a relative path, as somebody wrote it, stays below the folder it is relative to (links aside)."""
+    plain = path.replace("\\", "/")  # not a PurePath, which takes ten times as long: every item is asked
+    return not ("\0" in path or plain.startswith("/") or ".." in plain.split("/") or path[1:2] == ":")
+
+
+def inside(root: str | Path, relative: str) -> Path:
+    """`root/relative`, refused when it would leave `root` (absolute paths, `..`, links outward)."""
+    base = Path(root).resolve()
+    resolved = (base / relative).resolve()
+    if resolved != base and base not in resolved.parents:
+        raise UserError(f"path {relative!r} leaves its folder {root}; such paths are never followed")
+    return base / relative

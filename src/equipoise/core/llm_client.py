@@ -1,0 +1,372 @@
+"""A language model behind any OpenAI-compatible server (vLLM, llama.cpp, Ollama and others).
+
+Decoding is deterministic by default. Every answer is kept on disk under server, model, prompt and decoding, so that a
+run that was stopped, or repeated, asks nothing twice. What a server gets wrong for a moment (429, 5xx, time-outs,
+broken JSON) is tried again with growing pauses; what it gets wrong for good ends the run with an error for people,
+because an output that depends on the server's mood could not be made again. Nothing is contacted before the first
+`ask`.
+"""
+
+from __future__ import annotations
+
+import base64
+import email.utils
+import functools
+import hashlib
+import http.client
+import json
+import logging
+import os
+import random
+import re
+import sqlite3
+import threading
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from equipoise.core.errors import UserError
+
+
+class Answer(NamedTuple):
+    text: str
+    finish: str  # "stop"; "length" where the answer was cut; "refused" where the server took the request for a bad one
+
+
+class Answers:
+    """Answers on disk (SQLite, whole through kills), or in memory where no folder is given."""
+
+    def __init__(self, folder: str | None) -> None:
+        self.path = None if folder is None else Path(folder) / "llm.sqlite"
+        self._lock = threading.Lock()
+        try:
+            if self.path is not None:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+            name = ":memory:" if self.path is None else str(self.path)
+            self._database = sqlite3.connect(name, timeout=60, check_same_thread=False)
+            self._database.execute("PRAGMA journal_mode=WAL")
+            self._database.execute("PRAGMA synchronous=NORMAL")
+            self._database.execute(
+                "CREATE TABLE IF NOT EXISTS answers (key BLOB PRIMARY KEY, text TEXT NOT NULL, finish TEXT NOT NULL)"
+            )
+            self._database.execute("CREATE TABLE IF NOT EXISTS spent (key BLOB PRIMARY KEY, requests INTEGER NOT NULL)")
+        except (sqlite3.Error, OSError) as error:
+            raise self._failed(error) from None
+
+    def _failed(self, error: Exception) -> UserError:
+        return UserError(
+            f"{self.path}: the cache of the model's answers failed ({error}); make room, name another --cache, "
+            "or delete it"
+        )
+
+    def get(self, name: str) -> Answer | None:
+        try:
+            with self._lock:
+                row = self._database.execute("SELECT text, finish FROM answers WHERE key = ?", (_key(name),)).fetchone()
+        except sqlite3.Error as error:
+            raise self._failed(error) from None
+        return None if row is None else Answer(*row)
+
+    def put(self, name: str, answer: Answer) -> None:
+        # A lone surrogate (legal in JSON, not in UTF-8) must not break the cache.
+        text = answer.text.encode("utf-8", "replace").decode()
+        try:
+            with self._lock, self._database:
+                row = (_key(name), text, answer.finish)
+                self._database.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?)", row)
+        except sqlite3.Error as error:
+            raise self._failed(error) from None
+
+    def spend(self, name: str, most: int) -> bool:
+        """Count one more request of `name`, before it is sent; False where that would be more than `most`."""
+        try:
+            with self._lock, self._database:
+                self._database.execute("INSERT OR IGNORE INTO spent VALUES (?, 0)", (_key(name),))
+                done = self._database.execute(
+                    "UPDATE spent SET requests = requests + 1 WHERE key = ? AND requests < ?", (_key(name), most)
+                )
+                return done.rowcount == 1
+        except sqlite3.Error as error:
+            raise self._failed(error) from None
+
+    def spent(self, name: str) -> int:
+        """The requests of `name` so far, those of earlier runs among them."""
+        try:
+            with self._lock:
+                row = self._database.execute("SELECT requests FROM spent WHERE key = ?", (_key(name),)).fetchone()
+        except sqlite3.Error as error:
+            raise self._failed(error) from None
+        return 0 if row is None else int(row[0])
+
+
+def _key(name: str) -> bytes:
+    return hashlib.sha256(name.encode("utf-8", "surrogatepass")).digest()
+
+
+_LONGEST_PAUSE = 60.0
+_MOST_BYTES = 1 << 20  # of an answer's body
+_REFUSALS = 20  # requests refused before any was answered: the settings are wrong, not the captions
+_PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
+
+
+@dataclass(frozen=True)
+class LlmSettings:
+    url: str  # the base, as in http://127.0.0.1:8000/v1; may hold user:password@, which is never shown
+    model: str
+    key_variable: str = "OPENAI_API_KEY"  # name of the environment variable; the key itself is never stored
+    temperature: float = 0.0
+    seed: int = 0
+    max_tokens: int | None = None  # of every answer; None: as many as each prompt's paper had
+    concurrency: int = 16
+    timeout: float = 120.0
+    tries: int = 6
+    pause: float = 1.0  # seconds before the second try; doubles each time
+    cache: str | None = None  # folder of the answers; None keeps them in memory
+    budget: int | None = None  # requests to this model at this address, every try and every run with this cache
+
+    def __post_init__(self) -> None:
+        try:
+            parts = urllib.parse.urlsplit(self.url)
+            right = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+        except ValueError:  # http://[::1
+            right = False
+        if not right:
+            raise UserError(
+                f"--llm {self.shown!r}: expected the base address of a server, as in http://127.0.0.1:8000/v1"
+            )
+        if not self.model:
+            raise UserError("--llm needs --llm-model, the name under which the server knows the model")
+
+    @property
+    def shown(self) -> str:
+        """The address without the password."""
+        return re.sub(r"//[^/?#]*@", "//", self.url)
+
+    def secrets(self) -> list[str]:
+        """What must never be shown: the key, and the password and how it is sent."""
+        found = [os.environ.get(self.key_variable, "").strip()]
+        if login := re.match(r"[a-z]+://([^/?#]*)@", self.url):
+            user, _, password = map(urllib.parse.unquote, login[1].partition(":"))
+            found += [base64.b64encode(f"{user}:{password}".encode()).decode(), password]
+        return found
+
+    def identity(self) -> dict[str, Any]:
+        """What decides the answers. Two servers may serve two models under one name, so the address counts."""
+        return {
+            "server": self.shown.rstrip("/"),
+            "model": self.model,
+            "temperature": self.temperature,
+            "seed": self.seed,
+            "max_tokens": self.max_tokens,
+        }
+
+
+class Llm:
+    """Asks one model; safe to use from many threads."""
+
+    def __init__(self, settings: LlmSettings) -> None:
+        self.settings = settings
+        self.answers = Answers(settings.cache)
+        self._answered = False
+        self._refused = 0
+        self._counting = threading.Lock()
+        self._given = self._kept = 0
+
+    def answered(self) -> tuple[int, int]:
+        """How many answers were given since this was last asked, and how many of them the server was not asked for."""
+        with self._counting:
+            found, self._given, self._kept = (self._given, self._kept), 0, 0
+        return found
+
+    def ask(
+        self, prompt: str, max_tokens: int = 60, keep: Callable[[Answer], bool] = lambda answer: bool(answer.text)
+    ) -> Answer:
+        """The answer to a text, from the cache or the server."""
+        most = self.settings.max_tokens or max_tokens
+
+        def ask() -> Answer:
+            choice = self.complete([{"role": "user", "content": prompt}], most)
+            return Answer("", "refused") if choice is None else answer_of(choice)
+
+        return self.kept_or_asked({"max_tokens": most, "prompt": prompt}, ask, keep)
+
+    def kept_or_asked(self, about: dict[str, Any], ask: Callable[[], Answer], keep: Callable[[Answer], bool]) -> Answer:
+        """The answer that was kept for this server, model, decoding and all that `about` says; else what `ask` gives.
+
+        One that the server refused, or that is not worth to `keep`, is asked for again next time."""
+        name = json.dumps(self.settings.identity() | about, sort_keys=True)
+        found = self.answers.get(name)
+        with self._counting:
+            self._given, self._kept = self._given + 1, self._kept + (found is not None)
+        if found is None:
+            found = ask()
+            if found.finish != "refused" and keep(found):
+                self.answers.put(name, found)
+        return found
+
+    def complete(self, messages: list[dict[str, Any]], max_tokens: int, **more: Any) -> dict[str, Any] | None:
+        """The server's answer, whole and with text; None where it took the request for a bad one. Nothing is kept."""
+        settings, failure, pause = self.settings, "", 0.0
+        for attempt in range(settings.tries):
+            time.sleep(pause)
+            # Jitter, so that threads that failed together do not come back together.
+            pause = min(_LONGEST_PAUSE, settings.pause * 2**attempt * (0.75 + random.random() / 2))
+            self.spend()
+            try:
+                answer = _read_body(self._post(messages, max_tokens, more))
+            except urllib.error.HTTPError as error:
+                failure = f"{error.code} {error.reason}: {_message(error)}"
+                if place := error.headers.get("Location"):
+                    failure += f"it points to {place}"
+                failure = self._safe(failure)
+                if error.code not in _PASSING:
+                    self._refusal(error.code, failure)
+                    return None
+                pause = _retry_after(error.headers.get("Retry-After")) or pause
+            except (OSError, http.client.HTTPException, ValueError) as error:  # URLErrors and time-outs are OSErrors
+                failure = self._safe(f"{type(error).__name__}: {error}")
+            else:
+                self._answered = True
+                return answer
+        raise UserError(
+            f"{settings.shown}: {settings.tries} tries failed (last: {failure}). What was answered is kept; the same "
+            "command goes on from there when the server is well again."
+        )
+
+    def spend(self, requests: int = 1) -> None:
+        """Every try counts, as it may be paid for, and is counted before it is sent."""
+        most = self.settings.budget
+        if most is not None and not all(self.answers.spend(self._account, most) for _ in range(requests)):
+            raise UserError(
+                f"{self.settings.shown}: the budget of {most:,} requests to {self.settings.model} is spent. What was "
+                "answered is kept; the same command with a larger budget goes on from there."
+            )
+
+    def spent(self) -> int:
+        """Requests so far where there is a budget, those of earlier runs among them."""
+        return self.answers.spent(self._account)
+
+    @property
+    def _account(self) -> str:
+        return json.dumps(["budget", self.settings.model, self.settings.shown])
+
+    def _safe(self, text: str) -> str:
+        """What a server says, as it may be shown: no key that it sent back, nothing that a terminal would obey."""
+        for secret in self.settings.secrets():
+            text = text.replace(secret, "(secret)") if len(secret) > 3 else text
+        text = re.sub(r"\x1b\[[0-9;:?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?", "", text)
+        return "".join(mark if mark.isprintable() else " " for mark in text)
+
+    def _post(self, messages: list[dict[str, Any]], max_tokens: int, more: dict[str, Any]) -> bytes:
+        settings = self.settings
+        body = {
+            "model": settings.model,
+            "messages": messages,
+            "temperature": settings.temperature,
+            "seed": settings.seed,
+            "max_tokens": max_tokens,
+            **more,
+        }
+        headers = {"Content-Type": "application/json"}
+        if key := os.environ.get(settings.key_variable, "").strip():
+            if not (key.isascii() and key.isprintable()):  # the HTTP library would show it in its own error
+                raise UserError(f"${settings.key_variable}: holds characters that no key has; is it pasted right?")
+            headers["Authorization"] = f"Bearer {key}"
+        elif len(secrets := settings.secrets()) > 1:
+            headers["Authorization"] = f"Basic {secrets[1]}"
+        request = urllib.request.Request(
+            settings.shown.rstrip("/") + "/chat/completions", json.dumps(body).encode(), headers
+        )
+        deadline = time.monotonic() + settings.timeout
+        with _OPENER.open(request, timeout=settings.timeout) as response:
+            raw = b""
+            while part := response.read1(1 << 16):
+                raw += part
+                if len(raw) > _MOST_BYTES:
+                    raise ValueError(f"an answer of more than {_MOST_BYTES:,} bytes: {raw[:200]!r}")
+                if time.monotonic() > deadline:  # each part came in time, but they do not end
+                    raise TimeoutError(f"the answer did not end within {settings.timeout:g} s")
+        return raw
+
+    def _refusal(self, code: int, failure: str) -> None:
+        settings = self.settings
+        if code in {401, 403}:
+            raise UserError(f"{settings.shown}: {failure}. Put the server's key into ${settings.key_variable}.")
+        if code == 404 or 300 <= code < 400:
+            raise UserError(f"{settings.shown}: {failure}. Is the address right (it often ends in /v1), and the model?")
+        self._refused += 1
+        if self._refused == 1:
+            logging.warning("%s refused a request: %s", settings.shown, failure)
+        if not self._answered and self._refused >= _REFUSALS:
+            raise UserError(f"{settings.shown}: the first {_REFUSALS} requests were refused; {failure}")
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """A redirect would carry the key to another host; the user names the right address instead."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+_OPENER = urllib.request.build_opener(_NoRedirect)
+
+
+def _read_body(raw: bytes) -> dict[str, Any]:
+    """The first choice of an answer, which has a message."""
+    try:
+        value = json.loads(raw)
+    except (ValueError, RecursionError):
+        raise ValueError(f"not JSON: {raw[:200]!r}") from None
+    try:
+        choice: dict[str, Any] = value["choices"][0]
+        content = choice["message"]["content"]
+    except (KeyError, IndexError, TypeError, AttributeError):
+        raise ValueError(f"an answer without choices: {raw[:200]!r}") from None
+    if content is not None and not isinstance(content, str):
+        raise ValueError(f"an answer that is not text: {raw[:200]!r}")
+    return choice
+
+
+def answer_of(choice: dict[str, Any]) -> Answer:
+    return Answer(choice["message"]["content"] or "", str(choice.get("finish_reason") or "stop"))
+
+
+def _message(error: urllib.error.HTTPError) -> str:
+    try:
+        raw = error.read(4096)
+    except (OSError, http.client.HTTPException):
+        return ""
+    try:
+        return str(json.loads(raw)["error"]["message"])[:300]
+    except (ValueError, KeyError, TypeError):
+        return raw.decode("utf-8", "replace")[:300]
+
+
+def _retry_after(value: str | None) -> float | None:
+    """Seconds to wait by a Retry-After header, which holds seconds or a date."""
+    if not value:
+        return None
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            seconds = email.utils.parsedate_to_datetime(value).timestamp() - time.time()
+        except (ValueError, TypeError, IndexError, OverflowError, OSError):  # no date, or a 32nd of January
+            return None
+    return min(_LONGEST_PAUSE, seconds) if seconds > 0 else None
+
+
+def from_cache(given: int, kept: int) -> str:
+    """What a user must know: a server that was changed meanwhile did not give these."""
+    return f"{kept:,} of {given:,} answers read from cache"
+
+
+@functools.cache
+def llm_for(settings: LlmSettings) -> Llm:
+    """One client a process, whoever asks."""
+    return Llm(settings)

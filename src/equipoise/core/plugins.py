@@ -1,0 +1,182 @@
+"""`py:module:name`: a model, benchmark or recipe of the user's own, without a change to this package.
+
+One importer for all of them, so that a mistake reads the same everywhere. Whatever the user's own code raises is shown
+with the user's own line: it is their bug, not ours, and a traceback through this package would hide it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import inspect
+import linecache
+import sys
+import sysconfig
+import traceback
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+
+from equipoise.core.errors import UserError, did_you_mean
+from equipoise.core.files import sha256_file
+
+PREFIX = "py:"
+FORM = "py:module:name"
+
+
+def is_named(spec: str) -> bool:
+    """Whether a name of a benchmark or recipe is the user's own."""
+    return spec.startswith(PREFIX)
+
+
+def load_named(spec: str, what: str, check: Callable[[object], bool], folder: str | Path | None = None) -> object:
+    """The object that `py:module:name` names, from `folder` (default: the current one) or an installed package.
+
+    `what` says in words what `check` wants ("a benchmark (equipoise.benchmarks.base.Benchmark)"). An object that fails
+    the check but can be called without arguments is called, and what it returns is checked.
+    """
+    module_name, name = _parts(spec)
+    module = _module(spec, folder)
+    missing = object()
+    value = getattr(module, name, missing)
+    if value is missing:
+        public = [known for known in vars(module) if not known.startswith("_")]
+        raise UserError(
+            f"{spec}: {module_name} ({getattr(module, '__file__', 'built in')}) has no function or variable "
+            f"{name!r}.{did_you_mean(name, public)}"
+        )
+    if check(value):
+        return value
+    found = f"{name} is {_described(value)}"
+    if callable(value):
+        if needed := _required(value):
+            raise UserError(f"{spec}: expected {what}; {name}() wants arguments of its own ({', '.join(needed)})")
+        with own_code(spec, f"your {name}() failed"):
+            value = value()
+        if check(value):
+            return value
+        found = f"{name}() gave {_described(value)}"
+    raise UserError(f"{spec}: expected {what}, or a function without arguments that returns it; {found}")
+
+
+def source_sha256(spec: str, folder: str | Path | None = None) -> str:
+    """Hash of the file that holds what `spec` names: a run written by other code is another run.
+
+    Of that one file; modules that it imports are the user's to keep still.
+    """
+    path = getattr(_module(spec, folder), "__file__", None)
+    if path is None or not Path(path).is_file():
+        raise UserError(f"{spec}: {_parts(spec)[0]} has no file, so nobody could tell later which code was run")
+    return sha256_file(path)
+
+
+@contextlib.contextmanager
+def own_code(spec: str, failed: str) -> Iterator[None]:
+    """Run the user's own code: whatever it raises becomes an error for people that shows their line."""
+    try:
+        yield
+    except UserError:
+        raise
+    except (Exception, SystemExit) as error:
+        line = own_line(error)
+        raise UserError(f"{spec}: {failed} ({_named(error)})" + (f"\n  {line}" if line else "")) from error
+
+
+# ---------------------------------------------------------------------------- importing
+
+
+def _parts(spec: str) -> tuple[str, str]:
+    module_name, colon, name = spec.removeprefix(PREFIX).partition(":")
+    if module_name.endswith(".py") or "/" in module_name:
+        raise UserError(
+            f"{spec}: expected a module, not a path: {PREFIX}{Path(module_name).stem}:{name or 'name'}, called from "
+            "the folder of the file"
+        )
+    if not (colon and name.isidentifier() and all(part.isidentifier() for part in module_name.split("."))):
+        raise UserError(f"{spec}: expected {FORM}, for instance py:my_module:make")
+    return module_name, name
+
+
+def _module(spec: str, folder: str | Path | None) -> ModuleType:
+    name = _parts(spec)[0]
+    here = str(folder or Path.cwd())
+    if here not in sys.path:  # a console script does not see the folder it is called from
+        sys.path.insert(0, here)
+    importlib.invalidate_caches()  # the file may be younger than this process
+    with own_code(spec, f"module {name!r} cannot be imported from {here}"):
+        try:
+            return importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+                raise  # found, but it imports something that is not there
+            known = [path.stem for path in Path(here).glob("*.py")]
+            raise UserError(
+                f"{spec}: module {name!r} cannot be imported: there is none in {here}, nor an installed one."
+                f"{did_you_mean(name, known)}"
+            ) from None
+
+
+def _required(function: Callable[..., object]) -> list[str]:
+    """The arguments without which it cannot be called."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # built in: calling it will tell
+        return []
+    return [
+        one.name
+        for one in parameters
+        if one.default is one.empty and one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)
+    ]
+
+
+# ---------------------------------------------------------------------------- saying what went wrong
+
+
+def _named(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+
+
+def _described(value: object) -> str:
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    return "None" if value is None else type(value).__name__
+
+
+def own_line(error: BaseException) -> str:
+    """The last line of the user's own on the way to the error, as "file, line N: code"."""
+    if isinstance(error, SyntaxError) and error.filename and error.lineno:
+        return _shown(error.filename, error.lineno)
+    frames = [
+        (frame.filename, frame.lineno or 0)
+        for frame in traceback.extract_tb(error.__traceback__)
+        if not frame.filename.startswith("<") and not _below(frame.filename, str(Path(__file__).parents[1]))
+    ]
+    own = _own(frames)
+    return _shown(*(own or frames)[-1]) if frames else ""
+
+
+def own_frame(error: BaseException) -> str:
+    """The same where a line of the user's own is on the way to the error; else empty."""
+    found = traceback.extract_tb(error.__traceback__)
+    here = str(Path(__file__).parents[1])
+    own = _own([(one.filename, one.lineno or 0) for one in found if not _below(one.filename, here)])
+    return _shown(*own[-1]) if own else ""
+
+
+def _own(frames: list[tuple[str, int]]) -> list[tuple[str, int]]:
+    installed = [sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")]
+    return [
+        frame
+        for frame in frames
+        if not frame[0].startswith("<") and not any(_below(frame[0], folder) for folder in installed)
+    ]
+
+
+def _below(path: str, folder: str) -> bool:
+    return Path(path).resolve().is_relative_to(Path(folder).resolve())
+
+
+def _shown(path: str, line: int) -> str:
+    linecache.checkcache(path)
+    code = linecache.getline(path, line).strip()
+    return f"{path}, line {line}" + (f": {code}" if code else "")

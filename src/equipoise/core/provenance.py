@@ -1,0 +1,75 @@
+"""Which code made a file: what a result, and the card of a trained model, say of the program and the machine."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import subprocess
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+
+import equipoise
+
+PACKAGES = ("torch", "transformers", "tokenizers", "numpy", "pillow")  # those that a number may depend on
+
+
+class CodeRevision(BaseModel):
+    """The commit of a checkout, and whether its files differ from it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    revision: str
+    dirty: bool
+
+
+class Environment(BaseModel):
+    """What a number may depend on besides model and data."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    equipoise: str
+    code: CodeRevision | None  # None where the package is installed: the version says it then
+    python: str
+    platform: str
+    packages: dict[str, str | None]
+
+
+def environment() -> Environment:
+    """This program on this machine."""
+    return Environment(
+        equipoise=equipoise.__version__,
+        code=code_revision(),
+        python=platform.python_version(),
+        platform=f"{platform.system()} {platform.machine()}",
+        packages={name: package_version(name) for name in PACKAGES},
+    )
+
+
+def package_version(package: str) -> str | None:
+    """The version of an installed package, None where it is not installed."""
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def code_revision() -> CodeRevision | None:
+    """Commit and dirty flag where the package runs from a checkout."""
+    here = Path(__file__).parents[1]
+
+    def git(*arguments: str) -> str:
+        command = ["git", "-C", str(here), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
+
+    try:
+        git("ls-files", "--error-unmatch", "__init__.py")
+        return CodeRevision(
+            revision=git("rev-parse", "HEAD"), dirty=bool(git("status", "--porcelain", "--", str(here)))
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+
+
+def cores() -> int:
+    """The processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,238 @@
+"""Whose folder is this? One answer for every command that keeps its work on disk.
+
+A command takes its folder before it works: `locked`, so that nobody else writes there meanwhile, and `take`, which lets
+it begin a new run or go on with its own. What is somebody else's is refused with what differs and the ways out;
+nothing that this program did not write is ever overwritten.
+
+The claim (a small JSON file) is written before anything else, so that whatever a kill leaves behind still says whose it
+is. What says that a run is finished is the file that its command writes last, which is held against the same identity:
+`refuse_other` and `differences` compare.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from equipoise.core.errors import UserError
+from equipoise.core.files import atomic_write, make_folder, plain_target, read_json, write_json
+
+try:
+    import fcntl
+except ImportError:  # no such locks on Windows
+    fcntl = None  # type: ignore[assignment]
+
+CLAIM = ".equipoise.json"  # hidden, so that no reader of a folder's files takes it for data
+SCHEMA = 1
+SHOWN = 6  # differences told in full; the rest is counted
+_LONG = 60  # characters of a value that are told in full
+
+# ---------------------------------------------------------------------------- whose it is
+
+
+def take(
+    folder: str | Path,
+    command: str,
+    identity: Mapping[str, Any],
+    *,
+    writes: Iterable[str] | None = None,
+    claim: str = CLAIM,
+    resumes: bool = True,
+) -> None:
+    """Take `folder` for the run that `identity` (any JSON) describes, or find that it already is this run's.
+
+    writes     names that the run will write, which must not be there in a folder without a claim; None: any name
+    resumes    whether an unfinished run is worth keeping; where not, another run may begin in its place
+    """
+    folder = Path(folder)
+    there = claim_of(folder / claim)
+    if there is None:
+        _refuse_foreign(folder, command, writes, claim)
+    else:
+        if there["command"] not in (None, command):
+            refuse_other(folder, {"command": there["command"]}, {"command": command})
+        if resumes:
+            refuse_other(folder, there["run"], identity)
+        if not differences(there["run"], identity):
+            return
+    for left in folder.glob(f".{glob.escape(claim)}.*.part"):  # of a run that was killed while it wrote this
+        left.unlink(missing_ok=True)
+    write_json(folder / claim, {"schema": SCHEMA, "command": command, "run": _plain(identity)})
+
+
+def claim_of(path: Path) -> dict[str, Any] | None:
+    """The claim in a file, as `command` and `run`; None where there is no file."""
+    if not path.exists():
+        return None
+    try:
+        found = read_json(path)
+    except UserError as error:
+        raise UserError(f"{error}. {_ways_out('folder')}") from None
+    schema = found.get("schema") if isinstance(found, dict) else None
+    if type(schema) is not int or not isinstance(found.get("run"), dict):
+        raise UserError(f"{path}: not written by equipoise, or damaged. {_ways_out('folder')}")
+    if schema > SCHEMA:
+        raise UserError(f"{path}: written by a newer version of equipoise; update it to go on with this run")
+    return {"command": found.get("command"), "run": found["run"]}
+
+
+def refuse_other(
+    place: Path, there: Mapping[str, Any], here: Mapping[str, Any], kind: str = "folder", also: Sequence[str] = ()
+) -> None:
+    """Raise where `place` holds a run that is not this one, and say what differs; `also` are reasons beside that."""
+    if found := [*also, *differences(there, here)]:
+        more = [f"and {len(found) - SHOWN} more"] if len(found) > SHOWN else []
+        told = "\n  ".join([*found[:SHOWN], *more])
+        raise UserError(f"{place} holds another run:\n  {told}\n{_ways_out(kind)}")
+
+
+def refuse_file(path: Path, why: str = "it is already there, and not what this command would write") -> NoReturn:
+    """The refusal to overwrite a file that is somebody else's."""
+    raise UserError(f"{path}: {why}; nothing is overwritten. {_ways_out('file')}")
+
+
+_HEAD = 2_000  # bytes, within which a mark stands
+
+
+def write_own(path: str | Path, text: str, mark: str = "") -> None:
+    """Write a text, but over nobody else's file: see `refuse_foreign`. The mark stands in the text itself."""
+    refuse_foreign(path, mark, text)
+    with atomic_write(path) as handle:
+        handle.write(text)
+
+
+def refuse_foreign(path: str | Path, mark: str, text: str | None = None) -> None:
+    """Raise where a file is there that this command did not write: one without its `mark`, which is not empty and not
+    the `text` itself. Called before long work, and again by `write_own`."""
+    target = plain_target(path)
+    if not target.exists():
+        return
+    with target.open("rb") as handle:
+        there = handle.read(_HEAD if text is None else -1)
+    if there and not (mark and mark.encode() in there[:_HEAD]) and (text is None or there != text.encode()):
+        refuse_file(Path(path), "already there, and not written by this command")
+
+
+def _ways_out(kind: str) -> str:
+    return f"Choose another --out, or delete this {kind} if it is not wanted any more."
+
+
+def _refuse_foreign(folder: Path, command: str, writes: Iterable[str] | None, claim: str) -> None:
+    if writes is not None:
+        found = [name for name in writes if os.path.lexists(folder / name)]
+    else:
+        found = [path.name for path in folder.iterdir()] if folder.is_dir() else []
+        found = [name for name in sorted(found) if not name.startswith(f".{claim}.")]  # a kill while it was written
+    if found:
+        more = f" and {len(found) - 3} more" if len(found) > 3 else ""
+        raise UserError(
+            f"{folder} is not empty and holds no run of equipoise {command}: {', '.join(found[:3])}{more} would be "
+            f"overwritten or mixed with its files. Choose another --out, or delete what is there."
+        )
+
+
+# ---------------------------------------------------------------------------- what differs
+
+
+def differences(there: Any, here: Any) -> list[str]:
+    """What differs between two JSON values, field by field: "model device: there cpu, here cuda"."""
+    return list(_differences(_plain(there), _plain(here), ""))
+
+
+def _differences(there: Any, here: Any, name: str) -> Iterator[str]:
+    if _canonical(there) == _canonical(here):
+        return
+    if isinstance(there, Mapping) and isinstance(here, Mapping):
+        for key in dict.fromkeys([*here, *there]):  # a field that is missing is as good as null
+            yield from _differences(there.get(key), here.get(key), f"{name} {key.replace('_', ' ')}".lstrip())
+    else:
+        first, second = _words(there), _words(here)
+        yield f"{name}: there {_short(first, second)}, here {_short(second, first)}"
+
+
+def _plain(value: Any) -> Any:
+    """As it will be read again: lists for tuples, words for what is not JSON."""
+    return json.loads(json.dumps(value, default=str))
+
+
+def _canonical(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)
+
+
+def _words(value: Any) -> str:
+    if value is None or isinstance(value, bool):
+        return {None: "nothing", True: "yes", False: "no"}[value]
+    return value if isinstance(value, str) and value else json.dumps(value, ensure_ascii=False)
+
+
+def _short(text: str, other: str) -> str:
+    """A long value cut: a hash to its beginning, anything else to where it differs from the other."""
+    if len(text) >= 16 and not set(text) - set("0123456789abcdef"):
+        return f"{text[:10]}…"
+    if len(text) <= _LONG:
+        return text
+    same = next((place for place, (a, b) in enumerate(zip(text, other, strict=False)) if a != b), len(other))
+    start = max(0, same - 10)
+    end = start + _LONG
+    return f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}"
+
+
+# ---------------------------------------------------------------------------- the lock
+
+_held: set[int] = set()
+
+
+@contextlib.contextmanager
+def locked(folder: str | Path, *, name: str | Path | None = None, wait: bool = False) -> Iterator[None]:
+    """Nobody else may write in `folder` meanwhile; the lock goes with the process, however that ends.
+
+    A second run is refused under the `name` its user knows; with `wait` it waits. File systems without locks (and
+    Windows) have none.
+    """
+    number = _lock(Path(folder), name or folder, wait)
+    try:
+        yield
+    finally:
+        if number in _held:
+            _held.remove(number)
+            os.close(number)
+
+
+def _lock(folder: Path, name: str | Path, wait: bool) -> int:
+    while True:
+        if not folder.is_dir():
+            make_folder(folder)
+        if not hasattr(fcntl, "flock"):
+            return -1
+        number = os.open(folder, os.O_RDONLY)
+        try:
+            fcntl.flock(number, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            if os.path.samestat(os.fstat(number), folder.stat()):
+                _held.add(number)
+                return number
+        except BlockingIOError:
+            raise UserError(
+                f"{name}: another run is writing it now; wait for its end, or choose another --out"
+            ) from None
+        except FileNotFoundError:  # its last owner removed the folder: once more
+            pass
+        except OSError:  # a file system without locks
+            return -1
+        finally:
+            if number not in _held:
+                os.close(number)
+
+
+def _let_go() -> None:
+    """A forked worker that outlives its parent must not keep the parent's locks."""
+    while _held:
+        os.close(_held.pop())
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_let_go)

@@ -1,0 +1,221 @@
+"""What makes two things the same: every cache, every resume and every reuse of a finished run asks here.
+
+A thing is known by its content: the whole card of a model, and hashes of bytes. A name, a path or a few chosen fields
+never stand for it, because then another thing of the same name gets the first one's result.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from equipoise.core.errors import UserError
+from equipoise.core.files import atomic_write, sha256_file, sha256_json
+from equipoise.data.images import ImageProblem, ImageSource
+from equipoise.data.items import Item
+
+PACKAGE = Path(__file__).resolve().parents[1]
+
+# ---------------------------------------------------------------------------- our own code and data
+
+
+@functools.cache
+def of_code(*rooms: str, package: Path = PACKAGE) -> str:
+    """Hash of folders of this package, code and every data file: what other rules made is not continued or believed."""
+    digest = hashlib.sha256()
+    for path in code_files(*rooms, package=package):
+        digest.update(path.relative_to(package).as_posix().encode() + b"\0" + hashlib.sha256(_meaning(path)).digest())
+    return digest.hexdigest()[:16]
+
+
+def code_files(*rooms: str, package: Path = PACKAGE) -> Iterator[Path]:
+    for room in rooms:
+        if not (package / room).is_dir():
+            raise ValueError(f"no folder {room} in {package}")  # a typing error would leave its code out of the hash
+        found = (path for path in (package / room).rglob("*") if path.is_file() and path.suffix != ".pyc")
+        yield from sorted(found)
+
+
+def _meaning(path: Path) -> bytes:
+    """What decides the output: the bytes of a data file; of code its syntax tree, without comments and docstrings."""
+    if path.suffix != ".py":
+        return path.read_bytes()
+    tree = ast.parse(path.read_bytes())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            first = node.body[0] if node.body else None
+            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and type(first.value.value) is str:
+                del node.body[0]
+    return ast.dump(tree).encode()
+
+
+def of_folder(folder: str | Path) -> str:
+    """Hash of every file in a model's folder."""
+    root = Path(folder)
+    if not root.is_dir():
+        raise UserError(f"{folder}: no such model folder")
+    files = sorted(path for path in root.rglob("*") if path.is_file())
+    return sha256_json({path.relative_to(root).as_posix(): sha256_file(path) for path in files})[:16]
+
+
+def of_call(function: Any) -> Any:
+    """A function by its name, an object that is called by its class and everything it holds."""
+    if hasattr(function, "func"):  # functools.partial
+        return [of_call(function.func), str(function.args), str(sorted(function.keywords.items()))]
+    kind = function if hasattr(function, "__qualname__") else type(function)
+    name = f"{kind.__module__}.{kind.__qualname__}"
+    held = [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
+    held += [] if kind is function else sorted(vars(function).items())
+    return [name, *map(str, held)] if held else name
+
+
+# ---------------------------------------------------------------------------- models
+
+NAMES = {"spec", "file"}  # what a card says that changes no number
+
+
+def of_card(card: Mapping[str, Any]) -> dict[str, Any] | None:
+    """All that a model says of itself but what it is called; None where it does not say who it is."""
+    if not (card.get("weight_sha256") or card.get("digest")):
+        return None
+    return {name: value for name, value in card.items() if name not in NAMES}
+
+
+def of_model(model: Any, batch_size: int, code: int) -> str | None:
+    """The key of what a model answers, in a cache; None where nothing of it may be kept. `code` is the version of the
+    code that asks it."""
+    card = of_card(getattr(model, "card", None) or {})
+    if card is None:
+        return None
+    how = {"code": code, "device": str(getattr(model, "device", ""))}
+    return sha256_json(how | {"batch_size": batch_size if batch_matters(model) else None, "card": card})
+
+
+def batch_matters(model: Any) -> bool:
+    """Whether the batch size can be seen in a number: in float32 it changes the seventh digit, in less the third."""
+    return (getattr(model, "card", None) or {}).get("dtype") != "float32"
+
+
+_TEXTS = ("a photo of a dog", "a red cup on a wooden table", "two people walking in the rain")
+
+
+def of_answers(model: Any) -> str | None:
+    """A hash of what a model that does not say who it is answers to three fixed pictures and texts, bit for bit.
+
+    None where it cannot answer them, and where it answers all alike: another model may well do the same. A model that
+    never answers twice the same is never taken for itself, which is right.
+    """
+    images = _pictures()
+    try:
+        if hasattr(model, "score_pairs"):
+            read = getattr(model, "reads_images", True)
+            answers = [model.score_pairs(images if read else [], list(_TEXTS))]
+        else:
+            answers = [model.embed_images(images), model.embed_texts(list(_TEXTS))]
+        arrays = [np.asarray(answer, dtype=np.float32) for answer in answers]
+    except Exception:  # the user's own code may not know these words; scoring reports what is wrong with it
+        return None
+    if any((array == array[:1]).all() for array in arrays):
+        return None
+    digest = hashlib.sha256()
+    for array in arrays:
+        digest.update(f"{array.shape}\n".encode() + array.tobytes())
+    return digest.hexdigest()
+
+
+def _pictures() -> list[Image.Image]:
+    y, x, channel = np.indices((64, 64, 3))
+    return [
+        Image.fromarray(((x * (step + 1) + y * y // (step + 2) + 80 * channel) % 256).astype(np.uint8))
+        for step in range(len(_TEXTS))
+    ]
+
+
+# ---------------------------------------------------------------------------- photos
+
+
+def photo_digests(paths: Iterable[str], source: ImageSource, workers: int) -> dict[str, bytes]:
+    """The SHA-256 of each photo that can be read."""
+
+    def digest(path: str) -> bytes | None:
+        try:
+            return hashlib.sha256(source.read(path)).digest()
+        except ImageProblem:
+            return None
+
+    distinct = list(dict.fromkeys(paths))
+    with ThreadPoolExecutor(workers) as pool:
+        found = zip(distinct, pool.map(digest, distinct), strict=True)
+        return {path: value for path, value in found if value is not None}
+
+
+def of_photos(digests: Mapping[str, bytes]) -> dict[str, Any]:
+    """One digest of all photos: it changes when one is replaced, is renamed, appears or disappears."""
+    pairs = sorted([path, digest.hex()] for path, digest in digests.items())
+    return {"sha256": sha256_json(pairs), "count": len(pairs)}
+
+
+# ---------------------------------------------------------------------------- items
+
+
+def of_items(items: Sequence[Item]) -> str:
+    """sha256_json of all items, made one by one."""
+    digest = hashlib.sha256(b"[")
+    for index, item in enumerate(items):
+        digest.update((("," if index else "") + _dumps(item.to_json())).encode())
+    digest.update(b"]")
+    return digest.hexdigest()
+
+
+_dumps = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
+
+
+# ---------------------------------------------------------------------------- the items that a model was finetuned on
+# The card's sha256 of all items knows only whether a file is the same; a part of it, or a file with some items in
+# common, is as spoilt. So a short hash of each item lies next to the weights: of its photo's path and its caption,
+# whatever hard texts were written for it since.
+
+TRAINED = "trained_items.txt"
+MOST_TRAINED = 2_000_000  # items: 34 MB; of more, nothing is kept
+_LENGTH = 16  # hexadecimal digits: two of a million items agree by chance once in 37 million runs
+
+
+def trained_key(item: Item) -> str:
+    photo = item.image.path if item.image is not None else ""
+    return hashlib.sha256(f"{photo}\n{item.caption}".encode()).hexdigest()[:_LENGTH]
+
+
+def trained_keys(model: Any, items: Sequence[Item]) -> frozenset[str] | None:
+    """Of the items, and of those that the model had been finetuned on before; None where they are too many."""
+    if len(items) > MOST_TRAINED:
+        return None
+    keys = frozenset(map(trained_key, items)) | (_trained(getattr(model, "folder", None)) or frozenset())
+    return keys if len(keys) <= MOST_TRAINED else None
+
+
+def write_trained(folder: Path, keys: frozenset[str] | None) -> None:
+    if keys is not None:
+        with atomic_write(folder / TRAINED) as handle:
+            handle.writelines(f"{one}\n" for one in sorted(keys))
+
+
+def trained_on(model: Any, items: Sequence[Item]) -> int | None:
+    """How many of the items the model was finetuned on; None where its folder does not say."""
+    known = _trained(getattr(model, "folder", None))
+    return None if known is None else sum(trained_key(item) in known for item in items)
+
+
+def _trained(folder: Path | None) -> frozenset[str] | None:
+    path = None if folder is None else folder / TRAINED
+    if path is None or not path.is_file() or path.stat().st_size > MOST_TRAINED * (_LENGTH + 1):
+        return None
+    return frozenset(path.read_text(encoding="ascii", errors="replace").split())

@@ -1,0 +1,399 @@
+"""Images of anyone: where they lie (a folder, tar shards in webdataset's layout, Parquet files), and opening them:
+inside their folder, of a sane size, whole or refused.
+
+A source turns the path written in an item into encoded bytes. Items name a member of a shard or a row of a Parquet file
+as they name a file: `000123.jpg`. Nothing is unpacked. Sources can be pickled, as processes hold one each.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import stat
+import tarfile
+import threading
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from PIL import Image, UnidentifiedImageError
+
+from equipoise.core.errors import UserError
+from equipoise.core.files import stays_inside
+from equipoise.data.items import ImageRef
+from equipoise.data.readers import tars
+
+MAX_ASPECT = 500  # resizing the short side of a 1 x 60,000 strip to 224 would ask for gigabytes
+MAX_PIXELS = 100_000_000  # a 20,000 x 20,000 header costs 1.2 GB before a single byte is known to be good
+MAX_BYTES = 200 * 2**20  # of one encoded image; a link to an endless file must not fill the memory
+
+# Pillow tells kinds by their first bytes, whatever a file is called, and starts Ghostscript for EPS: only these.
+FORMATS = ["JPEG", "PNG", "BMP", "GIF", "PPM", "TIFF", "WEBP", "AVIF"]  # the last two may be absent from Pillow
+
+T = TypeVar("T")
+
+
+class ImageProblem(UserError):
+    """One image that is missing, corrupt or refused; callers collect them."""
+
+
+# ---------------------------------------------------------------------------- bytes
+
+
+def image_path(root: Path, path: str) -> Path:
+    """Where an image lies. The path as written may not lead out of `root`; links that the owner of the folder made are
+    followed, because that is how people keep large photo sets (and our archives unpack none)."""
+    if not stays_inside(path):
+        raise ImageProblem(f"path {path!r} leaves its folder {root}; such paths are never followed")
+    return root / path
+
+
+def read_image_bytes(root: Path, path: str) -> bytes:
+    """The bytes of a regular file; a pipe or a device is refused at once, where reading it would wait for ever."""
+    where = image_path(root, path)
+    try:
+        handle = os.open(where, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+        with os.fdopen(handle, "rb", buffering=0) as file:
+            status = os.fstat(handle)
+            if not stat.S_ISREG(status.st_mode):
+                raise ImageProblem(f"{path}: not a regular file; refused")
+            if status.st_size > MAX_BYTES:
+                raise ImageProblem(f"{path}: {status.st_size:,} bytes; images over {MAX_BYTES:,} bytes are refused")
+            return file.read(MAX_BYTES)
+    except FileNotFoundError:
+        raise ImageProblem(f"{path}: no such file below {root}") from None
+    except OSError as error:
+        raise ImageProblem(f"{path}: cannot be read ({error.strerror})") from None
+
+
+# ---------------------------------------------------------------------------- pixels in flight
+
+
+class PixelBudget:
+    """How many pixels may be decoded at the same time by all threads, or by all processes, of one machine.
+
+    A PNG of 0.3 MB may unfold to 100 million pixels, i.e. 800 MB while it is converted: eight at once took 6 GB.
+    Small images pay nothing. `semaphore` makes one with so many units.
+    """
+
+    UNIT = 4_000_000
+    FREE = 1_000_000
+
+    def __init__(self, semaphore: Callable[[int], Any] = threading.Semaphore) -> None:
+        self._turn = semaphore(1)  # one takes its units at a time, else two could each wait for the other's half
+        self._units = semaphore(-(-MAX_PIXELS // self.UNIT))
+
+    @contextlib.contextmanager
+    def of(self, pixels: int) -> Iterator[None]:
+        units = 0 if pixels <= self.FREE else -(-pixels // self.UNIT)
+        if units:
+            with self._turn:
+                for _ in range(units):
+                    self._units.acquire()
+        try:
+            yield
+        finally:
+            for _ in range(units):
+                self._units.release()
+
+
+_budget = PixelBudget()
+
+
+def share_budget(budget: PixelBudget) -> None:
+    """Have this process count its pixels together with others."""
+    global _budget
+    _budget = budget
+
+
+# ---------------------------------------------------------------------------- decoding
+
+
+def decode_image(data: bytes, ref: ImageRef) -> Image.Image:
+    """The RGB image of encoded bytes, cut to the box of `ref` where it has one."""
+    return use_image(data, ref, lambda image: image)
+
+
+def use_image(data: bytes, ref: ImageRef, use: Callable[[Image.Image], T]) -> T:
+    """`use` of the decoded image. What comes out is small where the image was large: the budget is held till then."""
+    opened = _opened(data, ref)
+    with _budget.of(opened.width * opened.height):
+        with _problems_of(ref):
+            image = _rgb(opened, ref)
+        image = image if ref.box is None else _crop(image, ref)
+        if max(image.size) > MAX_ASPECT * min(image.size):
+            raise ImageProblem(f"{ref.path}: {image.width} x {image.height} pixels, a strip and not a picture; refused")
+        return use(image)
+
+
+def image_size(data: bytes, ref: ImageRef) -> tuple[int, int]:
+    """Width and height from the header alone; nothing is decoded."""
+    return _opened(data, ref).size
+
+
+def _opened(data: bytes, ref: ImageRef) -> Image.Image:
+    """The image with its header read, and nothing else."""
+    with _problems_of(ref), warnings.catch_warnings():
+        warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # our own limit is lower
+        opened = Image.open(io.BytesIO(data), formats=FORMATS)
+    if opened.width * opened.height > MAX_PIXELS:
+        raise ImageProblem(
+            f"{ref.path}: {opened.width} x {opened.height} pixels; images over {MAX_PIXELS:,} pixels are refused"
+        )
+    return opened
+
+
+def _rgb(image: Image.Image, ref: ImageRef) -> Image.Image:
+    """Pillow cuts off 16-bit grey at 255, which makes it white; its high byte is kept, as Pillow does with colour."""
+    if image.mode.startswith("I;16") or (image.mode == "I" and image.format in {"PNG", "PPM"}):
+        return Image.fromarray((np.asarray(image) >> 8).astype(np.uint8)).convert("RGB")
+    if image.mode in {"I", "F"}:
+        raise ImageProblem(f"{ref.path}: 32-bit grey, of which nobody knows what is white; save it with 8 or 16 bits")
+    if image.mode == "RGB":
+        image.load()
+        return image  # `convert` would copy it
+    return image.convert("RGB")
+
+
+@contextlib.contextmanager
+def _problems_of(ref: ImageRef) -> Iterator[None]:
+    """What Pillow raises, as an ImageProblem."""
+    try:
+        yield
+    except (UnidentifiedImageError, KeyError):  # KeyError: a kind that this Pillow does not know at all
+        kinds = ", ".join(FORMATS)
+        raise ImageProblem(f"{ref.path}: not an image of a kind that is read here ({kinds})") from None
+    except Image.DecompressionBombError as error:
+        raise ImageProblem(f"{ref.path}: {error}; images over {MAX_PIXELS:,} pixels are refused") from None
+    except (OSError, SyntaxError, ValueError, EOFError, RuntimeError, MemoryError) as error:
+        raise ImageProblem(f"{ref.path}: corrupt ({error})") from None
+
+
+def _crop(image: Image.Image, ref: ImageRef) -> Image.Image:
+    """The box of `ref`. As in the published loaders, what lies outside the picture is black."""
+    assert ref.box is not None
+    x, y, width, height = (round(value) for value in ref.box)
+    if x >= image.width or y >= image.height or x + width <= 0 or y + height <= 0 or min(width, height) < 1:
+        raise ImageProblem(f"{ref.path}: box {list(ref.box)} lies outside the {image.width} x {image.height} image")
+    if width * height > MAX_PIXELS:
+        raise ImageProblem(f"{ref.path}: box {list(ref.box)} is larger than {MAX_PIXELS:,} pixels")
+    return image.crop((x, y, x + width, y + height))
+
+
+# ---------------------------------------------------------------------------- where images lie
+
+
+class ImageSource(Protocol):
+    """Read one encoded image; raises ImageProblem where there is none."""
+
+    def read(self, path: str) -> bytes: ...
+
+
+class FolderImages:
+    def __init__(self, root: str | Path) -> None:
+        self.root = Path(root)
+        if not self.root.is_dir():
+            raise UserError(f"{root}: no such folder of images")
+
+    def __str__(self) -> str:
+        return f"below {self.root}"
+
+    def __contains__(self, path: str) -> bool:
+        return os.path.exists(image_path(self.root, path))  # noqa: PTH110, twice as fast
+
+    def read(self, path: str) -> bytes:
+        return read_image_bytes(self.root, path)
+
+
+class _Files:
+    """Open files, opened where they are first read: workers do not share positions (pread has none)."""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self.paths = list(paths)
+        self._handles: dict[int, int] = {}
+
+    def read_at(self, number: int, offset: int, size: int) -> bytes:
+        if number not in self._handles:
+            self._handles[number] = os.open(self.paths[number], os.O_RDONLY)
+        return os.pread(self._handles[number], size, offset)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"paths": self.paths, "_handles": {}}
+
+    def __del__(self) -> None:
+        for handle in self._handles.values():
+            os.close(handle)
+
+
+class TarImages:
+    """Members of tar shards by name; only headers are read before the first image is asked for."""
+
+    def __init__(self, shards: Sequence[str | Path]) -> None:
+        self._files = _Files([Path(shard) for shard in shards])
+        self.members: dict[str, tuple[int, int, int]] = {}  # name -> shard, offset, size
+        for number, shard in enumerate(self._files.paths):
+            try:
+                with tarfile.open(shard, "r:", tarinfo=tars.Member) as archive:
+                    for member in tars.members(archive):
+                        if not member.isfile():
+                            continue
+                        if member.name in self.members:
+                            first = self._files.paths[self.members[member.name][0]]
+                            raise UserError(f"{shard}: {member.name} is also in {first}; names must be unique")
+                        self.members[member.name] = (number, member.offset_data, member.size)
+            except (tarfile.TarError, ValueError) as error:
+                raise UserError(
+                    f"{shard}: not a plain tar file, or damaged ({error}); compressed shards are not read"
+                ) from None
+            except OSError as error:
+                raise UserError(f"{shard}: cannot be read ({error.strerror})") from None
+
+    @property
+    def paths(self) -> list[Path]:
+        return self._files.paths
+
+    def __str__(self) -> str:
+        return _named(self._files.paths, "tar shards")
+
+    def __contains__(self, path: str) -> bool:
+        return path in self.members
+
+    def in_order(self, paths: Iterable[str]) -> list[str]:
+        """As they lie on the disk."""
+        return sorted(paths, key=lambda path: self.members.get(path, (0, 0, 0)))
+
+    def read(self, path: str) -> bytes:
+        if path not in self.members:
+            raise ImageProblem(f"{path}: in none of the {len(self._files.paths)} shards")
+        shard, offset, size = self.members[path]
+        if size > MAX_BYTES:
+            raise ImageProblem(f"{path}: {size:,} bytes; images over {MAX_BYTES:,} bytes are refused")
+        return self._files.read_at(shard, offset, size)
+
+
+class ParquetImages:
+    """Rows of Parquet files with an image column as the hub writes them: {bytes, path} or plain bytes.
+
+    The name is the struct's `path`, or the column `path`. Parquet cannot read one row: each image costs
+    the reading of its row group (the hub writes 100 images to one), unless it follows one of the same
+    group. Tar shards are the faster choice for shuffled training.
+    """
+
+    def __init__(self, files: Sequence[str | Path]) -> None:
+        import pyarrow
+        import pyarrow.parquet
+
+        self.paths = [Path(file) for file in files]
+        self.rows: dict[str, tuple[int, int, int]] = {}  # name -> file, row group, row
+        self._group: tuple[tuple[int, int], Any] | None = None
+        for number, path in enumerate(self.paths):
+            try:
+                file = pyarrow.parquet.ParquetFile(path)
+            except (pyarrow.ArrowException, OSError, ValueError) as error:
+                raise UserError(f"{path}: not a Parquet file ({error})") from None
+            with file:
+                name_column = self._name_column(path, file.schema_arrow)
+                for group in range(file.num_row_groups):
+                    try:
+                        names = file.read_row_group(group, columns=[name_column]).column(0).to_pylist()
+                    except (pyarrow.ArrowException, OSError, ValueError, IndexError) as error:
+                        raise UserError(f"{path}: the names in row group {group} cannot be read ({error})") from None
+                    for row, name in enumerate(names):
+                        self._add(name["path"] if isinstance(name, dict) else name, (number, group, row))
+
+    def _add(self, name: Any, place: tuple[int, int, int]) -> None:
+        if not isinstance(name, str):
+            raise UserError(f"{self.paths[place[0]]}: row {place[2]} of group {place[1]} has no name of an image")
+        if name in self.rows:
+            first = self.paths[self.rows[name][0]]
+            raise UserError(f"{self.paths[place[0]]}: {name} is also in {first}; names must be unique")
+        self.rows[name] = place
+
+    @staticmethod
+    def _name_column(path: Path, schema: Any) -> str:
+        import pyarrow
+
+        if "image" not in schema.names:
+            raise UserError(f"{path}: expected a column named image, found {', '.join(schema.names)}")
+        kind = schema.field("image").type
+        if pyarrow.types.is_struct(kind) and {"bytes", "path"} <= {field.name for field in kind}:
+            return "image.path"
+        if "path" in schema.names:
+            return "path"
+        raise UserError(f"{path}: images have no names; expected image: {{bytes, path}} or a column named path")
+
+    def __str__(self) -> str:
+        return _named(self.paths, "Parquet files")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_group": None}
+
+    def __contains__(self, path: str) -> bool:
+        return path in self.rows
+
+    def in_order(self, paths: Iterable[str]) -> list[str]:
+        """Those of one row group together, which is then read once."""
+        return sorted(paths, key=lambda path: self.rows.get(path, (0, 0, 0)))
+
+    def read(self, path: str) -> bytes:
+        import pyarrow.parquet
+
+        if path not in self.rows:
+            raise ImageProblem(f"{path}: in none of the {len(self.paths)} Parquet files")
+        number, group, row = self.rows[path]
+        held = self._group  # read once: another thread may replace it
+        if held is None or held[0] != (number, group):
+            try:
+                with pyarrow.parquet.ParquetFile(self.paths[number]) as file:
+                    self._group = held = ((number, group), file.read_row_group(group, columns=["image"]).column(0))
+            except (pyarrow.ArrowException, OSError, ValueError) as error:  # a damaged page
+                raise ImageProblem(f"{path}: {self.paths[number]} cannot be read ({error})") from None
+        if row >= len(held[1]):  # a damaged footer: its columns do not have as many rows
+            raise ImageProblem(f"{path}: {self.paths[number]} cannot be read (no image in row {row} of group {group})")
+        value = held[1][row].as_py()
+        data = value["bytes"] if isinstance(value, dict) else value
+        if not isinstance(data, bytes):
+            raise ImageProblem(f"{path}: the row holds no bytes")
+        return data
+
+
+def _named(paths: Sequence[Path], what: str) -> str:
+    return f"in {paths[0]}" if len(paths) == 1 else f"in {len(paths)} {what} of {paths[0].parent}"
+
+
+_BESIDE = {".json", ".jsonl", ".txt", ".md", ".csv", ".tsv", ".idx"}  # what people keep with their shards
+
+
+def open_source(where: str | Path | ImageSource) -> ImageSource:
+    """A folder, a .tar or .parquet file, or a folder that holds nothing but such shards (and notes on them)."""
+    if not isinstance(where, str | Path):
+        return where
+    path = Path(where)
+    kinds: dict[str, Callable[[Sequence[Path]], ImageSource]] = {".tar": TarImages, ".parquet": ParquetImages}
+    if path.suffix in kinds and not path.is_dir():
+        if not path.is_file():
+            raise UserError(f"{path}: no such file")
+        return kinds[path.suffix]([path])
+    if path.is_dir():
+        held = [entry for entry in path.iterdir() if not entry.name.startswith(".")]
+        for suffix, kind in kinds.items():
+            shards = sorted(entry for entry in held if entry.suffix == suffix)
+            if shards and all(entry.suffix in _BESIDE | {suffix} and entry.is_file() for entry in held):
+                return kind(shards)
+    return FolderImages(path)
+
+
+def absent(source: ImageSource, paths: Iterable[str]) -> list[str]:
+    """The paths that a source does not hold, as far as it can say without reading them."""
+    if not hasattr(source, "__contains__"):
+        return []
+    return [path for path in paths if path not in source]
+
+
+def in_order(source: ImageSource, paths: Iterable[str]) -> list[str]:
+    """The paths in the order in which the source reads them fastest."""
+    ordered: Callable[[Iterable[str]], list[str]] = getattr(source, "in_order", list)
+    return ordered(paths)

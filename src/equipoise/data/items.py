@@ -1,0 +1,299 @@
+"""Item, the one noun: an image, its caption, hard positives, hard negatives, tags.
+
+Items are kept as JSONL (one per line, to be read by people) or Parquet (to be read by machines).
+Reading checks the whole file and reports every problem at once, each with its line and field.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import operator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Annotated, Any, Literal, overload
+
+import pydantic_core
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationInfo, field_validator
+
+from equipoise.core.errors import Problems, UserError, reading
+from equipoise.core.files import atomic_write, stays_inside
+from equipoise.data.readers import parquet
+from equipoise.data.readers.records import checked, jsonl_lines, kind_of
+
+OPERATIONS = ("swap", "replace", "negate", "add", "shuffle")  # our own; a recipe may name another
+Operation = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,39}$")]
+Target = Literal["object", "attribute", "relation", "action", "order"]
+NonEmpty = Annotated[str, StringConstraints(min_length=1)]
+IMAGES = ("positive_images", "negative_images")  # fields of alternative images, in the order they are scored
+Box = tuple[float, float, float, float]  # x, y, width, height in pixels of the stored image
+
+
+def _text(value: str) -> str:
+    if not value.strip():
+        raise ValueError("expected some text, found only white space")
+    return value
+
+
+def _image_path(value: str) -> str:
+    """Paths stay below the image folder, whoever wrote the file."""
+    if not stays_inside(value):
+        raise ValueError(f"expected a path below the image folder, found {value!r}")
+    return value
+
+
+def _box(value: Box) -> Box:
+    if not all(map(math.isfinite, value)) or value[2] <= 0 or value[3] <= 0:
+        raise ValueError(f"expected x, y, width, height with width and height above 0, found {list(value)}")
+    return value
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, populate_by_name=True)
+
+
+class Edit(_Record):
+    """What was changed between the caption and a hard positive or negative."""
+
+    op: Operation
+    target: Target | None = None
+    source: str | None = Field(default=None, alias="from")
+    to: str | None = None
+    by: str | None = None  # who wrote it: a lexicon, a rule, a model
+    span: tuple[int, int] | None = None  # characters of the caption that were changed
+
+
+class Text(_Record):
+    text: Annotated[NonEmpty, AfterValidator(_text)]
+    edit: Edit | None = None
+
+
+class ImageRef(_Record):
+    path: Annotated[NonEmpty, AfterValidator(_image_path)]
+    box: Annotated[Box, AfterValidator(_box)] | None = None
+
+    def __hash__(self) -> int:  # pydantic's own takes ten times as long, and images are keys wherever they are scored
+        return hash((self.path, self.box))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ImageRef) and (self.path, self.box) == (other.path, other.box)
+
+
+class Item(_Record):
+    """One test or training case. `positives` keep the caption's meaning, `negatives` break it.
+
+    The image has alternatives too: the caption is as true of every one of `positive_images` as of `image`, and of none
+    of `negative_images`. `paired` says that negatives[k] describes negative_images[k]: with one of each that is
+    Winoground's two images and two captions. It is said and not guessed from the numbers, as a negative text need not
+    belong to a negative image, and `perturb` adds some. Training does not look at alternative images.
+    """
+
+    id: NonEmpty
+    image: ImageRef | None = None
+    caption: Annotated[NonEmpty, AfterValidator(_text)]
+    positives: tuple[Text, ...] = ()
+    negatives: tuple[Text, ...] = ()
+    tags: dict[str, str] = Field(default_factory=dict)
+    positive_images: tuple[ImageRef, ...] = ()
+    negative_images: tuple[ImageRef, ...] = ()
+    paired: bool = False
+
+    @field_validator("paired")
+    @classmethod
+    def _has_its_texts(cls, value: bool, info: ValidationInfo) -> bool:
+        images, negatives = (len(info.data.get(name, ())) for name in ("negative_images", "negatives"))
+        if value and not 0 < images <= negatives:
+            raise ValueError(f"expected a negative for each negative image, found {negatives} for {images}")
+        return value
+
+    def texts(self) -> list[str]:
+        """Every text that is scored: the caption, the positives, the negatives."""
+        return [self.caption, *(text.text for text in self.positives), *(text.text for text in self.negatives)]
+
+    def images(self) -> tuple[ImageRef, ...]:
+        """Every image that is scored: its own, the positive ones, the negative ones; none without its own."""
+        return () if self.image is None else (self.image, *self.positive_images, *self.negative_images)
+
+    def to_json(self) -> dict[str, Any]:
+        """The JSON object of this item, keys in the documented order; empty edit fields are left out.
+
+        So are alternative images where there are none: a file without them has the bytes it always had.
+        """
+        return {
+            "id": self.id,
+            "image": None if self.image is None else _image_json(self.image),
+            "caption": self.caption,
+            "positives": [_text_json(text) for text in self.positives],
+            "negatives": [_text_json(text) for text in self.negatives],
+            "tags": self.tags,
+            **{kind: [_image_json(ref) for ref in getattr(self, kind)] for kind in IMAGES if getattr(self, kind)},
+            **({"paired": True} if self.paired else {}),
+        }
+
+
+def _image_json(image: ImageRef) -> dict[str, Any]:
+    return {"path": image.path, "box": image.box}
+
+
+def _text_json(text: Text) -> dict[str, Any]:
+    edit = None if text.edit is None else text.edit.model_dump(by_alias=True, exclude_none=True)
+    return {"text": text.text, "edit": edit}
+
+
+def texts(*strings: str, edit: Edit | None = None) -> tuple[Text, ...]:
+    """Plain strings as the texts of an item, all with the same edit."""
+    return tuple(Text(text=string, edit=edit) for string in strings)
+
+
+# ---------------------------------------------------------------------------- reading
+
+
+HELD = 50_000  # items that are kept as objects, which take ten times the memory of their lines
+
+
+class ItemLines(Sequence[Item]):
+    """The items of a large file as their lines, checked before; an item is made when it is asked for."""
+
+    def __init__(self, lines: Sequence[bytes]) -> None:
+        self._lines = lines
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    @overload
+    def __getitem__(self, index: int) -> Item: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Item]: ...
+    def __getitem__(self, index: int | slice) -> Item | Sequence[Item]:
+        if isinstance(index, slice):
+            return ItemLines(self._lines[index])
+        return Item.model_validate_json(self._lines[index])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and len(self) == len(other) and all(map(operator.eq, self, other))
+
+
+def load_items(path: str | Path, limit: int | None = None) -> Sequence[Item]:
+    """Every item of a JSONL or Parquet file, checked; all problems of the file are raised together."""
+    path = Path(path)
+    if kind_of(path) in {".csv", ".tsv"}:
+        raise UserError(f"{path}: a table; make items of it: equipoise bench build {path} --out {path.stem}.jsonl")
+    problems = Problems(str(path))
+    items: list[Item] = []
+    checked_lines: list[bytes] = []
+    in_parquet = path.suffix == ".parquet"
+    lines = _parquet_lines(path, problems) if in_parquet else jsonl_lines(path, problems)
+    with reading(path):
+        for line, item in islice(checked(lines, Item, problems, doubled=not in_parquet), limit):
+            checked_lines.append(line.encode())
+            if len(checked_lines) <= HELD:
+                items.append(item)
+            else:
+                items.clear()
+    problems.raise_if_any("Fix the file, or write it again with `equipoise bench build` or `equipoise perturb`.")
+    if not checked_lines:
+        raise UserError(f"{path}: holds no items; expected one JSON object per line (docs/files.md)")
+    return items or ItemLines(checked_lines)
+
+
+def holds_items(path: str | Path, items: Sequence[Item]) -> bool:
+    """Whether a file holds these items, all of them and no others."""
+    try:
+        return Path(path).is_file() and load_items(path) == list(items)
+    except UserError:
+        return False
+
+
+# ---------------------------------------------------------------------------- writing
+
+
+def write_items(path: str | Path, items: Iterable[Item]) -> int:
+    """Write items as JSONL or, for `.parquet`, as Parquet; atomically. Returns how many."""
+    path = Path(path)
+    if path.suffix == ".parquet":
+        return _write_parquet(path, items)
+    count = 0
+    with atomic_write(path) as handle:
+        for item in items:
+            handle.write(json.dumps(item.to_json(), ensure_ascii=False) + "\n")
+            count += 1
+    return count
+
+
+_CHUNK = 10_000
+
+
+def _parquet_lines(path: Path, problems: Problems) -> Iterator[tuple[str, str]]:
+    """Each row as the JSON of an item, with its place."""
+
+    def every_column(schema: Any) -> None:
+        if missing := {"id", "caption"} - set(schema.names):
+            raise UserError(f"{path}: expected the columns of an items file, {', '.join(sorted(missing))} missing")
+
+    for number, row, problem in parquet.rows(path, every_column):
+        if problem:
+            problems.add(f"row {number}", problem)
+        else:
+            yield f"row {number}", item_row(row)
+
+
+def item_row(row: dict[str, Any]) -> str:
+    """A row of Parquet as the JSON of an item: structs hold every field there, and nulls that JSONL does not have."""
+    for kind in ("positives", "negatives"):
+        for text in row.get(kind) or ():
+            if isinstance(text, dict) and text.get("edit"):
+                text["edit"] = {key: value for key, value in text["edit"].items() if value is not None}
+    there = {key: value for key, value in row.items() if value is not None}
+    return pydantic_core.to_json(there, fallback=str, inf_nan_mode="constants").decode()
+
+
+def _schema(items: Sequence[Item]) -> Any:
+    """The columns of an items file; of alternative images those that some item has."""
+    import pyarrow
+
+    string = pyarrow.string()
+    edit = pyarrow.struct(
+        [(name, string) for name in ("op", "target", "from", "to", "by")] + [("span", pyarrow.list_(pyarrow.int64()))]
+    )
+    listed = pyarrow.list_(pyarrow.struct([("text", string), ("edit", edit)]))
+    image = pyarrow.struct([("path", string), ("box", pyarrow.list_(pyarrow.float64()))])
+    shown = [kind for kind in IMAGES if any(getattr(item, kind) for item in items)]
+    return pyarrow.schema(
+        [
+            ("id", string),
+            ("image", image),
+            ("caption", string),
+            ("positives", listed),
+            ("negatives", listed),
+            ("tags", pyarrow.map_(string, string)),
+            *((kind, pyarrow.list_(image)) for kind in shown),
+            *([("paired", pyarrow.bool_())] if any(item.paired for item in items) else []),
+        ]
+    )
+
+
+def _write_parquet(path: Path, items: Iterable[Item]) -> int:
+    import pyarrow
+    import pyarrow.parquet
+
+    items = items if isinstance(items, Sequence) else list(items)  # the columns must be known before the first row
+    schema = _schema(items)
+    count = 0
+    with atomic_write(path, "wb") as handle, pyarrow.parquet.ParquetWriter(handle, schema) as writer:
+        for chunk in _chunks(items, _CHUNK):
+            rows = [{**item.to_json(), "tags": list(item.tags.items())} for item in chunk]
+            writer.write_table(pyarrow.Table.from_pylist(rows, schema=schema))
+            count += len(rows)
+    return count
+
+
+def _chunks(items: Iterable[Item], size: int) -> Iterator[Sequence[Item]]:
+    chunk: list[Item] = []
+    for item in items:
+        chunk.append(item)
+        if len(chunk) == size:
+            yield chunk
+            chunk = []
+    if chunk:
+        yield chunk

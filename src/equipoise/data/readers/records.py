@@ -1,0 +1,364 @@
+"""Rows of any file with their places, and rows as checked records; every problem of a file is reported at once."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import gzip
+import io
+import json
+import re
+import zlib
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any, NamedTuple, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from equipoise.core.errors import Problems, UserError, reading
+from equipoise.core.files import DECODER, DoubledKey, line_of_doubled, parse, parse_json, read_text, why
+from equipoise.data.readers import parquet
+
+Record = TypeVar("Record", bound=BaseModel)
+MOST_BYTES = 64 * 2**20  # of a line; a file without line ends must not fill the memory
+LONGEST_CELL = 10_000_000  # characters; CREPE's lists of negatives pass the csv module's own limit
+QUOTES = "A cell that holds a separator, a quote or a line break must be in double quotes."
+
+
+class Row(NamedTuple):
+    """A value of a file and where it stands; `problem` says why there is none."""
+
+    where: str
+    value: Any
+    problem: str = ""
+
+
+def rows(
+    path: Path,
+    columns: Callable[[Any], Sequence[str] | None] = lambda schema: None,
+    quoted: bool = True,
+    most: int = 0,
+    errors: str = "strict",
+) -> Iterator[Row]:
+    """The rows of a table or of Parquet, the lines of JSONL, the elements of a JSON list; a JSON object is one row.
+
+    The name tells text from Parquet, the beginning of the file tells JSONL from one JSON value. `columns` picks those
+    of Parquet from its schema.
+    """
+    require_file(path)
+    kind = kind_of(path)
+    if kind in {".csv", ".tsv"}:
+        header, found = table(path, quoted=quoted)
+        for line, cells in found:
+            yield Row(f"line {line}", dict(zip(header, cells, strict=True)))
+    elif kind == ".parquet":
+        for number, row, problem in parquet.rows(path, columns):
+            yield Row(f"row {number}", row, problem)
+    else:
+        with whole(path):
+            yield from _json_lines(path, most, errors) if holds_lines(path) else _json_values(path, errors)
+
+
+def require_file(path: Path) -> None:
+    if path.is_dir():
+        raise UserError(f"{path}: a folder, where a file was expected")
+    if not path.exists():
+        raise UserError(f"{path}: no such file")
+    if not path.is_file():
+        raise UserError(f"{path}: not a plain file; write its content to a file first")
+
+
+def holds_lines(path: Path) -> bool:
+    """Whether a file has a JSON value on each line, whatever it is called: `datasets` writes such .json files, and
+    others write a JSON list over many lines and call it .jsonl."""
+    found = (text.strip() for _, text, _ in lines(path, errors="replace"))
+    first, second = (next((text for text in found if text), "") for _ in range(2))
+    if kind_of(path) == ".jsonl":
+        return not (first in {"[", "{", "[{"} and second)
+    try:
+        return isinstance(json.loads(first), dict) and second.startswith("{")
+    except (ValueError, RecursionError):
+        return False
+
+
+def _json_lines(path: Path, most: int, errors: str) -> Iterator[Row]:
+    for number, text, problem in lines(path, most, errors):
+        value = None
+        if not problem and not text.strip():
+            problem = EMPTY
+        elif not problem:
+            try:
+                value = parse(text)
+            except (ValueError, RecursionError) as error:
+                problem = why(error)
+        yield Row(f"line {number}", value, problem)
+
+
+EMPTY = "empty"  # a blank line, which most readers pass over
+
+
+def _json_values(path: Path, errors: str) -> Iterator[Row]:
+    """A list is streamed; anything else is read whole."""
+    with as_text(path, errors=errors) as handle:
+        opening = handle.read(4096).lstrip()[:1]
+        handle.seek(0)
+        if not opening:
+            raise UserError(f"{path}: the file is empty; JSON was expected")
+        if opening == "[":
+            for number, value in enumerate(json_array(handle, str(path)), 1):
+                yield Row(f"record {number}", value)
+        else:
+            with reading(path):
+                yield Row("", parse_json(handle.read(), str(path)))
+
+
+def jsonl_lines(path: Path, problems: Problems, places: Collection[int] | None = None) -> Iterator[tuple[str, str]]:
+    """("line N", text) of each line that is not blank; or of those in some places, counted from 0, of a file that was
+    read before."""
+    require_file(path)
+    with whole(path):
+        found = ((number, text, problem) for number, text, problem in lines(path) if problem or text.strip())
+        if places is not None:
+            wanted = frozenset(places)
+            ahead = enumerate(islice(found, 1 + max(wanted, default=-1)))
+            found = (line for place, line in ahead if place in wanted)
+        for number, text, problem in found:
+            if problem:
+                problems.add(f"line {number}", problem)
+            else:
+                yield f"line {number}", text
+
+
+def checked(
+    lines: Iterable[tuple[str, str]],
+    kind: type[Record],
+    problems: Problems,
+    doubled: bool = True,
+) -> Iterator[tuple[str, Record]]:
+    """(line, record) for each line that fits `kind`; the others, and ids used twice, go to `problems`.
+
+    pydantic takes the last of two equal keys, so each line is parsed once more to find them; `doubled` is False where
+    we wrote the line ourselves and it cannot have any.
+    """
+    seen: dict[str, str] = {}
+    validate = kind.__pydantic_validator__.validate_json
+    for where, raw in lines:
+        try:
+            record: Record = validate(raw)
+            if doubled:
+                parse(raw)
+        except ValidationError as error:
+            explain(error, where, problems)
+            continue
+        except (ValueError, RecursionError) as error:
+            problems.add(where, why(error))
+            continue
+        name = getattr(record, "id", None)
+        if name is not None and seen.setdefault(name, where) != where:
+            problems.add(where, f"id: {name!r} is already used in {seen[name]}; ids must be unique")
+        yield raw, record
+
+
+def explain(error: ValidationError, where: str, problems: Problems) -> None:
+    """One line for people per thing that pydantic found wrong."""
+    for detail in error.errors():
+        if detail["type"] == "json_invalid":
+            problems.add(where, f"not JSON ({detail['ctx']['error']})")
+            continue
+        message = detail["msg"].removeprefix("Value error, ")
+        if detail["type"] == "value_error" and not detail["loc"]:  # said by a class of ours, which names the fields
+            problems.add(where, message)
+            continue
+        field = ".".join(str(part) for part in detail["loc"]) or "the record"
+        found = "" if detail["type"] in {"value_error", "missing"} else f"; found {short(detail['input'])}"
+        problems.add(where, f"{field}: {message[0].lower()}{message[1:]}{found}")
+
+
+def short(value: Any) -> str:
+    """`value` as JSON of at most 60 characters."""
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+# ---------------------------------------------------------------------------- a list, without the whole file in memory
+
+_BLANK = re.compile(r"[ \t\r\n]*")
+_CHUNK = 1 << 16
+_LONGEST = 1 << 26  # characters of one element
+
+
+class _Window:
+    """The part of the file that is being read. It grows while an element is not complete, so reading stays linear."""
+
+    def __init__(self, handle: IO[str]) -> None:
+        self.handle, self.text, self.at, self.line = handle, "", 0, 1
+
+    def more(self) -> bool:
+        """Forget what was read and read on; False at the end of the file."""
+        self.line += self.text.count("\n", 0, self.at)
+        self.text, self.at = self.text[self.at :], 0
+        new = self.handle.read(max(_CHUNK, len(self.text)))
+        self.text += new
+        return bool(new)
+
+    def peek(self) -> str:
+        """The next character that is not blank; empty at the end of the file."""
+        while True:
+            match = _BLANK.match(self.text, self.at)
+            self.at = match.end() if match else self.at
+            if self.at < len(self.text):
+                return self.text[self.at]
+            if not self.more():
+                return ""
+
+    def line_here(self) -> int:
+        return self.line + self.text.count("\n", 0, self.at)
+
+
+def json_array(handle: IO[str], name: str) -> Iterator[Any]:
+    """The elements of the list that `handle` holds; a syntax error names its line."""
+    window = _Window(handle)
+    assert window.peek() == "["
+    window.at += 1
+    if window.peek() == "]":
+        return
+    while True:
+        window.peek()
+        yield _element(window, name)
+        mark = window.peek()
+        if mark == "]":
+            return
+        if mark != ",":
+            found = repr(mark) if mark else "the end of the file"
+            raise UserError(f"{name}, line {window.line_here()}: not JSON (expected ',' or ']', found {found})")
+        window.at += 1
+
+
+def _element(window: _Window, name: str) -> Any:
+    while True:
+        try:
+            value, end = DECODER.raw_decode(window.text, window.at)
+        except RecursionError:
+            raise UserError(f"{name}, line {window.line_here()}: nested too deeply to be captions") from None
+        except json.JSONDecodeError as error:
+            if len(window.text) < _LONGEST and window.more():
+                continue
+            line = window.line + window.text.count("\n", 0, error.pos)
+            raise UserError(f"{name}, line {line}: not JSON ({error.msg})") from None
+        except DoubledKey as error:
+            below = line_of_doubled(window.text[window.at :]) or 1
+            raise UserError(f"{name}, line {window.line_here() + below - 1}: {error}") from None
+        except ValueError as error:  # a number of 5,000 digits
+            raise UserError(f"{name}, line {window.line_here()}: cannot be read ({error})") from None
+        # A number at the very end of the window may go on after it.
+        if end == len(window.text) and not isinstance(value, str | dict | list) and window.more():
+            continue
+        window.at = end
+        return value
+
+
+# ---------------------------------------------------------------------------- lines of text, plain or gzipped
+
+
+def kind_of(path: Path) -> str:
+    """.json for captions.json and captions.json.gz."""
+    return (Path(path.stem).suffix if path.suffix.lower() == ".gz" else path.suffix).lower()
+
+
+def opened(path: Path) -> IO[bytes]:
+    return gzip.open(path, "rb") if path.suffix.lower() == ".gz" else path.open("rb")  # type: ignore[return-value]
+
+
+@contextlib.contextmanager
+def whole(path: Path) -> Iterator[None]:
+    """What reading a file may raise, as errors for people."""
+    try:
+        yield
+    except PermissionError:
+        raise UserError(f"{path}: no permission to read it") from None
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: not UTF-8 text ({error.reason})") from None
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        raise UserError(f"{path}: not a whole gzip file; pack or download it again") from None
+
+
+def as_text(path: Path, newline: str | None = None, errors: str = "surrogateescape") -> IO[str]:
+    """Bytes that are not UTF-8 become surrogates, which the reader finds and names."""
+    return io.TextIOWrapper(opened(path), "utf-8-sig", errors, newline)
+
+
+def lines(path: Path, most: int = 0, errors: str = "strict") -> Iterator[tuple[int, str, str]]:
+    """(number, line, what is wrong with it) of each line, with its end. Of one that is longer than `most` bytes the
+    rest is skipped, not stored."""
+    most = most or MOST_BYTES
+    with opened(path) as handle:
+        number = 0
+        while line := handle.readline(most):
+            number += 1
+            piece, problem = line, ""
+            while not piece.endswith(b"\n") and (piece := handle.readline(most)):
+                problem = f"longer than {most:,} bytes; the rest was not looked at"
+            line = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
+            try:
+                text = line.decode("utf-8", errors)
+            except UnicodeDecodeError as error:
+                text, problem = "", problem or f"not UTF-8 text (byte {error.start} of the line)"
+            yield number, text, problem
+
+
+# ---------------------------------------------------------------------------- tables
+
+
+def cells(handle: IO[str], delimiter: str, quoted: bool = True) -> Iterator[tuple[int, list[str], str]]:
+    """(line where it begins, cells, what is wrong with it) of each row.
+
+    Without `quoted` a cell ends at the next separator, whatever quotes it holds.
+    """
+    csv.field_size_limit(LONGEST_CELL)
+    read = csv.reader(handle, delimiter=delimiter, quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE)
+    while True:
+        begin = read.line_num + 1
+        try:
+            row = next(read)
+        except StopIteration:
+            return
+        except csv.Error as error:  # a field above the limit; the reader goes on with the next line
+            long = "field limit" in str(error)
+            yield begin, [], f"longer than {LONGEST_CELL:,} characters" if long else f"not a table ({error})"
+            continue
+        yield begin, row, ""
+
+
+def table(
+    path: Path, several: tuple[str, ...] = (), quoted: bool = True
+) -> tuple[list[str], list[tuple[int, list[str]]]]:
+    """The header of a CSV or TSV file, and (line, cells) of each row that is not empty; all problems at once.
+
+    Columns whose name begins with one of `several` may have the same name.
+    """
+    text = read_text(path).removeprefix("\ufeff")
+    first = text.partition("\n")[0]
+    usual = "\t" if kind_of(path) == ".tsv" else ","
+    delimiter = ";" if usual not in first and ";" in first else usual  # as Excel writes a CSV where 1,5 is a number
+    found = cells(io.StringIO(text, newline=""), delimiter, quoted)
+    problems = Problems(str(path))
+    _, header, problem = next(found, (1, [], ""))
+    if problem:
+        problems.add("line 1", problem)
+        problems.raise_if_any(QUOTES)
+    header = [name.strip() for name in header]
+    if twice := [name for name in header if name and header.count(name) > 1 and not name.startswith(several)]:
+        raise UserError(f"{path}, line 1: two columns are called {twice[0]!r}; which one is meant?")
+    rows: list[tuple[int, list[str]]] = []
+    for line, row, problem in found:
+        if row and len(row) != len(header):
+            problem = f"{len(row)} cells, where the header has {len(header)}"
+        if problem:
+            problems.add(f"line {line}", problem)
+        elif row:
+            rows.append((line, row))
+    problems.raise_if_any(QUOTES)
+    if not rows:
+        raise UserError(f"{path}: expected a header and rows, found {'only a header' if text.strip() else 'nothing'}")
+    return header, rows

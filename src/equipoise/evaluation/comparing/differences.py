@@ -1,0 +1,248 @@
+"""Two models on the same items: paired differences with intervals.
+
+The same images are resampled for both models, so what both find easy or hard cancels out. A model may be several
+runs (finetuning seeds): its outcome on an item is then the mean over them, and the interval speaks of these seeds on
+other images, not of other seeds. The spread over seeds is therefore given beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from equipoise.core import stats
+from equipoise.core.errors import UserError
+from equipoise.evaluation.averages import Leaves, leaves
+from equipoise.evaluation.metrics import Metric
+from equipoise.evaluation.outcomes import ROWS, Outcomes, outcomes_of
+from equipoise.evaluation.record import Change, Difference, Interval, Number, Numbers, RunRecord
+from equipoise.evaluation.results import measured_again, metrics_of
+from equipoise.evaluation.scores import ItemScores, Scores
+
+
+@dataclass(frozen=True)
+class Run:
+    """One finished run, read back; or several benchmarks of one model, `joined`."""
+
+    folder: Path
+    records: tuple[RunRecord, ...]  # one, or that of each benchmark
+    rows: Sequence[ItemScores]
+    outcomes: Outcomes
+
+    @property
+    def name(self) -> str:
+        return "+".join(record.benchmark.name for record in self.records)
+
+    @property
+    def ids(self) -> list[str]:
+        """Of the items that were scored."""
+        return Scores.of(self.rows).ids
+
+    @property
+    def items(self) -> list[str]:
+        """Hashes of the items that were to be scored."""
+        return [record.benchmark.items_sha256 for record in self.records]
+
+    @property
+    def images(self) -> list[str | None]:
+        """Digests of the photos; None where a blind model read none."""
+        return [record.images.sha256 if record.images.count else None for record in self.records]
+
+    def where(self, tag: str, value: str) -> Run:
+        """The items that carry a tag's value."""
+        rows = [row for row in self.rows if row.tags.get(tag) == value]
+        return Run(self.folder, self.records, rows, outcomes_of(rows))
+
+    @property
+    def metrics(self) -> list[Metric]:
+        """The metrics that were measured: ours, and the user's own. Of joined runs ours alone."""
+        return metrics_of(self.records[0]) if self.outcomes.own else list(ROWS)
+
+
+def load_run(folder: str | Path) -> Run:
+    """A run folder's result and scores; measured again, so that nobody's edited outcome or number is believed."""
+    folder = Path(folder)
+    record, rows, outcomes = measured_again(folder)
+    if outcomes is None:
+        raise UserError(f"{folder}: a run of {record.kind}, where one of items was expected")
+    return Run(folder, (record,), rows, outcomes)
+
+
+def joined(runs: Sequence[Run]) -> Run:
+    """Several benchmarks of one model as one run, each item tagged with its `benchmark`: REPLACE is such a pair."""
+    rows = [
+        row.model_copy(update={"id": f"{run.name}/{row.id}", "tags": {**row.tags, "benchmark": run.name}})
+        for run in runs
+        for row in run.rows
+    ]
+    return Run(runs[0].folder.parent, tuple(record for run in runs for record in run.records), rows, outcomes_of(rows))
+
+
+def difference(
+    first: Sequence[Run],
+    second: Sequence[Run],
+    seed: int = 0,
+    resamples: int = stats.RESAMPLES,
+    path: Sequence[str] = (),
+    least: int = 1,
+) -> Difference:
+    """second - first for every metric: value, 95% interval, whether the interval leaves zero out, and by seed.
+
+    `path` and `least` average over groups as `metrics.macro` does (REPLACE: ("split",)), so that the difference is
+    that of the two headlines. McNemar's test is given where every image has one item and all items weigh the same.
+    """
+    return measured_difference(first, second, seed, resamples, path, least)[0]
+
+
+class Measured(NamedTuple):
+    """What a difference was made of, a column each metric."""
+
+    metrics: list[Metric]
+    groups: Leaves
+    before: list[stats.Floats]  # of each run, by item
+    after: list[stats.Floats]
+    change: stats.Floats  # by item
+    found: stats.Average
+
+
+def measured_difference(
+    first: Sequence[Run],
+    second: Sequence[Run],
+    seed: int,
+    resamples: int,
+    path: Sequence[str],
+    least: int,
+) -> tuple[Difference, Measured]:
+    """`difference`, and the numbers behind it: resampling a million items twice is a waste."""
+    same_items([*first, *second])
+    outcomes = first[0].outcomes
+    groups = leaves_of(first[0], path, least)
+    metrics = shared_metrics([*first, *second])
+    before, after = ([per_item(run.outcomes, metrics) for run in runs] for runs in (first, second))
+    change = np.mean(after, axis=0) - np.mean(before, axis=0)
+    found = grouped(change, outcomes, groups, seed, resamples)
+    seeds = [
+        grouped(there - here, outcomes, groups, seed, 0).values for here, there in zip(before, after, strict=False)
+    ]
+    changes = {
+        row.name: _change(value, found.interval(at, lowest=-1.0), [float(by_seed[at]) for by_seed in seeds], row)
+        for at, (row, value) in enumerate(zip(metrics, found.values.tolist(), strict=True))
+        if not np.isnan(value)
+    }
+    alone = len(groups.kept) == stats.distinct(outcomes.cluster)  # items that share an image are no coin tosses
+    if len(first) == len(second) == 1 and not path and alone and "original" in changes:
+        p_value = stats.mcnemar(*_discordant(outcomes, second[0].outcomes))
+        changes["original"] = changes["original"].model_copy(update={"mcnemar": p_value})
+    whole = Difference(
+        n=int(groups.kept.sum()),
+        n_positives=int((groups.kept & outcomes.has_positive).sum()),
+        runs=(len(first), len(second)),
+        changes=changes,
+    )
+    return whole, Measured(metrics, groups, before, after, change, found)
+
+
+def shared_metrics(runs: Sequence[Run]) -> list[Metric]:
+    """The metrics that all runs have and that some item is asked; one of the user's own must be the same in all."""
+    found = runs[0].metrics
+    for run in runs[1:]:
+        own = {row.name: row.own for row in run.metrics}
+        found = [row for row in found if row.name in own]
+        if other := [row for row in found if row.own != own[row.name]]:
+            raise UserError(
+                f"{runs[0].folder} and {run.folder}: the metric {other[0].name!r} is not the same in both: "
+                f"{other[0].spec} was changed between them. Evaluate one of them again."
+            )
+    return [row for row in found if not np.isnan(runs[0].outcomes.column(row)).all()]
+
+
+def _change(value: float, interval: tuple[float, float], by_run: list[float], metric: Metric) -> Change:
+    clear = bool(interval[0] > 0 or interval[1] < 0)
+    return Change(difference=value, interval=Interval(*interval), clear=clear, by_run=by_run, own=metric.own)
+
+
+def average(
+    runs: Sequence[Run],
+    path: Sequence[str] = (),
+    least: int = 1,
+    seed: int = 0,
+    resamples: int = stats.RESAMPLES,
+) -> Numbers:
+    """The numbers of one model over its runs (seeds): an item's outcome is their mean."""
+    same_items(runs)
+    metrics = shared_metrics(runs)
+    values = np.mean([per_item(run.outcomes, metrics) for run in runs], axis=0)
+    outcomes = runs[0].outcomes
+    groups = leaves_of(runs[0], path, least)
+    measured = grouped(values, outcomes, groups, seed, resamples)
+    asked = (~np.isnan(values[groups.kept])).sum(axis=0)
+
+    def ties(tie: Callable[[Outcomes], NDArray[np.bool_]]) -> float:
+        return round(float(np.mean([(tie(run.outcomes) & groups.kept).sum() for run in runs])), 1)
+
+    return Numbers(
+        n=int(groups.kept.sum()),
+        ties=ties(lambda one: one.tie),
+        image_ties=ties(lambda one: one.images.tie) if outcomes.images.asked.any() else None,
+        metrics={
+            row.name: Number(
+                value=float(measured.values[at]),
+                interval=Interval(*measured.interval(at)),
+                n=int(asked[at]),
+                own=row.own,
+            )
+            for at, row in enumerate(metrics)
+            if not np.isnan(measured.values[at])
+        },
+    )
+
+
+def _discordant(a: Outcomes, b: Outcomes) -> tuple[int, int]:
+    return int((a.original & ~b.original).sum()), int((b.original & ~a.original).sum())
+
+
+def per_item(outcomes: Outcomes, metrics: Sequence[Metric]) -> stats.Floats:
+    """(items, metrics): how far an item counts as a win, NaN where it is not asked."""
+    columns = {row.name: outcomes.column(row) for row in metrics}
+    return np.stack([columns[row.name] - columns[row.less] if row.less else columns[row.name] for row in metrics], 1)
+
+
+def leaves_of(run: Run, path: Sequence[str], least: int) -> Leaves:
+    found = leaves(run.outcomes.tags, path, least)
+    if found is None:
+        raise UserError(f"{run.folder}: no group of {'/'.join(path)} has {least} items or more, so nothing is averaged")
+    return found
+
+
+def grouped(values: stats.Floats, outcomes: Outcomes, groups: Leaves, seed: int, resamples: int) -> stats.Average:
+    """Each column of (items, columns) averaged over the groups; NaN is no value."""
+    there = ~np.isnan(values)
+    filled = np.where(there, values, 0.0)
+    return stats.averaged(filled, there.astype(float), outcomes.cluster, groups.masks, groups.weights, seed, resamples)
+
+
+def images_of(values: stats.Floats, outcomes: Outcomes, groups: Leaves) -> list[int]:
+    """The images that each column of `grouped` is of; an item that has no value there says nothing."""
+    return stats.distinct_by(outcomes.cluster[groups.kept], ~np.isnan(values[groups.kept]))
+
+
+def same_items(runs: Sequence[Run]) -> None:
+    """Paired means the same items, in the same order, with the same texts and the same photos."""
+    reference = runs[0]
+    for run in runs[1:]:
+        if reference.items != run.items or reference.ids != run.ids:
+            raise UserError(
+                f"{reference.folder} ({reference.name}, {len(reference.rows):,} items scored) and {run.folder} "
+                f"({run.name}, {len(run.rows):,}) were not scored on the same items, so they cannot be paired. "
+                "Evaluate both with the same --bench, --splits and --limit."
+            )
+        if any(None not in pair and len(set(pair)) > 1 for pair in zip(reference.images, run.images, strict=True)):
+            raise UserError(
+                f"{reference.folder} and {run.folder} ({run.name}) were scored on different photos, so they cannot be "
+                "paired: the paths are the same, the files are not. Evaluate both with the same --images."
+            )

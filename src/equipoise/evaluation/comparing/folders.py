@@ -1,0 +1,187 @@
+"""Run folders -> everything `equipoise compare` says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from equipoise.benchmarks.base import PLAIN
+from equipoise.core.errors import UserError
+from equipoise.evaluation.comparing.differences import Run, load_run, shared_metrics
+from equipoise.evaluation.comparing.flips import Flips, flips
+from equipoise.evaluation.comparing.inference import CORRECTIONS
+from equipoise.evaluation.comparing.models import Model, Placed, compare_models, place, require_seeds
+from equipoise.evaluation.record import Comparison
+from equipoise.evaluation.results import find_runs, measured_again, read_result
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The first model against each of the others, benchmark by benchmark."""
+
+    differences: list[Comparison]
+    flips: list[Flips]  # of each difference
+    groups: dict[str, dict[str, list[Placed]]] = field(default_factory=dict)  # by benchmark; three models or more
+
+
+def seeds_of(text: str) -> list[Path]:
+    """'a,b,c' -> the folders of three seeds; a folder whose own name has a comma is itself."""
+    if Path(text).exists() or "," not in text:
+        return [Path(text)]
+    return [Path(part.strip()) for part in text.split(",") if part.strip()]
+
+
+def compare_folders(
+    models: Sequence[str | Path],
+    seed: int = 0,
+    average: str | None = None,
+    correction: str = "holm",
+    most: int = 10,
+) -> Compared:
+    """The first of `models` against each of the others, where both have a benchmark; `most` flips of each are kept.
+
+    Each model is a folder, or folders of several seeds with commas between. All are averaged by one rule: that of the
+    first's headline, or the one that `average` names.
+    """
+    if correction not in CORRECTIONS:
+        raise UserError(f"--correct {correction}: expected one of {', '.join(CORRECTIONS)}")
+    names = [str(model) for model in models]
+    places = [[by_benchmark(folder) for folder in seeds_of(name)] for name in names]
+    found, flipped = [], []
+    loaded: dict[tuple[int, str], Model] = {}
+
+    def read(indices: Sequence[int], benchmark: str) -> list[Model]:
+        new = [index for index in indices if (index, benchmark) not in loaded]
+        for index in new:
+            one = Model(names[index], [load_run(of_seed[benchmark]) for of_seed in places[index]])
+            require_seeds(one)
+            loaded[index, benchmark] = one
+        return [loaded[index, benchmark] for index in indices]
+
+    for other in range(1, len(names)):
+        shared = [name for name in _common(places[0]) if name in _common(places[other])]
+        if not shared:
+            here, there = (", ".join(_all(places[index])) for index in (0, other))
+            raise UserError(f"{names[0]} ({here}) and {names[other]} ({there}) share no benchmark")
+        for name in shared:
+            sides = [[one[name] for one in places[index]] for index in (0, other)]
+            if _kind(sides[0][0]) != "items":
+                found.append(compare_sets(name, names[0], names[other], sides, seed))
+                flipped.append(Flips(0, 0, 0, [], []))
+                continue
+            before, after = read([0, other], name)
+            rule, path, least = rule_of(before.runs[0], average)
+            numbers = compare_models(before.runs, after.runs, seed, path, least)
+            found.append(Comparison(benchmark=name, average=rule, before=names[0], after=names[other], **dict(numbers)))
+            flipped.append(flips(before, after, most))
+    groups = {}
+    if len(names) > 2:
+        for name in _common(places[0]):
+            everywhere = all(name in _common(of_model) for of_model in places)
+            if everywhere and _kind(places[0][0][name]) == "items":
+                all_of_it = read(range(len(names)), name)
+                _, path, least = rule_of(all_of_it[0].runs[0], average)
+                metrics = shared_metrics([run for model in all_of_it for run in model.runs])
+                groups[name] = {
+                    row.name: placed
+                    for row in metrics
+                    if row.less is None and (placed := place(all_of_it, row.name, path, least, seed, correction))
+                }
+    return Compared(_corrected(found, correction), flipped, groups)
+
+
+def _kind(folder: Path) -> str:
+    return read_result(folder).kind
+
+
+def compare_sets(name: str, first: str, other: str, sides: Sequence[Sequence[Path]], seed: int) -> Comparison:
+    """Two runs of one set, paired over photos; seeds of a configuration are not averaged."""
+    from equipoise.evaluation.sets.kinds import changes
+
+    for side, called in zip(sides, (first, other), strict=True):
+        if len(side) > 1:
+            raise UserError(f"{called}: {name} is compared run by run, without seeds; name one folder")
+    (here, rows, _), (there, others, _) = (measured_again(side[0]) for side in sides)
+    if (here.kind, here.benchmark.items_sha256) != (there.kind, there.benchmark.items_sha256) or (
+        [(row.id, row.image) for row in rows] != [(row.id, row.image) for row in others]
+    ):
+        raise UserError(
+            f"{sides[0][0]} ({here.kind} {name}, {len(rows):,} rows) and {sides[1][0]} ({there.kind} {name}, "
+            f"{len(others):,}) were not asked the same, so they cannot be paired. Evaluate both with the same --bench, "
+            "--splits and --templates."
+        )
+    if here.images.sha256 != there.images.sha256:
+        raise UserError(
+            f"{sides[0][0]} and {sides[1][0]} ({name}) were evaluated on different photos, so they cannot be paired: "
+            "the paths are the same, the files are not."
+        )
+    return Comparison(
+        benchmark=name,
+        average=here.kind,
+        before=first,
+        after=other,
+        n=len(rows),
+        n_positives=0,
+        runs=(1, 1),
+        changes=changes(here.kind, rows, others, here.benchmark.counts, seed),
+    )
+
+
+def _corrected(found: Sequence[Comparison], correction: str) -> list[Comparison]:
+    """The p-values corrected for all that are printed together: every metric of every comparison."""
+    tested = [
+        (index, metric, change)
+        for index, one in enumerate(found)
+        for metric, change in one.changes.items()
+        if change.p is not None
+    ]
+    adjusted = CORRECTIONS[correction]([change.p or 0.0 for _, _, change in tested])
+    updates = [dict(one.changes) for one in found]
+    for (index, metric, change), p_value in zip(tested, adjusted, strict=True):
+        updates[index][metric] = change.model_copy(update={"adjusted": p_value})
+    return [one.model_copy(update={"changes": more}) for one, more in zip(found, updates, strict=True)]
+
+
+def _common(seeds: Sequence[dict[str, Path]]) -> list[str]:
+    """The benchmarks that every seed has."""
+    return [name for name in seeds[0] if all(name in one for one in seeds)]
+
+
+def _all(seeds: Sequence[dict[str, Path]]) -> list[str]:
+    return list(dict.fromkeys(name for one in seeds for name in one))
+
+
+def rule_of(run: Run, wanted: str | None) -> tuple[str, list[str], int]:
+    """The name, tags and least group of the rule to compare by."""
+    metrics = run.records[0].metrics
+    if wanted is None and metrics.macro is not None:
+        return metrics.macro.rule, metrics.macro.over, metrics.macro.least
+    if wanted in (None, PLAIN):
+        return PLAIN, [], 1
+    if wanted not in metrics.averages:
+        raise UserError(
+            f"{run.folder} ({run.name}): no average {wanted!r}; measured are {', '.join([*metrics.averages, PLAIN])}"
+        )
+    average = metrics.averages[wanted]
+    return wanted, average.over, average.least
+
+
+def own_metrics(folders: Sequence[Path]) -> list[str]:
+    """The names of the user's own metrics in runs."""
+    found = [record for folder in folders for _, record in find_runs([folder], sets=True)]
+    return sorted({metric.name for record in found for metric in record.settings.metrics})
+
+
+def by_benchmark(folder: Path) -> dict[str, Path]:
+    """The run of each benchmark below a folder; two of one are refused, as nobody said which is meant."""
+    found: dict[str, Path] = {}
+    for where, record in find_runs([folder], sets=True):
+        name = record.benchmark.name
+        if name in found:
+            raise UserError(
+                f"{folder}: holds more than one run of {name}, for instance {found[name]} and {where}. "
+                "Name the folder that holds the one you mean."
+            )
+        found[name] = where
+    return found

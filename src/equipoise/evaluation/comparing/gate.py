@@ -1,0 +1,98 @@
+"""A gate for the CI of a model team: two questions about the loss of a new model, METRIC:POINTS each.
+
+`--fail-if-worse` fails where the whole 95% interval of the loss lies above POINTS: not where the measured loss does,
+which luck alone makes of every second change. So it lets pass what it cannot see.
+
+`--fail-unless-shown` fails unless the whole interval lies below POINTS: the loss is shown to be smaller (a test of
+non-inferiority). So it fails what it cannot see. Both say how much that is (`visible`); more images see less.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from equipoise.core.errors import UserError, did_you_mean
+from equipoise.evaluation.metrics import METRICS, SET_METRICS, info
+from equipoise.evaluation.record import Comparison
+
+Verdict = Literal["worse", "not shown", "fine"]
+
+
+@dataclass(frozen=True)
+class Gate:
+    metric: str
+    points: float
+    strict: bool = False  # fail-unless-shown
+
+    @property
+    def option(self) -> str:
+        return f"--fail-{'unless-shown' if self.strict else 'if-worse'} {self.metric}:{self.points:g}"
+
+
+@dataclass(frozen=True)
+class Passed:
+    """What a gate says of one comparison; points are percentage points, a loss is positive."""
+
+    metric: str
+    points: float
+    benchmark: str
+    after: str
+    loss: float
+    low: float
+    high: float
+    visible: float | None  # the smallest true loss that fails, or POINTS with which no loss passes, in 80 of 100
+    verdict: Verdict
+    strict: bool = False
+
+    @property
+    def failed(self) -> bool:
+        return self.verdict == "worse" or (self.strict and self.verdict == "not shown")
+
+
+def read_gate(text: str, strict: bool = False, own: Sequence[str] = ()) -> Gate:
+    """'augmented:1.5' -> Gate; `own` are the user's metrics of the runs."""
+    option = f"--fail-{'unless-shown' if strict else 'if-worse'} {text}"
+    metric, _, points = text.partition(":")
+    known = [*METRICS, *SET_METRICS, *own]
+    if metric not in known:
+        raise UserError(
+            f"{option}: no metric {metric!r}; expected METRIC:POINTS, METRIC one of "
+            f"{', '.join(known)}.{did_you_mean(metric, known)}"
+        )
+    try:
+        value = float(points)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value <= 100:
+        raise UserError(f"{option}: expected METRIC:POINTS, POINTS from 0 to 100, as in {metric}:1")
+    return Gate(metric, value, strict)
+
+
+def check_gates(gates: Sequence[Gate], found: Sequence[Comparison]) -> list[Passed]:
+    """Every gate on every comparison; a metric that was not measured is an error, never a pass."""
+    passed = []
+    for gate in gates:
+        for one in found:
+            change = one.changes.get(gate.metric)
+            if change is None:
+                raise UserError(
+                    f"{gate.option}: {one.benchmark} has no {gate.metric} "
+                    "(none of its items is asked), so nothing could fail"
+                )
+            sign = 1 if info(gate.metric, change).better == "low" else -1
+            low, high = sorted(100 * sign * end for end in change.interval)
+            loss = 100 * sign * change.difference
+            verdict: Verdict = "worse" if low > gate.points else "not shown" if _open(gate, loss, high) else "fine"
+            least = 0.0 if gate.strict else gate.points
+            visible = None if change.detectable is None else least + 100 * change.detectable
+            said = (gate.metric, gate.points, one.benchmark, one.after, loss, low, high, visible, verdict, gate.strict)
+            passed.append(Passed(*said))
+    return passed
+
+
+def _open(gate: Gate, loss: float, high: float) -> bool:
+    """Whether it is neither shown that the loss is too large nor, of a strict gate, that it is not."""
+    return high >= gate.points if gate.strict else loss > gate.points

@@ -1,0 +1,112 @@
+"""The two judges that cost nothing: which text is shorter, and which words give a hard negative away.
+
+Both are taught on the benchmark's own captions (c) and hard negatives (n), five-fold, with the items of an image in one
+fold. What they score high is what captions look like on other images; hard positives are only scored, never learnt
+from. An item with too few others to learn from gets equal scores, which is a tie and never a win.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from equipoise.data.identity import of_code
+from equipoise.data.items import Item
+from equipoise.perturb.bias.separability import FOLDS, Bag, Rows, difference, fit, fold_of, words_of
+
+MOST_PAIRS = 20_000  # that a fold is taught on, evenly spread over the items: more change nothing but the time
+TextScores = list[list[float]]  # of each item: the caption's, the positives', the negatives'
+
+
+def folds(items: Sequence[Item], count: int = FOLDS) -> list[int]:
+    """The fold of each item. Items that share a photo, be it one's own and another's negative, share a fold.
+
+    An item without an image is its own group (no path begins with a newline). The fold is a hash of the group's
+    first path in the alphabet, so the order of the items does not matter.
+    """
+    first: dict[str, str] = {}
+
+    def root(name: str) -> str:
+        while (other := first.setdefault(name, name)) != name:
+            first[name] = name = first[other]
+        return name
+
+    groups = [[ref.path for ref in item.images()] or [f"\n{item.id}"] for item in items]
+    for names in groups:
+        for name in names[1:]:
+            one, other = sorted((root(names[0]), root(name)))
+            first[other] = one
+    return [fold_of(root(names[0]), count) for names in groups]
+
+
+class Taught:
+    """A judge by its rule: items -> scores of their texts."""
+
+    device = "cpu"
+    reads_images = False
+
+    def __init__(self, spec: str, rule: Callable[[Sequence[Item]], TextScores], about: str) -> None:
+        digest = f"{spec} {of_code('models/blind', 'perturb/bias')}"
+        self.card: dict[str, Any] = {"spec": spec, "digest": digest, "blind": True, "about": about, "folds": FOLDS}
+        self._rule = rule
+
+    def score_taught(self, items: Sequence[Item]) -> TextScores:
+        return self._rule(items)
+
+
+def length(spec: str = "blind:length") -> Taught:
+    return Taught(spec, by_length, "characters; shorter or longer, whichever is more often right on other images")
+
+
+def ngram(spec: str = "blind:ngram") -> Taught:
+    return Taught(spec, by_ngrams, "logistic regression on words and pairs of neighbours, taught on other images")
+
+
+def by_length(items: Sequence[Item]) -> TextScores:
+    """The number of characters, with the sign that is more often right on the images of the other folds."""
+    place = folds(items)
+    won: Counter[tuple[int, int]] = Counter()  # (fold, sign) -> captions that this sign puts strictly above
+    for fold, item in zip(place, items, strict=True):
+        lengths = [len(text.text) for text in item.negatives]
+        if lengths and len(item.caption) < min(lengths):
+            won[fold, -1] += 1
+        elif lengths and len(item.caption) > max(lengths):
+            won[fold, 1] += 1
+    gain = [sum(won[fold, 1] - won[fold, -1] for fold in range(FOLDS) if fold != own) for own in range(FOLDS)]
+    signs = [(one > 0) - (one < 0) for one in gain]
+    return [[float(signs[fold] * len(text)) for text in item.texts()] for fold, item in zip(place, items, strict=True)]
+
+
+def by_ngrams(items: Sequence[Item]) -> TextScores:
+    """The summed weights of a text's words and pairs of words; what both texts of a pair say cancels out."""
+    place = folds(items)
+    bags: dict[str, Bag] = {}
+    for item in items:
+        for text in item.texts():
+            if text not in bags:
+                bags[text] = words_of([text])[0]
+    pairs = [
+        (fold, item.caption, text.text)
+        for fold, item in zip(place, items, strict=True)
+        for text in item.negatives
+        if text.text != item.caption
+    ]
+    if len(pairs) > MOST_PAIRS:
+        pairs = [pairs[index * len(pairs) // MOST_PAIRS] for index in range(MOST_PAIRS)]
+    differences = [difference(bags[caption], bags[negative]) for _, caption, negative in pairs]
+    columns, matrix = Rows.names(differences), Rows.of(differences)
+    of_pair = np.array([fold for fold, _, _ in pairs], dtype=np.int64)
+    learned: dict[int, dict[str, float]] = {}
+    for fold in sorted(set(place)):
+        others = of_pair != fold
+        weights = fit(matrix.pick(others), np.ones(int(others.sum())), bias=False) if others.any() else ()
+        learned[fold] = dict(zip(columns, map(float, weights), strict=False))
+    # fsum: two texts of the same weights must tie, in whatever order their words stand.
+    return [
+        [math.fsum(learned[fold].get(name, 0.0) for name in bags[text]) for text in item.texts()]
+        for fold, item in zip(place, items, strict=True)
+    ]

@@ -1,0 +1,93 @@
+"""py:module:name: what is found, and what each mistake of the user's says."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from equipoise.core.errors import UserError
+from equipoise.core.plugins import load_named, own_code, source_sha256
+
+MODULE = """
+NUMBER = 3
+def three(): return 3
+def word(): return "three"
+def wants(count, *, more=1): return count
+def fails():
+    value = 1
+    return value / 0
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    known = set(sys.modules)
+    (tmp_path / "plugin_fine.py").write_text(MODULE)
+    yield tmp_path
+    for name in set(sys.modules) - known:
+        if name.startswith("plugin_"):
+            del sys.modules[name]
+
+
+def load(spec: str) -> object:
+    return load_named(spec, "a number (int)", lambda value: isinstance(value, int))
+
+
+def refused(spec: str, *parts: str) -> None:
+    with pytest.raises(UserError) as caught:
+        load(spec)
+    for part in (spec, *parts):
+        assert part in str(caught.value), str(caught.value)
+
+
+def test_a_variable_or_a_function_that_makes_one() -> None:
+    assert load("py:plugin_fine:NUMBER") == 3
+    assert load("py:plugin_fine:three") == 3
+
+
+def test_mistakes_in_the_name(folder: Path) -> None:
+    refused("py:plugin_fine", "expected py:module:name")
+    refused("py:plugin_fine:", "expected py:module:name")
+    refused("py::three", "expected py:module:name")
+    refused("py:plugin_fine.py:three", "not a path: py:plugin_fine:three")
+    refused("py:plugin_fin:three", "cannot be imported", str(folder), "Did you mean plugin_fine?")
+    refused("py:plugin_fine.deeper:three", "cannot be imported")
+    refused(
+        "py:plugin_fine:thre", "no function or variable 'thre'", str(folder / "plugin_fine.py"), "Did you mean three"
+    )
+
+
+def test_what_is_found_must_fit() -> None:
+    refused("py:plugin_fine:word", "expected a number (int)", "word() gave str")
+    refused("py:plugin_fine:wants", "wants arguments of its own (count)")
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("import nothing_of_that_name\n", ("ModuleNotFoundError", "line 1: import nothing_of_that_name")),
+        ("def f(:\n    pass\n", ("SyntaxError", "line 1: def f(:")),
+        ("import json\n\njson.loads('{')\n", ("JSONDecodeError", "line 3: json.loads('{')")),
+        ("import sys\nsys.exit(1)\n", ("SystemExit", "line 2: sys.exit(1)")),
+    ],
+)
+def test_a_module_that_fails_shows_the_users_own_line(folder: Path, text: str, parts: tuple[str, ...]) -> None:
+    (folder / "plugin_broken.py").write_text(text)
+    refused("py:plugin_broken:x", "cannot be imported", str(folder / "plugin_broken.py"), *parts)
+
+
+def test_a_function_that_fails_shows_the_users_own_line(folder: Path) -> None:
+    refused("py:plugin_fine:fails", "your fails() failed", "ZeroDivisionError", "line 8: return value / 0")
+    with pytest.raises(UserError, match=r"^as it is$"), own_code("py:x:y", "failed"):
+        raise UserError("as it is")
+
+
+def test_the_source_is_known_by_its_bytes(folder: Path) -> None:
+    before = source_sha256("py:plugin_fine:three")
+    (folder / "plugin_fine.py").write_text(MODULE + "# another\n")
+    assert len(before) == 64 and source_sha256("py:plugin_fine:three") != before

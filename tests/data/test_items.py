@@ -1,0 +1,387 @@
+"""Items: what is read is what was written, and every problem of a file is told at once."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from equipoise.core.errors import UserError
+from equipoise.core.files import atomic_write, inside, read_json, write_json
+from equipoise.data.items import (
+    Edit,
+    ImageRef,
+    Item,
+    ItemLines,
+    Text,
+    _schema,
+    load_items,
+    texts,
+    write_items,
+)
+
+words = st.text(alphabet=st.characters(blacklist_categories=["Cs"]), min_size=1, max_size=20).filter(
+    lambda text: text.strip()
+)
+edits = st.none() | st.builds(
+    Edit,
+    op=st.sampled_from(["swap", "replace", "negate", "add"]),
+    target=st.none() | st.sampled_from(["object", "relation"]),
+    source=st.none() | words,
+    to=st.none() | words,
+    span=st.none() | st.tuples(st.integers(0, 9), st.integers(0, 9)),
+)
+an_image = st.builds(
+    ImageRef,
+    path=st.just("folder/1.jpg"),
+    box=st.none() | st.tuples(*[st.floats(1, 1e6, allow_nan=False)] * 4),
+)
+some = st.lists(st.builds(Text, text=words, edit=edits), max_size=3).map(tuple)
+images = st.none() | an_image
+others = st.lists(an_image, max_size=2).map(tuple)
+an_item = st.builds(
+    Item,
+    id=words,
+    image=images,
+    caption=words,
+    positives=some,
+    negatives=some,
+    tags=st.dictionaries(words, st.text(max_size=20), max_size=3),
+    positive_images=others,
+    negative_images=others,
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
+def test_round_trip(suffix: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("items")
+
+    @settings(max_examples=60, deadline=None)
+    @given(st.lists(an_item, min_size=1, max_size=4, unique_by=lambda item: item.id))
+    def check(items: list[Item]) -> None:
+        path = folder / f"items.{suffix}"
+        assert write_items(path, items) == len(items)
+        assert load_items(path) == items
+
+    check()
+
+
+def test_alternative_images_are_written_only_where_there_are_some(tmp_path: Path) -> None:
+    """Files and hashes of items without them are what they were before items could have them."""
+    plain = Item(id="1", image=ImageRef(path="a.jpg"), caption="a cat", negatives=texts("a dog"))
+    other = ImageRef(path="b.jpg", box=(1.0, 2.0, 3.0, 4.0))
+    both = plain.model_copy(update={"id": "2", "negative_images": (other,)})
+    paired = both.model_copy(update={"id": "3", "paired": True})
+    assert "paired" not in both.to_json() and paired.to_json()["paired"] is True
+    new = ["negative_images", "paired"]
+    assert list(plain.to_json()) == ["id", "image", "caption", "positives", "negatives", "tags"]
+    assert both.to_json()["negative_images"] == [{"path": "b.jpg", "box": (1.0, 2.0, 3.0, 4.0)}]
+    assert "positive_images" not in both.to_json()
+    for items, columns in (([plain], []), ([plain, both], new[:1]), ([plain, both, paired], new)):
+        write_items(tmp_path / "items.parquet", iter(items))
+        names = pyarrow.parquet.read_schema(tmp_path / "items.parquet").names
+        assert names == ["id", "image", "caption", "positives", "negatives", "tags", *columns]
+        assert load_items(tmp_path / "items.parquet") == items
+
+
+def test_an_alternative_image_stays_below_the_folder(tmp_path: Path) -> None:
+    line = {"id": "1", "image": {"path": "a.jpg"}, "caption": "a cat", "negative_images": [{"path": "../b.jpg"}]}
+    (tmp_path / "items.jsonl").write_text(json.dumps(line) + "\n")
+    with pytest.raises(UserError, match=r"line 1: negative_images.0.path: expected a path below the image folder"):
+        load_items(tmp_path / "items.jsonl")
+
+
+def test_the_documented_line(tmp_path: Path) -> None:
+    line = (
+        '{"id": "replace-attributes/00001", "image": {"path": "VG_100K_2/2401814.jpg", "box": null}, '
+        '"caption": "walking elephant", "positives": [{"text": "strolling elephant", "edit": {"op": "replace", '
+        '"target": "attribute", "from": "walking", "to": "strolling", "by": "lexicon"}}], '
+        '"negatives": [{"text": "jumping elephant", "edit": null}], '
+        '"tags": {"split": "attributes", "type": "action"}}\n'
+    )
+    path = tmp_path / "items.jsonl"
+    path.write_text(line)
+    (item,) = load_items(path)
+    assert item.positives[0].edit is not None and item.positives[0].edit.source == "walking"
+    write_items(path, [item])
+    assert path.read_text() == line
+
+
+def test_every_problem_at_once_with_line_and_field(tmp_path: Path) -> None:
+    good = {"id": "1", "image": {"path": "1.jpg"}, "caption": "a cat", "negatives": [{"text": "a dog"}]}
+    bad = [
+        good,
+        {**good, "id": "2", "caption": 7},
+        {**good, "id": "3", "image": {"path": "../secret.jpg"}},
+        {**good, "id": "4", "image": {"path": "1.jpg", "box": [0, 0, 0, 5]}},
+        {**good, "id": "5", "negatives": [{"text": " "}], "colour": "red"},
+        {**good, "id": "1"},
+    ]
+    path = tmp_path / "items.jsonl"
+    path.write_text("\n".join(json.dumps(record) for record in bad) + '\n{"id": "7", "caption": \n')
+    with pytest.raises(UserError) as caught:
+        load_items(path)
+    message = str(caught.value)
+    assert "7 problems" in message
+    for part in (
+        "line 2: caption: input should be a valid string; found 7",
+        "line 3: image.path: expected a path below the image folder, found '../secret.jpg'",
+        "line 4: image.box: expected x, y, width, height with width and height above 0",
+        "line 5: negatives.0.text: expected some text",
+        "line 5: colour: extra inputs are not permitted",
+        "line 6: id: '1' is already used in line 1",
+        "line 7: not JSON",
+    ):
+        assert part in message, message
+
+
+def test_many_problems_are_counted(tmp_path: Path) -> None:
+    path = tmp_path / "items.jsonl"
+    path.write_text("{}\n" * 50)
+    with pytest.raises(UserError, match=r"100 problems(.|\n)*\.\.\. and 80 more"):
+        load_items(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(b"", "holds no items"), (b"\n\n", "holds no items"), (b'{"id": "\xff"}\n', "line 1: not UTF-8")],
+)
+def test_files_that_are_no_items(content: bytes, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "items.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(UserError, match=message):
+        load_items(path)
+
+
+def test_parquet_that_is_none(tmp_path: Path) -> None:
+    path = tmp_path / "items.parquet"
+    path.write_text("no")
+    with pytest.raises(UserError, match="not a Parquet file"):
+        load_items(path)
+    with pytest.raises(UserError, match="no such file"):
+        load_items(tmp_path / "absent.parquet")
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", "a/../../b", "..\\b", "C:/b", "", "a\0b"])
+def test_paths_that_leave(path: str) -> None:
+    with pytest.raises(ValueError):
+        ImageRef(path=path)
+
+
+def test_a_byte_order_mark_is_no_problem(tmp_path: Path) -> None:
+    path = tmp_path / "items.jsonl"
+    write_items(path, [Item(id="1", caption="a cat")])
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert load_items(path)[0].id == "1"
+    (tmp_path / "a.json").write_bytes(b"\xef\xbb\xbf{}")
+    assert read_json(tmp_path / "a.json") == {}
+
+
+def test_json_that_is_nested_too_deeply(tmp_path: Path) -> None:
+    (tmp_path / "deep.json").write_text("[" * 100_000)
+    with pytest.raises(UserError, match="nested too deeply"):
+        read_json(tmp_path / "deep.json")
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match="no folder can be made here"):
+        write_json(tmp_path / "file" / "below" / "a.json", {})
+
+
+def test_parquet_of_other_types_is_explained(tmp_path: Path) -> None:
+    import datetime
+
+    import pyarrow
+    import pyarrow.parquet
+
+    rows = {"id": ["1"], "caption": ["a cat"], "negatives": [["a dog"]], "when": [datetime.datetime(2024, 1, 1)]}
+    pyarrow.parquet.write_table(pyarrow.table(rows), tmp_path / "other.parquet")
+    with pytest.raises(UserError) as told:
+        load_items(tmp_path / "other.parquet")
+    assert all(f"row 1: {place}" in str(told.value) for place in ("negatives.0", "when"))  # in any order
+
+
+def test_limit(tmp_path: Path) -> None:
+    path = tmp_path / "items.jsonl"
+    write_items(path, [Item(id=str(i), caption="a cat", negatives=texts("a dog")) for i in range(5)])
+    assert [item.id for item in load_items(path, limit=2)] == ["0", "1"]
+
+
+# ---------------------------------------------------------------------------- files
+
+
+def test_a_failed_write_leaves_the_old_file_and_no_other(tmp_path: Path) -> None:
+    path = tmp_path / "result.json"
+    write_json(path, {"old": 1})
+    with pytest.raises(KeyboardInterrupt), atomic_write(path) as handle:
+        handle.write("half of a ")
+        raise KeyboardInterrupt
+    assert read_json(path) == {"old": 1}
+    assert [entry.name for entry in tmp_path.iterdir()] == ["result.json"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_is_a_message_and_no_half_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    full = os.open("/dev/full", os.O_WRONLY)
+    monkeypatch.setattr("tempfile.mkstemp", lambda **_: (full, str(tmp_path / "part")))
+    with pytest.raises(UserError, match=r"result\.json: could not be written \(No space left on device\)"):
+        write_json(tmp_path / "result.json", {"a": 1})
+    assert not list(tmp_path.iterdir())
+
+
+def test_writing_through_a_link_keeps_the_link(tmp_path: Path) -> None:
+    (tmp_path / "real.json").write_text("{}")
+    (tmp_path / "link.json").symlink_to(tmp_path / "real.json")
+    write_json(tmp_path / "link.json", {"a": 1})
+    assert (tmp_path / "link.json").is_symlink() and read_json(tmp_path / "real.json") == {"a": 1}
+
+
+def test_not_a_number_is_not_written(tmp_path: Path) -> None:
+    with pytest.raises(ValueError):
+        write_json(tmp_path / "a.json", {"a": float("nan")})
+    assert not list(tmp_path.iterdir())
+
+
+def test_inside(tmp_path: Path) -> None:
+    assert inside(tmp_path, "a/b.jpg") == tmp_path.resolve() / "a/b.jpg"
+    for path in ("../x", "/etc/passwd", "a/../../x"):
+        with pytest.raises(UserError, match="leaves its folder"):
+            inside(tmp_path, path)
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".parquet"])
+def test_a_large_file_is_kept_as_lines(suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    items = [
+        Item(id=str(n), image=ImageRef(path="é.jpg"), caption="a cat", negatives=texts("é"), tags={"n": str(n)})
+        for n in range(5)
+    ]
+    path = tmp_path / f"items{suffix}"
+    write_items(path, items)
+    monkeypatch.setattr("equipoise.data.items.HELD", 4)
+    large = load_items(path)
+    assert isinstance(large, ItemLines) and isinstance(load_items(path, limit=4), list)
+    assert large == items and items == large and list(large) == items
+    assert large != items[1:] and large != [*items[:4], items[0]]
+    assert large[1:3] == items[1:3] and large[-1] == items[-1] and len(large[:2]) == 2
+    with pytest.raises(IndexError):
+        large[5]
+    write_items(tmp_path / "again.jsonl", large)
+    assert load_items(tmp_path / "again.jsonl") == items
+
+
+def test_a_table_comes_with_the_command_that_makes_items_of_it(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"a table; .*: equipoise bench build .*mine.csv --out mine.jsonl"):
+        load_items(tmp_path / "mine.csv")
+
+
+def test_parquet_is_checked_as_jsonl_is(tmp_path: Path) -> None:
+    good = Item(
+        id="a",
+        image=ImageRef(path="x/1.jpg"),
+        caption="a cat",
+        positives=(Text(text="é cat", edit=Edit(op="replace", target="object", source="x", to="y", by="z")),),
+        negatives=texts("a dog", "b"),
+        tags={"split": "x"},
+    )
+    plain = {**good.to_json(), "tags": [("split", "x")]}
+    schema = _schema([])
+
+    def changed(**fields: Any) -> dict[str, Any]:
+        return {**plain, **fields}
+
+    def edited(**fields: Any) -> dict[str, Any]:
+        return changed(negatives=[{"text": "b", "edit": {"op": "add", **fields}}])
+
+    rows = [
+        plain,
+        changed(image=None, positives=None, negatives=[], tags=None),
+        changed(image={"path": "a..b", "box": None}),
+        changed(image={"path": "1.jpg", "box": [0.0, 0.0, 1.0, 1.0]}),
+        changed(caption="日本"),
+        edited(span=[1, 2]),
+        edited(target="object"),
+        *(changed(id=name) for name in ("", None)),
+        *(changed(caption=text) for text in (None, " ", "\u3000")),
+        *(
+            changed(image={"path": path, "box": None})
+            for path in ("/etc/x", "../x", "a\\..\\b", "C:x", "", None, "a\0")
+        ),
+        changed(image={"path": "1.jpg", "box": [0.0, 0.0, -1.0, 1.0]}),
+        changed(image={"path": None, "box": None}),
+        *(changed(negatives=[one]) for one in (None, {"text": None, "edit": None}, {"text": " ", "edit": None})),
+        *(edited(op=op) for op in (None, "Not a name")),
+        edited(target="other"),
+        changed(tags=[("split", None)]),
+    ]
+    bad = 0
+    for number, row in enumerate(rows):
+        path = tmp_path / f"{number}.parquet"
+        pyarrow.parquet.write_table(pyarrow.Table.from_pylist([{**row, "id": row["id"] and f"{number}"}], schema), path)
+        try:
+            load_items(path)
+            assert number < 7
+        except UserError as error:
+            assert "row 1: " in str(error)
+            bad += 1
+    assert bad == len(rows) - 7 == 21
+
+
+def test_ids_used_twice_are_found_in_parquet_too(tmp_path: Path) -> None:
+    rows = [Item(id="ab"[number // 3], caption="c") for number in range(4)]
+    write_items(tmp_path / "x.parquet", rows)
+    with pytest.raises(UserError) as raised:
+        load_items(tmp_path / "x.parquet")
+    assert str(raised.value).count("id: 'a' is already used in row 1") == 2 and "row 4" not in str(raised.value)
+
+
+ODD = [  # lines that are not one item each, and what is said of them
+    ("{", "not JSON"),
+    ("[1, 2]", "object"),
+    ("null", "object"),
+    ("{}", "field required"),
+    ("\x00", "not JSON"),
+    ('{"id": "b", "caption": "\x01"}', "not JSON"),
+    ('{"id": "b", "id": "c", "caption": "x"}', "the key 'id' stands twice"),
+    ('{"id": "b", "caption": "x", "capti\\u006fn": "y"}', "the key 'caption' stands twice"),
+    ('{"id": "b", "caption": "x"} {"id": "c", "caption": "x"}', "not JSON"),
+    ('{"id": "b", "caption": "x"}}', "not JSON"),
+    ('{"id": "b", "caption": "\\ud800"}', "not JSON"),
+    ('{"id": "b", "caption": "x", "tags": {"split": 1}}', "tags.split"),
+    ('{"id": "b", "caption": "x", "paired": null}', "paired"),
+]
+
+
+def test_every_odd_line_of_a_file_is_named_in_order(tmp_path: Path) -> None:
+    good = [f'{{"id": "{number}", "caption": "a cat"}}' for number in range(len(ODD))]
+    lines = [line for pair in zip(good, (line for line, _ in ODD), strict=True) for line in pair]
+    path = tmp_path / "x.jsonl"
+    for end in ("\n", "\r\n"):
+        path.write_bytes(end.join(["", *lines, good[3]]).encode())
+        with pytest.raises(UserError) as raised:
+            load_items(path)
+        said = str(raised.value)
+        places = [said.index(f"line {number}: ") for number in (*range(3, 3 + 2 * len(ODD), 2), 2 * len(ODD) + 2)]
+        assert places == sorted(places) and f"{len(ODD) + 2} problems" in said
+        for number, (_, expected) in zip(range(3, 99, 2), ODD, strict=False):
+            assert expected in said.split(f"line {number}: ")[1].split("\n")[0].replace("Object", "object"), number
+        assert "id: '3' is already used in line 8" in said
+        path.write_bytes(end.join(good).encode())
+        assert len(load_items(path)) == len(good)
+
+
+def test_a_line_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("equipoise.data.readers.records.MOST_BYTES", 4000)
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"id": "1", "caption": "%s"}\n' % ("a" * 3900))
+    assert len(load_items(path)) == 1
+    path.write_text('{"id": "1", "caption": "%s"}\n{' % ("a" * 4100))
+    with pytest.raises(UserError, match=r"line 1: longer than 4,000 bytes; the rest was not looked at"):
+        load_items(path)
