@@ -30,16 +30,16 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Edit": "items",
-    "ImageRef": "items",
-    "Item": "items",
+    "Edit": "data.items",
+    "ImageRef": "data.items",
+    "Item": "data.items",
     "Result": "evaluation.run",
-    "Text": "items",
-    "UserError": "errors",
+    "Text": "data.items",
+    "UserError": "core.errors",
     "evaluate": "evaluation.run",
-    "load_items": "items",
+    "load_items": "data.items",
     "load_model": "models",
-    "write_items": "items",
+    "write_items": "data.items",
 }
 __all__ = [*_HOMES, "__version__"]
 

@@ -1,6 +1,7 @@
 """How often intervals hold the truth and tests are wrong, by simulation, inside stated bounds.
 
-`python -m pytest -s tests/evaluation/comparing/test_coverage.py` prints what docs/statistics.md and docs/tasks/compare.md quote.
+`python -m pytest -s tests/evaluation/comparing/test_coverage.py` prints what
+docs/statistics.md and docs/tasks/compare.md quote.
 """
 
 from __future__ import annotations

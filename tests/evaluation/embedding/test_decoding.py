@@ -63,6 +63,7 @@ def test_the_same_for_any_workers(
     monkeypatch.setattr(decoding, "PROCESSES_FROM", 1)
     rows = all_of(photos, workers, many, size=size)
     assert bool(multiprocessing.active_children()) is False
+    assert "TOKENIZERS_PARALLELISM" not in os.environ  # a later fork would wait for threads that it does not have
     assert [path for path, _, _ in rows] == PATHS
     assert [path for path, why, _ in rows if why] == ["3.png"]
     for path, why, pixels in rows:

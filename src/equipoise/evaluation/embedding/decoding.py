@@ -41,6 +41,7 @@ PROCESSES_FROM = 500  # images; below, processes cost more than they give
 JOB = 16  # photos of which it is asked at once what to decode
 AHEAD = 4  # photos that are read and not yet decoded, for each worker: their bytes wait in memory
 
+_TOKENIZERS = "TOKENIZERS_PARALLELISM"
 KILLED = "a process that decodes images was killed, perhaps because memory ran out; try fewer --workers"
 
 Found = bytes | str  # the SHA-256 of a photo, or what is wrong with it
@@ -67,6 +68,9 @@ def decoded(
     processes = many and isinstance(make, Preprocess) and ours and len(paths) >= PROCESSES_FROM
     readers = ThreadPoolExecutor(workers)
     decoders = _processes(workers) if processes and sys.platform == "linux" else ThreadPoolExecutor(workers)
+    parallel = os.environ.get(_TOKENIZERS)
+    if isinstance(decoders, ProcessPoolExecutor):
+        os.environ[_TOKENIZERS] = parallel or "true"  # else tokenizers warn of every fork
     try:
         yield _batches(readers, decoders, source, paths, choose, decode, size, AHEAD * workers)
     except BrokenProcessPool:
@@ -74,6 +78,8 @@ def decoded(
     finally:
         for pool in (readers, decoders):
             pool.shutdown(cancel_futures=True)
+        if parallel is None:  # left set, it would make a later fork of the user's wait for threads that it has not
+            os.environ.pop(_TOKENIZERS, None)
 
 
 def _batches(
@@ -143,7 +149,6 @@ def _decode(data: bytes, ref: ImageRef, make: Callable[[Any], Any]) -> Any:
 
 def _processes(workers: int) -> ProcessPoolExecutor:
     """Forked, as torch's DataLoader does: neither torch nor the user's script is loaded again in each."""
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")  # else tokenizers warn of every fork
     context = multiprocessing.get_context("fork")
     return ProcessPoolExecutor(workers, context, _begin, (PixelBudget(context.Semaphore), os.getpid()))
 
