@@ -10,7 +10,7 @@ from typing import Any, Literal
 from equipoise.data.identity import of_call
 from equipoise.data.items import Edit, Operation, Target
 from equipoise.train.features import StatefulLoss
-from equipoise.train.losses.sum import Sum, Term
+from equipoise.train.losses.masked import Sum, Term
 
 
 @dataclass(frozen=True)

@@ -27,11 +27,11 @@ from equipoise.train.losses.fsc import FscGlobal, FscLocal
 from equipoise.train.losses.imc import Imc
 from equipoise.train.losses.itc_hn import itc_hn
 from equipoise.train.losses.keep import keep
+from equipoise.train.losses.masked import Sum
 from equipoise.train.losses.negclip import negclip_loss
 from equipoise.train.losses.rank_each import RankEach
 from equipoise.train.losses.read import read_alignment
 from equipoise.train.losses.siglip import siglip_loss
-from equipoise.train.losses.sum import Sum
 from equipoise.train.losses.svlc import svlc_analogy, svlc_negative
 from equipoise.train.losses.text_contrast import text_contrast
 from equipoise.train.losses.two_captions import two_captions

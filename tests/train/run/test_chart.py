@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from equipoise.train.run.chart import _ticks, line_chart
+from equipoise.train.run.log import _ticks, line_chart
 
 SVG = "{http://www.w3.org/2000/svg}"
 

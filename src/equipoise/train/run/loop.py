@@ -31,9 +31,8 @@ from equipoise.models.clip import ClipModel, pick_device
 from equipoise.train.data.batches import Batch, Part, TextChunks, TrainingData
 from equipoise.train.features import LossParts
 from equipoise.train.recipe import Recipe
-from equipoise.train.run.card import interpolate, model_card
 from equipoise.train.run.check import MAX_SKIPPED, check_items, read_photos, refuse_skipped, run_identity
-from equipoise.train.run.checkpoints import Checkpoints, whole_folder
+from equipoise.train.run.checkpoints import Checkpoints, interpolate, model_card, whole_folder
 from equipoise.train.run.interrupt import Interrupt, worker_signals
 from equipoise.train.run.log import RunLog, write_summary
 from equipoise.train.run.options import Evaluation, Hardware, Saving
