@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from equipoise.cli import main
+from equipoise.evaluation import results
 from equipoise.evaluation.averages import summarise
+from equipoise.evaluation.metrics import METRICS
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.scores import ImageScores, ItemScores
 
@@ -34,6 +36,13 @@ LONG = REJECTION.model_copy(update={"wins": lambda outcomes: [True]})
 HIGH = REJECTION.model_copy(update={"wins": lambda outcomes: outcomes.caption + 2})
 BROKEN = REJECTION.model_copy(update={"wins": lambda outcomes: outcomes.captoin})
 """
+
+
+def test_a_run_of_a_version_with_fewer_metrics_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    another = METRICS["original"].model_copy(update={"name": "another", "short": "Another"})
+    monkeypatch.setattr(results, "ROWS", (*results.ROWS, another))
+    record, _, _ = results.measured_again(Path(__file__).parents[1] / "golden" / "run")
+    assert record.metrics.overall.metrics["original"].value is not None
 
 
 def test_group_match_asks_for_the_better_assignment() -> None:
