@@ -1,4 +1,4 @@
-"""Makes the data of perturb.english.inflection from lemminflect (pip install lemminflect==0.2.3).
+"""Makes the data of perturb.english.forms from lemminflect (pip install lemminflect==0.2.3).
 
     python runs/make_forms_table.py
 
@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.perturb.english import inflection
+from equipoise.perturb.english import forms
 
 DATA = Path(__file__).resolve().parents[1] / "src" / "equipoise" / "perturb" / "data"
 TAGS = ("NNS", "VBZ", "VBD", "VBN", "VBG")
@@ -27,7 +27,7 @@ def write_table(table: dict[str, Any]) -> int:
     text = json.dumps(table, separators=(",", ":"), ensure_ascii=False, sort_keys=True)
     packed = gzip.compress(text.encode(), mtime=0)
     (DATA / "forms.json.gz").write_bytes(packed)
-    inflection._table.cache_clear()
+    forms._table.cache_clear()
     return len(packed)
 
 
@@ -48,7 +48,7 @@ def main() -> None:
 
     lemmas, forms = Lemmatizer(), Inflections()
     rules, styles = lemmas._getOOVLemmatizer(), forms._getInflStyleModel()
-    assert styles.output_classes == ["reg", "regd", "glreg"], "the order that inflection._regular knows"
+    assert styles.output_classes == ["reg", "regd", "glreg"], "the order that forms._regular knows"
     nets = {"lemma": rules.kinfer.weights, "form": styles.kinfer.weights}
     arrays = {f"{net}_{index}": array for net, weights in nets.items() for index, array in enumerate(weights)}
     np.savez_compressed(DATA / "forms.npz", **arrays)
@@ -61,12 +61,12 @@ def main() -> None:
     for word in sorted(word for word in words if word == word.lower()):  # others are never looked up
         for pos in ("NOUN", "VERB"):
             right = lemminflect.getLemma(word, pos)[0]
-            if inflection.lemma(word, pos) != right:
+            if forms.lemma(word, pos) != right:
                 table[pos][word] = right
     for word in sorted(word for word in bases if word == word.lower()):
         for tag in TAGS:
             right = lemminflect.getInflection(word, tag)
-            if inflection.inflections(word, tag) != right:
+            if forms.inflections(word, tag) != right:
                 table[tag][word] = right
     size = write_table(table)
     print(

@@ -8,6 +8,7 @@ The seeds of a tower share one base.
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from functools import cache
@@ -106,6 +107,7 @@ def cell(change: Change) -> str:
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0]).parse_args()
     for tower, title in TOWERS.items():
         print(
             f"| {title} | " + " | ".join(f"{words}: Orig. / Aug. / Brit." for words in KINDS.values()) + " | recalls |"
