@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from equipoise.cli import main
+from equipoise.core.errors import UserError
 from equipoise.evaluation import results
 from equipoise.evaluation.averages import summarise
 from equipoise.evaluation.metrics import METRICS
@@ -43,6 +45,18 @@ def test_a_run_of_a_version_with_fewer_metrics_is_read(monkeypatch: pytest.Monke
     monkeypatch.setattr(results, "ROWS", (*results.ROWS, another))
     record, _, _ = results.measured_again(Path(__file__).parents[1] / "golden" / "run")
     assert record.metrics.overall.metrics["original"].value is not None
+
+
+def test_a_metric_cannot_be_edited_by_leaving_its_total_out(tmp_path: Path) -> None:
+    shutil.copytree(Path(__file__).parents[1] / "golden" / "run", tmp_path / "run")
+    path = tmp_path / "run" / "result.json"
+    result = json.loads(path.read_text())
+    del result["metrics"]["overall"]["metrics"]["brittleness"]
+    split = next(iter(result["metrics"]["by"]["split"].values()))
+    split["metrics"]["brittleness"]["value"] = 0.0125
+    path.write_text(json.dumps(result))
+    with pytest.raises(UserError, match="changed after the run"):
+        results.measured_again(path.parent)
 
 
 def test_group_match_asks_for_the_better_assignment() -> None:

@@ -23,7 +23,7 @@ PAPER: dict[str, dict[str, dict[str, float]]] = {  # Kamath et al. 2024, Table 1
         "brittleness": {"base": 21.7, "HN": 25.1, "HP+HN": 22.9},
     },
 }
-SHARES = ("original", "augmented", "brittleness")  # what the story is told of
+SHARES = ("original", "augmented", "brittleness")  # the metrics of the story
 STEPS, OURS = (("base", "HN"), ("HN", "HP+HN"), ("base", "HP+HN")), ("base", "Equipoise")  # what is compared
 
 

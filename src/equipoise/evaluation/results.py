@@ -254,7 +254,7 @@ def refuse_edited(folder: Path, record: RunRecord, fresh: Metrics) -> None:
 
     Intervals are left out: they take a while, and differ in the last digits between versions of numpy.
     """
-    measured = record.metrics.overall.metrics.keys()  # a later version may measure more
+    measured = {name for part in _parts(record.metrics).values() for name in part.metrics}  # now there may be more
     there, here = _flat(record.metrics, measured), _flat(fresh, measured)
     wrong = sorted(name for name in there.keys() | here.keys() if not _equal(there.get(name), here.get(name)))
     if wrong:
@@ -283,13 +283,16 @@ def _benchmark(about: BenchmarkId) -> Benchmark:
     )
 
 
+def _parts(metrics: Metrics) -> dict[str, Numbers]:
+    found: dict[str, Numbers] = {"overall": metrics.overall} | ({"macro": metrics.macro} if metrics.macro else {})
+    found |= {f"by.{tag}.{value}": one for tag, values in metrics.by.items() for value, one in values.items()}
+    return found | {f"averages.{rule}": one for rule, one in metrics.averages.items()}
+
+
 def _flat(metrics: Metrics, measured: Collection[str]) -> dict[str, Any]:
     """Every number of these metrics but the intervals, by its place."""
-    parts: dict[str, Numbers] = {"overall": metrics.overall} | ({"macro": metrics.macro} if metrics.macro else {})
-    parts |= {f"by.{tag}.{value}": one for tag, values in metrics.by.items() for value, one in values.items()}
-    parts |= {f"averages.{rule}": one for rule, one in metrics.averages.items()}
     found: dict[str, Any] = {}
-    for part, one in parts.items():
+    for part, one in _parts(metrics).items():
         found |= {f"{part}.{name}": getattr(one, name) for name in ("n", "ties", "image_ties")}
         known = {name: number for name, number in one.metrics.items() if name in measured}
         found |= {f"{part}.{name}": number.value for name, number in known.items()}

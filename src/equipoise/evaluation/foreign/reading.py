@@ -1,4 +1,4 @@
-"""Scores in our own layouts or somebody's: which one a file has, by its first record, and the rows of it.
+"""Score files in our layout or a published one: the first record says which, and the rows follow.
 
 A score file of another benchmark must not be measured as this one's. Scores of one's own are JSONL, or a table with the
 columns of a table of items (benchmarks/own.py) and scores in place of texts: `id` (else the number of the row),
@@ -72,7 +72,7 @@ LAYOUTS = (
 
 
 def read_any(paths: Sequence[Path], benchmark: str | None) -> Foreign:
-    """The scores of `paths`, in our own layout or somebody's, of the benchmark that was named."""
+    """The scores of the named benchmark in `paths`, in our layout or a published one."""
     known = [_layout(path) for path in paths]
     layout = known[0]
     if layout is None:

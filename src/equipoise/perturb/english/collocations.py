@@ -293,7 +293,7 @@ def variety(relation: str, first: str) -> int:
 
 @functools.lru_cache(maxsize=1 << 16)
 def in_images(word: str, other: str) -> tuple[int, float]:
-    """How many photos are told of with both words, in one caption or two; and how many by chance.
+    """How many photos have both words in their captions, and how many would by chance.
 
     A word that too few photos have stands for its last part (a school bus for a bus); 0.0: nothing is known.
     """

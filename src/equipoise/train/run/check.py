@@ -194,7 +194,7 @@ def _hashed(source: ImageSource, paths: Sequence[str], show: bool) -> tuple[str,
 
     if isinstance(source, FolderImages):
         digests: list[str | None] = _in_threads(digest, paths, show and len(paths) >= _BAR_FROM, "photos")
-    else:  # somebody's own, which need not stand threads
+    else:  # a source of the user's, which need not be safe in threads
         digests = [digest(path) for path in paths]
     return sha256_json([list(pair) for pair in zip(paths, digests, strict=True)]), problems
 
