@@ -68,3 +68,12 @@ def test_the_verb_writes_items_facts_and_an_audit(name: str, samples: Path, tmp_
     again = CliRunner().invoke(app, arguments)
     assert again.exit_code == 0 and "already holds these" in again.output and out.read_bytes() == before
     assert len(loaded) == len(items)
+
+
+def test_a_users_file_under_the_audits_name_stays(samples: Path, tmp_path: Path) -> None:
+    mine = tmp_path / "more.audit.md"
+    mine.write_text("my notes")
+    arguments = ["perturb", "sugarcrepe", "--add-positives", "--source", str(samples / "sugarcrepe")]
+    found = CliRunner().invoke(app, [*arguments, "--out", str(tmp_path / "more.jsonl")])
+    assert found.exit_code != 0 and mine.read_text() == "my notes"
+    assert not (tmp_path / "more.jsonl").exists()

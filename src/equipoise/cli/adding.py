@@ -31,13 +31,16 @@ def add_positives_to(
     from equipoise.audit.page import markdown
     from equipoise.audit.run import audit
     from equipoise.benchmarks import registry
+    from equipoise.cli.audit import MARKS, write_audit
     from equipoise.cli.bench import written
-    from equipoise.core.files import atomic_write
     from equipoise.core.progress import progress
+    from equipoise.core.run_folder import refuse_foreign
     from equipoise.perturb.recipes import get_recipe
 
     if out.suffix not in {".jsonl", ".parquet"}:
         raise UserError(f"--out {out}: items are written as .jsonl or .parquet")
+    page = out.with_suffix(".audit.md")
+    refuse_foreign(page, MARKS[page.suffix])
     chosen = get_recipe(recipe)
     items, benchmark = registry.load(name, source, split_names(splits))
     items = items[:limit]
@@ -45,13 +48,10 @@ def add_positives_to(
         made = augment(items, benchmark, chosen, seed, advance)
     typer.echo(written(out, made.items, made.benchmark.name))
     if kept := registry.keep_facts(out, made.items, made.benchmark):
-        typer.echo(f"wrote {kept}: how it is averaged; keep it beside the items")
+        typer.echo(f"wrote {kept}: how it is averaged; keep it next to the items")
     with progress(len(items), f"audit of {made.benchmark.name}") as advance:
         found = audit(made.items, made.benchmark.name, advance=advance)
-    page = out.with_suffix(".audit.md")
-    with atomic_write(page) as handle:
-        handle.write(markdown(found))
-    typer.echo(f"wrote {page}")
+    write_audit(page, markdown(found))
     share = 100 * (1 - made.without / len(items))
     typer.echo(f"{len(items) - made.without:,} of {len(items):,} items ({share:.1f}%) have a hard positive of ours")
     for reason, count in made.dropped.most_common(5):

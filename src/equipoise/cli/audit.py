@@ -32,13 +32,13 @@ def audit(
     from equipoise.audit.page import markdown
     from equipoise.audit.run import audit as run_audit
     from equipoise.benchmarks import registry
-    from equipoise.core.run_folder import refuse_foreign, write_own
+    from equipoise.core.run_folder import refuse_foreign
 
     if out is not None and out.suffix != (".json" if as_json else ".md"):
         what = "the record is JSON; name a file that ends in .json" if as_json else "the page is Markdown; name a .md"
         raise UserError(f"--out {out}: {what}")
     if out is not None:
-        refuse_foreign(out, _MARKS[out.suffix])
+        refuse_foreign(out, MARKS[out.suffix])
     items, benchmark = registry.load(bench, source)
     with progress(len(items), f"audit of {benchmark.name}") as advance:
         found = run_audit(items, benchmark.name, advance=advance)
@@ -46,12 +46,19 @@ def audit(
     if out is None:
         typer.echo(text.rstrip("\n") if as_json else _on_screen(printable(text, lines=True)))
         return
-    mark = _MARKS[out.suffix]
+    write_audit(out, text)
+
+
+def write_audit(out: Path, text: str) -> None:
+    """Write an audit, and say so; a file that another program wrote is refused."""
+    from equipoise.core.run_folder import write_own
+
+    mark = MARKS[out.suffix]
     write_own(out, text if mark in text else f"{mark}\n\n{text}", mark)
     typer.echo(printable(f"wrote {out}"))
 
 
-_MARKS = {".md": "<!-- equipoise audit -->", ".json": '"made_by": "equipoise audit"'}
+MARKS = {".md": "<!-- equipoise audit -->", ".json": '"made_by": "equipoise audit"'}
 
 
 def _on_screen(page: str) -> str:
