@@ -10,7 +10,7 @@ DATA/{train,dev,test}-captions.jsonl   24,000, 1,000 and the Karpathy test photo
 DATA/extra-captions.jsonl              the photos of the test items below
 DATA/test-replace_{attributes,relations}.jsonl   REPLACE (Kamath et al. 2024) on Visual Genome photos that are COCO's
 DATA/test-negclip.jsonl                NegCLIP's published negatives; the positive is another caption of the photo
-DATA/test-vsr.jsonl                    VSR statements with an entailed rewording and a false one (benchmark vsr-pairs)
+DATA/test-vsr_{symmetric,inverse}.jsonl    VSR statements with an entailed rewording and a false one (benchmark vsr-pairs)
 DATA/train.jsonl, DATA/{dev,test}-{seen,unseen,swap,type}.jsonl   as in runs/flickr8k/data.py, written by our engine
 
 A photo that is in any benchmark is not in train or dev.
@@ -24,6 +24,7 @@ import gzip
 import hashlib
 import io
 import json
+import re
 import subprocess
 import sys
 import tarfile
@@ -94,13 +95,23 @@ def negclip_items(shared: Path, rows: dict[int, dict[str, Any]]) -> list[Item]:
     for item in registry.load("negclip", shared / "negclip")[0]:
         number = int(Path(item.image.path).stem.rpartition("_")[2]) if item.image else 0
         others = [" ".join(text.split()) for text in rows.get(number, {"captions": []})["captions"]]
-        others = [text for text in others if text.lower() != item.caption.lower()]
-        if number in rows and rows[number]["photo"] and others and item.negatives:
+        others = [text for text in others if _plain(text) != _plain(item.caption)]
+        if (
+            number in rows
+            and rows[number]["photo"]
+            and others
+            and item.negatives
+            and _plain(item.negatives[0].text) != _plain(item.caption)
+        ):
             update = {"image": ImageRef(path=name_of(number)), "positives": (Text(text=others[0], edit=None),)}
             found.append(
                 item.model_copy(update=update | {"negatives": item.negatives[:1], "tags": {"split": "negclip"}})
             )
     return sorted(found, key=lambda item: drawn(int(item.image.path[:12]) if item.image else 0))[:NEGCLIP]
+
+
+def _plain(text: str) -> str:
+    return " ".join(re.sub(r"[^a-z0-9 ]", "", text.lower()).split())
 
 
 def vsr_items(shared: Path, rows: set[str]) -> list[Item]:
@@ -126,7 +137,9 @@ def make(options: argparse.Namespace) -> None:
         write_items(out / f"{split}-captions.jsonl", list(captions(own)))
         wanted |= dict.fromkeys(name_of(row["id"]) for row in own)
         print(f"{split}: {len(own):,} photos")
-    kept = {"negclip": negclip_items(shared, by_id), "vsr": vsr_items(shared, set(blobs))} | replace_items(shared)
+    vsr = vsr_items(shared, set(blobs))
+    kept = {f"vsr_{law}": [item for item in vsr if item.tags["law"] == law] for law in ("symmetric", "inverse")}
+    kept |= {"negclip": negclip_items(shared, by_id)} | replace_items(shared)
     training = {name_of(row["id"]) for split in ("train", "dev") for row in splits[split]}
     extra: dict[str, Item] = {}
     for kind, items in kept.items():

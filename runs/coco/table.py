@@ -43,7 +43,8 @@ NAMES = {
 }
 KINDS = {
     "negclip": "NegCLIP's pairs",
-    "vsr": "VSR pairs",
+    "vsr_symmetric": "VSR symmetric",
+    "vsr_inverse": "VSR inverse",
     "replace_relations": "REPLACE relations",
     "replace_attributes": "REPLACE attributes",
     "seen": "our items, seen words",
