@@ -10,7 +10,7 @@ DATA/{train,dev,test}-captions.jsonl   24,000, 1,000 and the Karpathy test photo
 DATA/extra-captions.jsonl              the photos of the test items below
 DATA/test-replace_{attributes,relations}.jsonl   REPLACE (Kamath et al. 2024) on Visual Genome photos that are COCO's
 DATA/test-negclip.jsonl                NegCLIP's published negatives; the positive is another caption of the photo
-DATA/test-vsr_{symmetric,inverse}.jsonl    VSR statements with an entailed rewording and a false one (benchmark vsr-pairs)
+DATA/test-vsr_{symmetric,inverse}.jsonl   VSR statements with a true rewording and a false one (vsr-pairs)
 DATA/train.jsonl, DATA/{dev,test}-{seen,unseen,swap,type}.jsonl   as in runs/flickr8k/data.py, written by our engine
 
 A photo that is in any benchmark is not in train or dev.
