@@ -33,6 +33,8 @@ READING = {
     "runs/judge/learn.py": ("GONE --pool GONE GONE --encoder GONE",),
     "runs/judge/teach.py": ("GONE GONE GONE --out OUT/x",),
     "runs/judge/wide.py": ("--shared GONE --out OUT/x",),
+    "runs/ledger/courts.py": ("--shared GONE",),
+    "runs/ledger/siglip.py": ("--shared GONE",),
     "runs/make_giveaway.py": ("GONE",),
     "runs/make_pair_counts.py": ("GONE",),
     "runs/make_word_counts.py": ("GONE",),

@@ -93,3 +93,26 @@ class Audit(_Record):
     seed: int
     shortcuts: list[Shortcut]
     detector: Detector | None  # None without positives
+
+
+class Case(_Record):
+    """An item of the queue of `audit --models`, most suspicious first."""
+
+    id: str
+    probability: float  # that its label is wrong
+    failed: list[str]  # models that answer against the label
+    asked: int  # models that answered
+
+
+class Court(_Record):
+    """What `equipoise audit --models` finds."""
+
+    made_by: str = "equipoise audit"
+    schema_version: int = SCHEMA
+    benchmark: str
+    items_sha256: str
+    models: list[str]
+    wrong_labels: float  # their estimated share
+    failed_by_all: int  # items that every model fails, of those that all were asked
+    queue: list[Case]
+    notes: list[str]

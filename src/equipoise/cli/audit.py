@@ -23,12 +23,28 @@ def audit(
     ],
     source: Annotated[Path | None, typer.Option(help="folder of the annotation files")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="the whole record instead of the page")] = False,
-    out: Annotated[Path | None, typer.Option(help="write it to this file: .md, with --json .json")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="write it to this file: .md (--models: .html), with --json .json")
+    ] = None,
+    models: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="a run or a file of published answers, once for each model: which labels do they contradict?"
+        ),
+    ] = None,
+    images: Annotated[Path | None, typer.Option(help="the images, shown on the page of --models")] = None,
 ) -> None:
     """What is wrong with the texts of a benchmark.
 
-    Duplicates, ties, broken edits, true negatives, used-up images, shortcuts; no image is needed.
+    Duplicates, ties, broken edits, true negatives, used-up images, shortcuts; no image is needed. With --models, a
+    queue of the items whose label several models contradict, for a person to judge.
     """
+    if models:
+        from equipoise.cli.court import hold_court
+
+        return hold_court(bench, source, models, images, as_json, out)
+    if images is not None:
+        raise UserError("--images is for the page of --models; the other checks read no image")
     from equipoise.audit.page import markdown
     from equipoise.audit.run import audit as run_audit
     from equipoise.benchmarks import registry

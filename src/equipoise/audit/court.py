@@ -1,0 +1,181 @@
+"""Label courts: which labels do several models contradict? A queue of items for a person to judge, likeliest first.
+
+A wrong label turns every answer around: a model that is right about the picture is marked wrong. An item that is merely
+hard looks different, because then it is mostly the weak models that fail. `suspicion` tells the two apart with an
+item-response model (2PL, Birnbaum 1968) in which each label may be flipped. `failures` is plain counting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from equipoise.audit.record import Case, Court
+from equipoise.core.errors import UserError
+from equipoise.core.stats import Floats
+from equipoise.data import identity
+from equipoise.data.items import Item
+
+_NODES = 15  # of the quadrature over an item's easiness
+_ROUNDS = 100
+_CLOSE = 1e-5  # change of the mean log-likelihood at which the fit has settled
+_PRIOR = 1.0, 0.04  # precisions of the prior on slopes (around 1) and on intercepts (around 0)
+_MOST_FLIPPED = 0.2  # a benchmark with more wrong labels than this is beyond repair by models
+_MODELS = 3  # with two answers an item, flips and difficulty fit equally well
+_FAILED, _ALIKE = 30, 0.85  # of so many failures such a share is common to two files of one model
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Whether each model is right about each item by the benchmark's labels; NaN where it was not asked."""
+
+    ids: Sequence[str]
+    models: Sequence[str]
+    right: Floats  # (items, models)
+    groups: Sequence[str]  # of the items, such as their split: some are easier than others
+
+
+class Suspicion(NamedTuple):
+    """What the item-response model says of each item."""
+
+    log_odds: Floats  # that the label is flipped
+    share: float  # of flipped labels, estimated
+
+
+def court(items: Sequence[Item], name: str, outcomes: Mapping[str, Mapping[str, bool]]) -> Court:
+    """Every item that some model answered (model -> item -> right), most suspicious first."""
+    answers, notes = gather(outcomes, {item.id: item.tags.get("split", "") for item in items})
+    found = suspicion(answers)
+    failed, asked = answers.right == 0, ~np.isnan(answers.right)
+    probability = 1 / (1 + np.exp(-found.log_odds))
+    queue = [
+        Case(
+            id=answers.ids[row],
+            probability=round(float(probability[row]), 4),
+            failed=[model for model, lost in zip(answers.models, failed[row], strict=True) if lost],
+            asked=int(asked[row].sum()),
+        )
+        for row in np.argsort(-found.log_odds, kind="stable").tolist()
+    ]
+    return Court(
+        benchmark=name,
+        items_sha256=identity.of_items(items),
+        models=list(answers.models),
+        wrong_labels=round(found.share, 4),
+        failed_by_all=int(failed.all(1).sum()),
+        queue=queue,
+        notes=notes,
+    )
+
+
+def gather(outcomes: Mapping[str, Mapping[str, bool]], groups: Mapping[str, str]) -> tuple[Answers, list[str]]:
+    """The answers of several models (model -> item -> right) on the items of `groups`, and notes on what was merged.
+
+    Two files that fail nearly the same items hold the answers of one model, which must not vote twice.
+    """
+    ids = [id_ for id_ in groups if any(id_ in one for one in outcomes.values())]
+    place = {id_: row for row, id_ in enumerate(ids)}
+    columns: dict[str, Floats] = {}
+    notes = []
+    for model, answers in outcomes.items():
+        column = np.full(len(ids), np.nan)
+        for id_, won in answers.items():
+            if id_ in place:
+                column[place[id_]] = won
+        twin = next((name for name, other in columns.items() if _same(column, other)), None)
+        if twin is None:
+            columns[model] = column
+        else:
+            columns[twin] = np.where(np.isnan(columns[twin]), column, columns[twin])
+            notes.append(f"{model} and {twin} fail the same items and count as one model")
+    if len(columns) < _MODELS:
+        raise UserError(
+            f"{', '.join(outcomes)}: {len(columns)} different models, expected at least {_MODELS}. Two cannot tell a "
+            "wrong label from a hard item: name more with --models"
+        )
+    right = np.column_stack(list(columns.values()))
+    return Answers(ids, list(columns), right, [groups[id_] for id_ in ids]), notes
+
+
+def _same(one: Floats, other: Floats) -> bool:
+    """Whether two columns are of one model: nearly all items that either fails, both fail."""
+    both = ~np.isnan(one + other)
+    failed = int((both & ((one == 0) | (other == 0))).sum())
+    return failed >= _FAILED and int((both & (one == 0) & (other == 0)).sum()) >= _ALIKE * failed
+
+
+def failures(answers: Answers) -> Floats:
+    """The baseline: how many models fail an item, minus how many pass it."""
+    return np.asarray(np.nansum(1 - 2 * answers.right, axis=1), np.float64)
+
+
+def suspicion(answers: Answers) -> Suspicion:
+    """The log-odds that each label is flipped, by expectation maximisation.
+
+    Model m answers by what the picture shows with probability sigmoid(intercept[group, m] + slope[m] * easiness), where
+    easiness ~ N(0, 1). The label says the opposite with probability `share`. Items with the same answers are one row.
+    """
+    _, group = np.unique(answers.groups, return_inverse=True)
+    codes = np.where(np.isnan(answers.right), 2, answers.right).astype(np.int8)
+    rows, row_of, counts = np.unique(np.column_stack((codes, group)), axis=0, return_inverse=True, return_counts=True)
+    group, codes = rows[:, -1], rows[:, :-1]
+    asked, right = codes < 2, np.where(codes == 1, 1.0, 0.0)
+    member = (group == np.arange(group.max() + 1)[:, None]) * counts  # (groups, rows)
+    nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
+    log_weights = np.log(weights / weights.sum())
+    # A start above one half for every model: without it the mirror image, all labels flipped, fits as well.
+    won, of = member @ (right * asked), member @ asked.astype(np.float64)
+    start = np.clip((won + 1) / (of + 2), 0.6, 0.98)
+    intercept, slope, share = np.log(start / (1 - start)), np.ones(codes.shape[1]), 0.02
+    before = -np.inf
+    for _ in range(_ROUNDS):
+        eta = intercept[group][:, None, :] + nodes[:, None] * slope  # (rows, nodes, models)
+        as_labelled = np.where((right == 1)[:, None, :], eta, -eta)
+        seen = asked[:, None, :]
+        kept, turned = (
+            np.where(seen, -np.logaddexp(0, -sign * as_labelled), 0).sum(2) + log_weights for sign in (1, -1)
+        )
+        kept, turned = kept + np.log1p(-share), turned + np.log(share)
+        log_odds = np.logaddexp.reduce(turned, 1) - np.logaddexp.reduce(kept, 1)
+        total = np.logaddexp.reduce(np.concatenate((kept, turned), 1), 1)
+        now = float(counts @ total / counts.sum())
+        if now - before < _CLOSE:
+            break
+        before = now
+        kept, turned = np.exp(kept - total[:, None]), np.exp(turned - total[:, None])
+        share = float(np.clip(counts @ turned.sum(1) / counts.sum(), 1 / counts.sum(), _MOST_FLIPPED))
+        intercept, slope = _newton(intercept, slope, eta, nodes, seen, right, kept, turned, member, counts)
+    return Suspicion(log_odds[row_of.ravel()], share)
+
+
+def _newton(
+    intercept: Floats,
+    slope: Floats,
+    eta: Floats,
+    nodes: Floats,
+    seen: NDArray[np.bool_],
+    right: Floats,
+    kept: Floats,
+    turned: Floats,
+    member: Floats,
+    counts: NDArray[np.int64],
+) -> tuple[Floats, Floats]:
+    """One step for the intercepts and the slopes, given what each item and label probably are."""
+    probability = 1 / (1 + np.exp(-eta))
+    weight = (kept + turned)[:, :, None]
+    expected = kept[:, :, None] * right[:, None, :] + turned[:, :, None] * (1 - right[:, None, :])
+    gradient = np.where(seen, expected - weight * probability, 0)
+    curvature = np.where(seen, weight * probability * (1 - probability), 0)
+    on_slope, on_intercept = _PRIOR
+    intercept = intercept + (member @ gradient.sum(1) - on_intercept * intercept) / (
+        member @ curvature.sum(1) + on_intercept
+    )
+    by_node = nodes[:, None]
+    slope = slope + (counts @ (gradient * by_node).sum(1) - on_slope * (slope - 1)) / (
+        counts @ (curvature * by_node**2).sum(1) + on_slope
+    )
+    return np.clip(intercept, -8, 8), np.clip(slope, 0, 6)
