@@ -1,0 +1,1 @@
+"""What `import equipoise` gives: the verbs as functions, for notebooks and scripts (docs/python.md)."""

@@ -1,0 +1,318 @@
+"""What the verbs return in Python: items, a run, a comparison. Short to look at, percent in every table."""
+
+from __future__ import annotations
+
+import html
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+from equipoise.core.errors import UserError
+from equipoise.data.items import Item, write_items
+from equipoise.evaluation.comparing.folders import Compared
+from equipoise.evaluation.comparing.gate import Gate, check_gates
+from equipoise.evaluation.metrics import METRICS, info, shown
+from equipoise.evaluation.outcomes import ROWS
+from equipoise.evaluation.record import Numbers, Summary
+from equipoise.evaluation.results import write_run, write_set
+from equipoise.evaluation.run import Result
+from equipoise.report.captions import eval_lines
+from equipoise.report.comparison import conclusion, render_compared
+from equipoise.report.tables import Line, metrics_rows, percent, render, result_rows
+from equipoise.report.verdict import verdict
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from equipoise.api.inputs import Images
+
+
+def frame(rows: Sequence[Mapping[str, Any]]) -> DataFrame:
+    """A DataFrame; pandas is loaded here and nowhere else."""
+    try:
+        import pandas
+    except ModuleNotFoundError:
+        raise UserError("to_frame needs pandas: pip install pandas") from None
+    return pandas.DataFrame(list(rows))
+
+
+class Table(str):
+    """A table that a notebook shows as it stands, without `print`."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(self)}</pre>"
+
+
+class Items(Sequence[Item]):
+    """Items in memory, and the pictures that came with their captions. `report` is what `perturb` counted."""
+
+    def __init__(
+        self, items: Sequence[Item], images: Images | None = None, report: Mapping[str, Any] | None = None
+    ) -> None:
+        self._items = items
+        self.images = images
+        self.report = report
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    @overload
+    def __getitem__(self, index: int) -> Item: ...
+    @overload
+    def __getitem__(self, index: slice) -> Items: ...
+    def __getitem__(self, index: int | slice) -> Item | Items:
+        if isinstance(index, slice):
+            return Items(self._items[index], self.images)
+        return self._items[index]
+
+    def __repr__(self) -> str:
+        both = sum(bool(item.positives and item.negatives) for item in self)
+        return f"{len(self):,} items, {both:,} with hard positives and hard negatives"
+
+    def _repr_html_(self) -> str:
+        head = [[item.caption, *(_first(texts) for texts in (item.positives, item.negatives))] for item in self[:5]]
+        return _html(repr(self), ["caption", "hard positive", "hard negative"], head)
+
+    def to_frame(self) -> DataFrame:
+        """One row an item; hard positives and hard negatives are lists."""
+        return frame(
+            [
+                {
+                    "id": item.id,
+                    "image": None if item.image is None else item.image.path,
+                    "caption": item.caption,
+                    "positives": [text.text for text in item.positives],
+                    "negatives": [text.text for text in item.negatives],
+                    **item.tags,
+                }
+                for item in self
+            ]
+        )
+
+    def write(self, path: str | Path) -> int:
+        """Write JSONL or Parquet, as `equipoise perturb` does; returns how many."""
+        return write_items(path, self)
+
+
+def _first(texts: Sequence[Any]) -> str:
+    return texts[0].text if texts else ""
+
+
+def _html(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    def line(cells: Sequence[str], tag: str) -> str:
+        return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+
+    body = "".join(line(row, "td") for row in rows)
+    return f"<p>{html.escape(title)}</p><table>{line(header, 'th')}{body}</table>"
+
+
+class _Measured:
+    """Numbers of which the first line is the headline."""
+
+    def lines(self) -> list[Line]:
+        raise NotImplementedError
+
+    def __getitem__(self, metric: str) -> float | None:
+        """The headline's value in percent; None where it was not measured."""
+        value = self.lines()[0].numbers[metric]
+        return None if value is None else 100 * value
+
+    def to_frame(self) -> DataFrame:
+        """One row for the headline and one for each part: value, and the ends of the 95% interval, in percent."""
+        return frame([{"label": line.label.strip(), **_flat(line.numbers)} for line in self.lines()])
+
+    def _shown(self, title: str) -> str:
+        numbers = [line.numbers for line in self.lines()]
+        metrics = [row for row in shown((one.metrics for one in numbers), always=True) if row.less is None]
+        cells = [
+            [line.label, f"{line.numbers.n:,}", *(percent(line.numbers, row.name) for row in metrics)]
+            for line in self.lines()
+        ]
+        return _html(title, ["", "n", *(row.title for row in metrics)], cells)
+
+
+def _flat(numbers: Numbers) -> dict[str, Any]:
+    found: dict[str, Any] = {"n": numbers.n, "n_positives": numbers.n_positives}
+    for name, number in numbers.metrics.items():
+        found[name] = 100 * number.value
+        if number.interval is not None:
+            found[f"{name}_low"], found[f"{name}_high"] = (100 * end for end in number.interval)
+    return found | {"ties": numbers.ties}
+
+
+@dataclass(frozen=True, repr=False)
+class Run(Result, _Measured):
+    """A model's scores on items. `table()` is what `equipoise eval` prints; `to_frame()` and `items.to_frame()` are
+    DataFrames; `record` is result.json, whose numbers are fractions."""
+
+    given: Sequence[Item] = ()
+    images: Any = None
+    label: str = ""
+    out: Path | None = None
+    own: Sequence[Any] = field(default=())
+
+    def lines(self) -> list[Line]:
+        return result_rows(self.record)
+
+    def table(self, verbose: bool = False) -> Table:
+        return Table(render(self.lines(), "text", eval_lines(self.record, None, verbose)))
+
+    @property
+    def items(self) -> ItemResults:
+        return ItemResults(self)
+
+    def __repr__(self) -> str:
+        said = verdict(self.record) or f"{self.record.kind} {self.record.benchmark.name}"
+        return f"{self.label}: {said}" if self.label != self.record.model.spec else said
+
+    def _repr_html_(self) -> str:
+        return self._shown(repr(self))
+
+    @cached_property
+    def folder(self) -> Path:
+        """Where the run is on disk: `out`, or a temporary folder that is written when it is first needed."""
+        if self.out is not None:
+            return self.out
+        kept = tempfile.TemporaryDirectory(prefix="equipoise-run-")
+        object.__setattr__(self, "_kept", kept)  # removed with the run
+        self.save(kept.name)
+        return Path(kept.name)
+
+    def save(self, folder: str | Path) -> Path:
+        """Write result.json and items.jsonl, as `equipoise eval --out` does, into a new folder."""
+        folder = Path(folder)
+        if (folder / "result.json").exists():
+            raise UserError(f"{folder}: already holds a run; name another folder")
+        folder.mkdir(parents=True, exist_ok=True)
+        if self.outcomes is None:
+            write_set(folder, self.record, self.rows)
+        else:
+            by_id = {item.id: item for item in self.given}
+            write_run(folder, self.record, self.rows, self.outcomes, by_id, [*ROWS, *self.own])
+        return folder
+
+
+@dataclass(frozen=True)
+class ItemResults:
+    """The items of a run, one by one."""
+
+    run: Run
+
+    def __len__(self) -> int:
+        return len(self.run.rows)
+
+    def __repr__(self) -> str:
+        return f"{len(self):,} scored items; to_frame() lists them"
+
+    def to_frame(self) -> DataFrame:
+        """One row an item: its texts, its scores (the lowest of the right texts, the highest of the wrong ones), and
+        whether it counts for each metric."""
+        if self.run.outcomes is None:
+            return frame([row.model_dump() for row in self.run.rows])
+        texts = {item.id: item for item in self.run.given}
+        outcomes = self.run.outcomes.each([*ROWS, *self.run.own])
+        rows = []
+        for row, outcome in zip(self.run.rows, outcomes, strict=True):
+            item = texts.get(row.id)
+            rows.append(
+                {
+                    "id": row.id,
+                    "image": row.image,
+                    "caption": item.caption if item else None,
+                    "positives": [text.text for text in item.positives] if item else None,
+                    "negatives": [text.text for text in item.negatives] if item else None,
+                    "score_caption": row.caption,
+                    "score_lowest_positive": min(row.positives, default=None),
+                    "score_highest_negative": max(row.negatives, default=None),
+                    **outcome,
+                    **row.tags,
+                }
+            )
+        return frame(rows)
+
+
+@dataclass(frozen=True, repr=False)
+class Measured(_Measured):
+    """The numbers of scores that were made elsewhere."""
+
+    summary: Summary
+
+    def lines(self) -> list[Line]:
+        return metrics_rows(self.summary)
+
+    def table(self) -> Table:
+        return Table(render(self.lines(), "text", "percent [95% interval, images resampled]; a tie is never a win"))
+
+    def __repr__(self) -> str:
+        return ", ".join(
+            [f"{self.summary.overall.n:,} items"]
+            + [f"{METRICS[name].title} {percent(self.summary.overall, name)}" for name in self.summary.overall.metrics]
+        )
+
+    def _repr_html_(self) -> str:
+        return self._shown("Scores measured")
+
+
+@dataclass(frozen=True, repr=False)
+class Diff:
+    """The first model against each of the others, paired item by item. Differences are in points."""
+
+    compared: Compared
+
+    def worse(self, metric: str, by: float = 0.0) -> bool:
+        """Whether some model is worse than the first by more than `by` points: the whole 95% interval of the loss
+        lies above `by`, as for `equipoise compare --fail-if-worse`."""
+        known = {name for one in self.compared.differences for name in one.changes}
+        if metric not in known:
+            raise UserError(f"no metric {metric!r}; measured are {', '.join(sorted(known))}")
+        asked = [one for one in self.compared.differences if metric in one.changes]
+        return any(one.failed for one in check_gates([Gate(metric, by)], asked))
+
+    def table(self) -> Table:
+        return Table(render_compared(self.compared, "holm"))
+
+    def to_frame(self) -> DataFrame:
+        """One row a metric: the difference and the ends of its 95% interval in points, p-values, the verdict."""
+        return frame(
+            [
+                {
+                    "benchmark": one.benchmark,
+                    "before": one.before,
+                    "after": one.after,
+                    "metric": name,
+                    "n": one.n,
+                    "difference": 100 * change.difference,
+                    "low": 100 * change.interval.low,
+                    "high": 100 * change.interval.high,
+                    "p": change.p,
+                    "p_corrected": change.adjusted,
+                    "shown": change.shown,
+                }
+                for one in self.compared.differences
+                for name, change in one.changes.items()
+            ]
+        )
+
+    def __repr__(self) -> str:
+        return conclusion(self.compared.differences)
+
+    def _repr_html_(self) -> str:
+        rows = [
+            [
+                f"{one.before} → {one.after}",
+                info(name, change).title,
+                f"{100 * change.difference:+.1f} [{100 * change.interval.low:+.1f}, {100 * change.interval.high:+.1f}]",
+                "shown" if change.shown else "not shown",
+            ]
+            for one in self.compared.differences
+            for name, change in one.changes.items()
+        ]
+        return _html(repr(self), ["", "metric", "points", ""], rows)

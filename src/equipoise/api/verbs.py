@@ -1,0 +1,267 @@
+"""The verbs as functions: the same work as the commands of the same name, on objects in memory."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from equipoise.api.inputs import AnyModel, Frame, Images, as_images, as_model, as_source, captions_file, for_python
+from equipoise.api.inputs import is_frame, is_path
+from equipoise.api.results import Diff, Items, Measured, Run
+from equipoise.core.errors import UserError
+from equipoise.data.items import Item, load_items
+
+if TYPE_CHECKING:
+    from equipoise.evaluation.metrics import Metric
+    from equipoise.models.clip import ClipModel
+    from equipoise.train.recipe import Recipe
+
+AnyRun = Run | str | Path
+
+
+@for_python
+def perturb(
+    captions: str | Path | Frame | Sequence[tuple[Any, str]] | Any,
+    recipe: str = "balanced",
+    *,
+    caption: str | None = None,
+    image: str | None = None,
+    out: str | Path | None = None,
+    seed: int = 0,
+    limit: int | None = None,
+    keep_all: bool = False,
+    workers: int = 1,
+) -> Items:
+    """Write hard positives and hard negatives for captions.
+
+    `captions` is a file that `equipoise perturb` reads, a DataFrame, a Hugging Face dataset or a list of (image,
+    caption). An image is a path or a PIL picture. `caption` and `image` name the columns where they are not called so.
+    With `out` the items are written there too.
+    """
+    from equipoise.perturb.recipes import Setup
+    from equipoise.perturb.run.engine import perturb_file
+
+    with captions_file(captions, caption, image) as (path, images), tempfile.TemporaryDirectory() as folder:
+        target = Path(folder) / "items.jsonl" if out is None else Path(out)
+        setup = Setup(recipe, seed, keep_all=keep_all)
+        report = perturb_file(path, target, setup, workers=workers, limit=limit)
+        return Items(load_items(target), images, report)
+
+
+@for_python
+def evaluate(
+    model: AnyModel,
+    items: str | Path | Sequence[Item] | Frame,
+    *,
+    images: Images | None = None,
+    source: str | Path | None = None,
+    out: str | Path | None = None,
+    label: str | None = None,
+    device: str = "auto",
+    dtype: str = "float32",
+    batch_size: int | None = None,
+    workers: int | None = None,
+    allow_missing: bool = False,
+    limit: int | None = None,
+    metrics: Sequence[Metric] = (),
+    seed: int = 0,
+) -> Run:
+    """Score and measure a model.
+
+    `model` is a spec ("hf:my-clip"), (model, processor) of transformers, (model, preprocess, tokenizer) of open_clip,
+    or an object with `embed_images` and `embed_texts`, or with `score_pairs`. `items` come from `perturb` or
+    `load_items`, or are a file, a DataFrame with the columns image, caption, negative (and positive), or the name of a
+    benchmark whose files lie in `source`. `images` is a folder or shards, a dict of pictures by name, a function of the
+    name, or a column of pictures. `label` is what tables and pages call the model. With `out` the run is kept there; a
+    folder that holds this very run is read instead.
+    """
+    from equipoise.evaluation.embedding.cache import EmbeddingCache, default_cache
+    from equipoise.evaluation.run import Loaded, evaluate_loaded, read_benchmarks
+
+    pictures = as_images(getattr(items, "images", None) if images is None else images)
+    own = pictures if isinstance(pictures, str) else None
+    if is_path(items):
+        (loaded, *more) = read_benchmarks(
+            [os.fspath(items)],  # type: ignore[arg-type]
+            source=None if source is None else Path(source),
+            data=None if own is None else Path(own),
+        )
+        if more:
+            raise UserError(f"{items}: several benchmarks; evaluate them one by one")
+    else:
+        loaded = Loaded("items", _listed(items))
+    if pictures is not None:
+        loaded = replace(loaded, images=pictures)
+    with as_model(model, device, dtype) as ready:
+        (result,) = evaluate_loaded(
+            ready,
+            [loaded],
+            out=None if out is None else Path(out),
+            limit=limit,
+            metrics=metrics,
+            allow_missing=allow_missing,
+            batch_size=batch_size,
+            workers=workers,
+            cache=EmbeddingCache(default_cache()),
+            seed=seed,
+        )
+    given = loaded.items[:limit]
+    spec = result.record.model.spec
+    place = None if out is None else Path(out) / loaded.name
+    return Run(result.record, result.rows, result.outcomes, result.read_from, given, pictures, label or spec, place, metrics)
+
+
+def _listed(items: Any) -> Sequence[Item]:
+    if is_frame(items):
+        from equipoise.benchmarks.own import load
+
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "table.csv"
+            items.to_csv(path, index=False)
+            return load(path, ())
+    if not isinstance(items, Sequence) or not all(isinstance(item, Item) for item in items[:1]):
+        raise UserError(f"items: {type(items).__name__}; expected items of perturb or load_items, a file or a DataFrame")
+    return items
+
+
+@for_python
+def compare(before: AnyRun, *after: AnyRun, average: str | None = None, seed: int = 0) -> Diff:
+    """Paired differences of runs on the same items: the first against each of the others.
+
+    A run is what `evaluate` returned, or the folder of one.
+    """
+    from equipoise.evaluation.comparing.folders import compare_folders
+
+    if not after:
+        raise UserError("compare needs two runs or more: compare(before, after)")
+    runs = [before, *after]
+    names = dict(zip(map(str, map(_folder, runs)), _labels(runs), strict=True))
+    found = compare_folders(list(names), seed, average)
+    called = [
+        one.model_copy(update={"before": names[one.before], "after": names[one.after]}) for one in found.differences
+    ]
+    groups = {
+        name: {metric: [replace(one, model=names[one.model]) for one in placed] for metric, placed in by.items()}
+        for name, by in found.groups.items()
+    }
+    return Diff(replace(found, differences=called, groups=groups))
+
+
+def _folder(run: AnyRun) -> Path:
+    return run.folder if isinstance(run, Run) else Path(run)
+
+
+def _labels(runs: Sequence[AnyRun]) -> list[str]:
+    """What each run is called; the second of a name gets a number."""
+    names = [run.label if isinstance(run, Run) else str(run) for run in runs]
+    return [f"{name} ({names[: place + 1].count(name)})" if names.count(name) > 1 else name for place, name in enumerate(names)]
+
+
+@for_python
+def report(
+    runs: AnyRun | Sequence[AnyRun], out: str | Path, *, images: Images | None = None, seed: int = 0
+) -> Path:
+    """Write one HTML page for runs and return its path. It needs no network, and can be mailed."""
+    from equipoise.report.chapters import read_chapters
+    from equipoise.report.page import check_page, report_page, write_page
+    from equipoise.report.retention import with_retention
+
+    listed: list[AnyRun] = [runs] if isinstance(runs, Run | str | Path) else list(runs)
+    path = check_page(Path(out))
+    folders = [_folder(run) for run in listed]
+    names = {
+        folder.resolve(): name
+        for run, folder, name in zip(listed, folders, _labels(listed), strict=True)
+        if isinstance(run, Run)
+    }
+    pictures = as_images(images)
+    if pictures is None:
+        pictures = next((run.images for run in listed if isinstance(run, Run) and run.images is not None), None)
+    chapters = with_retention(read_chapters(folders, names=names), folders)
+    write_page(path, report_page(chapters, pictures), seed)
+    return path
+
+
+@for_python
+def train(
+    recipe: str | Recipe,
+    items: str | Path | Sequence[Item] | Frame,
+    model: AnyModel | ClipModel,
+    *,
+    images: Images | None = None,
+    out: str | Path | None = None,
+    quick: bool = False,
+    device: str = "auto",
+    workers: int | None = None,
+    chunk: int | None = None,
+    **options: Any,
+) -> ClipModel:
+    """Finetune a model with a recipe and return the finetuned one; `model` itself stays as it is.
+
+    `options` are those of the recipe and the settings of all recipes: epochs=3, lr=1e-6, hn_weight=0.5. The run is kept
+    in `out` (runs/RECIPE without it): the same call resumes a stopped run and loads a finished one. The weights are in
+    OUT/model, as transformers' `save_pretrained` writes them.
+    """
+    from equipoise.benchmarks.own import load
+    from equipoise.models.clip import ClipModel
+    from equipoise.models.hf import load_folder
+    from equipoise.train.recipe import Recipe
+    from equipoise.train.recipes import get_recipe
+    from equipoise.train.run.loop import train as run
+    from equipoise.train.run.options import Hardware
+
+    if isinstance(recipe, Recipe) and (options or quick):
+        raise UserError("a Recipe holds its own options; give them to get_recipe")
+    chosen = recipe if isinstance(recipe, Recipe) else get_recipe(recipe, quick=quick, **options)
+    listed = load(Path(os.fspath(items)), ()) if is_path(items) else _listed(items)  # type: ignore[arg-type]
+    pictures = as_source(images, items)
+    if workers is None and not is_path(images if images is not None else getattr(items, "images", None)):
+        workers = 0  # pictures in memory are read where they are
+    with as_model(model, device, "float32") as ready:
+        if not isinstance(ready, ClipModel):
+            raise UserError(
+                f"{type(ready).__name__}: only CLIP- and SigLIP-style models of transformers can be finetuned; for "
+                "others use the losses in your own loop (docs/python.md)"
+            )
+        finished = run(
+            chosen,
+            listed,
+            ready,
+            Path("runs") / chosen.name.replace(":", "-") if out is None else Path(out),
+            images=pictures,
+            hardware=Hardware(device, workers, chunk),
+        )
+    return load_folder(finished, spec=f"hf:{finished}", device=device)
+
+
+@for_python
+def metrics(scores: str | Path | Frame | Sequence[Mapping[str, Any]], *, seed: int = 0) -> Measured:
+    """Measure scores that were made elsewhere.
+
+    `scores` is a DataFrame with the columns caption, negative (negative_2, ...), positive (...), id, image, and tags;
+    a list of {"id": ..., "caption": 0.31, "positives": [0.30], "negatives": [0.28]}; or a file of either.
+    """
+    import json
+
+    from equipoise.evaluation.averages import summarise
+    from equipoise.evaluation.foreign.reading import read_any
+    from equipoise.evaluation.outcomes import outcomes_of
+
+    with tempfile.TemporaryDirectory() as folder:
+        if is_path(scores):
+            path = Path(os.fspath(scores))  # type: ignore[arg-type]
+        elif is_frame(scores):
+            path = Path(folder) / "scores.csv"
+            scores.to_csv(path, index=False)  # type: ignore[union-attr]
+        else:
+            path = Path(folder) / "scores.jsonl"
+            path.write_text("".join(f"{json.dumps(row)}\n" for row in scores), encoding="utf-8")  # type: ignore[union-attr]
+        try:
+            rows = read_any([path], None).rows
+        except UserError as error:
+            raise UserError(str(error).replace(str(path), "scores")) from None
+        return Measured(summarise(outcomes_of(rows), seed))
