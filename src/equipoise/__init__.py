@@ -1,13 +1,13 @@
 """Equipoise: does a vision-language model know when a change of words changes the meaning?
 
-    from equipoise import load_items, load_model, evaluate
+    import equipoise as eq
 
-    items = load_items("items.jsonl")
-    result = evaluate(load_model("hf:my-checkpoint"), items, images="photos")
-    print(result.numbers["original"], result.numbers["augmented"], result.numbers["brittleness"])
+    items = eq.perturb("captions.csv")
+    run = eq.evaluate("hf:my-checkpoint", items, images="photos")
+    run.table()
 
-Any object with `embed_images` and `embed_texts` is a model too. Names are loaded when first used: importing this
-package loads neither torch nor transformers.
+Any object with `embed_images` and `embed_texts` is a model too (docs/python.md). Names are loaded when first used:
+importing this package loads neither torch nor transformers.
 """
 
 from __future__ import annotations
@@ -16,6 +16,15 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from equipoise.api.results import Diff as Diff
+    from equipoise.api.results import Items as Items
+    from equipoise.api.results import Run as Run
+    from equipoise.api.verbs import compare as compare
+    from equipoise.api.verbs import evaluate as evaluate
+    from equipoise.api.verbs import metrics as metrics
+    from equipoise.api.verbs import perturb as perturb
+    from equipoise.api.verbs import report as report
+    from equipoise.api.verbs import train as train
     from equipoise.core.errors import UserError as UserError
     from equipoise.data.items import Edit as Edit
     from equipoise.data.items import ImageRef as ImageRef
@@ -23,28 +32,41 @@ if TYPE_CHECKING:
     from equipoise.data.items import Text as Text
     from equipoise.data.items import load_items as load_items
     from equipoise.data.items import write_items as write_items
-    from equipoise.evaluation.run import Result as Result
-    from equipoise.evaluation.run import evaluate as evaluate
     from equipoise.models import load_model as load_model
+    from equipoise.models.base import Embedder as Embedder
+    from equipoise.models.base import PairScorer as PairScorer
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Diff": "api.results",
     "Edit": "data.items",
+    "Embedder": "models.base",
     "ImageRef": "data.items",
     "Item": "data.items",
-    "Result": "evaluation.run",
+    "Items": "api.results",
+    "PairScorer": "models.base",
+    "Run": "api.results",
     "Text": "data.items",
     "UserError": "core.errors",
-    "evaluate": "evaluation.run",
+    "compare": "api.verbs",
+    "evaluate": "api.verbs",
     "load_items": "data.items",
     "load_model": "models",
+    "metrics": "api.verbs",
     "write_items": "data.items",
 }
-__all__ = [*_HOMES, "__version__"]
+_PACKAGES = ("perturb", "report", "train")  # that are called like functions, see core/verbs.py
+__all__ = [*_HOMES, *_PACKAGES, "__version__"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
 
 
 def __getattr__(name: str) -> Any:
+    if name in _PACKAGES:
+        return importlib.import_module(f"equipoise.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'equipoise' has no attribute {name!r}")
     value = getattr(importlib.import_module(f"equipoise.{_HOMES[name]}"), name)

@@ -240,6 +240,8 @@ def as_model(value: Any, device: str, dtype: str) -> Iterator[Model]:
     elif hasattr(value, "get_image_features") or hasattr(value, "encode_image"):
         needed = "processor" if hasattr(value, "get_image_features") else "preprocess, tokenizer"
         raise UserError(f"{type(value).__name__}: how its images and texts are read is missing: pass (model, {needed})")
+    elif isinstance(value, type):
+        raise UserError(f"{value.__name__} is a class; pass a model: {value.__name__}(...)")
     else:
         kind_of(value)  # refused here, before anything is read
         yield cast("Model", value)

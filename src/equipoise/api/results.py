@@ -163,7 +163,7 @@ class Run(Result, _Measured):
         return result_rows(self.record)
 
     def table(self, verbose: bool = False) -> Table:
-        return Table(render(self.lines(), "text", eval_lines(self.record, None, verbose)))
+        return Table(render(self.lines(), "text", eval_lines(self.record, None, verbose), brief=not verbose))
 
     @property
     def items(self) -> ItemResults:

@@ -110,9 +110,9 @@ def evaluate(
             seed=seed,
         )
     given = loaded.items[:limit]
-    spec = result.record.model.spec
+    called = label or (result.record.model.spec if hasattr(ready, "card") else type(ready).__name__)
     place = None if out is None else Path(out) / loaded.name
-    return Run(result.record, result.rows, result.outcomes, result.read_from, given, pictures, label or spec, place, metrics)
+    return Run(result.record, result.rows, result.outcomes, result.read_from, given, pictures, called, place, metrics)
 
 
 def _listed(items: Any) -> Sequence[Item]:
@@ -124,7 +124,9 @@ def _listed(items: Any) -> Sequence[Item]:
             items.to_csv(path, index=False)
             return load(path, ())
     if not isinstance(items, Sequence) or not all(isinstance(item, Item) for item in items[:1]):
-        raise UserError(f"items: {type(items).__name__}; expected items of perturb or load_items, a file or a DataFrame")
+        raise UserError(
+            f"items: {type(items).__name__}; expected items of perturb or load_items, a file or a DataFrame"
+        )
     return items
 
 
@@ -158,13 +160,14 @@ def _folder(run: AnyRun) -> Path:
 def _labels(runs: Sequence[AnyRun]) -> list[str]:
     """What each run is called; the second of a name gets a number."""
     names = [run.label if isinstance(run, Run) else str(run) for run in runs]
-    return [f"{name} ({names[: place + 1].count(name)})" if names.count(name) > 1 else name for place, name in enumerate(names)]
+    return [
+        f"{name} ({names[: place + 1].count(name)})" if names.count(name) > 1 else name
+        for place, name in enumerate(names)
+    ]
 
 
 @for_python
-def report(
-    runs: AnyRun | Sequence[AnyRun], out: str | Path, *, images: Images | None = None, seed: int = 0
-) -> Path:
+def report(runs: AnyRun | Sequence[AnyRun], out: str | Path, *, images: Images | None = None, seed: int = 0) -> Path:
     """Write one HTML page for runs and return its path. It needs no network, and can be mailed."""
     from equipoise.report.chapters import read_chapters
     from equipoise.report.page import check_page, report_page, write_page

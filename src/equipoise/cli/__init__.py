@@ -175,6 +175,9 @@ def evaluate(
     ] = None,
     seed: Seed = 0,
     form: FormatOption = "text",
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="all statistics below the table; they are in the JSON in any case")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="a list of objects, for programs")] = False,
 ) -> None:
     """Score and measure a model. A killed run goes on where it stopped.
@@ -195,7 +198,7 @@ def evaluate(
     from equipoise.evaluation.run import evaluate_loaded, read_benchmarks
     from equipoise.evaluation.scoring import check_photos
     from equipoise.models import OF_PHOTOS, kind_named, load_model
-    from equipoise.report.captions import caveats, result_caption
+    from equipoise.report.captions import caveats, eval_lines
     from equipoise.report.tables import render, result_rows
 
     rows = []
@@ -231,7 +234,9 @@ def evaluate(
             if result.read_from is not None:
                 typer.echo(printable(f"{record.benchmark.name}: read from {result.read_from}, not computed"), err=True)
             if shown in {"text", "md"}:
-                typer.echo(render(result_rows(record, average), shown, result_caption(record, average)))
+                typer.echo(
+                    render(result_rows(record, average), shown, eval_lines(record, average, verbose), not verbose)
+                )
             else:
                 rows += result_rows(record, average)
                 for caveat in caveats(record):  # a table for people has them below

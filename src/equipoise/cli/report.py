@@ -53,13 +53,13 @@ def report(
     from equipoise.data.images import open_source
     from equipoise.evaluation.results import find_runs
     from equipoise.report.chapters import lines, read_chapters, read_points
-    from equipoise.report.page import MARK, report_page, write_page
+    from equipoise.report.page import check_page, report_page, write_page
     from equipoise.report.retention import with_retention
     from equipoise.report.tables import render, result_rows
 
     table = _table_format(form, as_json)
     if table is None:
-        _check_page(out, MARK)
+        check_page(out)
     if table is not None and images is not None:
         raise UserError("--images is for the page; a table has none (--format html)")
     if images is not None:
@@ -91,17 +91,6 @@ def report(
 def _table_format(form: str, as_json: bool) -> Format | None:
     """None is the page."""
     return None if form == "html" and not as_json else form_name(form, as_json, "html")
-
-
-def _check_page(out: Path | None, mark: str) -> None:
-    """Refused before anything is read: a page without a name, under another's ending, or over a user's file."""
-    if out is None:
-        raise UserError("--out: name the page to write, for instance --out report.html")
-    if out.suffix.lower() not in {".html", ".htm"}:
-        raise UserError(f"--out {out}: the page is HTML; name a file that ends in .html, or a table with --format")
-    from equipoise.core.run_folder import refuse_foreign
-
-    refuse_foreign(out, mark)
 
 
 _COMMENTS = {"md": "<!-- equipoise report -->", "latex": "% equipoise report"}  # csv and json have none

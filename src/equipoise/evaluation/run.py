@@ -277,7 +277,7 @@ class Loaded:
     name: str
     items: Sequence[Item] = ()
     benchmark: Benchmark | None = None
-    images: Path | None = None
+    images: str | Path | ImageSource | None = None
     data: AnySet | None = None
 
 

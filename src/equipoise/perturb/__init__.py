@@ -31,6 +31,7 @@ _HOMES = {
     "perturb_file": "run.engine",
 }
 __all__ = list(_HOMES)
+importlib.import_module("equipoise.core.verbs").make_callable(__name__)
 
 
 def __getattr__(name: str) -> Any:

@@ -9,6 +9,9 @@ from collections.abc import Collection, Sequence
 from typing import Literal, get_args
 
 from equipoise.core.errors import printable
+from equipoise.core.verbs import make_callable
+
+make_callable(__name__)
 
 Format = Literal["text", "md", "latex", "csv", "json"]  # of a table
 FORMATS: tuple[str, ...] = get_args(Format)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 
 from equipoise.evaluation.metrics import info
@@ -13,22 +14,27 @@ from equipoise.evaluation.record import (
     RunRecord,
 )
 from equipoise.report.tables import GAIN, average_words, baselines_words, by_chance, gain_words, percent
+from equipoise.report.verdict import FEW, edits_line, verdict
 
 LEGEND = "percent [95% interval, images resampled]; a tie is never a win"
 WORDS = "what each word means: equipoise metrics --help"
-FEW = 20  # items; what the audit and perturb call too few to say anything
 
 
-def result_caption(record: RunRecord, average: str | None) -> str:
-    """All that a reader of a run's table must know, a line each."""
+def eval_lines(record: RunRecord, average: str | None, verbose: bool) -> str:
+    """What stands below the table of a run: the verdict first, all other statistics with `verbose`."""
     if record.kind != "items":
         return _set_caption(record)
-    lines = [f"{record.model.spec}: {LEGEND}", chance_line(record.metrics.by_rule(average), record.benchmark.chance)]
-    lines += metrics_caption(record.metrics, average)
-    lines += [f"ceilings: {record.ceilings.line()}"] if record.ceilings else []
-    lines += [blind_line(record.blind.by_rule(average))] if record.blind else []
+    numbers = record.metrics.by_rule(average)
+    lines = [verdict(record, average), edits_line(record)]
+    if verbose:
+        lines += [f"{record.model.spec}: {LEGEND}", chance_line(numbers, record.benchmark.chance)]
+        lines += metrics_caption(record.metrics, average)
+        lines += [f"ceilings: {record.ceilings.line()}"] if record.ceilings else []
+        lines += [blind_line(record.blind.by_rule(average))] if record.blind else []
+    else:
+        lines += _rule_line(record.metrics, average)
     lines += [f"warning: {caveat}" for caveat in caveats(record)]
-    return "\n".join(filter(None, [*lines, WORDS]))
+    return "\n".join(filter(None, [*lines, WORDS if verbose else ""]))
 
 
 def _set_caption(record: RunRecord) -> str:
@@ -43,11 +49,7 @@ def _set_caption(record: RunRecord) -> str:
 def metrics_caption(metrics: Metrics, average: str | None) -> list[str]:
     """By which rule the headline is, what the others give, and the metrics of the paper."""
     lines = [line] if (line := graded_line(metrics.overall)) else []
-    if metrics.averages:
-        headline = metrics.by_rule(average)
-        rules = {"items": metrics.overall, **metrics.averages}
-        others = [f"{rule} {percent(one, 'original')}" for rule, one in rules.items() if one != headline]
-        lines.append(f"headline by {average_words(headline)}; Orig. by other rules: {', '.join(others)}")
+    lines += _rule_line(metrics, average)
     for numbers in metrics.paper.values():
         shown = {name: value for name, value in numbers.items() if isinstance(value, float)}
         counted = [f"{name} {numbers[name]:,}" for name in ("n", "incomplete", "ties") if numbers.get(name)]
@@ -59,15 +61,24 @@ def metrics_caption(metrics: Metrics, average: str | None) -> list[str]:
     return lines
 
 
+def _rule_line(metrics: Metrics, average: str | None) -> list[str]:
+    if not metrics.averages:
+        return []
+    headline = metrics.by_rule(average)
+    rules = {"items": metrics.overall, **metrics.averages}
+    others = [f"{rule} {percent(one, 'original')}" for rule, one in rules.items() if one != headline]
+    return [f"headline by {average_words(headline)}; Orig. by other rules: {', '.join(others)}"]
+
+
 def caveats(record: RunRecord) -> list[str]:
     """What a reader of the numbers must know, whatever the format."""
     lines = []
     if record.n.skipped:
-        why = next(iter(record.skipped.values()), "see result.json")
+        why = _reasons(record)
         lines.append(
-            f"{record.n.skipped:,} of {record.n.items:,} items were NOT scored, the first: {why} (result.json)"
+            f"{record.n.skipped:,} of {record.n.items:,} items were NOT scored: {why} (result.json lists them)"
             if record.kind == "items"
-            else f"{record.n.skipped:,} photos were NOT used, the first: {why} (result.json)"
+            else f"{record.n.skipped:,} photos were NOT used: {why} (result.json lists them)"
         )
     if seen := record.counts.get("trained_on"):
         lines.append(f"{seen:,} of {record.n.items:,} items were trained on, says its folder: judge it on others")
@@ -88,6 +99,14 @@ def caveats(record: RunRecord) -> list[str]:
             + (f"; {unclear:,} more answers chose neither" if unclear else "")
         )
     return lines
+
+
+def _reasons(record: RunRecord) -> str:
+    """The commonest reasons with their counts; a record lists the first hundred items."""
+    known = Counter(record.skipped.values())
+    shown = [f"{why} ({count:,})" if len(known) > 1 else why for why, count in known.most_common(3)]
+    more = f"; {len(known) - 3} other reasons" if len(known) > 3 else ""
+    return ", ".join(shown) + more if shown else "see result.json"
 
 
 def _paper_number(name: str, value: float) -> str:

@@ -135,12 +135,17 @@ class Chapter:
         return next(row for row in self.rows(number) if row is not None)
 
 
-def read_chapters(folders: Sequence[Path], points: Sequence[Point] = ()) -> list[Chapter]:
-    """The runs in or below the folders, apart by test set. One name with other items is another test set."""
+def read_chapters(
+    folders: Sequence[Path], points: Sequence[Point] = (), names: Mapping[Path, str] | None = None
+) -> list[Chapter]:
+    """The runs in or below the folders, apart by test set. One name with other items is another test set.
+
+    `names` are what to call runs by their resolved folders; the others are called after their folders.
+    """
     found = {place.resolve(): record for place, record in find_runs(folders, sets=True) if record.kind == "items"}
     if not found:
         raise UserError(f"{folders[0]}: no finished run of items in it; make one with `equipoise eval`")
-    names = labels({place: record.benchmark.name for place, record in found.items()})
+    called = labels({place: record.benchmark.name for place, record in found.items()}) | dict(names or {})
     groups: dict[tuple[str, str], list[Path]] = {}
     for place, record in found.items():
         groups.setdefault((record.benchmark.name, record.benchmark.items_sha256), []).append(place)
@@ -148,7 +153,7 @@ def read_chapters(folders: Sequence[Path], points: Sequence[Point] = ()) -> list
     if unknown := sorted({point.benchmark for point in points} - set(benchmarks)):
         raise UserError(f"--points: no run of {', '.join(unknown)}; measured are {', '.join(sorted(set(benchmarks)))}")
     return [
-        _chapter(name, items, [(names[place], place) for place in places], points, benchmarks.count(name) > 1)
+        _chapter(name, items, [(called[place], place) for place in places], points, benchmarks.count(name) > 1)
         for (name, items), places in groups.items()
     ]
 

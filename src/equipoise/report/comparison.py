@@ -21,12 +21,34 @@ VERDICT = "a difference counts as shown only where its interval leaves zero out 
 def render_compared(found: Compared, correction: str, gates: Sequence[Passed] = ()) -> str:
     """Everything that `compare` found, for people."""
     of_items = [one for one in found.differences if not _is_set(one)]
-    parts = [render_differences(found.differences), _tests(of_items, correction) if of_items else ""]
+    parts = [gate_line(gate) for gate in gates] + [conclusion(found.differences)]
+    parts += [render_differences(found.differences), _tests(of_items, correction) if of_items else ""]
     parts += [_groups(name, placed, found, correction) for name, placed in found.groups.items() if placed]
     for one, flipped in zip(found.differences, found.flips, strict=True):
         parts.append(_flips(one, flipped))
-    parts += [gate_line(gate) for gate in gates]
     return "\n".join(part for part in parts if part)
+
+
+def conclusion(found: Sequence[Comparison]) -> str:
+    """One sentence a comparison: what became better, what worse, and what is not shown."""
+    return "\n".join(_concluded(one) for one in found)
+
+
+def _concluded(one: Comparison) -> str:
+    said: dict[str, list[str]] = {"better": [], "worse": [], "unclear": []}
+    for row in shown([one.changes]):
+        change = one.changes[row.name]
+        if row.less is not None:
+            continue
+        counts = change.clear if change.p is None else change.shown
+        gained = change.difference > 0 if row.better == "high" else change.difference < 0
+        way = "unclear" if not counts else "better" if gained else "worse"
+        said[way].append(f"{row.title} {signed(change.difference)}" if counts else row.title)
+    parts = [f"{way} on {', '.join(said[way])} points" for way in ("better", "worse") if said[way]]
+    if said["unclear"]:
+        none = "" if parts else "no difference is shown: "
+        parts.append(f"{none}{', '.join(said['unclear'])}{' not shown to differ' if parts else ''}")
+    return printable(f"{one.benchmark}: {one.after} against {one.before} ({one.n:,} items): {'; '.join(parts)}")
 
 
 def render_differences(found: Sequence[Comparison]) -> str:

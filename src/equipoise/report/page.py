@@ -21,7 +21,7 @@ from markupsafe import Markup
 
 from equipoise import __version__
 from equipoise.core.errors import UserError, printable
-from equipoise.core.run_folder import write_own
+from equipoise.core.run_folder import refuse_foreign, write_own
 from equipoise.data.images import ImageSource
 from equipoise.evaluation.comparing.folders import rule_of
 from equipoise.evaluation.comparing.inference import holm
@@ -66,7 +66,17 @@ class Page:
     size: int = MOST_BYTES  # it is filled with items up to this
 
 
-def report_page(chapters: Sequence[Chapter], images: Path | None = None) -> Page:
+def check_page(out: Path | None) -> Path:
+    """The path of a page to write. Refused before anything is read: no name, another's ending, or a user's file."""
+    if out is None:
+        raise UserError("--out: name the page to write, for instance --out report.html")
+    if out.suffix.lower() not in {".html", ".htm"}:
+        raise UserError(f"--out {out}: the page is HTML; name a file that ends in .html, or a table with --format")
+    refuse_foreign(out, MARK)
+    return out
+
+
+def report_page(chapters: Sequence[Chapter], images: ImageSource | str | Path | None = None) -> Page:
     """The page of `equipoise report`: what was measured, in words that follow from the numbers."""
     return Page(
         title="Does the model know when a change of words changes the meaning?",

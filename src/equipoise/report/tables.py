@@ -123,8 +123,11 @@ def metrics_rows(summary: Summary, benchmark: str | None = None, rule: str | Non
     return lines
 
 
-def render(lines: Sequence[Line], form: Format = "text", caption: str = "") -> str:
-    """The lines in one of FORMATS. Percentages with 95% intervals; a dash where nothing was measured."""
+def render(lines: Sequence[Line], form: Format = "text", caption: str = "", brief: bool = False) -> str:
+    """The lines in one of FORMATS. Percentages with 95% intervals; a dash where nothing was measured.
+
+    A brief table has the metrics alone, without blind baselines and mean scores.
+    """
     if form == "json":
         return json.dumps([line.to_json() for line in lines], indent=2)  # in ASCII: no code of a terminal survives
     if form == "csv":
@@ -136,8 +139,8 @@ def render(lines: Sequence[Line], form: Format = "text", caption: str = "") -> s
         drawn += [_set_table(line, form, "" if others else caption) for line in sets]
         return ("\n" if form == "text" else "\n\n").join(drawn)
     texts, images = (columns_of([line.numbers for line in lines], side) for side in ("texts", "images"))
-    scored = any(_mean_scores(line.numbers).caption is not None for line in lines)
-    blind = BLIND if any(line.blind is not None for line in lines) else ()
+    scored = not brief and any(_mean_scores(line.numbers).caption is not None for line in lines)
+    blind = BLIND if not brief and any(line.blind is not None for line in lines) else ()
     two = any(some_without_positive(line.numbers) for line in lines)
     first = ("", "n", *([POSITIVES] if two else []), *texts, "ties")
     caption = f"{OF_THOSE}\n{caption}".rstrip() if two else caption

@@ -16,17 +16,18 @@ def verdict(record: RunRecord, average: str | None = None) -> str:
         return ""
     chance = by_chance(numbers, record.benchmark.chance).get("original")
     known = "" if chance is None else f" (chance {100 * chance:.1f})"
+    spec = printable(record.model.spec)
     low = original.interval.low if original.interval else original.value
     if record.n.scored < FEW:
         return f"{record.n.scored} items are too few for a verdict."
     if chance is not None and low <= chance:
         return (
-            f"{printable(record.model.spec)} is not shown to be above chance: it ranks the caption first on "
-            f"{100 * original.value:.1f}% of the items{known}. Check that it is loaded right: "
-            f"equipoise doctor {printable(record.model.spec)}"
+            f"{spec} is not shown to be above chance: it ranks the caption first on "
+            f"{100 * original.value:.1f}% of the items{known}. Check how it is loaded: equipoise doctor "
+            + ("MODEL" if " " in spec else spec)
         )
     return (
-        f"{printable(record.model.spec)} ranks the caption above every wrong text on {100 * original.value:.1f}% of "
+        f"{spec} ranks the caption above every wrong text on {100 * original.value:.1f}% of "
         f"the items{known}{_reworded(numbers)}. {_look_at(record, average)}"
     ).rstrip()
 
