@@ -1,14 +1,14 @@
-"""Your own model in twelve lines: any object with two methods is judged like CLIP.
+"""Your own model: any object with two methods is evaluated like CLIP.
 
     python examples/own_model.py
 
-Here a "model" that only sees the mean colour of a picture. On the drawn world that is enough for some colours, and for
-nothing else: a baseline worth having beside a large model.
+This "model" sees only the mean colour of a picture. On the drawn world that is enough for some colours and for nothing
+else: a baseline worth having next to a large model.
 """
 
 import numpy as np
 
-from equipoise import evaluate, load_items
+import equipoise as eq
 from equipoise.world.splits import make_world
 
 WORDS = ["red", "green", "blue"]
@@ -24,8 +24,4 @@ class MeanColour:
 
 if __name__ == "__main__":
     file = make_world(120, 0, "example-world", "test")  # your own: a JSONL, Parquet, CSV or TSV file, and a folder
-    result = evaluate(MeanColour(), load_items(file), images="example-world")
-    for name in ("original", "augmented", "brittleness"):
-        low, high = result.numbers.interval(name)
-        print(f"{name:12} {100 * result.numbers[name]:5.1f} % [{100 * low:.1f}, {100 * high:.1f}]")
-    print(f"n {result.numbers.n}, ties {result.numbers.ties}")
+    print(eq.evaluate(MeanColour(), eq.load_items(file), images="example-world").table())

@@ -10,13 +10,13 @@ import pytest
 from PIL import Image
 from typer.testing import CliRunner
 
-from equipoise import evaluate
 from equipoise.benchmarks.base import TRIPLE_CHANCE, Average, Benchmark
 from equipoise.cli import app
 from equipoise.core.errors import UserError
 from equipoise.data.items import ImageRef, Item, texts, write_items
 from equipoise.evaluation.record import Number
 from equipoise.evaluation.results import read_result
+from equipoise.evaluation.run import evaluate
 from equipoise.models import load_model
 
 BENCHMARK = Benchmark(

@@ -12,16 +12,15 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from equipoise import Result, evaluate, load_items, write_items
 from equipoise.benchmarks import registry
 from equipoise.benchmarks.base import Average
 from equipoise.core.errors import UserError
 from equipoise.core.files import sha256_json
 from equipoise.data.identity import of_answers, of_items
-from equipoise.data.items import Edit, ImageRef, Item, Text, texts
+from equipoise.data.items import Edit, ImageRef, Item, Text, load_items, texts, write_items
 from equipoise.evaluation.comparing.differences import load_run
 from equipoise.evaluation.results import read_result
-from equipoise.evaluation.run import evaluate_loaded, read_benchmarks
+from equipoise.evaluation.run import Result, evaluate, evaluate_loaded, read_benchmarks
 from equipoise.evaluation.run_id import model_card
 
 

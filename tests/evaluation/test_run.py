@@ -14,14 +14,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from equipoise import evaluate
 from equipoise.benchmarks.base import TRIPLE_CHANCE, Average, Benchmark
 from equipoise.core import run_folder
 from equipoise.core.errors import UserError
 from equipoise.data.items import ImageRef, Item, load_items, texts, write_items
 from equipoise.evaluation.record import ItemCounts
 from equipoise.evaluation.results import read_result
-from equipoise.evaluation.run import evaluate_loaded, read_benchmarks
+from equipoise.evaluation.run import evaluate, evaluate_loaded, read_benchmarks
 
 
 class Liking:

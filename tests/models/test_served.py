@@ -18,11 +18,11 @@ from PIL import Image
 from tests.models.fake_vision import Reply, Vision, asked_about, captions_of, says, share_of, yes_no
 from typer.testing import CliRunner
 
-from equipoise import evaluate
 from equipoise.cli import app
 from equipoise.core.errors import UserError
 from equipoise.data.items import ImageRef, Item, texts, write_items
 from equipoise.evaluation.embedding.cache import EmbeddingCache
+from equipoise.evaluation.run import evaluate
 from equipoise.models import load_model
 
 Make = Callable[[Callable[[str, dict[str, Any]], Reply | None]], Vision]

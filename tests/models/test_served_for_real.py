@@ -18,8 +18,8 @@ import pytest
 from PIL import Image
 from tests.models.scorers.conftest import chat_tokenizer, write_chat
 
-from equipoise import evaluate
 from equipoise.data.items import ImageRef, Item, texts
+from equipoise.evaluation.run import evaluate
 from equipoise.models import load_model
 
 

@@ -14,9 +14,9 @@ import pytest
 import torch
 from PIL import Image
 
-from equipoise import Result, evaluate
 from equipoise.core.errors import UserError
 from equipoise.data.items import ImageRef, Item, texts
+from equipoise.evaluation.run import Result, evaluate
 from equipoise.models import Embedder, PairScorer, TokenEmbedder, kind_of, load_model, plain_spec
 from equipoise.models.clip import ClipModel
 from equipoise.models.openclip import OpenClipModel

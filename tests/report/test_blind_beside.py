@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from equipoise import evaluate
 from equipoise.data.items import ImageRef, Item, texts
+from equipoise.evaluation.run import evaluate
 from equipoise.models import load_model
 from equipoise.report.captions import result_caption
 from equipoise.report.chapters import lines, read_chapters

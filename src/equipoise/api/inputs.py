@@ -18,7 +18,7 @@ from equipoise.data.images import ImageProblem, ImageSource, open_source
 from equipoise.data.readers.captions.json_layouts import CAPTION_NAMES, IMAGE_NAMES
 
 if TYPE_CHECKING:
-    from equipoise.models.base import Embedder, Model, PairScorer
+    from equipoise.models.base import Model
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -121,7 +121,8 @@ def _columns(value: Any, caption: str | None, image: str | None) -> tuple[list[A
         return [_cell(one) for one in value[texts]], [None] * len(value) if held is None else [_seen(x) for x in held]
     if isinstance(value, Mapping) or not isinstance(value, Sequence):
         raise UserError(
-            f"{type(value).__name__}: expected a file, a DataFrame, a Hugging Face dataset or a list of (image, caption)"
+            f"{type(value).__name__}: expected a file, a DataFrame, a Hugging Face dataset or a list of "
+            "(image, caption)"
         )
     for row, pair in enumerate(value):
         if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:
@@ -199,7 +200,7 @@ def as_images(value: Any) -> str | Path | ImageSource | None:
     if value is None or hasattr(value, "read"):
         return cast("ImageSource | None", value)
     if is_path(value):
-        return os.fspath(value)
+        return str(value)
     if isinstance(value, Mapping) or callable(value) or (hasattr(value, "__len__") and hasattr(value, "__getitem__")):
         return PictureImages(list(value) if hasattr(value, "iloc") else value)  # a Series is indexed by label
     raise UserError(
@@ -217,7 +218,7 @@ def as_source(value: Any, items: Any) -> ImageSource:
 
 # ---------------------------------------------------------------------------- models
 
-AnyModel: TypeAlias = "str | Embedder | PairScorer | tuple[Any, Any] | tuple[Any, Any, Any]"
+AnyModel: TypeAlias = "str | Model | tuple[Any, Any] | tuple[Any, Any, Any]"
 
 
 @contextlib.contextmanager

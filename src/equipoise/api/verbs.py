@@ -9,8 +9,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from equipoise.api.inputs import AnyModel, Frame, Images, as_images, as_model, as_source, captions_file, for_python
-from equipoise.api.inputs import is_frame, is_path
+from equipoise.api.inputs import (
+    AnyModel,
+    Frame,
+    Images,
+    as_images,
+    as_model,
+    as_source,
+    captions_file,
+    for_python,
+    is_frame,
+    is_path,
+)
 from equipoise.api.results import Diff, Items, Measured, Run
 from equipoise.core.errors import UserError
 from equipoise.data.items import Item, load_items

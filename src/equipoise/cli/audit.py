@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
-from equipoise import report
 from equipoise.cli.options import offer_benchmarks
 from equipoise.core.errors import UserError, printable
 from equipoise.core.progress import progress
+from equipoise.report import fold, room, text_table
 
 
 def audit(
@@ -79,17 +79,17 @@ MARKS = {".md": "<!-- equipoise audit -->", ".json": '"made_by": "equipoise audi
 
 def _on_screen(page: str) -> str:
     """The page for a terminal: tables drawn, lines folded to its width. A file or a pipe gets the Markdown itself."""
-    if report.room() is None:
+    if room() is None:
         return page
     shown = []
     for block in page.rstrip("\n").split("\n\n"):
         lines = block.split("\n")
         if not lines[0].startswith("| "):
-            shown.append(report.fold(block))
+            shown.append(fold(block))
             continue
         header, ruler, *rows = (
             [cell.replace("\\|", "|") for cell in re.split(r"(?<!\\) \| ", line[2:-2])] for line in lines
         )
         words = [place for place, rule in enumerate(ruler) if not rule.endswith(":")]
-        shown.append(report.text_table(header, rows, words=words))
+        shown.append(text_table(header, rows, words=words))
     return "\n\n".join(shown)

@@ -172,12 +172,14 @@ def default_workers() -> int:
 # ---------------------------------------------------------------------------- what can be scored
 
 
-def check_photos(items: Sequence[Item], images: str | Path | None, allow_missing: bool) -> None:
+def check_photos(items: Sequence[Item], images: str | Path | ImageSource | None, allow_missing: bool) -> None:
     """Refuse what scoring would refuse, before seconds are spent on loading a model: no item with an image, no folder
     named, photos missing in it. Shards are opened once, by who scores."""
     usable, skipped = _usable(items)
     if items and not usable:
         _refuse_all(items, skipped)
+    if not isinstance(images, str | Path | None):
+        return
     if images is None or not (folder := Path(images)).is_dir():
         if images is None or not folder.exists():
             _image_source(usable, images)

@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from equipoise import evaluate
 from equipoise.core.errors import UserError
 from equipoise.data.items import ImageRef, Item, texts
 from equipoise.evaluation.embedding import pairs
 from equipoise.evaluation.embedding.cache import EmbeddingCache
 from equipoise.evaluation.embedding.processes import Ranks
+from equipoise.evaluation.run import evaluate
 from equipoise.evaluation.scoring import score_items
 
 

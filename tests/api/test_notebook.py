@@ -1,0 +1,245 @@
+"""The Python API as docs/python.md shows it: every input it takes, what comes back, and its errors."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import rlcompleter
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+from tests.docs_blocks import blocks
+
+import equipoise as eq
+from equipoise.world.splits import make_world
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Colour:
+    """Mean colours against words: a model without a card."""
+
+    def embed_images(self, images: Any) -> Any:
+        return np.stack([np.asarray(image.convert("RGB"), dtype=float).mean((0, 1)) - 128 for image in images])
+
+    def embed_texts(self, texts: Any) -> Any:
+        return np.array([[text.count(word) + 0.01 for word in ("red", "green", "blue")] for text in texts])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found = tmp_path_factory.mktemp("world")
+    make_world(60, 0, found, "test")
+    return found
+
+
+@pytest.fixture(autouse=True)
+def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EQUIPOISE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def pairs(folder: Path) -> list[tuple[str, str]]:
+    return [(item.image.path, item.caption) for item in eq.load_items(folder / "test-0.jsonl") if item.image]
+
+
+def test_names_are_offered_by_tab_and_import_is_light() -> None:
+    offered = {rlcompleter.Completer({"eq": eq}).complete("eq.ev", 0)}
+    assert offered == {"eq.evaluate("} and {"perturb", "compare", "report", "train", "metrics"} <= set(dir(eq))
+    check = "import sys, equipoise; print([m for m in ('torch', 'pandas', 'numpy') if m in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", check], capture_output=True, text=True).stdout.strip() == "[]"
+    assert "recipe" in inspect.signature(eq.perturb).parameters  # a package that is called like a function
+
+
+def test_captions_to_page(folder: Path, pairs: list[tuple[str, str]], tmp_path: Path) -> None:
+    items = eq.perturb(pairs, recipe="balanced")
+    assert "hard positives" in repr(items) and len(items[:3]) == 3 and "<table>" in items._repr_html_()
+    old = eq.evaluate("world", items, images=folder, label="old")
+    new = eq.evaluate(Colour(), items, images=folder)
+    assert new.label == "Colour" and "old" in repr(old) and len(repr(old)) < 600
+    assert (
+        0 <= (old["original"] or 0) <= 100
+        and repr(old.table()) == str(old.table())
+        and "<pre>" in old.table()._repr_html_()
+    )
+    assert "Brittleness" in old._repr_html_() and "s(c)" not in old.table() and "s(c)" in old.table(verbose=True)
+    diff = eq.compare(old, new)
+    assert diff.worse("augmented", by=1.0) and not eq.compare(new, old).worse("augmented")
+    assert repr(diff).startswith("items: Colour against old") and "<table>" in diff._repr_html_()
+    page = eq.report([old, new], "report.html")
+    text = page.read_text()
+    assert "Colour" in text and "data:image" in text and str(tmp_path) not in text.split("Provenance")[0]
+
+
+def test_every_kind_of_pictures_gives_the_same(folder: Path, pairs: list[tuple[str, str]]) -> None:
+    items = eq.perturb(pairs)
+    opened = {name: Image.open(folder / name) for name, _ in pairs}
+    by_folder = eq.evaluate("world", items, images=folder)["original"]
+    assert eq.evaluate("world", items, images=opened)["original"] == by_folder
+    assert eq.evaluate("world", items, images=lambda name: folder / name)["original"] == by_folder
+    assert eq.evaluate("world", items, images=lambda name: (folder / name).read_bytes())["original"] == by_folder
+    held = eq.perturb([(opened[name], caption) for name, caption in pairs])  # a column of pictures
+    assert eq.evaluate("world", held)["original"] == by_folder
+    assert eq.evaluate("world", held, images=[opened[name] for name, _ in pairs])["original"] == by_folder
+    absolute = eq.perturb([(str(folder / name), caption) for name, caption in pairs])
+    assert eq.evaluate("world", absolute)["original"] == by_folder
+
+
+def test_captions_of_one_image_are_put_together(pairs: list[tuple[str, str]]) -> None:
+    (first, a), (second, b) = pairs[0], pairs[2]
+    mixed = [(first, a), (second, b), (first, f"{a} outside")]
+    assert [item.image.path for item in eq.perturb(mixed, keep_all=True) if item.image] == [first, first, second]
+
+
+def test_a_transformers_model_stays_as_it_was(folder: Path) -> None:
+    transformers = pytest.importorskip("transformers")
+    base = ROOT / "src" / "equipoise" / "world" / "base"
+    model = transformers.CLIPModel.from_pretrained(base).train()
+    tokenizer = transformers.AutoTokenizer.from_pretrained(base)
+    processor = transformers.CLIPProcessor(transformers.CLIPImageProcessorPil.from_pretrained(base), tokenizer)
+    items = eq.load_items(folder / "test-0.jsonl")
+    run = eq.evaluate((model, processor), items, images=folder)
+    assert run["original"] == eq.evaluate("world", items, images=folder)["original"] and model.training
+    with pytest.raises(eq.UserError, match=r"pass \(model, processor\)"):
+        eq.evaluate(model, items, images=folder)
+
+
+def test_a_run_is_saved_read_and_compared_by_folder(folder: Path, tmp_path: Path) -> None:
+    file = folder / "test-0.jsonl"
+    first = eq.evaluate("world", file, images=folder, out="kept")
+    again = eq.evaluate("world", file, images=folder, out="kept")
+    assert again.read_from is not None and again["original"] == first["original"]
+    other = eq.evaluate(Colour(), file, images=folder)
+    other.save("saved")
+    assert eq.compare("kept", "saved").worse("original")
+    with pytest.raises(eq.UserError, match="already holds a run"):
+        other.save("saved")
+
+
+def test_training_returns_a_model(folder: Path) -> None:
+    items = eq.load_items(folder / "test-0.jsonl")
+    small = {"quick": True, "max_steps": 2, "batch_size": 16}
+    tuned = eq.train("hard_positives_kamath_2024", items, "world", images=folder, **small)
+    assert Path("runs/hard_positives_kamath_2024/model/model.safetensors").is_file()
+    assert eq.evaluate(tuned, items, images=folder)["original"] is not None
+    again = eq.train("hard_positives_kamath_2024", items, "world", images=folder, **small)
+    assert again.card["weight_sha256"] == tuned.card["weight_sha256"]
+    with pytest.raises(eq.UserError, match="Did you mean lr"):
+        eq.train("hn_only", items, "world", images=folder, learning_rate=1)
+
+
+def test_scores_of_a_list() -> None:
+    found = eq.metrics([{"id": "a", "caption": 0.3, "positives": [0.2], "negatives": [0.25]}])
+    assert found["original"] == 100 and found["brittleness"] == 100 and "1 items" in repr(found)
+    with pytest.raises(eq.UserError, match=r"^scores: 1 problem"):
+        eq.metrics([{"id": "a", "caption": "0.3", "negatives": [0.25]}])
+
+
+def test_errors_name_arguments(folder: Path, pairs: list[tuple[str, str]], tmp_path: Path) -> None:
+    items = eq.perturb(pairs[:20])
+    wrong: list[tuple[Any, str]] = [
+        (lambda: eq.evaluate("world", items), "images"),
+        (lambda: eq.evaluate("world", items, images=tmp_path / "none"), "no such folder"),
+        (lambda: eq.evaluate("world", items, images=3), "images: int; expected a folder, a dict"),
+        (lambda: eq.evaluate("world", items, images=folder, device="tpu"), "device 'tpu'"),
+        (lambda: eq.evaluate(Colour, items, images=folder), r"Colour is a class; pass a model: Colour\(...\)"),
+        (lambda: eq.evaluate(object(), items, images=folder), "neither embed_images and embed_texts nor score_pairs"),
+        (lambda: eq.evaluate("world", 3), "items: int; expected items"),
+        (lambda: eq.perturb(3), "expected a file, a DataFrame"),
+        (lambda: eq.perturb(["a dog"]), r"row 0: expected \(image, caption\)"),
+        (lambda: eq.perturb(pairs, recipe="balanzed"), "Did you mean balanced"),
+        (lambda: eq.compare("one"), "two runs or more"),
+        (lambda: eq.report([], "page.txt"), "out page.txt: the page is HTML"),
+    ]
+    for call, words in wrong:
+        with pytest.raises(eq.UserError, match=words) as caught:
+            call()
+        assert "--" not in str(caught.value)
+
+
+def test_a_command_in_an_error_stays_a_command() -> None:
+    from equipoise.api.inputs import in_arguments
+
+    said = "name it with --images DIR, or run: equipoise perturb a.csv --out b.jsonl"
+    assert in_arguments(said) == "name it with images, or run: equipoise perturb a.csv --out b.jsonl"
+
+
+def test_frames_need_pandas_and_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(eq.UserError, match="pip install pandas"):
+        eq.metrics([{"id": "a", "caption": 0.3, "negatives": [0.25]}]).to_frame()
+
+
+# ---------------------------------------------------------------------------- with pandas, Jupyter, mypy
+
+
+def test_frames(folder: Path, pairs: list[tuple[str, str]]) -> None:
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame(pairs, columns=["image", "caption"])
+    items = eq.perturb(table)
+    assert list(items.to_frame().columns[:5]) == ["id", "image", "caption", "positives", "negatives"]
+    run = eq.evaluate("world", items, images=folder)
+    frame, each = run.to_frame(), run.items.to_frame()
+    assert frame.loc[0, "original"] == run["original"] and len(each) == frame.loc[0, "n"]
+    assert round(100 * each["original"].mean(), 6) == round(run["original"], 6)
+    assert set(eq.compare(run, run).to_frame()["metric"]) >= {"original", "brittleness"}
+    renamed = table.rename(columns={"caption": "said", "image": "photo"})
+    assert len(eq.perturb(renamed, caption="said", image="photo")) == len(items)
+    with pytest.raises(eq.UserError, match="no column caption; found photo, said"):
+        eq.perturb(renamed)
+    scores = pandas.DataFrame({"caption": [0.3, 0.2], "negative": [0.1, 0.3]})
+    assert eq.metrics(scores)["original"] == 50 and len(eq.metrics(scores).to_frame()) == 1
+    own = pandas.DataFrame([{"image": name, "caption": text, "negative": f"no {text}"} for name, text in pairs])
+    assert eq.evaluate("world", own, images=folder).record.n.scored == len(own)
+
+
+def test_a_hugging_face_dataset(folder: Path, pairs: list[tuple[str, str]]) -> None:
+    datasets = pytest.importorskip("datasets")
+    columns = {"image": [str(folder / name) for name, _ in pairs], "caption": [text for _, text in pairs]}
+    table = datasets.Dataset.from_dict(columns).cast_column("image", datasets.Image())
+    run = eq.evaluate("world", eq.perturb(table))
+    assert run["original"] == eq.evaluate("world", eq.perturb(pairs), images=folder)["original"]
+
+
+@pytest.mark.slow
+def test_the_page_runs_in_jupyter(tmp_path: Path) -> None:
+    nbclient, nbformat = (pytest.importorskip(name) for name in ("nbclient", "nbformat"))
+    for name in ("ipykernel", "pandas"):
+        pytest.importorskip(name)
+    notebook = nbformat.v4.new_notebook()
+    code = [block.code for block in blocks(ROOT / "docs" / "python.md") if block.language == "python"]
+    notebook.cells = [nbformat.v4.new_code_cell(part) for part in code]
+    done = nbclient.NotebookClient(notebook, resources={"metadata": {"path": str(tmp_path)}}, timeout=300).execute()
+    shown = [output for cell in done.cells for output in cell.outputs if output.output_type == "execute_result"]
+    assert any("text/html" in output["data"] for output in shown)
+
+
+@pytest.mark.slow
+def test_mypy_sees_a_misspelt_method(tmp_path: Path) -> None:
+    head = (
+        "from collections.abc import Sequence\nimport numpy as np\nfrom numpy.typing import NDArray\n"
+        "from PIL import Image\nimport equipoise as eq\n\n\nclass Mine:\n"
+        "    def embed_images(self, images: Sequence[Image.Image]) -> NDArray[np.float64]:\n"
+        "        return np.ones((len(images), 2))\n\n"
+        "    def {method}(self, texts: Sequence[str]) -> NDArray[np.float64]:\n"
+        "        return np.ones((len(texts), 2))\n\n\n"
+        'items = eq.perturb([("a.png", "a dog")], recipe="balanced")\n'
+        'run = eq.evaluate(Mine(), items, images={{"a.png": Image.new("RGB", (8, 8))}})\n'
+        "value: float | None = run['original']\nworse: bool = eq.compare(run, run).worse('brittleness', by=1.0)\n"
+        'page = eq.report([run], "report.html").name\n'
+        'tuned = eq.train("hn_only", items, "world", images="photos")\n'
+    )
+    found = {}
+    for method in ("embed_texts", "embed_text"):
+        file = tmp_path / f"{method}.py"
+        file.write_text(head.format(method=method))
+        command = [sys.executable, "-m", "mypy", "--strict", "--config-file", str(ROOT / "pyproject.toml"), str(file)]
+        found[method] = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert found["embed_texts"].returncode == 0, found["embed_texts"].stdout
+    assert re.search(r'embed_text\.py:17: error: .*evaluate.*incompatible type "Mine"', found["embed_text"].stdout)
