@@ -61,7 +61,7 @@ def test_show_has_ceilings_where_the_files_are(run: Run, samples: Path) -> None:
 
 
 def test_a_result_keeps_and_shows_both(run: Run, tmp_path: Path) -> None:
-    arguments = ("eval", "py:own_model_beside:Model", "--bench", "items.jsonl", "--images", ".")
+    arguments = ("eval", "py:own_model_beside:Model", "--bench", "items.jsonl", "--images", ".", "--verbose")
     code, out, error = run(*arguments, "--out", "run")
     assert code == 0, error
     out = " ".join(out.split())  # the lines below a table are wrapped to its width
@@ -83,7 +83,16 @@ def test_a_result_keeps_and_shows_both(run: Run, tmp_path: Path) -> None:
 def test_ceilings_are_of_what_was_scored(run: Run, tmp_path: Path) -> None:
     """They bound the numbers above them, which know nothing of an item whose photo is missing."""
     (tmp_path / "0.png").unlink()
-    arguments = ("eval", "py:own_model_beside:Model", "--bench", "items.jsonl", "--images", ".", "--allow-missing")
+    arguments = (
+        "eval",
+        "py:own_model_beside:Model",
+        "--bench",
+        "items.jsonl",
+        "--images",
+        ".",
+        "--allow-missing",
+        "--verbose",
+    )
     code, out, error = run(*arguments, "--out", "run")
     assert code == 0, error
     expected = "1 of 1 captions with the words of a negative: without word order at most 0.0"
@@ -114,7 +123,9 @@ def test_the_legend_is_below_every_table_and_chance_in_it(run: Run, tmp_path: Pa
     ]
     (tmp_path / "scores.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     judged = run("metrics", "scores.jsonl")[1]
-    scored = run("eval", "py:own_model_beside:Model", "--bench", "items.jsonl", "--images", ".", "--no-cache")[1]
+    scored = run(
+        "eval", "py:own_model_beside:Model", "--bench", "items.jsonl", "--images", ".", "--no-cache", "--verbose"
+    )[1]
     for out, chance in ((judged, "Orig. 37.5, Aug. 33.3, Brittleness 33.3"), (scored, "Orig. 50.0")):
         out = " ".join(out.split())
         assert "percent [95% interval, images resampled]; a tie is never a win" in out

@@ -145,7 +145,7 @@ def test_a_finished_run_shows_a_blind_run_that_came_later(photos: Path, tmp_path
 
 def test_the_table_says_it(tmp_path: Path) -> None:
     write_items(tmp_path / "toy.jsonl", _items())
-    found = CliRunner().invoke(app, ["eval", "blind:ngram", "--bench", str(tmp_path / "toy.jsonl")])
+    found = CliRunner().invoke(app, ["eval", "blind:ngram", "--bench", str(tmp_path / "toy.jsonl"), "--verbose"])
     assert found.exit_code == 0, found.output
     assert "best blind" in found.stdout and "gain over the best: Orig. " in found.stdout
     rows = CliRunner().invoke(app, ["eval", "blind:ngram", "--bench", str(tmp_path / "toy.jsonl"), "--json"])

@@ -12,7 +12,7 @@ from PIL import Image
 from equipoise.data.items import ImageRef, Item, texts
 from equipoise.evaluation.run import evaluate
 from equipoise.models import load_model
-from equipoise.report.captions import result_caption
+from equipoise.report.captions import eval_lines
 from equipoise.report.chapters import lines, read_chapters
 from equipoise.report.plane import plane
 from equipoise.report.tables import render, result_rows
@@ -65,8 +65,8 @@ def test_what_the_line_below_has_is_not_missing(monkeypatch: pytest.MonkeyPatch,
     for number in range(9):
         Image.new("RGB", (4, 4)).save(tmp_path / f"{number}.png")
     record = evaluate(Guess(), _items(), images=tmp_path).record
-    one = " ".join(render(result_rows(record), "text", result_caption(record, None)).split())
+    one = " ".join(render(result_rows(record), "text", eval_lines(record, None, True)).split())
     assert one.count("gain over the best:") == 1 and "no room for s(c), s(p), s(n):" in one
-    two = " ".join(render(result_rows(record) * 2, "text", result_caption(record, None)).split())
+    two = " ".join(render(result_rows(record) * 2, "text", eval_lines(record, None, True)).split())
     assert "no room for best blind and gain by line, s(c), s(p), s(n):" in two
     assert "no room for best blind, gain, s(c)" in " ".join(render(result_rows(record)).split()), "no line has them"

@@ -151,8 +151,9 @@ def compare(before: AnyRun, *after: AnyRun, average: str | None = None, seed: in
     if not after:
         raise UserError("compare needs two runs or more: compare(before, after)")
     runs = [before, *after]
-    names = dict(zip(map(str, map(_folder, runs)), _labels(runs), strict=True))
-    found = compare_folders(list(names), seed, average)
+    folders = [str(_folder(run)) for run in runs]
+    names = dict(zip(folders, _labels(runs), strict=True))
+    found = compare_folders(folders, seed, average)
     called = [
         one.model_copy(update={"before": names[one.before], "after": names[one.after]}) for one in found.differences
     ]

@@ -11,7 +11,6 @@ import typer
 from equipoise.cli.options import offer_benchmarks
 from equipoise.core.errors import UserError, printable
 from equipoise.core.progress import progress
-from equipoise.report import fold, room, text_table
 
 
 def audit(
@@ -79,6 +78,8 @@ MARKS = {".md": "<!-- equipoise audit -->", ".json": '"made_by": "equipoise audi
 
 def _on_screen(page: str) -> str:
     """The page for a terminal: tables drawn, lines folded to its width. A file or a pipe gets the Markdown itself."""
+    from equipoise.report import fold, room, text_table
+
     if room() is None:
         return page
     shown = []

@@ -33,6 +33,7 @@ def eval_lines(record: RunRecord, average: str | None, verbose: bool) -> str:
         lines += [blind_line(record.blind.by_rule(average))] if record.blind else []
     else:
         lines += _rule_line(record.metrics, average)
+        lines.append(f"{LEGEND}; more statistics: --verbose")
     lines += [f"warning: {caveat}" for caveat in caveats(record)]
     return "\n".join(filter(None, [*lines, WORDS if verbose else ""]))
 

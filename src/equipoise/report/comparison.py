@@ -11,7 +11,7 @@ from equipoise.evaluation.comparing.gate import Passed
 from equipoise.evaluation.comparing.models import Placed
 from equipoise.evaluation.metrics import SET_METRICS, MetricInfo, info, shown
 from equipoise.evaluation.record import Change, Comparison
-from equipoise.report import text_table
+from equipoise.report import fold, text_table
 from equipoise.report.tables import OF_THOSE, POSITIVES, signed
 
 _CUT = 60  # characters of a text in a list
@@ -21,7 +21,7 @@ VERDICT = "a difference counts as shown only where its interval leaves zero out 
 def render_compared(found: Compared, correction: str, gates: Sequence[Passed] = ()) -> str:
     """Everything that `compare` found, for people."""
     of_items = [one for one in found.differences if not _is_set(one)]
-    parts = [gate_line(gate) for gate in gates] + [conclusion(found.differences)]
+    parts = [fold("\n".join([*map(gate_line, gates), conclusion(found.differences)]))]
     parts += [render_differences(found.differences), _tests(of_items, correction) if of_items else ""]
     parts += [_groups(name, placed, found, correction) for name, placed in found.groups.items() if placed]
     for one, flipped in zip(found.differences, found.flips, strict=True):

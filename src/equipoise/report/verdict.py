@@ -19,7 +19,7 @@ def verdict(record: RunRecord, average: str | None = None) -> str:
     spec = printable(record.model.spec)
     low = original.interval.low if original.interval else original.value
     if record.n.scored < FEW:
-        return f"{record.n.scored} items are too few for a verdict."
+        return f"{spec}: too few items for a verdict."
     if chance is not None and low <= chance:
         return (
             f"{spec} is not shown to be above chance: it ranks the caption first on "
