@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -25,17 +26,16 @@ def run(folder: Path, name: str, *arguments: str) -> subprocess.CompletedProcess
 def test_own_model(tmp_path: Path) -> None:
     done = run(tmp_path, "own_model.py")
     assert done.returncode == 0, done.stderr
-    assert "original" in done.stdout and "n 120" in done.stdout
+    assert "Brittleness" in done.stdout and "120" in done.stdout
 
 
 @pytest.mark.slow
 def test_gate(tmp_path: Path) -> None:
     make_world(40, 0, tmp_path / "other", "test")
-    asked = ["--bench", "other/test-0.jsonl", "--images", "other", "--out", "gate"]
-    same = run(tmp_path, "ci_gate.py", "world", "world", *asked)
-    assert same.returncode == 0 and same.stdout.count("\n") == 2, same.stderr
-    broken = run(tmp_path, "ci_gate.py", "world", "world", *asked, "--limit", "beauty:1")
-    assert broken.returncode == 2 and "beauty" in broken.stderr
+    same = run(tmp_path, "ci_gate.py", "world", "world", "other/test-0.jsonl", "other", "gate")
+    assert same.returncode == 0 and "no difference is shown" in same.stdout, same.stderr
+    broken = run(tmp_path, "ci_gate.py", "world", "world", "other/none.jsonl", "other", "gate")
+    assert broken.returncode == 2 and "none.jsonl" in broken.stderr
 
 
 @pytest.mark.slow
@@ -48,9 +48,32 @@ def test_gate_fails_a_worse_model(tmp_path: Path) -> None:
         "    def embed_images(self, images): return np.ones((len(images), 2))\n"
         "    def embed_texts(self, texts): return np.array([[1.0, float(t in WRONG)] for t in texts])\n"
     )
-    asked = ["--bench", "other/test-0.jsonl", "--images", "other", "--out", "gate"]
-    done = run(tmp_path, "ci_gate.py", "world", "py:wrong:Model", *asked)
+    done = run(tmp_path, "ci_gate.py", "world", "py:wrong:Model", "other/test-0.jsonl", "other", "gate")
     assert done.returncode == 1, done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("needs", ["torch", "sentence_transformers", "open_clip"])
+def test_a_loss_in_a_loop_of_ones_own(needs: str, tmp_path: Path) -> None:
+    if find_spec(needs) is None:
+        pytest.skip(f"{needs} is not installed")
+    done = run(tmp_path, f"loop_{needs}.py")
+    losses = [float(line.split("loss ")[1].split()[0]) for line in done.stdout.splitlines() if "loss" in line]
+    assert done.returncode == 0 and len(losses) == 5 and all(0 < loss < 20 for loss in losses), done.stderr
+
+
+def test_the_weekly_gate_names_options_that_exist() -> None:
+    from typer.testing import CliRunner
+
+    from equipoise.cli import app
+
+    yaml = pytest.importorskip("yaml", reason="PyYAML comes with transformers")
+    steps = yaml.safe_load((EXAMPLES / "weekly_gate.yml").read_text())["jobs"]["gate"]["steps"]
+    commands = [step["run"].split() for step in steps if step.get("run", "").startswith("equipoise")]
+    assert len(commands) == 4
+    for _, verb, *rest in commands:
+        known = CliRunner().invoke(app, [verb, "--help"]).output
+        assert not [word for word in rest if word.startswith("--") and word not in known]
 
 
 @pytest.mark.slow
