@@ -8,10 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests import browsing
 from tests.runs.conftest import modules_of
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 pytestmark = pytest.mark.skipif(not (SHARED / "published_scores").is_dir(), reason="needs ../shared/data")
+
+
+browser = browsing.browser
 
 
 @pytest.fixture(scope="module")
@@ -31,3 +35,71 @@ def test_courts_find_planted_labels_sooner_than_counting(ledger: Any) -> None:
     assert by_model > 80 and by_model > by_count > by_all
     failed = np.flatnonzero((raw.right == 0).all(1))
     assert len(failed) == 9
+
+
+@pytest.fixture(scope="module")
+def rows(ledger: Any) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = ledger("make").measured(*ledger("answers").read_all(SHARED))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("bench", "model", "right", "both", "flips", "n"),
+    [
+        ("SugarCrepe++", "XLM-R ViT-B/32", 79.7, 69.6, 15.9, 4757),
+        ("SugarCrepe", "GPT-4V", 91.1, 88.0, 7.5, 7064),
+        ("VSR, symmetric", "Qwen2-VL-7B", 76.8, 68.0, 18.1, 603),
+        ("VSR, symmetric", "Qwen2-VL-7B + hard-negative LoRA", 83.3, 76.6, 14.8, 603),
+        ("VSR, inverse", "Qwen2-VL-7B", 87.6, 81.7, 10.1, 169),
+        ("What's Up", "LLaVA", 58.4, 33.5, 54.1, 418),
+        ("Predicate-noun", "CLIP", 52.1, 42.7, 19.4, 2584),
+    ],
+)
+def test_the_numbers_are_those_of_the_sources(
+    rows: list[dict[str, Any]], ledger: Any, bench: str, model: str, right: float, both: float, flips: float, n: int
+) -> None:
+    row = ledger("make").pick(rows, bench, model)
+    assert [round(row[name].value, 1) for name in ("right", "both", "flips")] == [right, both, flips]
+    assert row["flips"].n == n and row["flips"].low < flips < row["flips"].high
+
+
+def test_groups_hold_what_cannot_be_told_apart(rows: list[dict[str, Any]], ledger: Any) -> None:
+    by_name = {row["entry"].model: row for row in rows if row["bench"].name == "SugarCrepe"}
+    assert [row["group"] for row in by_name.values()] == [1, 2, 3, 4]
+    same = [row["group"] for row in rows if row["bench"].name == "VSR, inverse"]
+    assert same == [1, 1, 1], "169 statements do not part 88.8 from 87.6"
+    wino = [row for row in rows if row["bench"].name == "Winoground"]
+    assert len(wino) == 75 and wino[0]["group"] == 1 and wino[-1]["group"] == wino[0]["groups"]
+    assert [row["group"] for row in rows if row["entry"].aggregate is not None] == [0] * 240
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(browsing.CHROMIUM is None, reason="needs a browser: apt-get install chromium")
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_page_in_a_browser(browser: Any, ledger: Any, page: str, tmp_path: Path, width: int) -> None:
+    (tmp_path / "ledger.html").write_text(page, encoding="utf-8")
+    with browsing.visiting(browser) as visit:
+        shown = visit((tmp_path / "ledger.html").as_uri(), width)
+        assert shown.evaluate("document.documentElement.scrollWidth") == width
+        assert shown.locator("figure").count() == 4
+        assert shown.locator("#count").inner_text() == "13 of 351 results"
+        shown.select_option("#f-bench", "Winoground")
+        shown.select_option("#f-family", "OFA")
+        assert shown.locator("#count").inner_text() == "4 of 351 results"
+        assert shown.locator("#table tbody tr[data-family]:visible").count() == 4
+        shown.locator("figure button.to").nth(1).click()
+        dialog = shown.locator("dialog")
+        assert "GPT-4V changes its answer on 531 of 7,064 items" in dialog.inner_text()
+        assert dialog.locator("li").count() == 6 and "✗" in dialog.locator("li").nth(0).inner_text()
+        address = dialog.locator("a").get_attribute("href")
+        assert address == "https://github.com/RAIVNLab/sugar-crepe/tree/0047054"
+
+
+@pytest.fixture(scope="module")
+def page(ledger: Any) -> str:
+    return str(ledger("make").page(SHARED))
+
+
+def test_the_page_names_no_path_of_this_machine(page: str) -> None:
+    assert str(SHARED.resolve()) not in page and "/work/" not in page and "/root/" not in page
+    assert "<script src" not in page and "@import" not in page and len(page) < 1_000_000

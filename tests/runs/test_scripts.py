@@ -34,6 +34,7 @@ READING = {
     "runs/judge/teach.py": ("GONE GONE GONE --out OUT/x",),
     "runs/judge/wide.py": ("--shared GONE --out OUT/x",),
     "runs/ledger/courts.py": ("--shared GONE",),
+    "runs/ledger/make.py": ("--shared GONE --out OUT/x.html",),
     "runs/ledger/siglip.py": ("--shared GONE",),
     "runs/make_giveaway.py": ("GONE",),
     "runs/make_pair_counts.py": ("GONE",),
