@@ -15,13 +15,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from equipoise.benchmarks import registry
 from equipoise.benchmarks.valse import SPLITS as VALSE
 from equipoise.core.errors import UserError
 from equipoise.core.files import atomic_write
-from equipoise.evaluation.foreign.measuring import measure_foreign
-from equipoise.evaluation.foreign.reading import read_any
-from equipoise.evaluation.record import Elsewhere, ItemNumbers, PaperNumbers
+from equipoise.evaluation.foreign.measuring import published_run
+from equipoise.evaluation.record import ItemNumbers, Metrics, PaperNumbers
 from equipoise.report.tables import percent
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -64,31 +62,30 @@ READ = (
 
 
 @cache
-def measured(data: Path, bench: str, *files: str) -> Elsewhere:
+def measured(data: Path, bench: str, *files: str) -> Metrics:
     """As `equipoise metrics FILES --bench BENCH` (for predicate-noun with --source)."""
-    foreign = read_any([data / file for file in files], bench)
-    items = registry.load(bench, data / "predicate_noun")[0] if bench == "predicate-noun" else None
-    return measure_foreign(foreign, registry.get(bench), items)
+    source = data / "predicate_noun" if bench == "predicate-noun" else None
+    return published_run([data / file for file in files], bench, source=source).record.metrics
 
 
 def winoground(data: Path, name: str) -> PaperNumbers:
     return measured(data, "winoground", f"winoground_scores/{name}.jsonl").paper["groups"]
 
 
-def valse(data: Path, name: str) -> Elsewhere:
+def valse(data: Path, name: str) -> Metrics:
     return measured(data, "valse", f"valse_scores/{name}.jsonl")
 
 
-def predicate_noun(data: Path, name: str, cropped: bool) -> Elsewhere:
+def predicate_noun(data: Path, name: str, cropped: bool) -> Metrics:
     stem = f"predicate_noun/scores/{name}" + ("_cropped_images" if cropped else "")
     return measured(data, "predicate-noun", f"{stem}.csv", f"{stem}_alt_sentences.csv")
 
 
-def bivlc(data: Path, name: str) -> PaperNumbers:
-    return read_any([data / "bivlc" / f"{name}.csv"], "bivlc").paper["groups"]
+def bivlc(data: Path, name: str) -> Metrics:
+    return measured(data, "bivlc", f"bivlc/{name}.csv")
 
 
-def sugarcrepe(data: Path) -> Elsewhere:
+def sugarcrepe(data: Path) -> Metrics:
     return measured(data, "sugarcrepe", "bivlc/SUGARCREPE_CORRECT_ViT-B-32.csv")
 
 
@@ -199,19 +196,19 @@ def _against_first(data: Path) -> str:
     return table(("model, photos", "Original", "Augmented", "Brittleness"), rows)
 
 
-def _split(found: Elsewhere, split: str) -> ItemNumbers:
+def _split(found: Metrics, split: str) -> ItemNumbers:
     return found.by["split"][split]
 
 
 def _bivlc(data: Path) -> str:
     rows = []
     for name, (title, printed) in BIVLC.items():
-        found = bivlc(data, name)
-        shown = [share(found, part, 2) for part in ("text", "image", "group")]
+        found, parts = bivlc(data, name), ("text", "image", "group")
+        shown = [percent(found.overall, part, 2) for part in parts]
         rows.append([title, *shown, " / ".join(f"{value:.2f}" for value in printed)])
         for kind in ("replace", "swap", "add"):
-            shown = [share(found, f"{kind}_{part}", 2) for part in ("text", "image", "group")]
-            rows.append([f"{title}, {kind} ({found[f'{kind}_n']:,})", *shown, ""])
+            one = found.by["type"][kind]
+            rows.append([f"{title}, {kind} ({one.n:,})", *(percent(one, part, 2) for part in parts), ""])
     return table(("model", "text (I2T)", "image (T2I)", "group", "printed"), rows)
 
 

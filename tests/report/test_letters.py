@@ -149,7 +149,7 @@ def test_numbers_of_other_items_have_no_difference(make_runs: MakeRuns) -> None:
     ("changes", "message"),
     [
         ({"metrics": {"original": 83.7}}, "83.7 is no fraction; 76.6 percent is 0.766"),
-        ({"metrics": {"accuracy": 0.8}}, r"no metric 'accuracy' \(original, augmented"),
+        ({"metrics": {"correctness": 0.8}}, r"no metric 'correctness' \(original, augmented"),
         ({"more": 1}, "more"),
         ({"benchmark": 1}, "benchmark"),
     ],

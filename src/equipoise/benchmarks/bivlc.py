@@ -18,14 +18,14 @@ from equipoise.benchmarks.reading import Case, Raw, check_splits, hub_files, rea
 from equipoise.data.items import Item
 
 
-class _Record(Raw):
+class Record(Raw):
     caption: str
     negative_caption: str
     type: str
     subtype: str
 
 
-def _items(_split: str, key: str, record: _Record) -> Iterator[Case]:
+def cases(_split: str, key: str, record: Record) -> Iterator[Case]:
     kind = f"{record.type}_{record.subtype}"
     yield two_by_two(
         key,
@@ -40,7 +40,7 @@ def load(source: Path, splits: Sequence[str]) -> list[Item]:
     """From the hub's Parquet files, or from any table with their columns, in their order."""
     check_splits("bivlc", splits, ["test"])
     files = hub_files("bivlc", source, ["bivlc.jsonl", "bivlc.csv", "BiVLC_ViT-B-32.csv"])
-    return read_through("bivlc", "test", files, _Record, _items)
+    return read_through("bivlc", "test", files, Record, cases)
 
 
 BENCHMARK = Benchmark(

@@ -26,7 +26,7 @@ SPLITS: dict[str, int | None] = {
 _TARGETS: dict[str, Target] = {"att": "attribute", "obj": "object", "rel": "relation"}
 
 
-class _Record(Raw):
+class Record(Raw):
     filename: str
     caption: str
     negative_caption: str
@@ -38,7 +38,7 @@ def edit_of(split: str) -> Edit:
     return Edit(op=operation, target=_TARGETS[target], by="ChatGPT")
 
 
-def _items(split: str, key: str, record: _Record) -> Iterator[Case]:
+def cases(split: str, key: str, record: Record) -> Iterator[Case]:
     yield Case(
         key,
         image=ImageRef(path=record.filename),
@@ -50,7 +50,7 @@ def _items(split: str, key: str, record: _Record) -> Iterator[Case]:
 
 def load(source: Path, splits: Sequence[str]) -> list[Item]:
     files = choose("sugarcrepe", source, {s: f"{s}.json" for s in SPLITS}, splits)
-    return read("sugarcrepe", files, _Record, _items)
+    return read("sugarcrepe", files, Record, cases)
 
 
 _FILES = github(

@@ -24,7 +24,7 @@ SPLITS: dict[str, int | None] = {
 }
 
 
-class _Record(Raw):
+class Record(Raw):
     id: int
     filename: str
     caption: str
@@ -32,7 +32,7 @@ class _Record(Raw):
     negative_caption: str
 
 
-def _items(split: str, _: str, record: _Record) -> Iterator[Case]:
+def cases(split: str, _: str, record: Record) -> Iterator[Case]:
     yield Case(
         str(record.id),
         image=ImageRef(path=record.filename),
@@ -44,7 +44,7 @@ def _items(split: str, _: str, record: _Record) -> Iterator[Case]:
 
 def load(source: Path, splits: Sequence[str]) -> list[Item]:
     files = choose("sugarcrepe-pp", source, {s: f"{s}.json" for s in SPLITS}, splits)
-    return read("sugarcrepe-pp", files, _Record, _items)
+    return read("sugarcrepe-pp", files, Record, cases)
 
 
 # data/ and VLMs/data/ hold the same files; of each the copy that could be compared.

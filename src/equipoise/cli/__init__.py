@@ -37,8 +37,7 @@ from equipoise.core.progress import is_told
 from equipoise.report import fold
 
 if TYPE_CHECKING:
-    from equipoise.evaluation.metrics import Metric
-    from equipoise.evaluation.record import Elsewhere, RunRecord, Summary
+    from equipoise.evaluation.record import Published, RunRecord, Summary
 
 
 app = App(
@@ -270,6 +269,13 @@ def metrics(
     splits: Annotated[str, typer.Option(help="with --source: only these splits, separated by commas")] = "",
     average: AverageOption = None,
     metric: MetricOption = None,
+    out: Annotated[Path | None, typer.Option(help="with --bench: keep it as a run, for compare and report")] = None,
+    model: Annotated[str | None, typer.Option(help="with --out: the name of the model; default: the file's")] = None,
+    origin: Annotated[
+        str, typer.Option("--from", help="with --out: the repository or address of the files")
+    ] = "unknown",
+    commit: Annotated[str, typer.Option(help="with --out: its commit")] = "unknown",
+    licence: Annotated[str, typer.Option(help="with --out: the licence of the files")] = "unknown",
     as_json: Annotated[bool, typer.Option("--json", help='{"overall": ..., "by": {"tag": ...}}')] = False,
     seed: Seed = 0,
     form: FormatOption = "text",
@@ -296,52 +302,39 @@ def metrics(
     from equipoise.evaluation.foreign.reading import read_any
     from equipoise.evaluation.metrics import load_metrics
     from equipoise.evaluation.outcomes import ROWS, outcomes_of
-    from equipoise.report.captions import LEGEND, WORDS, chance_line, graded_line, metrics_caption
+    from equipoise.report.captions import LEGEND, WORDS, caveats, chance_line, graded_line, metrics_caption
     from equipoise.report.tables import metrics_rows, render
 
     shown, own = form_name(form, as_json), load_metrics(metric or [])
+    about: Published | None = None
     if bench is None:
-        if given := [name for name, value in (("source", source), ("splits", splits), ("average", average)) if value]:
+        named = (("source", source), ("splits", splits), ("average", average), ("out", out))
+        if given := [name for name, value in named if value]:
             raise UserError(f"--{given[0]} is of a benchmark: name it with --bench")
         summary: Summary = summarise(outcomes_of(read_any(scores, None).rows), seed, metrics=[*ROWS, *own])
         below = [chance_line(summary.overall, {}), graded_line(summary.overall)]
     else:
-        summary = metrics = _as_benchmark(scores, bench, source, split_names(splits), average, seed, own)
-        below = [chance_line(metrics.by_rule(average), {}), *metrics_caption(metrics, average)]
-        below += [f"note: {note}" for note in metrics.notes]
-        for note in metrics.notes if shown not in {"text", "md"} else ():
+        from equipoise.evaluation.foreign.measuring import published_run
+
+        record = published_run(
+            scores, bench, source=source, splits=split_names(splits), average=average, seed=seed, metrics=own, out=out,
+            model=model, origin=origin, commit=commit, licence=licence,
+        ).record  # fmt: skip
+        summary, about = record.metrics, record.published
+        assert about is not None
+        below = [chance_line(record.metrics.by_rule(average), {}), *metrics_caption(record.metrics, average)]
+        below += [*caveats(record), *(f"note: {note}" for note in about.notes)]
+        for note in about.notes if shown not in {"text", "md"} else ():
             typer.echo(printable(f"note: {note}"), err=True)
+        if out is not None:
+            typer.echo(printable(f"kept in {out}; compare it with another run: equipoise compare {out} RUN"), err=True)
     if as_json:
-        typer.echo(summary.model_dump_json(indent=2))
+        published = about.model_dump(mode="json") if about else {}
+        typer.echo(json.dumps(summary.model_dump(mode="json") | published, indent=2))
     else:
         caption = "\n".join(filter(None, [LEGEND, *below, WORDS]))
-        typer.echo(render(metrics_rows(summary, bench, average), shown, caption))
-
-
-def _as_benchmark(
-    scores: list[Path],
-    bench: str,
-    source: Path | None,
-    splits: list[str],
-    average: str | None,
-    seed: int,
-    own: list[Metric],
-) -> Elsewhere:
-    from equipoise.benchmarks import registry
-    from equipoise.evaluation.foreign.measuring import measure_foreign
-    from equipoise.evaluation.foreign.reading import read_any
-
-    items = None
-    if source is None and not registry.is_file(bench):
-        benchmark = registry.get(bench)
-        benchmark.require_rule(average)
-    else:
-        items, benchmark = registry.load(bench, source, splits)
-        benchmark.require_rule(average)
-    if items is None and splits:
-        raise UserError("--splits chooses items of the annotation files: name their folder with --source")
-    subject = " and ".join(map(str, scores))
-    return measure_foreign(read_any(scores, benchmark.name), benchmark, items, splits, average, seed, subject, own)
+        outcomes_only = about is not None and about.outcomes_only
+        typer.echo(render(metrics_rows(summary, bench, average, outcomes_only), shown, caption))
 
 
 @app.command()

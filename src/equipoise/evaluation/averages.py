@@ -10,7 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,6 +29,8 @@ log = logging.getLogger(__name__)
 
 MOST_GROUPS = 100  # a tag with more values (an image id) is no breakdown
 _NAMED = 5  # ids of one kind in a message; all are counted
+NEED_SCORES = {"group_match", "truth", "ranks"}  # metrics of which right and wrong alone say nothing
+_NO_SCORES = MeanScores(caption=None, positive=None, negative=None)
 _SCALE = 2.0**40  # scores are summed this much smaller, which is exact: some people's are near 1e308
 
 
@@ -258,13 +260,38 @@ def measure(
     seed: int = 0,
     resamples: int = stats.RESAMPLES,
     metrics: Sequence[Metric] = ROWS,
+    outcomes_only: bool = False,
 ) -> Metrics:
-    """The numbers of scored items; without a benchmark the plain mean alone."""
+    """The numbers of scored items; without a benchmark the plain mean alone. With `outcomes_only` the scores stand for
+    right and wrong, and what needs a score is left out."""
+    if outcomes_only:
+        metrics = [row for row in metrics if row.name not in NEED_SCORES]
     summary = summarise(outcomes, seed, resamples, metrics)
     averages = _averages(outcomes, benchmark, seed, resamples, metrics) if benchmark else {}
     paper = {wanted: PAPER_METRICS[wanted](rows) for wanted in (benchmark.metrics if benchmark else ())}
     headline = averages.get(benchmark.rule) if benchmark else None
-    return Metrics(overall=summary.overall, by=summary.by, macro=headline, averages=averages, paper=paper)
+    found = Metrics(overall=summary.overall, by=summary.by, macro=headline, averages=averages, paper=paper)
+    return _without_scores(found) if outcomes_only else found
+
+
+def _without_scores(metrics: Metrics) -> Metrics:
+    """Ties, mean scores and graded numbers of the ones and zeros that stand for outcomes would be an invention."""
+
+    def plain(numbers: Any) -> Any:
+        shares = {name: one.model_copy(update={"chance": None}) for name, one in numbers.metrics.items()}
+        update = {"ties": None, "image_ties": None, "mean_scores": _NO_SCORES, "metrics": shares}
+        return numbers.model_copy(update=update | ({"graded": None} if isinstance(numbers, ItemNumbers) else {}))
+
+    paper = {name: one | ({"ties": None} if "ties" in one else {}) for name, one in metrics.paper.items()}
+    return metrics.model_copy(
+        update={
+            "overall": plain(metrics.overall),
+            "by": {tag: {value: plain(one) for value, one in found.items()} for tag, found in metrics.by.items()},
+            "macro": plain(metrics.macro) if metrics.macro else None,
+            "averages": {rule: plain(one) for rule, one in metrics.averages.items()},
+            "paper": {name: one for name, one in paper.items() if name not in NEED_SCORES},
+        }
+    )
 
 
 def _averages(
@@ -304,6 +331,7 @@ def measure_elsewhere(
     seed: int = 0,
     subject: str = "the scores",
     metrics: Sequence[Metric] = ROWS,
+    outcomes_only: bool = False,
 ) -> Metrics:
     """A benchmark's numbers of anybody's scores, whose tags are their own, or those of `items` where they are given.
 
@@ -319,7 +347,7 @@ def measure_elsewhere(
             'of the annotation files with --source, or put the tags into the file: "tags": {"split": "..."}'
         )
     require_tags(benchmark.metrics, rows)
-    return measure(rows, outcomes_of(rows), benchmark, seed, metrics=metrics)
+    return measure(rows, outcomes_of(rows), benchmark, seed, metrics=metrics, outcomes_only=outcomes_only)
 
 
 def with_items(rows: Sequence[ItemScores], items: Sequence[Item], subject: str) -> Sequence[ItemScores]:

@@ -39,8 +39,9 @@ class MetricInfo(BaseModel):
     title: str
     meaning: str  # one sentence
     better: Literal["high", "low"] = "high"
-    # What is compared: the texts of an image, the images of a text; or the run is not of items (evaluation/sets).
-    side: Literal["texts", "images", "sets"] = "texts"
+    # What is compared: the texts of an image, the images of a text, the answers of a generative model; or the run is
+    # not of items (evaluation/sets).
+    side: Literal["texts", "images", "answers", "sets"] = "texts"
     less: str | None = None  # the metric that is subtracted: drop is Original less Augmented
     spec: str | None = None  # py:module:name of a metric of the user's own
     code_sha256: str | None = None  # of its file
@@ -72,6 +73,43 @@ def _matched(item: Any) -> bool:
     (other,) = item.negative_images
     totals = (item.caption, other.negatives[0], -item.negatives[0], -other.caption)
     return math.fsum(value / len(totals) for value in totals) > 0
+
+
+def _accuracy(answers: Sequence[Any]) -> float:
+    return float(sum(answer.right for answer in answers)) / len(answers)
+
+
+def _refusals(answers: Sequence[Any]) -> float:
+    return sum(answer.choice is None for answer in answers) / len(answers)
+
+
+def _differ(answers: Sequence[Any], turned: str, kept: str, value: str) -> float | None:
+    """Whether `value` differs between answers that differ in `turned` alone; None where there are no such answers."""
+    found: dict[str, dict[str, Any]] = {}
+    for answer in answers:
+        if (given := getattr(answer, value)) is not None:
+            found.setdefault(getattr(answer, kept), {})[getattr(answer, turned)] = given
+    asked = [set(values.values()) for values in found.values() if len(values) > 1]
+    return float(any(len(values) > 1 for values in asked)) if asked else None
+
+
+def order_flips(answers: Sequence[Any]) -> float | None:
+    return _differ(answers, "order", "wording", "choice")
+
+
+def _of_answers(
+    name: str, title: str, meaning: str, ask: Callable[[Sequence[Any]], float | None], better: Any = "low"
+) -> Metric:
+    return Metric(
+        name=name,
+        short=title,
+        title=title,
+        meaning=meaning,
+        better=better,
+        side="answers",
+        wins=lambda outcomes: outcomes.of_answers(ask),
+        counts=lambda outcomes: [value == value for value in outcomes.of_answers(ask)],  # not NaN
+    )
 
 
 _ROWS = (
@@ -190,6 +228,28 @@ _ROWS = (
         counts=lambda outcomes: outcomes.images.two_by_two,
         chance=lambda outcomes: 0.5 * outcomes.images.two_by_two,
     ),
+    _of_answers(
+        "accuracy", "accuracy", "share of an item's answers that are right; the mean over items", _accuracy, "high"
+    ),
+    _of_answers(
+        "order_flips",
+        "order flips",
+        "share of items answered with another option when the options change places; of those answered in two orders",
+        order_flips,
+    ),
+    _of_answers(
+        "wording_flips",
+        "wording flips",
+        "share of items that are right in one wording and wrong in another of the same truth",
+        lambda answers: _differ(answers, "wording", "order", "right"),
+    ),
+    _of_answers(
+        "wording_changes",
+        "wording changes",
+        "share of items answered with another option in another wording, right or wrong; of those answered in two",
+        lambda answers: _differ(answers, "wording", "order", "choice"),
+    ),
+    _of_answers("refusals", "refusals", "share of an item's answers that name none of the options", _refusals),
 )
 METRICS: dict[str, Metric] = {row.name: row for row in _ROWS}  # in the order of every table
 SHARES = tuple(row.name for row in _ROWS if row.side == "texts" and row.less is None)  # of the texts, of all items

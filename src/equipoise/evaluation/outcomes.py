@@ -39,7 +39,7 @@ from equipoise.core.errors import UserError
 from equipoise.core.plugins import own_code
 from equipoise.evaluation import graded
 from equipoise.evaluation.metrics import METRICS, Metric
-from equipoise.evaluation.scores import ImageScores, ItemScores, Lists, Scores
+from equipoise.evaluation.scores import Answer, ImageScores, ItemScores, Lists, Scores
 
 _SCALE = 2.0**40  # scores are summed this much smaller, which is exact: some people's are near 1e308
 
@@ -102,6 +102,14 @@ class Outcomes:
             found[index] = ask(self.rows[index])
         return found
 
+    def of_answers(self, ask: Callable[[Sequence[Answer]], float | None]) -> stats.Floats:
+        """What `ask` says of each item's answers; NaN where it has none, or says None."""
+        found = np.full(len(self), np.nan)
+        for index, answers in Scores.of(self.rows).having("answers"):
+            if (value := ask(answers)) is not None:
+                found[index] = value
+        return found
+
     def column(self, metric: Metric) -> stats.Floats:
         """One value an item: how far it counts as a win, NaN where it is not asked."""
         if metric.name in METRICS:
@@ -127,7 +135,7 @@ class Outcomes:
         level = {name: (there.tolist(), tie.tolist()) for name, (there, tie) in ties.items() if there.any()}
         for index in range(len(self)):
             shown = {
-                name: bool(value) if name in METRICS else value
+                name: bool(value) if name in METRICS and METRICS[name].side != "answers" else value
                 for name, values in asked.items()
                 if (value := values[index]) == value  # not NaN
             }

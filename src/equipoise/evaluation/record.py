@@ -174,14 +174,6 @@ class Blind(_Part):
         return self.averages.get(rule or self.headline or "", self.overall)
 
 
-class Elsewhere(Metrics):
-    """The numbers of scores that were made elsewhere, and what a reader of them must know."""
-
-    layout: str  # whose; "equipoise" is ours
-    outcomes_only: bool  # right or wrong was published and no score: ties and mean scores are unknown
-    notes: list[str]
-
-
 # ---------------------------------------------------------------------------- what was measured, with what
 
 
@@ -273,13 +265,26 @@ class Seconds(_Part):
     parts: dict[str, float] = Field(default_factory=dict)  # of scoring: tokenize, texts, images, ...
 
 
+class Published(_Part):
+    """Where answers came from that were not scored here, and what is not known of them."""
+
+    layout: str  # whose, in words
+    files: dict[str, str]  # name -> sha256
+    source: str  # a repository or an address; "unknown" where nobody said, as below
+    commit: str
+    licence: str
+    unknown: list[str]  # what the files do not say: texts, photos, scores, ties, ...
+    outcomes_only: bool  # right or wrong was published and no score: ties and mean scores are unknown
+    notes: list[str]
+
+
 class RunRecord(_Part):
     """One finished run: result.json. A run that failed writes none, so there is no status."""
 
     model_config = ConfigDict(populate_by_name=True)
     schema_version: Literal[3] = Field(default=SCHEMA, alias="schema")
     date: AwareDatetime  # when it was finished, UTC
-    kind: Literal["items", "classification", "retrieval", "ratings"] = "items"
+    kind: Literal["items", "classification", "retrieval", "ratings", "aggregate"] = "items"
     benchmark: BenchmarkId
     images: ImagesId
     model: ModelCard
@@ -297,6 +302,7 @@ class RunRecord(_Part):
     environment: Environment
     seconds: Seconds
     scores_sha256: str | None  # of items.jsonl; None: none was written, the run is in memory
+    published: Published | None = None  # None: scored here
 
 
 # ---------------------------------------------------------------------------- differences

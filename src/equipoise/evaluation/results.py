@@ -22,7 +22,7 @@ from equipoise.core.errors import Problems, UserError
 from equipoise.core.files import atomic_write, read_json, sha256_file, write_json
 from equipoise.data.items import IMAGES, Item
 from equipoise.data.readers.records import checked, explain, jsonl_lines
-from equipoise.evaluation.averages import measure
+from equipoise.evaluation.averages import NEED_SCORES, measure
 from equipoise.evaluation.metrics import Metric, kept
 from equipoise.evaluation.outcomes import ROWS, Outcomes, outcomes_of
 from equipoise.evaluation.record import SCHEMA, BenchmarkId, Metrics, Numbers, RunRecord
@@ -91,7 +91,7 @@ def _lines(
             line["text"] = line["text"].model_dump()
         if not line.get("paired"):
             line.pop("paired", None)
-        for kind in IMAGES:  # left out where there are none
+        for kind in (*IMAGES, "answers"):  # left out where there are none
             if others := line.pop(kind, ()):
                 line[kind] = [other.model_dump() for other in others]
         line["outcome"] = outcome
@@ -152,14 +152,22 @@ def measured_again(
     outcomes = read_outcomes(folder, record, rows) if own is None else outcomes_of(rows)
     metrics = metrics_of(record) if own is None else [*ROWS, *own]
     resamples = 0 if own is None else stats.RESAMPLES
-    fresh = measure(rows, outcomes, _benchmark(record.benchmark), record.settings.seed, resamples, metrics)
+    fresh = measure(
+        rows, outcomes, _benchmark(record.benchmark), record.settings.seed, resamples, metrics, is_outcomes_only(record)
+    )
     refuse_edited(folder, record, fresh)
     return (record if own is None else record.model_copy(update={"metrics": fresh})), rows, outcomes
 
 
 def metrics_of(record: RunRecord) -> list[Metric]:
     """The metrics of a run that was read back: ours, and the user's own as it kept them."""
-    return [*ROWS, *map(kept, record.settings.metrics)]
+    ours = [row for row in ROWS if not (is_outcomes_only(record) and row.name in NEED_SCORES)]
+    return [*ours, *map(kept, record.settings.metrics)]
+
+
+def is_outcomes_only(record: RunRecord) -> bool:
+    """Whether its scores stand for right and wrong, because no others were published."""
+    return record.published is not None and record.published.outcomes_only
 
 
 class _Outcome(BaseModel):

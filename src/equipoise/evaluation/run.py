@@ -185,11 +185,11 @@ def _evaluate(
         }
         known = known_runs(task.blind, parts["benchmark"].items_sha256) if task.kind == "items" and task.blind else None
         if folder is not None:
-            _claim(folder, parts)
-        if folder is not None and _is_finished(folder):  # only then are the photos read for their hashes alone
+            claim(folder, parts)
+        if folder is not None and is_finished(folder):  # only then are the photos read for their hashes alone
             how.ranks.lead(scores=False)
             parts["images"] = images_id(task.photos(how) if reads_images(model) else {})
-            _refuse_other_run(folder, parts)
+            refuse_other_run(folder, parts)
             record, rows, outcomes = measured_again(folder, own)
             if known is not None and outcomes is not None:
                 ids = Scores.of(rows).ids
@@ -229,7 +229,7 @@ def _evaluate(
             scores_sha256=None,
         )
         if folder is not None:
-            _refuse_other_run(folder, parts)  # where there are no locks, another may have finished meanwhile
+            refuse_other_run(folder, parts)  # where there are no locks, another may have finished meanwhile
             if outcomes is None:
                 record = write_set(folder, record, scoring.rows)
             else:
@@ -369,17 +369,17 @@ def _help(model: Any, one: Loaded, limit: int | None, ranks: Ranks, options: Map
 # ---------------------------------------------------------------------------- whose folder
 
 
-def _claim(folder: Path, parts: Mapping[str, Any]) -> None:
+def claim(folder: Path, parts: Mapping[str, Any], command: str = "eval") -> None:
     """Take the folder for this run; an unfinished one leaves nothing to keep, its embeddings are in the cache."""
-    _refuse_other_run(folder, parts)
+    refuse_other_run(folder, parts)
     if not (folder / "result.json").exists():
-        run_folder.take(folder, "eval", of_run(parts), writes=("items.jsonl", "result.json"), resumes=False)
+        run_folder.take(folder, command, of_run(parts), writes=("items.jsonl", "result.json"), resumes=False)
 
 
-def _refuse_other_run(folder: Path, parts: Mapping[str, Any]) -> None:
+def refuse_other_run(folder: Path, parts: Mapping[str, Any]) -> None:
     if (folder / "result.json").exists():
         refuse_other(folder, of_run(read_result(folder)), of_run(parts))
 
 
-def _is_finished(folder: Path) -> bool:
+def is_finished(folder: Path) -> bool:
     return (folder / "result.json").exists() and (folder / "items.jsonl").exists()

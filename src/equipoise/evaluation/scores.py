@@ -41,6 +41,17 @@ class ImageScores(BaseModel):
     negatives: list[float] = Field(default_factory=list)
 
 
+class Answer(BaseModel):
+    """What a generative model answered when it was asked about an item in one wording and one order of the options."""
+
+    model_config = ConfigDict(strict=True, frozen=True)
+    right: bool
+    choice: str | None = None  # the option it named, called the same in every wording; None: none of them
+    place: int | None = None  # of that option in the question, from 0
+    wording: str = ""
+    order: str = ""  # of the options
+
+
 class ItemScores(BaseModel):
     """How high a model puts each text of one item for its image, and for each alternative image where it has some."""
 
@@ -55,6 +66,7 @@ class ItemScores(BaseModel):
     positive_images: tuple[ImageScores, ...] = ()
     negative_images: tuple[ImageScores, ...] = ()
     paired: bool = False  # negatives[k] is of the text that describes negative_images[k]
+    answers: tuple[Answer, ...] = ()  # of a generative model; the scores above then stand for right and wrong
 
     @model_validator(mode="after")
     def _whole(self) -> ItemScores:
@@ -148,7 +160,7 @@ class Scores(Sequence[ItemScores]):
             self.tags.append(known((*row.tags.items(),), row.tags))
             right((row.caption, *row.positives))
             negatives(row.negatives)
-            if row.text or row.positive_images or row.negative_images or row.paired:
+            if row.text or row.positive_images or row.negative_images or row.paired or row.answers:
                 fields = vars(row)
                 self._rest[len(self.ids) - 1] = {name: fields[name] for name in _RARE if fields[name]}
 

@@ -13,7 +13,6 @@ from equipoise.core.errors import printable
 from equipoise.evaluation.metrics import METRICS, SET_METRICS, SHARES, MetricInfo, info, shown
 from equipoise.evaluation.record import (
     BlindNumbers,
-    Elsewhere,
     Interval,
     ItemNumbers,
     MacroNumbers,
@@ -105,7 +104,9 @@ def average_words(numbers: Numbers) -> str:
     return f"{numbers.rule}: mean of {numbers.groups} {'/'.join(numbers.over)} groups"
 
 
-def metrics_rows(summary: Summary, benchmark: str | None = None, rule: str | None = None) -> list[Line]:
+def metrics_rows(
+    summary: Summary, benchmark: str | None = None, rule: str | None = None, outcomes_only: bool = False
+) -> list[Line]:
     """The lines of `equipoise metrics`: a benchmark's headline and its other averages, overall, every tag and value."""
     lines: list[Line] = []
     if isinstance(summary, Metrics):
@@ -118,7 +119,7 @@ def metrics_rows(summary: Summary, benchmark: str | None = None, rule: str | Non
     lines.append(Line("overall", summary.overall))
     for tag, values in summary.by.items():
         lines += [Line(f"{tag}={value}", numbers) for value, numbers in values.items()]
-    if isinstance(summary, Elsewhere) and summary.outcomes_only:
+    if outcomes_only:
         lines = [replace(line, label=f"{line.label} (outcomes only)", outcomes_only=True) for line in lines]
     return lines
 
@@ -158,11 +159,17 @@ def render(lines: Sequence[Line], form: Format = "text", caption: str = "", brie
             more = f"no room for {', '.join(left_out)}: a wider terminal, --format csv and --json show them"
             caption = f"{caption}\n{more}".lstrip()
         header, cells = header[:fitting], [row[:fitting] for row in cells]
-    tables = [grid(form, header, cells, "" if asked else caption)]
+    parts: list[tuple[Sequence[str], Sequence[Sequence[str]]]] = [(header, cells)]
     if asked:
         two = any(some_without_positive(line.numbers, "image_") for line in asked)
         header = ("images", "n", *([POSITIVES] if two else []), *images, "ties")
-        tables.append(grid(form, header, [_image_cells(line, images, two) for line in asked], caption))
+        parts.append((header, [_image_cells(line, images, two) for line in asked]))
+    if answers := shown((line.numbers.metrics for line in lines), "answers"):
+        answered = [line for line in lines if "accuracy" in line.numbers.metrics]
+        shares = [[percent(line.numbers, row.name) for row in answers] for line in answered]
+        cells = [(line.label, f"{line.numbers.n:,}", *cells) for line, cells in zip(answered, shares, strict=True)]
+        parts.append((("answers", "n", *(row.short for row in answers)), cells))
+    tables = [grid(form, head, body, caption if head is parts[-1][0] else "") for head, body in parts]
     return ("\n" if form == "text" else "\n\n").join(tables)
 
 
@@ -290,14 +297,15 @@ def in_a_line(label: str, numbers: Numbers) -> str:
     return f"{label}: " + ", ".join(f"{METRICS[name].title} {percent(numbers, name)}" for name in SHARES)
 
 
-def percent(numbers: Numbers, name: str) -> str:
+def percent(numbers: Numbers, name: str, digits: int = 1) -> str:
     """'61.6 [60.9, 62.3]' of a fraction and its interval."""
     found = numbers.metrics.get(name)
-    return _percent(found.value, found.interval) if found else "-"
+    return _percent(found.value, found.interval, digits) if found else "-"
 
 
-def _percent(value: float, interval: Interval | None) -> str:
-    return f"{100 * value:.1f}" + (f" [{100 * interval.low:.1f}, {100 * interval.high:.1f}]" if interval else "")
+def _percent(value: float, interval: Interval | None, digits: int = 1) -> str:
+    shown = [f"{100 * one:.{digits}f}" for one in (value, *(interval or ()))]
+    return f"{shown[0]} [{shown[1]}, {shown[2]}]" if interval else shown[0]
 
 
 def signed(fraction: float) -> str:

@@ -13,7 +13,8 @@ import pytest
 
 from equipoise.cli import main
 from equipoise.core.errors import UserError
-from equipoise.evaluation.foreign import layouts
+from equipoise.evaluation.foreign import outcomes, scores
+from equipoise.evaluation.foreign.measuring import published_run
 from equipoise.evaluation.foreign.reading import read_any
 
 Run = Callable[..., tuple[int, str, str]]
@@ -53,7 +54,7 @@ def winoground(best: float = 1.0) -> list[dict[str, Any]]:
     """Each image's own caption is best; of example 0 the second caption is best for both images."""
     return [
         {"label": f"{n}_c{c}_i{i}", "score": best if (c == 1 if n == 0 else c == i) else 0.0}
-        for n in range(layouts.WINOGROUND)
+        for n in range(scores.WINOGROUND)
         for i in (0, 1)
         for c in (0, 1)
     ]
@@ -99,12 +100,12 @@ def test_another_benchmarks_file(run: Run) -> None:
     assert code == 2 and "1,600 records in the layout of winoground's published scores, none of them of valse" in error
     assert "--bench winoground" in error
     code, _, error = run("s.jsonl")
-    assert code == 2 and "name it with --bench winoground" in error
+    assert code == 2 and "name the benchmark with --bench winoground" in error
     code, _, error = run("s.jsonl", "s.jsonl", "--bench", "winoground")
     assert code == 2 and "winoground takes 1 file(s), found 2" in error
     write_table("s.csv", [{"id": 1, "score": 2}])
     code, _, error = run("s.csv", "--bench", "valse")
-    assert code == 2 and "a table of 1 rows in no layout that is known here (columns id, score)" in error
+    assert code == 2 and "s.csv: in no layout that is known here (its first record has id, score)" in error
     assert run("none.csv", "--bench", "valse")[0] == 2
 
 
@@ -199,7 +200,7 @@ def test_a_softmax_is_not_compared_across_wordings(run: Run) -> None:
     write_table("b.csv", alt)
     code, out, _ = run("a.csv", "b.csv", "--bench", "predicate-noun", "--json")
     found = json.loads(out)
-    assert code == 0 and found["notes"] == [layouts.WITHIN]
+    assert code == 0 and found["notes"] == [scores.WITHIN]
     assert found["by"]["split"]["first"]["metrics"]["brittleness"]["value"] == 1 / 2584
     assert found["by"]["split"]["first"]["metrics"]["original"]["value"] == 1
 
@@ -238,22 +239,24 @@ def example(n: int, four: str = "TTTT", **changed: str) -> dict[str, str]:
     i0, i1, c0, c1 = (mark == "T" for mark in four)
     values = (i0, i1, c0, c1, i0 and i1, c0 and c1, i0 and i1 and c0 and c1)
     row = {"image": "<PIL>", "caption": f"c{n}", "negative_caption": f"n{n}", "type": "swap", "subtype": "obj"}
-    return row | dict(zip(layouts.OLD, map(str, values), strict=True)) | changed
+    return row | dict(zip(outcomes.OLD, map(str, values), strict=True)) | changed
 
 
 def test_bivlc(tmp_path: Path) -> None:
     marks = {0: "TTFT", 1: "TFTT", 2: "FTFT"}
-    rows = [example(n, marks.get(n, "TTTT")) for n in range(layouts.BIVLC)]
+    rows = [example(n, marks.get(n, "TTTT")) for n in range(outcomes.BIVLC)]
     write_table(str(tmp_path / "a.csv"), rows)
-    found = read_any([tmp_path / "a.csv"], "bivlc")
-    n = layouts.BIVLC
-    groups = found.paper["groups"]
-    assert found.outcomes_only and len(found.rows) == 2 * n
-    assert (groups["text"], groups["image"], groups["group"]) == ((n - 2) / n, (n - 2) / n, (n - 3) / n)
-    assert groups["swap_group"] == groups["group"]
-    renamed = [{dict(zip(layouts.OLD, layouts.NEW, strict=True)).get(k, k): v for k, v in r.items()} for r in rows]
+    found = published_run([tmp_path / "a.csv"], "bivlc").record
+    n = outcomes.BIVLC
+    shares = (found.metrics.overall[name] for name in ("text", "image", "group"))
+    assert tuple(shares) == ((n - 2) / n, (n - 2) / n, (n - 3) / n)
+    groups = found.metrics.paper["groups"]
+    assert (groups["n"], groups["text"], groups["ties"]) == (n, (n - 2) / n, None)
+    assert found.metrics.by["type"]["swap"]["group"] == (n - 3) / n
+    assert found.metrics.overall["group_match"] is None  # a total needs scores
+    renamed = [{dict(zip(outcomes.OLD, outcomes.NEW, strict=True)).get(k, k): v for k, v in r.items()} for r in rows]
     write_table(str(tmp_path / "b.csv"), renamed)
-    assert read_any([tmp_path / "b.csv"], "bivlc").paper == found.paper
+    assert published_run([tmp_path / "b.csv"], "bivlc").record.metrics == found.metrics
 
 
 @pytest.mark.parametrize(
@@ -265,7 +268,7 @@ def test_bivlc(tmp_path: Path) -> None:
     ],
 )
 def test_outcomes_that_cannot_be(tmp_path: Path, row: dict[str, str], complaint: str) -> None:
-    write_table(str(tmp_path / "a.csv"), [row, *(example(n) for n in range(1, layouts.BIVLC))])
+    write_table(str(tmp_path / "a.csv"), [row, *(example(n) for n in range(1, outcomes.BIVLC))])
     with pytest.raises(UserError, match=complaint):
         read_any([tmp_path / "a.csv"], "bivlc")
 

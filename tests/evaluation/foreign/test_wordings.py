@@ -9,19 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.benchmarks import registry
 from equipoise.core.errors import UserError
-from equipoise.evaluation.foreign import layouts
-from equipoise.evaluation.foreign.measuring import measure_foreign
-from equipoise.evaluation.foreign.reading import read_any
-from equipoise.evaluation.record import Elsewhere
+from equipoise.evaluation.foreign import answers
+from equipoise.evaluation.foreign.measuring import published_run
+from equipoise.evaluation.record import ItemNumbers, RunRecord
 
 Row = dict[str, str]
 
 
 def row(number: int, condition: str, truth: str, expected: str, prediction: str) -> Row:
     values = (f"vsr_test:{number:04}", condition, "as asked", f"The kite is near bag {number}.", "near")
-    return dict(zip(layouts.VSR, (*values, truth, expected, prediction, "a model"), strict=True))
+    return dict(zip(answers.VSR, (*values, truth, expected, prediction, "a model"), strict=True))
 
 
 def normal(*answers: tuple[str, str]) -> list[Row]:
@@ -38,8 +36,17 @@ def write(path: Path, rows: list[Row]) -> Path:
     return path
 
 
-def measured(*paths: Path) -> Elsewhere:
-    return measure_foreign(read_any(paths, "vsr-pairs"), registry.get("vsr-pairs"))
+def run(*paths: Path) -> RunRecord:
+    return published_run(paths, "vsr-pairs" if len(paths) > 1 else "vsr").record
+
+
+def measured(*paths: Path) -> ItemNumbers:
+    return run(*paths).metrics.overall
+
+
+def notes(record: RunRecord) -> list[str]:
+    assert record.published is not None
+    return record.published.notes
 
 
 FIRST = normal(("True", "True"), ("True", "False"), ("False", "False"), ("False", "True"), ("True", "True"))
@@ -56,12 +63,21 @@ SAME = [  # right both times, right only now, right only before, never right, an
 def test_the_share_right_in_only_one_wording(tmp_path: Path, end: str) -> None:
     first, same = write(tmp_path / f"a.{end}", FIRST), write(tmp_path / f"b.{end}", SAME)
     found = measured(first, same)
-    assert (found.overall.n, found.overall["original"], found.overall["augmented"]) == (5, 3 / 5, 1 / 5)
-    assert found.overall["brittleness"] == 3 / 5
-    assert found.outcomes_only and found.overall.ties is None
-    assert "accuracy in the second wording (sorev): 40.0%" in found.notes
-    assert "1 of 10 answers are neither True nor False and count as wrong" in found.notes
-    assert measured(same, first).overall == found.overall
+    assert (found.n, found["original"], found["augmented"]) == (5, 3 / 5, 1 / 5)
+    assert found["brittleness"] == 3 / 5
+    assert (found["accuracy"], found["wording_flips"], found["refusals"]) == (5 / 10, 3 / 5, 1 / 10)
+    assert found.ties is None
+    said = notes(run(first, same))
+    assert "accuracy in the second wording (sorev): 40.0%" in said
+    assert "1 of 10 answers are neither True nor False and count as wrong" in said
+    assert measured(same, first) == found
+
+
+def test_one_wording_alone_has_an_accuracy_and_nothing_across_wordings(tmp_path: Path) -> None:
+    found = run(write(tmp_path / "a.csv", FIRST))
+    assert (found.metrics.overall["accuracy"], found.metrics.overall["original"]) == (3 / 5, 3 / 5)
+    assert found.metrics.overall["wording_flips"] is None and found.metrics.overall["augmented"] is None
+    assert "truth" not in found.metrics.paper  # an AUC needs scores
 
 
 def test_of_turned_truths_only_true_statements_count(tmp_path: Path) -> None:
@@ -70,17 +86,18 @@ def test_of_turned_truths_only_true_statements_count(tmp_path: Path) -> None:
         row(2, "relcomp", "False", "True", "False"),
         row(4, "relcomp", "True", "False", "False"),
     ]
-    found = measured(write(tmp_path / "a.csv", FIRST), write(tmp_path / "b.csv", turned))
-    assert (found.overall.n, found.overall["augmented"], found.overall["brittleness"]) == (2, 1 / 2, 1 / 2)
-    assert "left out: 1 false statements, whose rewording need not be true" in found.notes
+    files = write(tmp_path / "a.csv", FIRST), write(tmp_path / "b.csv", turned)
+    found = measured(*files)
+    assert (found.n, found["augmented"], found["brittleness"]) == (2, 1 / 2, 1 / 2)
+    assert "left out of relcomp: 1 false statements, whose rewording need not be true" in notes(run(*files))
 
 
 def test_what_is_wrong_with_the_files(tmp_path: Path) -> None:
     first = write(tmp_path / "a.csv", FIRST)
-    with pytest.raises(UserError, match=r"a.csv \(normal\): expected two files"):
-        measured(first)
-    with pytest.raises(UserError, match="expected two files"):
+    with pytest.raises(UserError, match=r"a.csv \(normal\): expected one file with"):
         measured(first, first)
+    with pytest.raises(UserError, match=r"reworded statements \(sorev\); name the file of the statements as they are"):
+        measured(write(tmp_path / "c.csv", SAME))
     wrong = [
         {**SAME[0], "model_condition": "another"},
         {**SAME[1], "original_statement": "The hat is near the bag."},
@@ -115,6 +132,7 @@ def test_qwen2_vl(shared_data: Path, model: str, rewording: str, n: int, flips: 
     folder = shared_data / "published_scores" / "vsr_vlm"
     if not folder.is_dir():
         pytest.skip("the published answers are not here")
-    found = measured(folder / f"full-{model}_normal.csv.gz", folder / f"tierb_full-{model}_{rewording}.csv.gz").overall
-    assert found["brittleness"] is not None
-    assert (found.n, round(100 * found["brittleness"], 1)) == (n, flips)
+    found = measured(folder / f"full-{model}_normal.csv.gz", folder / f"tierb_full-{model}_{rewording}.csv.gz")
+    assert found["wording_flips"] is not None
+    assert (found.n, round(100 * found["wording_flips"], 1)) == (n, flips)
+    assert found["brittleness"] == found["wording_flips"] and found["refusals"] == 0

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from equipoise.core import stats
 from equipoise.core.errors import UserError
-from equipoise.evaluation.averages import Leaves, leaves
+from equipoise.evaluation.averages import NEED_SCORES, Leaves, leaves
 from equipoise.evaluation.metrics import Metric
 from equipoise.evaluation.outcomes import ROWS, Outcomes, outcomes_of
 from equipoise.evaluation.record import Change, Difference, Interval, Number, Numbers, RunRecord
-from equipoise.evaluation.results import measured_again, metrics_of
+from equipoise.evaluation.results import is_outcomes_only, measured_again, metrics_of
 from equipoise.evaluation.scores import ItemScores, Scores
 
 
@@ -61,7 +61,10 @@ class Run:
     @property
     def metrics(self) -> list[Metric]:
         """The metrics that were measured: ours, and the user's own. Of joined runs ours alone."""
-        return metrics_of(self.records[0]) if self.outcomes.own else list(ROWS)
+        if self.outcomes.own:
+            return metrics_of(self.records[0])
+        left_out = NEED_SCORES if any(map(is_outcomes_only, self.records)) else ()
+        return [row for row in ROWS if row.name not in left_out]
 
 
 def load_run(folder: str | Path) -> Run:

@@ -1,37 +1,193 @@
-"""Published scores -> the numbers of their benchmark, as far as what was published goes."""
+"""Published scores, outcomes and answers -> the numbers of their benchmark, and a run like any other.
+
+run = published_run([Path("clip.jsonl")], "winoground", out="runs/clip", source="e-bug/fine-grained-evals")
+"""
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
+
+from pydantic import JsonValue
 
 from equipoise.benchmarks import reading, registry
 from equipoise.benchmarks.base import Benchmark
-from equipoise.core.errors import UserError
+from equipoise.core import run_folder
+from equipoise.core.errors import Problems, UserError
+from equipoise.core.files import sha256_file, sha256_json
+from equipoise.core.provenance import environment
 from equipoise.data.items import Item
-from equipoise.evaluation.averages import measure_elsewhere
-from equipoise.evaluation.foreign.sheets import Foreign
-from equipoise.evaluation.metrics import Metric
-from equipoise.evaluation.outcomes import ROWS
-from equipoise.evaluation.record import Elsewhere, ItemNumbers, MacroNumbers, MeanScores, Metrics, Numbers
+from equipoise.evaluation.averages import measure_elsewhere, with_items
+from equipoise.evaluation.foreign.reading import read_any
+from equipoise.evaluation.foreign.sheets import Foreign, name_some
+from equipoise.evaluation.metrics import Metric, order_flips
+from equipoise.evaluation.outcomes import ROWS, outcomes_of
+from equipoise.evaluation.record import (
+    Arguments,
+    BenchmarkId,
+    FullArguments,
+    ItemCounts,
+    Metrics,
+    ModelCard,
+    Published,
+    RunRecord,
+    Seconds,
+    Settings,
+)
+from equipoise.evaluation.results import write_run
+from equipoise.evaluation.run import Result, claim, is_finished, refuse_other_run
+from equipoise.evaluation.run_id import benchmark_id, images_id
 from equipoise.evaluation.scores import ItemScores
 
 OUTCOMES_ONLY = "outcomes only: no score was published, so a tie cannot be told from a wrong answer"
-_NO_SCORES = MeanScores(caption=None, positive=None, negative=None)
+UNKNOWN = "unknown"
 
 
-def measure_foreign(
-    foreign: Foreign,
-    benchmark: Benchmark,
-    items: Sequence[Item] | None = None,
+def published_run(
+    paths: Sequence[str | Path],
+    bench: str,
+    *,
+    out: str | Path | None = None,
+    source: str | Path | None = None,
     splits: Sequence[str] = (),
-    rule: str | None = None,
+    average: str | None = None,
+    model: str | None = None,
+    origin: str = UNKNOWN,
+    commit: str = UNKNOWN,
+    licence: str = UNKNOWN,
     seed: int = 0,
-    subject: str = "the scores",
-    own: Sequence[Metric] = (),
-) -> Elsewhere:
-    """The benchmark's numbers of a published file; with `items` by their tags and images, ids matched one by one."""
+    metrics: Sequence[Metric] = (),
+    arguments: Mapping[str, JsonValue] | None = None,
+) -> Result:
+    """What others published of one model on one benchmark, as a run; with `out` it is written there.
+
+    `source` is the folder of the benchmark's annotation files: tags, texts and photos are then its items', and ids must
+    match one by one. `origin`, `commit` and `licence` are kept in the record, as is the name of the `model`, which else
+    is the file's own word or its name.
+    """
+    files = [Path(path) for path in paths]
+    if source is None and not registry.is_file(bench):
+        items, benchmark = None, registry.get(bench)
+        reading.check_splits(benchmark.name, splits, benchmark.splits)
+    else:
+        items, benchmark = registry.load(bench, None if source is None else Path(source), splits)
+    benchmark.require_rule(average)
+    subject = " and ".join(map(str, files))
+    foreign = read_any(files, benchmark.name)
+    found = fitted(foreign, benchmark, items, splits, subject)
+    parts: dict[str, Any] = {
+        "benchmark": _benchmark_id(found, benchmark),
+        "model": ModelCard(
+            spec=model or foreign.model or " + ".join(_stem(path) for path in files),
+            device=UNKNOWN,
+            digest=sha256_json(sorted(sha256_file(path) for path in files)),
+        ),
+        "settings": Settings(
+            seed=seed,
+            allow_missing=False,
+            batch_size=None,
+            embedding_code=0,
+            metrics=[own for metric in metrics if (own := metric.own)],
+        ),
+        "images": images_id({}),
+    }
+    folder = None if out is None else Path(out)
+    with contextlib.nullcontext() if folder is None else run_folder.locked(str(folder)):
+        if folder is not None:
+            claim(folder, parts, command="metrics")
+        outcomes = outcomes_of(found.rows)
+        record = RunRecord(
+            date=datetime.now(UTC).replace(microsecond=0),
+            **parts,
+            metrics=measure(foreign, found, benchmark, average, seed, subject, metrics),
+            n=ItemCounts(items=len(found.rows), scored=len(found.rows), skipped=0),
+            skipped={},
+            counts=_choices(found.rows),
+            arguments=Arguments(
+                passed=dict(arguments or {}),
+                in_full=FullArguments(
+                    images=None, out=None if out is None else str(out), cache=None, batch_size=0, workers=0
+                ),
+            ),
+            environment=environment(),
+            seconds=Seconds(score=0.0, measure=0.0),
+            scores_sha256=None,
+            published=Published(
+                layout=foreign.layout,
+                files={path.name: sha256_file(path) for path in files},
+                source=origin,
+                commit=commit,
+                licence=licence,
+                unknown=_unknown(foreign, found),
+                outcomes_only=foreign.outcomes_only,
+                notes=found.notes,
+            ),
+        )
+        if folder is not None:
+            if is_finished(folder):
+                refuse_other_run(folder, parts)
+            texts = {item.id: item for item in found.items}
+            record = write_run(folder, record, found.rows, outcomes, texts, [*ROWS, *metrics])
+        return Result(record, found.rows, outcomes)
+
+
+def _stem(path: Path) -> str:
+    return path.name.partition(".")[0]
+
+
+def _benchmark_id(found: Fitted, benchmark: Benchmark) -> BenchmarkId:
+    """Which items; where nobody published their texts, they are known by their ids."""
+    about = benchmark_id(found.items, benchmark)
+    if not found.items:
+        splits = sorted({row.tags["split"] for row in found.rows if "split" in row.tags})
+        about = about.model_copy(update={"items_sha256": sha256_json([row.id for row in found.rows]), "splits": splits})
+    return about
+
+
+def _unknown(foreign: Foreign, found: Fitted) -> list[str]:
+    """What the record of a run that was scored here would say."""
+    lacking = ["the photos' bytes", "the model's weights and preprocessing"]
+    lacking += [] if found.items else ["texts"]
+    return lacking + (["scores", "ties"] if foreign.outcomes_only else [])
+
+
+def _choices(rows: Sequence[ItemScores]) -> dict[str, int]:
+    """Counts of a generative model's answers, as `eval` has them of its forced choices; none where nothing was asked
+    with options."""
+    asked = [row.answers for row in rows if row.answers]
+    answers = [answer for one in asked for answer in one]
+    if not any(answer.place is not None for answer in answers):
+        return {}
+    flips = [flipped for one in asked if (flipped := order_flips(one)) is not None]
+    return {
+        "choices": len(answers),
+        "choices_unclear": sum(answer.choice is None for answer in answers),
+        "choices_first": sum(answer.place == 0 for answer in answers),
+        "duels": len(flips),
+        "duels_by_position": int(sum(flips)),
+    }
+
+
+# ---------------------------------------------------------------------------- fitted to the benchmark
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """Rows under the ids of the benchmark's items, and the items as far as they are known."""
+
+    rows: Sequence[ItemScores]
+    items: Sequence[Item]
+    notes: list[str]
+
+
+def fitted(
+    foreign: Foreign, benchmark: Benchmark, items: Sequence[Item] | None, splits: Sequence[str], subject: str
+) -> Fitted:
     rows, notes = foreign.rows, [OUTCOMES_ONLY] if foreign.outcomes_only else []
     if splits and foreign.layout != "equipoise":
         kept = [row for row in rows if row.tags.get("split") in splits]
@@ -43,18 +199,38 @@ def measure_foreign(
     if items is None:
         _refuse_another(foreign.rows, benchmark, subject)
         notes += _too_few(rows, benchmark)
+        ids = {row.id for row in rows}
+        known: Sequence[Item] = [item for item in foreign.items if item.id in ids]
     else:
-        rows, fitting = foreign.fit(rows, items)
-        items = fitting or None  # none: all that they say is in the rows already
-    metrics = measure_elsewhere(rows, benchmark, items, rule, seed, subject, [*ROWS, *own])
-    if foreign.outcomes_only:
-        metrics = _without_scores(metrics)
-    return Elsewhere(
-        **(dict(metrics) | {"paper": {**metrics.paper, **foreign.paper}}),
-        layout=foreign.layout,
-        outcomes_only=foreign.outcomes_only,
-        notes=[*notes, *filter(None, foreign.notes)],
-    )
+        _refuse_other_texts(foreign.items, items, subject)
+        rows, known = foreign.fit(rows, items)
+        rows = with_items(rows, known, subject) if known else rows  # none: all that they say is in the rows already
+    return Fitted(rows, known, [*notes, *filter(None, foreign.notes)])
+
+
+def measure(
+    foreign: Foreign,
+    found: Fitted,
+    benchmark: Benchmark,
+    rule: str | None = None,
+    seed: int = 0,
+    subject: str = "the scores",
+    own: Sequence[Metric] = (),
+) -> Metrics:
+    return measure_elsewhere(found.rows, benchmark, None, rule, seed, subject, [*ROWS, *own], foreign.outcomes_only)
+
+
+def _refuse_other_texts(published: Sequence[Item], items: Sequence[Item], subject: str) -> None:
+    """Answers to other texts are not answers to these items, whatever their ids are."""
+    texts = {item.id: (item.caption, [text.text for text in item.negatives]) for item in items}
+    other = [
+        item.id
+        for item in published
+        if item.id in texts and texts[item.id] != (item.caption, [text.text for text in item.negatives])
+    ]
+    problems = Problems(f"{subject}: not the texts of --source")
+    name_some(problems, "items with other texts", other)
+    problems.raise_if_any("Without --source the run has the texts that the file holds.")
 
 
 def _refuse_another(rows: Sequence[ItemScores], benchmark: Benchmark, subject: str) -> None:
@@ -79,26 +255,3 @@ def _too_few(rows: Sequence[ItemScores], benchmark: Benchmark) -> list[str]:
         if published is not None and 0 < counts[split] < published
     ]
     return [f"not all of {benchmark.name} is here: {', '.join(few)}"] if few else []
-
-
-def _without_scores(metrics: Metrics) -> Metrics:
-    """Ties, mean scores and graded numbers of the ones and zeros that stand for outcomes would be an invention."""
-
-    def _unknown(numbers: Numbers) -> dict[str, Any]:
-        metrics = {name: one.model_copy(update={"chance": None}) for name, one in numbers.metrics.items()}
-        return {"ties": None, "mean_scores": _NO_SCORES, "metrics": metrics}
-
-    def plain(numbers: ItemNumbers) -> ItemNumbers:
-        return numbers.model_copy(update=_unknown(numbers) | {"graded": None})
-
-    def macro(numbers: MacroNumbers) -> MacroNumbers:
-        return numbers.model_copy(update=_unknown(numbers))
-
-    return metrics.model_copy(
-        update={
-            "overall": plain(metrics.overall),
-            "by": {tag: {value: plain(one) for value, one in found.items()} for tag, found in metrics.by.items()},
-            "macro": macro(metrics.macro) if metrics.macro else None,
-            "averages": {rule: macro(one) for rule, one in metrics.averages.items()},
-        }
-    )

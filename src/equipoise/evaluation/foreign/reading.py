@@ -9,7 +9,7 @@ column is a tag. Empty cells are skipped.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,17 +18,17 @@ from pydantic import ValidationError
 
 from equipoise.benchmarks import predicate_noun
 from equipoise.core.errors import Problems, UserError
-from equipoise.data.readers.records import EMPTY, explain, kind_of, rows, table
-from equipoise.evaluation.foreign import layouts
+from equipoise.data.readers.records import EMPTY, Row, explain, kind_of, rows, table
+from equipoise.evaluation.foreign import answers, outcomes, scores
 from equipoise.evaluation.foreign.sheets import Foreign, Sheet, check_single
 from equipoise.evaluation.scores import ItemScores, Scores, read_scores, require_finite
 
 
 @dataclass(frozen=True)
 class Layout:
-    """A way in which scores are published."""
+    """A way in which scores, outcomes or answers are published."""
 
-    benchmark: str
+    benchmarks: tuple[str, ...]  # the first where one file was given, the last where several were
     columns: tuple[str, ...]  # that a record has, by which the layout is known
     read: Callable[[Sequence[Sheet]], Foreign]
     what: str  # the file is, in words
@@ -42,33 +42,50 @@ class Layout:
         )
 
 
-_BIVLC, _OUTCOMES = ("caption", "negative_caption", "type"), f"the outcomes of BiVLC's {layouts.BIVLC:,} examples"
+_BIVLC, _OUTCOMES = ("caption", "negative_caption", "type"), f"the outcomes of BiVLC's {outcomes.BIVLC:,} examples"
+_MANY = 1000
 LAYOUTS = (
     Layout(
-        "winoground",
+        ("winoground",),
         ("label", "score"),
-        layouts.winoground,
-        f"the scores of Winoground's {layouts.WINOGROUND} examples",
+        scores.winoground,
+        f"the scores of Winoground's {scores.WINOGROUND} examples",
         r"\d+_c[01]_i[01]",
     ),
-    Layout("valse", ("label", "score", "instrument"), layouts.valse, "the scores of VALSE's valid items", r".+_[cf]"),
+    Layout(("valse",), ("label", "score", "instrument"), scores.valse, "the scores of VALSE's valid items", r".+_[cf]"),
     Layout(
-        "predicate-noun",
+        ("predicate-noun",),
         ("id", "prob_target_match", "prob_distractor_match"),
-        layouts.predicate_noun,
+        scores.predicate_noun,
         f"the scores of {predicate_noun.ROWS:,} rows",
         files=2,
     ),
-    Layout("bivlc", (*_BIVLC, *layouts.OLD), layouts.bivlc, _OUTCOMES),
-    Layout("bivlc", (*_BIVLC, *layouts.NEW), layouts.bivlc, _OUTCOMES),
     Layout(
-        "sugarcrepe",
+        ("sugarcrepe-pp",),
+        ("sample_id", "subset", *scores.PP, "caption2"),
+        scores.sugarcrepe_pp,
+        "the cosines of SugarCrepe++'s items",
+    ),
+    Layout(
+        ("sugarcrepe",),
+        ("sample_id", "subset", "positive_score", "negative_score"),
+        scores.sugarcrepe,
+        "the scores of SugarCrepe's pairs",
+    ),
+    Layout(("bivlc",), (*_BIVLC, *outcomes.OLD), outcomes.bivlc, _OUTCOMES),
+    Layout(("bivlc",), (*_BIVLC, *outcomes.NEW), outcomes.bivlc, _OUTCOMES),
+    Layout(
+        ("sugarcrepe",),
         ("filename", "caption", "negative_caption", "type", "subtype", "correct"),
-        layouts.sugarcrepe,
+        outcomes.sugarcrepe,
         "the outcomes of SugarCrepe's pairs",
     ),
-    Layout("vsr-pairs", layouts.VSR, layouts.vsr, "answers to VSR's statements", files=2),
-)
+    Layout(
+        ("sugarcrepe",), answers.GPT4V, answers.sugarcrepe, "answers to SugarCrepe's pairs, one type and order a file",
+        files=_MANY,
+    ),
+    Layout(("vsr", "vsr-pairs"), answers.VSR, answers.vsr, "answers to VSR's statements", files=_MANY),
+)  # fmt: skip
 
 
 def read_any(paths: Sequence[Path], benchmark: str | None) -> Foreign:
@@ -80,17 +97,18 @@ def read_any(paths: Sequence[Path], benchmark: str | None) -> Foreign:
             raise UserError(f"{paths[1]}: scores are one file; a second is for another wording of the same items")
         return _own_table(paths[0]) if _is_table(paths[0]) else Foreign("equipoise", read_scores(paths[0]))
     if other := [path for path, one in zip(paths, known, strict=True) if one != layout]:
-        raise UserError(f"{other[0]}: not of the same layout as {paths[0]}, the published scores of {layout.benchmark}")
+        raise UserError(f"{other[0]}: not of the same layout as {paths[0]}, {layout.what}")
+    wanted = layout.benchmarks[min(len(paths), len(layout.benchmarks)) - 1]
     if benchmark is None:
-        raise UserError(f"{paths[0]}: published scores of {layout.benchmark}: name it with --bench {layout.benchmark}")
+        raise UserError(f"{paths[0]}: {layout.what}: name the benchmark with --bench {wanted}")
     sheets = [_sheet(path, layout) for path in paths]
-    if benchmark != layout.benchmark:
+    if benchmark != wanted:
         raise UserError(
-            f"{paths[0]}: {len(sheets[0].rows):,} records in the layout of {layout.benchmark}'s published scores, none "
-            f"of them of {benchmark}. Name --bench {layout.benchmark}, or another file."
+            f"{paths[0]}: {len(sheets[0].rows):,} records in the layout of {wanted}'s published scores, none of them "
+            f"of {benchmark}. Name --bench {wanted}, or another file."
         )
     if len(paths) > layout.files:
-        raise UserError(f"{paths[layout.files]}: {layout.benchmark} takes {layout.files} file(s), found {len(paths)}")
+        raise UserError(f"{paths[layout.files]}: {wanted} takes {layout.files} file(s), found {len(paths)}")
     return layout.read(sheets)
 
 
@@ -98,30 +116,46 @@ def _is_table(path: Path) -> bool:
     return kind_of(path) in {".csv", ".tsv"}
 
 
+def _records(path: Path, head: dict[str, Any]) -> Iterator[Row]:
+    """The records of a file, whatever the layout. An object of objects is its records, each with its `key`; what else
+    stands in the object is the head. So is {"subsets": {"swap_att": {"0": ...}}}."""
+    for row in rows(path):
+        if row.where or row.problem or not isinstance(row.value, dict):
+            yield row
+            continue
+        parts = row.value.get("subsets", row.value)
+        found = list(parts.items()) if isinstance(parts, dict) else []
+        if parts is not row.value:
+            found = [(f"{name} {key}", one) for name, part in found for key, one in dict(part).items()]
+        records = [Row(f"record {key!r}", {"key": key, **one}) for key, one in found if isinstance(one, dict)]
+        head |= {name: one for name, one in row.value.items() if not isinstance(one, dict)}
+        yield from records or [row]
+
+
 def _layout(path: Path) -> Layout | None:
     """None: our own layout, whose reader also says what is wrong with a file that is in none."""
-    first: Any
-    if _is_table(path):
-        header, found = table(path, several=SEVERAL)
-        first = dict(zip(header, found[0][1], strict=True))
-    else:
-        header = []
-        first = next((row.value for row in rows(path) if row.problem != EMPTY), None)
+    head: dict[str, Any] = {}
+    first = next((row.value for row in _records(path, head) if row.problem != EMPTY), None)
     layout = next((one for one in LAYOUTS if isinstance(first, dict) and one.known(first)), None)
-    if header and layout is None and not ("caption" in header and any(name.startswith("negative") for name in header)):
+    if layout is None and isinstance(first, dict) and not _may_be_ours(first):
         raise UserError(
-            f"{path}: a table of {len(found):,} rows in no layout that is known here (columns "
-            f"{', '.join(header[:8])}). Scores of your own have the columns id, caption, positive, negative "
-            "(several: negative_1, negative_2), or are one JSON object per item in a .jsonl file: "
-            '{"id": "...", "caption": 0.31, "positives": [0.30], "negatives": [0.28]}'
+            f"{path}: in no layout that is known here (its first record has {', '.join(list(first)[:8])}). Known are "
+            f"{'; '.join(dict.fromkeys(one.what for one in LAYOUTS))}. Scores of your own have the columns id, "
+            "caption, positive, negative (several: negative_1, negative_2), or are one JSON object per item in a "
+            '.jsonl file: {"id": "...", "caption": 0.31, "positives": [0.30], "negatives": [0.28]}'
         )
     return layout
 
 
+def _may_be_ours(first: Mapping[str, Any]) -> bool:
+    return "caption" in first and any(name.startswith("negative") for name in first)
+
+
 def _sheet(path: Path, layout: Layout) -> Sheet:
     """The rows of a file; each has the columns of its layout and all are of one model."""
-    sheet = Sheet(path, [], [], Problems(f"{path}: not {layout.what}"))
-    for where, value, problem in rows(path):
+    head: dict[str, Any] = {}
+    sheet = Sheet(path, [], [], Problems(f"{path}: not {layout.what}"), head)
+    for where, value, problem in _records(path, head):
         if problem == EMPTY:
             continue
         lacking = set(layout.columns) - value.keys() if isinstance(value, dict) else ["a record"]

@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from equipoise.core.errors import Problems
 from equipoise.data.items import Item
-from equipoise.data.readers.records import short
-from equipoise.evaluation.record import PaperNumbers
+from equipoise.data.readers.records import explain, short
 from equipoise.evaluation.scores import ItemScores
 
 Rows = Sequence[ItemScores]
@@ -22,12 +23,13 @@ _TRUTH = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0
 
 @dataclass(frozen=True)
 class Sheet:
-    """The rows of one file, with their places; `problems` is of the file."""
+    """The rows of one file, with their places; `problems` is of the file. `head` is what stands outside of them."""
 
     path: Path
     rows: list[Mapping[str, Any]]
     places: list[str]
     problems: Problems
+    head: Mapping[str, Any] = field(default_factory=dict)
 
     def texts(self, column: str) -> list[str]:
         return [str(row[column]) for row in self.rows]
@@ -67,8 +69,34 @@ class Foreign:
     rows: Rows
     outcomes_only: bool = False  # right or wrong was published, no score: ties and mean scores are unknown
     notes: Sequence[str] = ()  # empty ones are left out
-    paper: Mapping[str, PaperNumbers] = field(default_factory=dict)  # the paper's metrics that the rows cannot say
+    items: Sequence[Item] = ()  # as far as the file says what was asked
+    model: str = ""  # as the file calls it
     fit: Callable[[Rows, Sequence[Item]], tuple[Rows, Sequence[Item]]] = _as_they_are  # to the items: the same ids
+
+
+def outcome(id_: str, image: str | None, won: bool, tags: dict[str, str]) -> ItemScores:
+    """Right or wrong as a score of 1 against 0, so that the same code measures it. A wrong outcome may have been a tie,
+    so ties are unknown, and so is everything that needs a score."""
+    return ItemScores(id=id_, image=image, caption=float(won), negatives=[float(not won)], tags=tags)
+
+
+def made(sheet: Sheet, name: str, splits: Sequence[str], keys: Sequence[str], benchmark: Any) -> list[Item]:
+    """The item of each row, by the benchmark's own code (its Record and cases); other texts go to the problems."""
+    items = []
+    for where, row, split, key in zip(sheet.places, sheet.rows, splits, keys, strict=True):
+        try:
+            record = benchmark.Record.model_validate({**row, "id": int(key) if key.isdigit() else key})
+            (case,) = benchmark.cases(split, key, record)
+            items.append(case.item(name, split))
+        except ValidationError as error:
+            explain(error, where, sheet.problems)
+        except (KeyError, ValueError):
+            pass  # a split that the benchmark does not have, which was said already
+    return items
+
+
+def image_of(item: Item) -> str | None:
+    return None if item.image is None else item.image.path
 
 
 def renamed(rows: Rows, names: Mapping[str, str]) -> Rows:
