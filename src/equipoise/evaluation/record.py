@@ -278,6 +278,37 @@ class Published(_Part):
     notes: list[str]
 
 
+class Check(_Part):
+    """One check of a model before its run (evaluation/preflight)."""
+
+    name: str
+    number: float | None  # None: the model gave no answer that has one
+    found: str
+    verdict: Literal["fine", "suspicious", "wrong"]
+    why: str
+    fix: str  # "" where there is nothing to fix
+
+
+class Preflight(_Part):
+    """Whether the model is loaded and called correctly."""
+
+    checks: list[Check]  # none: --skip-preflight
+
+    def words(self) -> str:
+        """'14 fine, 1 suspicious (exif rotation)'."""
+        if not self.checks:
+            return "skipped (--skip-preflight)"
+        named = {verdict: [one.name for one in self.checks if one.verdict == verdict] for verdict in VERDICTS}
+        return ", ".join(
+            f"{len(names)} {verdict}" + (f" ({', '.join(names)})" if verdict != "fine" else "")
+            for verdict, names in named.items()
+            if names
+        )
+
+
+VERDICTS = ("fine", "suspicious", "wrong")
+
+
 class RunRecord(_Part):
     """One finished run: result.json. A run that failed writes none, so there is no status."""
 
@@ -288,6 +319,7 @@ class RunRecord(_Part):
     benchmark: BenchmarkId
     images: ImagesId
     model: ModelCard
+    preflight: Preflight | None = None  # None: nobody asked for it (Python), or the model reads no images
     settings: Settings
     metrics: Metrics
     edits: dict[str, Graded] = Field(default_factory=dict)  # by what the items say was changed: "negative swap object"

@@ -39,6 +39,7 @@ from equipoise.evaluation.record import (
     FullArguments,
     ItemCounts,
     Numbers,
+    Preflight,
     RunRecord,
     Seconds,
 )
@@ -90,6 +91,7 @@ def evaluate(
     limit: int | None = None,
     blind: Sequence[Path] = (),
     metrics: Sequence[Metric] = (),
+    preflight: Preflight | None = None,
     arguments: Mapping[str, JsonValue] | None = None,
     ranks: Ranks = ALONE,
 ) -> Result:
@@ -100,12 +102,14 @@ def evaluate(
     holds this very run (same items, photos, model and settings) is read instead, and one that holds another is refused
     before anything is computed. With `limit`, only the first so many items count. `blind` are folders of finished runs
     of blind models on these items, which the result then shows with the blind baselines that are always computed.
-    `metrics` are your own (`metrics.Metric`), measured and shown with ours. `ranks` are processes that score together;
-    only the first calls this, see `evaluate_loaded`.
+    `metrics` are your own (`metrics.Metric`), measured and shown with ours. `preflight` is what `preflight.kept.checked`
+    says of the model; it becomes part of the record. `ranks` are processes that score together; only the first calls this,
+    see `evaluate_loaded`.
     """
     task = ItemsTask(items[:limit], images, benchmark, name, limit, tuple(blind), tuple(metrics))
     how = _options(model, batch_size, workers, cache, allow_missing, ranks)
-    return _evaluate(model, task, how, out, seed, arguments, str(images) if images is not None else None)
+    place = str(images) if images is not None else None
+    return _evaluate(model, task, how, out, seed, arguments, place, preflight)
 
 
 def evaluate_set(
@@ -118,6 +122,7 @@ def evaluate_set(
     workers: int | None = None,
     allow_missing: bool = False,
     seed: int = 0,
+    preflight: Preflight | None = None,
     arguments: Mapping[str, JsonValue] | None = None,
     ranks: Ranks = ALONE,
 ) -> Result:
@@ -125,7 +130,7 @@ def evaluate_set(
     from equipoise.evaluation.sets.kinds import SetTask
 
     how = _options(model, batch_size, workers, cache, allow_missing, ranks)
-    return _evaluate(model, SetTask(data), how, out, seed, arguments, str(data.source))
+    return _evaluate(model, SetTask(data), how, out, seed, arguments, str(data.source), preflight)
 
 
 def _options(
@@ -172,6 +177,7 @@ def _evaluate(
     seed: int,
     arguments: Mapping[str, JsonValue] | None,
     images: str | None,
+    preflight: Preflight | None,
 ) -> Result:
     """The task, on disk where `out` is given: whose folder, scores, numbers, result.json last."""
     folder = None if out is None else Path(out)
@@ -204,6 +210,7 @@ def _evaluate(
         record = RunRecord(
             kind=task.kind,
             date=datetime.now(UTC).replace(microsecond=0),
+            preflight=preflight,
             **parts,
             **measured,
             n=ItemCounts(

@@ -34,16 +34,6 @@ CHANCE_KIND = 13  # of 40 right, one of five kinds: a guesser gets more in 2 of 
 CHANCE_COLOUR = 12  # of 40 right, one of two colours: a guesser gets so few in 1 of 100 tries
 
 
-@dataclass(frozen=True)
-class Check:
-    name: str
-    number: float | None  # None: the model gave no answer that has one
-    found: str
-    verdict: Verdict
-    why: str
-    fix: str  # "" where nothing is to be fixed
-
-
 class _Subject:
     """The model under test. Its answers are checked and normalised as `eval` does it."""
 
