@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 
 import numpy as np
@@ -16,18 +17,22 @@ KINDS = ("car", "house", "fish", "heart", "umbrella")
 COLOURS = ("red", "blue")
 PLACES = ((0.5, 0.5), (0.35, 0.4), (0.65, 0.45), (0.45, 0.65))  # one picture each
 PIXELS = 160
+LARGE = 640  # as wide as most benchmarks' photos, wider than any tower sees
 
-SHORT = [f"a {colour} {kind}" for colour in COLOURS for kind in KINDS]  # one length in every common tokenizer
-LONG = ["a small red car left of a big blue house, and a yellow fish above the green umbrella"]
+SHORT = [f"a {colour} {kind}" for kind in KINDS for colour in COLOURS]  # one length in every common tokenizer
+CAPITALS = [text.title() for text in SHORT]
+LONG = "a small red car left of a big blue house, and a yellow fish above the green umbrella"
 
 # Everyday words. A model that reads English has an embedding for each.
-WORDS = (
-    "cat dog man woman child bird horse tree flower car bus boat house door window table chair cup plate bread "
-    "apple red green blue white black big small left right above below one two three open empty wet no many"
-).split()
-
-_LIST = "a car and a house and a fish and a heart and a tree and a cup and a star and a hat and a key and".split()
+WORDS = [
+    f"a photo of a {word}"
+    for word in (
+        "cat dog man woman child bird horse tree flower car bus boat house door window table chair cup plate bread "
+        "apple red green blue white black big small left right above below one two three open empty wet no many"
+    ).split()
+]
 LENGTHS = (4, 8, 16, 24, 48)  # words
+_LIST = "a car and a house and a fish and a heart and a tree and a cup and a star and a hat and a key and".split()
 
 
 def endings(words: int) -> list[str]:
@@ -36,23 +41,31 @@ def endings(words: int) -> list[str]:
     return [f"{begin} {last}" for last in ("box", "moon")]
 
 
-def probe_set() -> list[tuple[Image.Image, str, str]]:
-    """40 pictures of one thing each, with its kind and colour."""
+def texts() -> list[str]:
+    """All of them, short and long ones in turn: a loader that sorts by length, or pads to the longest, shows it."""
+    ordered = [*SHORT, *CAPITALS, LONG, *WORDS, *(text for words in LENGTHS for text in endings(words))]
+    return [ordered[place * 29 % len(ordered)] for place in range(len(ordered))]
+
+
+@functools.cache
+def probe_set() -> list[tuple[Image.Image, int]]:
+    """40 pictures of one thing each, with the place of its text in SHORT."""
     return [
-        (_picture(Object(kind, colour, "big", "plain", x, y, SCALES["big"][-1])), kind, colour)
+        (_picture(_thing(kind, colour, x, y)), SHORT.index(f"a {colour} {kind}"))
+        for x, y in PLACES
         for kind in KINDS
         for colour in COLOURS
-        for x, y in PLACES
     ]
 
 
+@functools.cache
 def shapes() -> list[Image.Image]:
     """Pictures of different things and sizes, as the photos of a benchmark have."""
-    probes = [picture for picture, *_ in probe_set()[::7]]
     sizes = ((160, 160), (120, 90), (64, 110), (300, 200), (48, 48), (97, 131))
-    return [picture.resize(size) for picture, size in zip(probes, sizes, strict=True)]
+    return [probe_set()[7 * place][0].resize(size) for place, size in enumerate(sizes)]
 
 
+@functools.cache
 def formats() -> dict[str, tuple[Image.Image, Image.Image]]:
     """A picture saved in another mode, and the same as plain RGB; both opened as `eval` opens photos."""
     plain = _scene()
@@ -70,6 +83,7 @@ def formats() -> dict[str, tuple[Image.Image, Image.Image]]:
     }
 
 
+@functools.cache
 def rotated() -> tuple[Image.Image, Image.Image]:
     """A picture stored on its side with an EXIF tag that says so, and the same upright."""
     upright = _scene()
@@ -78,9 +92,63 @@ def rotated() -> tuple[Image.Image, Image.Image]:
     return _opened(upright.transpose(Image.Transpose.ROTATE_90), "PNG", exif), _opened(upright, "PNG")
 
 
+# ---------------------------------------------------------------------------- where a model looks
+
+CORNERS = ("top left", "top right", "bottom left", "bottom right")
+ALONG = (0.06, 0.35, 0.65, 0.94)  # of a strip twice as long as wide; the middle square is from 0.25 to 0.75
+
+
+@functools.cache
+def marked() -> dict[str, tuple[Image.Image, list[Image.Image]]]:
+    """Plain pictures, and each again with a dark mark: in a corner of a square, along a wide and along a tall one."""
+    found = {}
+    corners = [(x, y) for y in (0.08, 0.92) for x in (0.08, 0.92)]
+    for name, size, places in (
+        ("square", (LARGE, LARGE), corners),
+        ("wide", (LARGE, LARGE // 2), [(along, 0.5) for along in ALONG]),
+        ("tall", (LARGE // 2, LARGE), [(0.5, along) for along in ALONG]),
+    ):
+        plain = Image.new("RGB", size, (200, 190, 180))
+        found[name] = (plain, [_with_mark(plain, x, y) for x, y in places])
+    return found
+
+
+def _with_mark(plain: Image.Image, x: float, y: float) -> Image.Image:
+    marked, side = plain.copy(), LARGE // 8
+    marked.paste((10, 30, 90), [int(at * full) - side // 2 for at, full in zip((x, y), plain.size, strict=True)] + [
+        int(at * full) + side // 2 for at, full in zip((x, y), plain.size, strict=True)
+    ])  # fmt: skip
+    return marked
+
+
+def solid(colour: tuple[int, int, int]) -> Image.Image:
+    return Image.new("RGB", (LARGE // 2, LARGE // 2), colour)
+
+
+def quarters() -> Image.Image:
+    """Each corner of another brightness, in the order of CORNERS: which way up does the network see it?"""
+    values = np.kron(np.array([[0, 85], [170, 255]], np.uint8), np.ones((80, 80), np.uint8))
+    return Image.fromarray(values).convert("RGB")
+
+
+def blank() -> Image.Image:
+    return Image.new("RGB", (PIXELS, PIXELS), (128, 128, 128))
+
+
+@functools.cache
+def pictures() -> list[Image.Image]:
+    """All of them, in a fixed order."""
+    pairs = [*formats().values(), rotated()]
+    places = [picture for plain, others in marked().values() for picture in (plain, *others)]
+    return [*(one for one, _ in probe_set()), *shapes(), *(one for pair in pairs for one in pair), *places]
+
+
 def _scene() -> Image.Image:
-    things = (("house", "red", 0.3, 0.3), ("car", "blue", 0.7, 0.75))
-    return _picture(*(Object(kind, colour, "big", "plain", x, y, SCALES["big"][-1]) for kind, colour, x, y in things))
+    return _picture(_thing("house", "red", 0.3, 0.3), _thing("car", "blue", 0.7, 0.75))
+
+
+def _thing(kind: str, colour: str, x: float, y: float) -> Object:
+    return Object(kind, colour, "big", "plain", x, y, SCALES["big"][-1])
 
 
 def _picture(*things: Object) -> Image.Image:
