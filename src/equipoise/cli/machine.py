@@ -6,21 +6,22 @@ is imported, because only it knows the devices.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 
 import typer
 from packaging.requirements import Requirement
 
-from equipoise.core.errors import printable
+from equipoise.core.errors import UserError, printable
 from equipoise.core.provenance import cores
 from equipoise.evaluation.embedding.cache import default_cache
+from equipoise.evaluation.record import Check
 from equipoise.report import fold
 
 Row = tuple[str, str, bool]  # subject; what was found, or how to get it; fine?
@@ -34,6 +35,7 @@ EXTRAS = {  # extra -> its packages, and what it is for
     "scale": (("ray",), "perturb --engine ray: corpora that outgrow one process"),
 }
 OPTIONAL = {f"extra {name}" for name in EXTRAS}  # nothing is wrong where they are absent
+_STOP = {"shape", "finite", "determinism", "collapse", "text batch", "text padding", "image batch"}  # basic
 _TRY_TORCHVISION = 120.0  # seconds
 
 
@@ -59,22 +61,27 @@ def broken(rows: list[Row]) -> list[str]:
 
 def check_model(spec: str, as_json: bool) -> int:
     """Print the checks of a model; the exit code."""
-    from equipoise.evaluation.preflight.checks import preflight
+    from equipoise.evaluation.preflight.kept import checked
     from equipoise.models import load_model
 
-    done = preflight(load_model(spec), spec)
-    verdicts = [one.verdict for one in done]
+    found = checked(load_model(spec), spec, default_cache())
+    if found is None:
+        raise UserError(f"{spec}: doctor checks models that look at pictures; this one reads texts alone")
     if as_json:
-        typer.echo(json.dumps([dataclasses.asdict(one) for one in done], indent=2))
+        typer.echo(json.dumps([one.model_dump() for one in found.checks], indent=2))
     else:
-        for one in done:
-            typer.echo(fold(f"{one.verdict:10}  {one.name:13}  {printable(' '.join(one.found.split()))}", hang=27))
-            if one.fix:
-                typer.echo(fold(f"{'':27}{one.why}\n{'':27}fix: {one.fix}", hang=27))
-        counts = ", ".join(f"{verdicts.count(name)} {name}" for name in ("fine", "suspicious", "wrong"))
-        stopped = "" if done[-1].name == "channels" else "; the other checks come after this fix"
-        typer.echo(f"{spec}: {counts}{stopped}")
-    return 1 if "wrong" in verdicts else 0
+        show_checks(found.checks)
+        last = found.checks[-1]
+        stopped = "; the other checks come after this fix" if last.verdict == "wrong" and last.name in _STOP else ""
+        typer.echo(f"{spec}: {found.words()}{stopped}")
+    return 1 if found.wrong else 0
+
+
+def show_checks(checks: Sequence[Check], *, err: bool = False) -> None:
+    for one in checks:
+        typer.echo(fold(f"{one.verdict:10}  {one.name:16}  {printable(' '.join(one.found.split()))}", hang=30), err=err)
+        if one.fix:
+            typer.echo(fold(f"{'':30}{one.why}\n{'':30}fix: {one.fix}", hang=30), err=err)
 
 
 def _python() -> Row:

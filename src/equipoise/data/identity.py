@@ -114,17 +114,25 @@ def of_answers(model: Any) -> str | None:
     None where it cannot answer them, and where it answers all alike: another model may well do the same. A model that
     never answers twice the same is never taken for itself, which is right.
     """
+    return of_arrays(answers(model))
+
+
+def answers(model: Any) -> list[np.ndarray[Any, Any]] | None:
+    """Those answers; None where it has none."""
     images = _pictures()
     try:
         if hasattr(model, "score_pairs"):
             read = getattr(model, "reads_images", True)
-            answers = [model.score_pairs(images if read else [], list(_TEXTS))]
+            found = [model.score_pairs(images if read else [], list(_TEXTS))]
         else:
-            answers = [model.embed_images(images), model.embed_texts(list(_TEXTS))]
-        arrays = [np.asarray(answer, dtype=np.float32) for answer in answers]
+            found = [model.embed_images(images), model.embed_texts(list(_TEXTS))]
+        return [np.asarray(answer, dtype=np.float32) for answer in found]
     except Exception:  # the user's own code may not know these words; scoring reports what is wrong with it
         return None
-    if any((array == array[:1]).all() for array in arrays):
+
+
+def of_arrays(arrays: Sequence[np.ndarray[Any, Any]] | None) -> str | None:
+    if arrays is None or any((array == array[:1]).all() for array in arrays):
         return None
     digest = hashlib.sha256()
     for array in arrays:

@@ -294,6 +294,10 @@ class Preflight(_Part):
 
     checks: list[Check]  # none: --skip-preflight
 
+    @property
+    def wrong(self) -> list[Check]:
+        return [one for one in self.checks if one.verdict == "wrong"]
+
     def words(self) -> str:
         """'14 fine, 1 suspicious (exif rotation)'."""
         if not self.checks:

@@ -11,35 +11,59 @@ from pydantic import BaseModel, ValidationError
 
 from equipoise.core.files import atomic_write, sha256_json
 from equipoise.data import identity
-from equipoise.evaluation.preflight.checks import HARMFUL, check, drift, preflight
+from equipoise.evaluation.preflight.checks import BASIC, HARMFUL, TEXTS, check, run
+from equipoise.evaluation.preflight.choosing import of_chooser, of_served
+from equipoise.evaluation.preflight.judging import JUDGING
+from equipoise.evaluation.preflight.pictures import PICTURES
+from equipoise.evaluation.preflight.subject import Subject, drift
 from equipoise.evaluation.record import Check, Preflight
-from equipoise.evaluation.run_id import model_card
 from equipoise.models.base import kind_of, reads_images
 
 
 class _Kept(BaseModel):
-    answers: list[list[list[float]]]  # of `identity.answers`: pictures, texts; or the scores of pairs
+    answers: list[Any]  # of `identity.answers`: pictures, texts; or the scores of pairs
     checks: list[Check]
+
+
+def preflight(model: Any, spec: str) -> list[Check]:
+    """The checks that apply. Where a basic one is wrong, those after it would mean nothing and are left out."""
+    if kind_of(model) == "chooses":
+        return of_chooser(model, spec)
+    if _served(model):
+        return of_served(model, spec)
+    subject = Subject(model, spec)
+    done = run(BASIC, subject, stop=True)
+    return done if done[-1].verdict == "wrong" else done + run([*TEXTS, *PICTURES, *JUDGING], subject)
+
+
+def _served(model: Any) -> bool:
+    return str(getattr(model, "device", "")) == "server"
 
 
 def checked(model: Any, spec: str, folder: Path | None) -> Preflight | None:
     """The checks, from `folder` where the model was checked before; None where none applies."""
     if kind_of(model) == "taught" or not reads_images(model):
         return None
-    card = identity.of_card(model_card(model, probe=True).model_dump(mode="json"))
-    if folder is None or card is None:
+    if folder is not None and hasattr(model, "keep_in"):
+        model.keep_in(folder)  # a server's answers
+    # Each answer of a server costs, and its digest knows no weights: what it says is believed.
+    answers = None if _served(model) else identity.answers(model)
+    card = dict(getattr(model, "card", None) or {})
+    if not (card.get("weight_sha256") or card.get("digest")):
+        card["digest"] = identity.of_arrays(answers)
+    about = identity.of_card(card)
+    if folder is None or about is None:
         return Preflight(checks=preflight(model, spec))
-    path = folder / "preflight" / f"{sha256_json([card, identity.of_code('evaluation/preflight', 'world')])}.json"
-    served = str(getattr(model, "device", "")) == "server"  # each answer costs, and its digest knows no weights
-    answers = None if served else identity.answers(model)
+    code = identity.of_code("evaluation/preflight", "world")
+    path = folder / "preflight" / f"{sha256_json([about, str(getattr(model, 'device', '')), code])}.json"
     now = [array.tolist() for array in answers or []]
     kept = _read(path)
-    if kept is not None and (other := _drift(kept.answers, now)) <= HARMFUL:
+    other = None if kept is None else _drift(kept.answers, now)
+    if kept is not None and other is not None and other <= HARMFUL:
         return Preflight(checks=kept.checks)
     found = preflight(model, spec)
-    if kept is not None and not any(one.name == "determinism" and one.verdict == "wrong" for one in found):
+    if other is not None and not any(one.name == "determinism" and one.verdict == "wrong" for one in found):
         return Preflight(checks=[*found, _other_weights(other)])
-    path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(path) as handle:
         handle.write(_Kept(answers=now, checks=found).model_dump_json())
     return Preflight(checks=found)
@@ -57,9 +81,9 @@ def _other_weights(other: float) -> Check:
     )
 
 
-def _drift(before: list[list[list[float]]], now: list[list[list[float]]]) -> float:
+def _drift(before: list[Any], now: list[Any]) -> float:
     try:
-        pairs = [(np.array(one), np.array(other)) for one, other in zip(before, now, strict=True)]
+        pairs = [(np.atleast_2d(one), np.atleast_2d(other)) for one, other in zip(before, now, strict=True)]
         return max((drift(one, other) for one, other in pairs), default=0.0)
     except ValueError:  # of another width
         return 1.0

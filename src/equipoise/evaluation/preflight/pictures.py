@@ -1,0 +1,141 @@
+"""Checks of what becomes of a picture on its way into the network."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from equipoise.evaluation.preflight import probes
+from equipoise.evaluation.preflight.checks import HARMFUL, ROUNDING, Verdict, _of_drift, check, moved
+from equipoise.evaluation.preflight.subject import Subject, scale
+from equipoise.evaluation.record import Check
+from equipoise.models import OF_PHOTOS, kind_named
+from equipoise.models.preprocess import CLIP_MEAN, CLIP_STD
+
+KNOWN = {  # mean and standard deviation of pixels from 0 to 1
+    "CLIP's": (CLIP_MEAN, CLIP_STD),
+    "SigLIP's": ((0.5,) * 3, (0.5,) * 3),
+    "ImageNet's": ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)),
+    "none": ((0.0,) * 3, (1.0,) * 3),
+}
+CLOSE = 0.01  # of a mean or a deviation
+
+
+def _photo_formats(subject: Subject) -> Check:
+    drifts = {name: moved(subject, *pair) for name, pair in probes.formats().items()}
+    worst = max(drifts, key=lambda name: drifts[name])
+    why = (
+        "Benchmarks hold a few grey, palette, CMYK, transparent and 16-bit photos: each must look as its RGB copy does."
+    )
+    fix = (
+        "Photos are decoded before the model sees them, so this is a mistake of equipoise or Pillow: please report it."
+    )
+    return _of_drift("photo formats", drifts[worst], f"as saved against as RGB, most for {worst}", why, fix)
+
+
+def _exif_rotation(subject: Subject) -> Check:
+    """CLIP's and SigLIP's own preprocessing ignores the tag, and so do our loaders; of another model nobody knows."""
+    drift = moved(subject, *probes.rotated())
+    why = "A photo stored on its side is judged on its side, unless the model reads the tag that says so."
+    found = f"applied (drift {drift:.2g})" if drift <= HARMFUL else f"ignored (drift {drift:.2g})"
+    known = drift <= HARMFUL or kind_named(subject.spec) in {*OF_PHOTOS, "served"}
+    fix = "If training turned photos upright, call PIL.ImageOps.exif_transpose first. CLIP's own code does not."
+    return check("exif rotation", drift, found, "fine" if known else "suspicious", why, fix)
+
+
+def _crop(subject: Subject) -> Check:
+    """A square is seen whole. Of a long picture both ends are seen, or neither; the middle always."""
+    seen: dict[str, list[bool]] = {}
+    for name, (plain, others) in probes.marked().items():
+        rows = subject.of_images([plain, *others])
+        away = np.linalg.norm(rows[1:] - rows[0], axis=1)
+        seen[name] = [bool(one > ROUNDING * scale(subject.of_images(probes.shapes()))) for one in away]
+    blind = [corner for corner, one in zip(probes.CORNERS, seen["square"], strict=True) if not one]
+    odd = [name for name in ("wide", "tall") if seen[name] != seen[name][::-1] or not all(seen[name][1:3])]
+    ends = {name: seen[name][0] for name in ("wide", "tall")}
+    found = f"corners of a square seen: {sum(seen['square'])} of 4; ends of a long picture: " + ", ".join(
+        f"{name} {'both' if both else 'neither'}" for name, both in ends.items()
+    )
+    verdict: Verdict = "fine"
+    family = subject.seen[0].family()
+    why = "What the crop cuts off, or the resize bends, is not what the model was trained to see."
+    fix = "Resize the shorter side and crop the middle (CLIP), or resize to a square (SigLIP), as the model's config says."
+    if blind or odd:
+        verdict = "wrong"
+        found = "not seen: " + ", ".join([*blind, *(f"one side or the middle of a {name} picture" for name in odd)])
+    elif subject.spec.startswith("py:") and family and ends["wide"] != (family == "siglip"):
+        verdict = "suspicious"
+        found += f"; {family} was trained the other way"
+    return check("crop", float(sum(map(sum, seen.values()))), found, verdict, why, fix)
+
+
+def _pixels(subject: Subject) -> Check | None:
+    """What the first convolution is given of a black, a white and a red picture, and of one with four quarters."""
+    seen = subject.seen[0]
+    if len(seen.pixels) < 4:
+        return None
+    black, white, red, quarters = (one[-1] for one in _one_each(seen.pixels))
+    low, high = (_middle(one) for one in (black, white))
+    span = np.where(np.abs(high - low) < 1e-12, 1e-12, high - low)
+    mean, std = -low / span, 1 / span
+    why = "The network sees pixels as in training, or it sees another picture: range, mean, channels, which way up."
+    name = next((key for key, known in KNOWN.items() if _same(known, (mean, std))), None)
+    shown = f"mean {_three(mean)}, deviation {_three(std)} ({name or 'of no common model'})"
+    problems = []
+    if span.min() <= 0 or span.max() > 50 or span.max() < 0.02:
+        problems.append(f"white minus black is {span.mean():.3g}, where 2 to 5 is common")
+    elif (stated := _stated(subject.model)) is not None and not _same(stated, (mean, std)):
+        problems.append(f"the model's own configuration says mean {_three(stated[0])}, deviation {_three(stated[1])}")
+    elif int(np.argmax((_middle(red) - low) / span)) != 0:
+        problems.append("a red picture does not arrive in the first channel (BGR?)")
+    way = _way_up(quarters)
+    if way != [0, 1, 2, 3]:
+        problems.append(f"the picture arrives turned or mirrored: {', '.join(probes.CORNERS[one] for one in way)}")
+    fix = "Divide by 255 once, subtract the mean and divide by the deviation of the model's own preprocessor; keep RGB."
+    if problems:
+        return check("pixels", float(span.mean()), "; ".join([shown, *problems]), "wrong", why, fix)
+    odd = name in (None, "none") or (name == "ImageNet's" and seen.family() is not None)
+    odd = odd and _stated(subject.model) is None
+    return check("pixels", float(span.mean()), shown, "suspicious" if odd else "fine", why, fix)
+
+
+def _one_each(pixels: list[NDArray[np.float32]]) -> list[NDArray[np.float32]]:
+    """The tensor of each of the four pictures; a network may look at each several times."""
+    step = len(pixels) // 4
+    return pixels[::step][:4]
+
+
+def _middle(pixels: NDArray[np.float32]) -> NDArray[np.float32]:
+    height, width = pixels.shape[1:]
+    return np.asarray(pixels[:, height // 2, width // 2], np.float32)
+
+
+def _way_up(pixels: NDArray[np.float32]) -> list[int]:
+    """Where the darkest, second darkest, ... quarter arrived: [0, 1, 2, 3] where nothing was turned."""
+    grey = pixels.mean(0)
+    top, left = grey.shape[0] // 4, grey.shape[1] // 4
+    quarters = [grey[y, x] for y in (top, -top - 1) for x in (left, -left - 1)]
+    return [int(one) for one in np.argsort(quarters)]
+
+
+def _stated(model: Any) -> tuple[Any, Any] | None:
+    """Mean and deviation by the preprocessor that a model carries."""
+    for holder in (getattr(model, "preprocess", None), getattr(model, "image_processor", None)):
+        for names in (("mean", "std"), ("image_mean", "image_std")):
+            found = [getattr(holder, name, None) for name in names]
+            if all(isinstance(one, list | tuple) and len(one) == 3 for one in found):
+                return found[0], found[1]
+    return None
+
+
+def _same(one: tuple[Any, Any], other: tuple[Any, Any]) -> bool:
+    return all(np.allclose(left, right, atol=CLOSE) for left, right in zip(one, other, strict=True))
+
+
+def _three(values: Any) -> str:
+    return "/".join(f"{value:.3g}" for value in values)
+
+
+PICTURES = (_photo_formats, _exif_rotation, _crop, _pixels)
