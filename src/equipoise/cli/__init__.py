@@ -172,6 +172,9 @@ def evaluate(
     templates: Annotated[
         Path | None, typer.Option(help='of zero-shot classification: one per line, "a photo of a {}."')
     ] = None,
+    skip_preflight: Annotated[
+        bool, typer.Option("--skip-preflight", help="do not check the model first; every table then says so")
+    ] = False,
     seed: Seed = 0,
     form: FormatOption = "text",
     verbose: Annotated[
@@ -191,6 +194,7 @@ def evaluate(
         raise UserError(f"--bench {bench!r}: names no benchmark; `equipoise bench list` shows all")
     if no_cache and cache is not None:
         raise UserError("--cache and --no-cache exclude each other; give one of them")
+    from equipoise.cli.machine import preflight_of
     from equipoise.evaluation.embedding.cache import EmbeddingCache, default_cache
     from equipoise.evaluation.embedding.processes import joined
     from equipoise.evaluation.metrics import load_metrics
@@ -213,15 +217,18 @@ def evaluate(
     if shown == "text" and is_told():
         typer.echo(printable(f"loading {model} ..."), err=True)
     with joined() as ranks:
+        judged, store = load_model(model, device=device, dtype=dtype), None if no_cache else cache or default_cache()
+        checks = preflight_of(judged, model, store, skip_preflight) if ranks.number == 0 else None
         results = evaluate_loaded(
-            load_model(model, device=device, dtype=dtype),
+            judged,
             loaded,
             out=out,
             limit=limit,
             allow_missing=allow_missing,
             batch_size=batch_size,
             workers=workers,
-            cache=None if no_cache else EmbeddingCache(cache or default_cache()),
+            cache=None if store is None else EmbeddingCache(store),
+            preflight=checks,
             seed=seed,
             blind=[Path(folder) for folder in split_names(blind)],
             metrics=own,
@@ -246,7 +253,7 @@ def evaluate(
         if shown == "text" and out is not None and ranks.number == 0:
             typer.echo(f"kept in {out}; look at it: equipoise report {out} --out report.html", err=True)
     if rows:  # one document for all benchmarks, so that a program can read it
-        typer.echo(render(rows, shown))
+        typer.echo(render(rows, shown, "the model was not checked (--skip-preflight)" if skip_preflight else ""))
 
 
 @app.command()
@@ -372,7 +379,7 @@ def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="a list of objects")] = False,
 ) -> None:
     """What works on this machine, or whether MODEL is loaded right. Each extra, what it unlocks and its command; or
-    each check of a model that embeds images and texts, and its fix (exit code 1: something is wrong)."""
+    each check of a model, and its fix (exit code 1: something is wrong)."""
     from equipoise.cli.machine import OPTIONAL, broken, check_model
     from equipoise.cli.machine import report as found_here
 

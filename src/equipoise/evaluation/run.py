@@ -102,9 +102,9 @@ def evaluate(
     holds this very run (same items, photos, model and settings) is read instead, and one that holds another is refused
     before anything is computed. With `limit`, only the first so many items count. `blind` are folders of finished runs
     of blind models on these items, which the result then shows with the blind baselines that are always computed.
-    `metrics` are your own (`metrics.Metric`), measured and shown with ours. `preflight` is what `preflight.kept.checked`
-    says of the model; it becomes part of the record. `ranks` are processes that score together; only the first calls this,
-    see `evaluate_loaded`.
+    `metrics` are your own (`metrics.Metric`), measured and shown with ours. `preflight` is what `kept.checked` says of
+    the model, and becomes part of the record. `ranks` are processes that score together; only the first calls this, see
+    `evaluate_loaded`.
     """
     task = ItemsTask(items[:limit], images, benchmark, name, limit, tuple(blind), tuple(metrics))
     how = _options(model, batch_size, workers, cache, allow_missing, ranks)

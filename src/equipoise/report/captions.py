@@ -34,6 +34,7 @@ def eval_lines(record: RunRecord, average: str | None, verbose: bool) -> str:
     else:
         lines += _rule_line(record.metrics, average)
         lines.append(f"{LEGEND}; more statistics: --verbose")
+    lines += [f"checked: {record.preflight.words()}"] if record.preflight and record.preflight.checks else []
     lines += [f"warning: {caveat}" for caveat in caveats(record)]
     return "\n".join(filter(None, [*lines, WORDS if verbose else ""]))
 
@@ -74,6 +75,8 @@ def _rule_line(metrics: Metrics, average: str | None) -> list[str]:
 def caveats(record: RunRecord) -> list[str]:
     """What a reader of the numbers must know, whatever the format."""
     lines = []
+    if record.preflight and not record.preflight.checks:
+        lines.append("the model was not checked (--skip-preflight)")
     if record.n.skipped:
         why = _reasons(record)
         lines.append(

@@ -25,7 +25,16 @@ from equipoise.evaluation.record import Interval, MacroNumbers, Number, Numbers
 from equipoise.evaluation.results import find_runs
 from equipoise.evaluation.scores import ItemScores, Scores, kinds_of
 from equipoise.report.orderings import NOT_COMPARED, classify_all
-from equipoise.report.tables import Line, average_words, baselines_words, by_chance, gain_words, percent, signed
+from equipoise.report.tables import (
+    Line,
+    average_words,
+    baselines_words,
+    by_chance,
+    checked_words,
+    gain_words,
+    percent,
+    signed,
+)
 
 Numbered = Mapping[str, Mapping[str, Numbers]]  # tag -> value -> numbers
 
@@ -172,6 +181,8 @@ def _chapter(
         entries.append(
             Entry(printable(label), printable(record.model.spec), record.metrics.headline, run, record.metrics.by)
         )
+        if record.preflight:
+            notes.append(f"{label}: checked: {record.preflight.words()}.")
         if record.n.skipped:
             notes.append(f"{label}: {record.n.skipped:,} of {record.n.items:,} items were NOT scored.")
         if seen := record.counts.get("trained_on"):
@@ -299,6 +310,7 @@ def lines(chapters: Sequence[Chapter]) -> list[Line]:
             chance=chapter.chance,
             paper=entry.run.records[0].metrics.paper if len(entry.run.records) == 1 else None,
             skipped=sum(record.n.skipped for record in entry.run.records),
+            checked=checked_words(entry.run.records),
             blind=blind.by_rule(None)
             if len(entry.run.records) == 1 and (blind := entry.run.records[0].blind) is not None
             else None,

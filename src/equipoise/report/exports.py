@@ -167,6 +167,8 @@ def clip_benchmark(run: Export) -> list[File]:
         metrics |= _flat(numbers)
         if run.record.n.skipped and not part:
             metrics["skipped"] = run.record.n.skipped
+        if run.record.preflight and not part:
+            metrics["checked"] = run.record.preflight.words()
         value = {
             "dataset": f"{name}/{part}" if part else name,
             "model": run.model,
@@ -204,6 +206,7 @@ def mteb(run: Export) -> list[File]:
     entry |= {"languages": ["eng-Latn"], **_flat(headline), "average": average_words(headline)}
     entry |= {"equipoise_version": record.environment.equipoise}
     entry |= {"skipped": record.n.skipped} if record.n.skipped else {}
+    entry |= {"checked": record.preflight.words()} if record.preflight else {}
     if splits := {part: _flat(numbers) for part, numbers in _parts(record).items() if part}:
         entry["splits"] = splits
     name = known or f"Equipoise-{record.benchmark.name}"
@@ -273,6 +276,7 @@ def eval_results(run: Export) -> list[File]:
         )
     limit = f"; the first {record.benchmark.limit} items only" if record.benchmark.limit else ""
     skipped = f"; {record.n.skipped} items could not be scored" if record.n.skipped else ""
+    checked = f"; model checked: {record.preflight.words()}" if record.preflight else ""
     lines: list[str] = []
     for part, numbers in _parts(record).items():
         for metric, number in numbers.metrics.items():
@@ -283,8 +287,8 @@ def eval_results(run: Export) -> list[File]:
             better = " (lower is better)" if row.better == "low" else ""
             notes = (
                 f"{row.title}{better} of {name}, {average_words(numbers)}, n = {number.n}{spread}; "
-                f"a tie is never a win{limit}{skipped}. Equipoise {record.environment.equipoise}, items sha256 "
-                f"{record.benchmark.items_sha256}"
+                f"a tie is never a win{limit}{skipped}{checked}. Equipoise {record.environment.equipoise}, "
+                f"items sha256 {record.benchmark.items_sha256}"
             )
             # JSON's strings, which YAML reads, so that no text can become a field
             lines += [
@@ -348,8 +352,9 @@ def _strings(**values: Any) -> dict[str, str]:
 def _results(record: RunRecord) -> Iterator[dict[str, Any]]:
     about = record.benchmark
     facts = _strings(
-        items_sha256=about.items_sha256, limit=about.limit, skipped=record.n.skipped or None, citation=about.citation
-    )
+        items_sha256=about.items_sha256, limit=about.limit, skipped=record.n.skipped or None, citation=about.citation,
+        checked=record.preflight.words() if record.preflight else None,
+    )  # fmt: skip
     for part, numbers in _parts(record).items():
         for metric, number in numbers.metrics.items():
             row = info(metric, number)

@@ -45,6 +45,7 @@ class Line:
     averages: Mapping[str, Any] | None = None  # every rule's numbers
     chance: Mapping[str, float] | None = None
     skipped: int | None = None
+    checked: str | None = None  # the model, before its run
     paper: Mapping[str, PaperNumbers] | None = None
     outcomes_only: bool | None = None  # True: no score was published
     ceilings: Mapping[str, int] | None = None
@@ -76,6 +77,7 @@ def result_rows(record: RunRecord, rule: str | None = None) -> list[Line]:
             averages={rule: one.model_dump(mode="json") for rule, one in metrics.averages.items()} or None,
             chance=by_chance(numbers, record.benchmark.chance),
             skipped=record.n.skipped,
+            checked=checked_words([record]),
             paper=metrics.paper,
             ceilings=record.ceilings.model_dump() if record.ceilings else None,
             edits={edit: one.model_dump(mode="json") for edit, one in record.edits.items()} or None,
@@ -90,6 +92,11 @@ def result_rows(record: RunRecord, rule: str | None = None) -> list[Line]:
             Line(f"  {part}", parts[part], name, spec, "mean over items", blind=blind.get(part)) for part in parts
         ]
     return lines
+
+
+def checked_words(records: Sequence[RunRecord]) -> str | None:
+    """'14 fine, 1 suspicious (exif rotation)'; of several runs what differs, each once."""
+    return "; ".join(dict.fromkeys(one.preflight.words() for one in records if one.preflight)) or None
 
 
 def by_chance(numbers: Numbers, declared: Mapping[str, float]) -> dict[str, float]:
@@ -315,7 +322,7 @@ def signed(fraction: float) -> str:
 
 def _csv(lines: Sequence[Line]) -> str:
     rows = [line.to_json() for line in lines]
-    about = ("benchmark", "label", "reported", "average", "n", "n_positives", "skipped", "ties")
+    about = ("benchmark", "label", "reported", "average", "n", "n_positives", "skipped", "ties", "checked")
     fields = [name for name in about if name == "n_positives" or any(name in row for row in rows)]
     numbers = [line.numbers for line in lines]
     sides = ["texts", *(["images"] if any(one.image_ties is not None for one in numbers) else []), "sets"]

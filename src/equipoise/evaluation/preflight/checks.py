@@ -6,7 +6,7 @@ Most numbers are a *drift* (subject.py): how far an answer moves between two way
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from PIL import Image

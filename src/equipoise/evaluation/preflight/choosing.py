@@ -72,7 +72,9 @@ def _position(shares: Any, counts: dict[str, int]) -> list[Check]:
     clear = counts.get("choices", 0) - counts.get("choices_unclear", 0)
     first = counts.get("choices_first", 0) / clear if clear else 0.5
     verdict: Verdict = "wrong" if by_order > 0.9 else "suspicious" if by_order > 0.3 else "fine"
-    found = f"{100 * first:.0f}% of the choices went to the text that came first; the order decided {100 * by_order:.0f}%"
+    found = (
+        f"{100 * first:.0f}% of the choices went to the text that came first; the order decided {100 * by_order:.0f}%"
+    )
     why = "A model that takes the first option, or the letter A, has not compared the texts. Its choices are ties here."
     fix = "Look at the prompt and at how the letter is read from the answer; ask both orders, as equipoise does."
     return [check("position bias", by_order, found, verdict, why, fix)]
@@ -105,7 +107,9 @@ def _outcomes(shares: Any, unseen: Any, what: str) -> list[Check]:
         "A swapped letter, or the probability of 'no', ranks every item upside down.",
         "Check which letter, word or logit stands for the text that was asked about.",
     )
-    same = float((np.sign(shares - 0.5) == np.sign(unseen - 0.5))[shares != 0.5].mean()) if (shares != 0.5).any() else 1.0
+    same = (
+        float((np.sign(shares - 0.5) == np.sign(unseen - 0.5))[shares != 0.5].mean()) if (shares != 0.5).any() else 1.0
+    )
     knows = right > 0.75 * n
     blind = check(
         "blind",

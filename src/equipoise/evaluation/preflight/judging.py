@@ -46,7 +46,9 @@ def _sign(subject: Subject) -> Check:
     verdict: Verdict = "wrong" if count >= 0.8 * n else "suspicious" if count >= 0.6 * n else "fine"
     found = f"the right thing has the lowest score in {count} of {n} pictures (chance {n // KINDS})"
     why = "A distance, the logit of 'no match' or a swapped option ranks every item upside down."
-    fix = "Return a similarity: minus a distance, the logit of a match minus that of none, the letter that was asked for."
+    fix = (
+        "Return a similarity: minus a distance, the logit of a match minus that of none, the letter that was asked for."
+    )
     return check("sign", count, found, verdict, why, fix)
 
 
@@ -71,7 +73,9 @@ def _lengths(subject: Subject) -> Check | None:
     lengths = np.array([subject.lengths[text] for text in probes.SHORT], np.float32)
     changed = _orders_changed(scores, scores * lengths)
     total = scores.shape[0] * scores.shape[1] * (scores.shape[1] - 1) // 2
-    found = f"embeddings of texts are {lengths.min():.3g} to {lengths.max():.3g} long; without normalisation {changed} of "
+    found = (
+        f"embeddings of texts are {lengths.min():.3g} to {lengths.max():.3g} long; without normalisation {changed} of "
+    )
     found += f"{total} pairs of texts change places"
     why = "CLIP's score is the cosine. equipoise computes it; code that multiplies raw embeddings gets other numbers."
     fix = "Divide each embedding by its length before you multiply, or take the numbers of equipoise."

@@ -61,7 +61,7 @@ def _crop(subject: Subject) -> Check:
     verdict: Verdict = "fine"
     family = subject.seen[0].family()
     why = "What the crop cuts off, or the resize bends, is not what the model was trained to see."
-    fix = "Resize the shorter side and crop the middle (CLIP), or resize to a square (SigLIP), as the model's config says."
+    fix = "Resize the shorter side and crop the middle (CLIP), or resize to a square (SigLIP): see the model's config."
     if blind or odd:
         verdict = "wrong"
         found = "not seen: " + ", ".join([*blind, *(f"one side or the middle of a {name} picture" for name in odd)])
