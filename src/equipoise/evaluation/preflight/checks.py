@@ -101,7 +101,7 @@ def _collapse(subject: Subject) -> Check:
         if dead:
             found = f"the score does not depend on {' or '.join(dead)}"
         return check("collapse", min(spread), found, "wrong" if dead else "fine", why, fix)
-    cosines = {"images": _mean_cosine(pictures[:40]), "texts": _mean_cosine(subject.of_texts(probes.SHORT))}
+    cosines = {"images": _mean_cosine(pictures), "texts": _mean_cosine(texts)}
     most = max(cosines.values())
     found = ", ".join(f"mean cosine of different {name} {cosine:.4f}" for name, cosine in cosines.items())
     verdict: Verdict = "wrong" if most > COLLAPSED else "suspicious" if most > CROWDED else "fine"

@@ -88,8 +88,9 @@ def _pixels(subject: Subject) -> Check | None:
         problems.append(f"white minus black is {span.mean():.3g}, where 2 to 5 is common")
     elif (stated := _stated(subject.model)) is not None and not _same(stated, (mean, std)):
         problems.append(f"the model's own configuration says mean {_three(stated[0])}, deviation {_three(stated[1])}")
-    elif int(np.argmax((_middle(red) - low) / span)) != 0:
-        problems.append("a red picture does not arrive in the first channel (BGR?)")
+    elif not np.allclose(arrived := (_middle(red) - low) / span, (1, 0, 0), atol=0.1):
+        order = " (BGR)" if np.allclose(arrived, (0, 0, 1), atol=0.1) else ""
+        problems.append(f"of a red picture the channels hold {_three(arrived)}, where 1/0/0 is expected{order}")
     way = _way_up(quarters)
     if way != [0, 1, 2, 3]:
         problems.append(f"the picture arrives turned or mirrored: {', '.join(probes.CORNERS[one] for one in way)}")
