@@ -115,9 +115,9 @@ class SiglipLoader(Loader):
         return image.resize((self.size, self.size), 3)
 
     def tokens(self, texts: Sequence[str]) -> tuple[torch.Tensor, torch.Tensor]:
-        found = self.tokenizer(
-            list(texts), padding=self.padding, max_length=64, truncation=True, return_tensors="pt"
-        )["input_ids"]
+        found = self.tokenizer(list(texts), padding=self.padding, max_length=64, truncation=True, return_tensors="pt")[
+            "input_ids"
+        ]
         return found, torch.full((len(texts),), found.shape[1])
 
     def read(self, ids: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:

@@ -222,8 +222,8 @@ class CacheById(Loader):
     def embed_images(self, images: Pictures) -> Any:
         for image in images:
             if id(image) not in self.kept:
-                self.kept[id(image)] = (image, super().embed_images([image])[0])
-        return np.stack([self.kept[id(image)][1] for image in images])
+                self.kept[id(image)] = super().embed_images([image])[0]
+        return np.stack([self.kept[id(image)] for image in images])
 
 
 class SortedBySize(Loader):
@@ -307,7 +307,9 @@ class LastPosition(Loader):
 
     def tokens(self, texts: Sequence[str]) -> tuple[torch.Tensor, torch.Tensor]:
         ids, lengths = super().tokens(texts)
-        return torch.where(torch.arange(ids.shape[1]) >= lengths[:, None], 0, ids), torch.full_like(lengths, ids.shape[1])
+        return torch.where(torch.arange(ids.shape[1]) >= lengths[:, None], 0, ids), torch.full_like(
+            lengths, ids.shape[1]
+        )
 
 
 class PaddedLeft(Loader):

@@ -183,7 +183,7 @@ def _llava(tokenizer: Any) -> tuple[Any, Any]:
     config = LlavaConfig(
         vision_config={"model_type": "clip_vision_model"} | VISION,
         text_config={"model_type": "llama", "num_key_value_heads": 2, **TEXT, "max_position_embeddings": 256,
-                     "vocab_size": 64},
+                     "vocab_size": 128},
         image_token_index=4, image_token_id=4, vision_feature_layer=-1,
     )  # fmt: skip
     image_processor = CLIPImageProcessorPil(size={"shortest_edge": 32}, crop_size={"height": 32, "width": 32})
@@ -203,7 +203,7 @@ def _qwen2_vl(tokenizer: Any) -> tuple[Any, Any]:
     from transformers import Qwen2VLConfig, Qwen2VLForConditionalGeneration, Qwen2VLImageProcessorPil, Qwen2VLProcessor
 
     vision = {"depth": 2, "embed_dim": 32, "hidden_size": 32, "num_heads": 2, "mlp_ratio": 2, "patch_size": 4}
-    text = {"num_key_value_heads": 2, **TEXT, "max_position_embeddings": 512, "vocab_size": 64}
+    text = {"num_key_value_heads": 2, **TEXT, "max_position_embeddings": 512, "vocab_size": 128}
     text |= {"rope_parameters": {"rope_type": "default", "mrope_section": [2, 3, 3], "rope_theta": 10000.0}}
     config = Qwen2VLConfig(
         vision_config=vision | {"spatial_merge_size": 2, "temporal_patch_size": 2}, text_config=text, image_token_id=4

@@ -43,7 +43,7 @@ def _probe_set(subject: Subject) -> Check:
 def _sign(subject: Subject) -> Check:
     scores, right = subject.matrix
     count, n = _kinds(-scores, right), len(right)
-    verdict: Verdict = "wrong" if count >= 0.8 * n else "suspicious" if count >= 0.6 * n else "fine"
+    verdict: Verdict = "wrong" if count >= 0.8 * n else "fine"  # a guesser gets as many in 1 of 150 tries
     found = f"the right thing has the lowest score in {count} of {n} pictures (chance {n // KINDS})"
     why = "A distance, the logit of 'no match' or a swapped option ranks every item upside down."
     fix = (

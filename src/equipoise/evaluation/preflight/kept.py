@@ -14,7 +14,7 @@ from equipoise.data import identity
 from equipoise.evaluation.preflight.checks import BASIC, HARMFUL, TEXTS, check, run
 from equipoise.evaluation.preflight.choosing import of_chooser, of_served
 from equipoise.evaluation.preflight.judging import JUDGING
-from equipoise.evaluation.preflight.pictures import PICTURES
+from equipoise.evaluation.preflight.pictures import PICTURES, pixels_seen
 from equipoise.evaluation.preflight.subject import Subject, drift
 from equipoise.evaluation.record import Check, Preflight
 from equipoise.models.base import kind_of, reads_images
@@ -26,14 +26,18 @@ class _Kept(BaseModel):
 
 
 def preflight(model: Any, spec: str) -> list[Check]:
-    """The checks that apply. Where a basic one is wrong, those after it would mean nothing and are left out."""
+    """The checks that apply. Where a basic one is wrong, those after it would mean nothing and are left out; but the
+    pixels may be its reason."""
     if kind_of(model) == "chooses":
         return of_chooser(model, spec)
     if _served(model):
         return of_served(model, spec)
     subject = Subject(model, spec)
     done = run(BASIC, subject, stop=True)
-    return done if done[-1].verdict == "wrong" else done + run([*TEXTS, *PICTURES, *JUDGING], subject)
+    if done[-1].verdict != "wrong":
+        return done + run([*TEXTS, *PICTURES, *JUDGING], subject)
+    reason = [] if done[-1].name == "shape" else run([pixels_seen], subject)
+    return [*(one for one in reason if one.verdict == "wrong"), *done]
 
 
 def _served(model: Any) -> bool:

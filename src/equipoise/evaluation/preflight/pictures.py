@@ -59,19 +59,19 @@ def _crop(subject: Subject) -> Check:
         f"{name} {'both' if both else 'neither'}" for name, both in ends.items()
     )
     verdict: Verdict = "fine"
-    family = subject.seen[0].family()
+    family = subject.seen[0].family() if subject.encodes else None
     why = "What the crop cuts off, or the resize bends, is not what the model was trained to see."
     fix = "Resize the shorter side and crop the middle (CLIP), or resize to a square (SigLIP): see the model's config."
     if blind or odd:
         verdict = "wrong"
         found = "not seen: " + ", ".join([*blind, *(f"one side or the middle of a {name} picture" for name in odd)])
-    elif subject.spec.startswith("py:") and family and ends["wide"] != (family == "siglip"):
+    elif family and ends["wide"] != family.startswith("siglip"):
         verdict = "suspicious"
         found += f"; {family} was trained the other way"
     return check("crop", float(sum(map(sum, seen.values()))), found, verdict, why, fix)
 
 
-def _pixels(subject: Subject) -> Check | None:
+def pixels_seen(subject: Subject) -> Check | None:
     """What the first convolution is given of a black, a white and a red picture, and of one with four quarters."""
     seen = subject.seen[0]
     if len(seen.pixels) < 4:
@@ -97,8 +97,8 @@ def _pixels(subject: Subject) -> Check | None:
     fix = "Divide by 255 once, subtract the mean and divide by the deviation of the model's own preprocessor; keep RGB."
     if problems:
         return check("pixels", float(span.mean()), "; ".join([shown, *problems]), "wrong", why, fix)
-    odd = name in (None, "none") or (name == "ImageNet's" and seen.family() is not None)
-    odd = odd and _stated(subject.model) is None
+    odd = name in (None, "none") or (name == "ImageNet's" and (subject.encodes and seen.family() is not None))
+    odd = odd and ((subject.encodes and seen.family() is not None) or _stated(subject.model) is None)
     return check("pixels", float(span.mean()), shown, "suspicious" if odd else "fine", why, fix)
 
 
@@ -122,13 +122,19 @@ def _way_up(pixels: NDArray[np.float32]) -> list[int]:
 
 
 def _stated(model: Any) -> tuple[Any, Any] | None:
-    """Mean and deviation by the preprocessor that a model carries."""
-    for holder in (getattr(model, "preprocess", None), getattr(model, "image_processor", None)):
-        for names in (("mean", "std"), ("image_mean", "image_std")):
-            found = [getattr(holder, name, None) for name in names]
-            if all(isinstance(one, list | tuple) and len(one) == 3 for one in found):
-                return found[0], found[1]
-    return None
+    """Mean and deviation by the preprocessor that a model carries, asked for a black and a white picture."""
+    own = getattr(model, "preprocess", None)
+    processor = getattr(model, "image_processor", None) or getattr(
+        getattr(model, "processor", None), "image_processor", None
+    )
+    try:
+        low, high = (
+            _middle(own(one) if own else processor([one], return_tensors="np")["pixel_values"][0])
+            for one in (probes.solid((0, 0, 0)), probes.solid((255, 255, 255)))
+        )
+    except Exception:  # it has none, or one that is asked in another way
+        return None
+    return -low / (high - low), 1 / (high - low)
 
 
 def _same(one: tuple[Any, Any], other: tuple[Any, Any]) -> bool:
@@ -139,4 +145,4 @@ def _three(values: Any) -> str:
     return "/".join(f"{value:.3g}" for value in values)
 
 
-PICTURES = (_photo_formats, _exif_rotation, _crop, _pixels)
+PICTURES = (_photo_formats, _exif_rotation, _crop, pixels_seen)

@@ -31,7 +31,9 @@ class Seen:
     half: set[str] = field(default_factory=set)  # dtypes below float32
 
     def family(self) -> str | None:
-        return next((name for name in ("siglip", "clip") if any(kind.startswith(name) for kind in self.kinds)), None)
+        """clip or siglip, where a tower or the whole of one ran. LLaVA has CLIP's eyes only."""
+        found = {kind.removesuffix("_model").removesuffix("_text").removesuffix("_vision") for kind in self.kinds}
+        return next((name for name in ("siglip", "siglip2", "clip") if name in found), None)
 
     def ids(self) -> NDArray[np.int64] | None:
         """The tokens of the last pass: those of the largest table, because positions have one too."""
