@@ -61,7 +61,7 @@ class Loader:
         return text.lower()
 
     def tokens(self, texts: Sequence[str]) -> tuple[torch.Tensor, torch.Tensor]:
-        rows = [ids[:31] + [1228] if len(ids) > 32 else ids for ids in self.tokenizer(list(texts))["input_ids"]]
+        rows = [[*ids[:31], 1228] if len(ids) > 32 else ids for ids in self.tokenizer(list(texts))["input_ids"]]
         width = max(map(len, rows))
         return torch.tensor([row + [1228] * (width - len(row)) for row in rows]), torch.tensor([len(r) for r in rows])
 

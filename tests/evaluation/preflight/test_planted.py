@@ -89,7 +89,8 @@ class Bf16Ties(Pairs):
 class AlwaysFirst:
     """A chooser that answers A whatever comes first."""
 
-    counts: dict[str, int] = {}
+    def __init__(self) -> None:
+        self.counts: dict[str, int] = {}
 
     def prefer(self, images: Pictures, firsts: Sequence[str], seconds: Sequence[str]) -> list[float]:
         duels = len(images)

@@ -1,0 +1,116 @@
+"""Checks are made once, belong to a model's identity, stop `eval`, and are part of what it writes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.evaluation.preflight.planted import Loader
+from typer.testing import CliRunner
+
+from equipoise.cli import app
+from equipoise.evaluation.preflight import kept
+from equipoise.evaluation.preflight.kept import checked
+from equipoise.evaluation.record import Check
+from equipoise.world.splits import make_world
+
+SOURCE = """
+import numpy as np
+from tests.evaluation.preflight.planted import Loader
+from tests.evaluation.preflight.test_planted import IgnoresExif
+class Right(Loader):
+    card = {"digest": "right"}
+class Suspicious(IgnoresExif):
+    card = {"digest": "suspicious"}
+class Constant(Loader):
+    card = {"digest": "constant"}
+    def embed_images(self, images):
+        return np.ones((len(images), 128))
+"""
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    (tmp_path / "planted_models.py").write_text(SOURCE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("EQUIPOISE_CACHE", str(tmp_path / "cache"))
+    file = make_world(6, 0, tmp_path / "world", "test")
+    return ["--bench", str(file), "--images", str(tmp_path / "world")]
+
+
+def run(*arguments: str) -> Any:
+    return CliRunner().invoke(app, arguments)
+
+
+def test_the_second_time_they_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    made = kept.preflight
+    monkeypatch.setattr(kept, "preflight", lambda *args: asked.append(1) or made(*args))
+    model = Loader()
+    first = checked(model, "py:a:b", tmp_path)
+    assert checked(model, "py:a:b", tmp_path) == first and len(asked) == 1
+    assert checked(model, "py:a:b", None) == first and len(asked) == 2, "--no-cache keeps nothing"
+    (file,) = (tmp_path / "preflight").iterdir()
+    file.write_text("{")
+    assert checked(model, "py:a:b", tmp_path) == first and len(asked) == 3, "a damaged file is made again"
+
+
+def test_the_twelfth_bug_embeddings_of_other_weights(tmp_path: Path) -> None:
+    """A digest that somebody wrote by hand, and forgot when the weights changed."""
+
+    class Finetuned(Loader):
+        card = {"digest": "mine, version 1"}
+        turn = np.eye(128, dtype=np.float32)
+
+        def embed_texts(self, texts: Any) -> Any:
+            return super().embed_texts(texts) @ self.turn
+
+    model = Finetuned()
+    assert not checked(model, "py:a:b", tmp_path).wrong  # type: ignore[union-attr]
+    model.turn = np.roll(model.turn, 1, axis=0)
+    found = checked(model, "py:a:b", tmp_path)
+    assert [one.name for one in found.wrong] == ["identity"]  # type: ignore[union-attr]
+    model.card = {"digest": "mine, version 2"}
+    assert not checked(model, "py:a:b", tmp_path).wrong  # type: ignore[union-attr]
+
+
+def test_eval_stops_where_something_is_wrong(world: list[str], tmp_path: Path) -> None:
+    found = run("eval", "py:planted_models:Constant", *world, "--out", "runs")
+    assert found.exit_code == 1 and not found.stdout, "nothing was scored"
+    assert "wrong       collapse" in found.stderr and "fix: " in found.stderr and "--skip-preflight" in found.stderr
+    assert not (tmp_path / "runs").exists()
+
+
+def test_what_is_skipped_is_said_everywhere(world: list[str], tmp_path: Path) -> None:
+    arguments = ["eval", "py:planted_models:Constant", *world, "--skip-preflight"]
+    for form in ("--format=text", "--format=md", "--format=latex", "--format=csv", "--json"):
+        found = run(*arguments, form, *(["--out", "runs"] if "text" in form else []))
+        assert found.exit_code == 0 and "--skip-preflight" in found.stdout, form
+    assert "--skip-preflight" in run("report", "runs", "--format", "csv").stdout
+    run("report", "runs", "--out", "page.html")
+    assert "--skip-preflight" in Path("page.html").read_text()
+    for to in ("clip-benchmark", "mteb", "every-eval-ever"):
+        run("report", "runs", "--to", to, "--out", to)
+        assert any("--skip-preflight" in path.read_text() for path in Path(to).rglob("*.json")), to
+
+
+def test_what_is_suspicious_is_said_and_kept(world: list[str], tmp_path: Path) -> None:
+    found = run("eval", "py:planted_models:Suspicious", *world, "--out", "runs")
+    assert found.exit_code == 0 and "1 suspicious (exif rotation)" in found.stderr
+    assert "fine, 1 suspicious (exif rotation)" in found.stdout
+    (file,) = Path("runs").rglob("result.json")
+    checks = json.loads(file.read_text())["preflight"]["checks"]
+    assert {one["verdict"] for one in checks} == {"fine", "suspicious"}
+
+
+def test_doctor(world: list[str]) -> None:
+    good = run("doctor", "py:planted_models:Right", "--json")
+    found = [Check(**one) for one in json.loads(good.stdout)]
+    assert good.exit_code == 0 and all(one.why for one in found) and not any(one.fix for one in found)
+    bad = run("doctor", "py:planted_models:Constant")
+    assert bad.exit_code == 1 and "wrong       collapse" in bad.stdout and "fix:" in bad.stdout
+    assert "1 wrong (collapse); the other checks come after this fix" in bad.stdout
+    assert "texts alone" in run("doctor", "blind:length").exception.args[0]
