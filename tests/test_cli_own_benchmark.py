@@ -81,7 +81,9 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
 
 def original(run: Run, bench: str, *more: str) -> tuple[float, dict[str, object]]:
     folder = f"out-{Path(bench).suffix.removeprefix('.') or 'py'}"
-    code, _, error = run("eval", "py:toy_bench:Model", "--bench", bench, "--out", folder, "--images", ".", *more)
+    code, _, error = run(
+        "eval", "py:toy_bench:Model", "--bench", bench, "--out", folder, "--images", ".", "--skip-preflight", *more
+    )
     assert code == 0, error
     record = json.loads(next(Path(folder).glob("*/result.json")).read_text())
     return (record["metrics"]["macro"] or record["metrics"]["overall"])["metrics"]["original"]["value"], record[

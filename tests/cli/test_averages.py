@@ -158,7 +158,17 @@ def test_metrics_of_single_papers(run: Run, tmp_path: Path) -> None:
 
 
 def test_eval_and_compare(run: Run, tmp_path: Path) -> None:
-    command = ("eval", "py:own_model_of_averages:Model", "--bench", "sugarcrepe", "--source", ".", "--images", ".")
+    command = (
+        "eval",
+        "py:own_model_of_averages:Model",
+        "--bench",
+        "sugarcrepe",
+        "--source",
+        ".",
+        "--images",
+        ".",
+        "--skip-preflight",
+    )
     code, out, error = run(*command, "--out", "one")
     assert code == 0, error
     words = " ".join(out.split())
@@ -188,7 +198,17 @@ def test_eval_and_compare(run: Run, tmp_path: Path) -> None:
 
 
 def test_a_changed_average_is_refused(run: Run, tmp_path: Path) -> None:
-    command = ("eval", "py:own_model_of_averages:Model", "--bench", "sugarcrepe", "--source", ".", "--images", ".")
+    command = (
+        "eval",
+        "py:own_model_of_averages:Model",
+        "--bench",
+        "sugarcrepe",
+        "--source",
+        ".",
+        "--images",
+        ".",
+        "--skip-preflight",
+    )
     run(*command, "--out", "one")
     path = tmp_path / "one/sugarcrepe/result.json"
     whole = path.read_text()

@@ -61,7 +61,16 @@ def test_show_has_ceilings_where_the_files_are(run: Run, samples: Path) -> None:
 
 
 def test_a_result_keeps_and_shows_both(run: Run, tmp_path: Path) -> None:
-    arguments = ("eval", "py:own_model_beside:Model", "--bench", "items.jsonl", "--images", ".", "--verbose")
+    arguments = (
+        "eval",
+        "py:own_model_beside:Model",
+        "--bench",
+        "items.jsonl",
+        "--images",
+        ".",
+        "--verbose",
+        "--skip-preflight",
+    )
     code, out, error = run(*arguments, "--out", "run")
     assert code == 0, error
     out = " ".join(out.split())  # the lines below a table are wrapped to its width
@@ -85,6 +94,7 @@ def test_ceilings_are_of_what_was_scored(run: Run, tmp_path: Path) -> None:
     (tmp_path / "0.png").unlink()
     arguments = (
         "eval",
+        "--skip-preflight",
         "py:own_model_beside:Model",
         "--bench",
         "items.jsonl",
@@ -124,7 +134,15 @@ def test_the_legend_is_below_every_table_and_chance_in_it(run: Run, tmp_path: Pa
     (tmp_path / "scores.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     judged = run("metrics", "scores.jsonl")[1]
     scored = run(
-        "eval", "py:own_model_beside:Model", "--bench", "items.jsonl", "--images", ".", "--no-cache", "--verbose"
+        "eval",
+        "py:own_model_beside:Model",
+        "--bench",
+        "items.jsonl",
+        "--images",
+        ".",
+        "--no-cache",
+        "--verbose",
+        "--skip-preflight",
     )[1]
     for out, chance in ((judged, "Orig. 37.5, Aug. 33.3, Brittleness 33.3"), (scored, "Orig. 50.0")):
         out = " ".join(out.split())

@@ -52,9 +52,11 @@ def test_a_models_own_exception_ends_with_its_line(tmp_path: Path) -> None:
         "    def embed_texts(self, texts):\n"
         "        return [[1.0, 0.0] for _ in texts]\n"
     )
-    found = command("eval", "py:mine:Model", "--bench", items, "--images", tmp_path / "world", cwd=tmp_path)
-    assert found.returncode == 2, found.stderr
-    assert "mine.py, line 3" in found.stderr and "nothing here" in found.stderr
+    evaluate = ("eval", "py:mine:Model", "--bench", items, "--images", tmp_path / "world")
+    for more, code in (((), 1), (("--skip-preflight",), 2)):  # a check that is wrong, or scoring that fails
+        found = command(*evaluate, *more, cwd=tmp_path)
+        assert found.returncode == code, found.stderr
+        assert "mine.py, line 3" in found.stderr and "nothing here" in found.stderr
 
 
 def test_a_link_to_itself(tmp_path: Path) -> None:

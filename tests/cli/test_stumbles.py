@@ -50,7 +50,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
     sys.modules.pop("stumbles_model", None)
 
 
-EVAL = ("eval", "py:stumbles_model:Model", "--images", "photos")
+EVAL = ("eval", "py:stumbles_model:Model", "--images", "photos", "--skip-preflight")
 
 
 @pytest.mark.parametrize(

@@ -165,6 +165,7 @@ def test_position_bias_is_a_tie_and_is_reported(serve: Make, photos: Path, tmp_p
         app,
         [
             "eval",
+            "--skip-preflight",
             _spec(server),
             "--bench",
             str(tmp_path / "own.jsonl"),
@@ -207,7 +208,18 @@ def test_neither_a_nor_b(serve: Make, photos: Path) -> None:
 
 
 def _eval(spec: str, items: Path, photos: Path, cache: Path, *more: str) -> Any:
-    arguments = ["eval", spec, "--bench", str(items), "--images", str(photos), "--cache", str(cache), *more]
+    arguments = [
+        "eval",
+        spec,
+        "--skip-preflight",
+        "--bench",
+        str(items),
+        "--images",
+        str(photos),
+        "--cache",
+        str(cache),
+        *more,
+    ]
     code = f"import sys; sys.argv = ['equipoise', *{arguments!r}]; from equipoise.cli import main; main()"
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
 
@@ -284,7 +296,15 @@ def _storm(serve: Make, photos: Path, tmp_path: Path, count: int, budget: int) -
     items = _items(count // 4)
     write_items(tmp_path / "own.jsonl", items)
     options = ["timeout=2", f"budget={budget}", "concurrency=16", "tries=12"]
-    arguments = ["eval", _spec(server, *options), "--bench", str(tmp_path / "own.jsonl"), "--images", str(photos)]
+    arguments = [
+        "eval",
+        "--skip-preflight",
+        _spec(server, *options),
+        "--bench",
+        str(tmp_path / "own.jsonl"),
+        "--images",
+        str(photos),
+    ]
     arguments += ["--cache", str(tmp_path / "cache"), "--out", str(tmp_path / "out")]
     code = f"import sys; sys.argv = ['equipoise', *{arguments!r}]; from equipoise.cli import main; main()"
     killed = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)

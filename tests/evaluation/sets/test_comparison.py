@@ -134,12 +134,12 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], fol
 
 def test_eval_and_compare_from_the_command_line(run: Run, folder: Path) -> None:
     bench = ("--bench", "colours-zeroshot", "--source", "colours")
-    code, out, err = run("eval", "py:painted:eye", *bench, "--out", "before")
+    code, out, err = run("eval", "--skip-preflight", "py:painted:eye", *bench, "--out", "before")
     assert code == 0 and "accuracy@1" in out and "100.0" in out and "18" in out, err
     assert (folder / "before" / "colours-zeroshot" / "result.json").is_file()
-    code, _, err = run("eval", "py:painted:eye", "--bench", "zeroshot:colours", "--out", "before")
+    code, _, err = run("eval", "--skip-preflight", "py:painted:eye", "--bench", "zeroshot:colours", "--out", "before")
     assert code == 0 and "read from" in err
-    code, out, _ = run("eval", "py:painted:worse", *bench, "--out", "after", "--json")
+    code, out, _ = run("eval", "--skip-preflight", "py:painted:worse", *bench, "--out", "after", "--json")
     assert code == 0 and json.loads(out)[0]["average"] == "classification"
     code, out, _ = run("compare", "before", "after")
     assert code == 0 and "colours-zeroshot (classification)" in out and "mean per-class recall" in out
@@ -159,7 +159,7 @@ def test_compare_shows_runs_of_items_and_of_sets(run: Run, folder: Path) -> None
     (folder / "items.jsonl").write_text(json.dumps(item) + "\n")
     for model, out in (("eye", "before"), ("worse", "after")):
         bench = ("--bench", "items.jsonl,zeroshot:colours", "--images", "colours")
-        assert run("eval", f"py:painted:{model}", *bench, "--out", out)[0] == 0
+        assert run("eval", "--skip-preflight", f"py:painted:{model}", *bench, "--out", out)[0] == 0
     code, out, _ = run("compare", "before", "after")
     assert code == 0 and "items (items)" in out and "colours-zeroshot (classification)" in out
     record = json.loads((folder / "before" / "items" / "result.json").read_text())
@@ -174,7 +174,7 @@ def test_bad_input_ends_with_2(run: Run) -> None:
         (("--bench", "zeroshot:colours,zeroshot:colours", "--out", "x"), "one folder"),
         (("--bench", "zeroshot:colours", "--limit", "3"), "--limit is of items"),
     ):
-        code, _, err = run("eval", "py:painted:eye", *arguments)
+        code, _, err = run("eval", "--skip-preflight", "py:painted:eye", *arguments)
         assert code == 2 and words in " ".join(err.split()), (arguments, err)
 
 
