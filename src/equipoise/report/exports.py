@@ -163,7 +163,9 @@ def clip_benchmark(run: Export) -> list[File]:
     found = []
     for part, numbers in _parts(run.record).items():
         original = numbers["original"]  # acc is both directions at once; with one image it is text_acc
-        metrics = _selection(numbers) or ({} if original is None else {"text_acc": original, "acc": original})
+        metrics: dict[str, Any] = _selection(numbers) or (
+            {} if original is None else {"text_acc": original, "acc": original}
+        )
         metrics |= _flat(numbers)
         if run.record.n.skipped and not part:
             metrics["skipped"] = run.record.n.skipped

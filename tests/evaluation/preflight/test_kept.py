@@ -62,8 +62,9 @@ def test_the_twelfth_bug_embeddings_of_other_weights(tmp_path: Path) -> None:
     """A digest that somebody wrote by hand, and forgot when the weights changed."""
 
     class Finetuned(Loader):
-        card = {"digest": "mine, version 1"}
-        turn = np.eye(128, dtype=np.float32)
+        def __init__(self) -> None:
+            super().__init__()
+            self.card, self.turn = {"digest": "mine, version 1"}, np.eye(128, dtype=np.float32)
 
         def embed_texts(self, texts: Any) -> Any:
             return super().embed_texts(texts) @ self.turn

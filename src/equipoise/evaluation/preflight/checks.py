@@ -55,8 +55,8 @@ def run(checks: Sequence[Callable[[Subject], Check | None]], subject: Subject, s
 
 def _shape(subject: Subject) -> Check:
     if not subject.encodes:
-        found = len(subject.scores(probes.shapes()[:2], probes.SHORT[:3]).ravel())
-        return check("shape", found, "one score for each pair", "fine", "A pair has one score.", "")
+        many = subject.scores(probes.shapes()[:2], probes.SHORT[:3]).size
+        return check("shape", many, "one score for each pair", "fine", "A pair has one score.", "")
     why = "An image and a text are compared by the cosine of their embeddings: one row each, of one width."
     try:
         widths = [subject.images(probes.shapes()).shape[1], subject.texts(probes.SHORT).shape[1]]

@@ -113,9 +113,8 @@ def _activation(subject: Subject) -> Check | None:
     """What runs against what the configuration says; and whether the model would do better with the other one."""
     if "torch" not in sys.modules:
         return None
-    seen, stated = set(), set()
-    for one in subject.seen:
-        seen, stated = seen | one.activations, stated | one.stated
+    seen = set.union(*(one.activations for one in subject.seen))
+    stated = set.union(*(one.stated for one in subject.seen))
     if not seen:
         return None
     scores, right = subject.matrix

@@ -124,7 +124,7 @@ def _way_up(pixels: NDArray[np.float32]) -> list[int]:
 def _stated(model: Any) -> tuple[Any, Any] | None:
     """Mean and deviation by the preprocessor that a model carries, asked for a black and a white picture."""
     own = getattr(model, "preprocess", None)
-    processor = getattr(model, "image_processor", None) or getattr(
+    processor: Any = getattr(model, "image_processor", None) or getattr(
         getattr(model, "processor", None), "image_processor", None
     )
     try:

@@ -114,10 +114,9 @@ def marked() -> dict[str, tuple[Image.Image, list[Image.Image]]]:
 
 
 def _with_mark(plain: Image.Image, x: float, y: float) -> Image.Image:
-    marked, side = plain.copy(), LARGE // 8
-    marked.paste((10, 30, 90), [int(at * full) - side // 2 for at, full in zip((x, y), plain.size, strict=True)] + [
-        int(at * full) + side // 2 for at, full in zip((x, y), plain.size, strict=True)
-    ])  # fmt: skip
+    marked, half = plain.copy(), LARGE // 16
+    left, top = int(x * plain.width), int(y * plain.height)
+    marked.paste((10, 30, 90), (left - half, top - half, left + half, top + half))
     return marked
 
 
