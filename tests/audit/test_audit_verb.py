@@ -86,11 +86,25 @@ def test_every_number_of_the_page_is_in_the_record(samples: Path, monkeypatch: p
 
 
 def test_refusals(items: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("audit", str(items), "--out", "page.html", monkeypatch=monkeypatch) == 2
-    assert "name a .md" in capsys.readouterr().err
+    assert run("audit", str(items), "--out", "page.txt", monkeypatch=monkeypatch) == 2
+    assert "ends in .html or .md" in capsys.readouterr().err
     assert run("audit", str(items), "--json", "--out", "page.md", monkeypatch=monkeypatch) == 2
     assert "ends in .json" in capsys.readouterr().err
     assert run("audit", "sugarcrep", monkeypatch=monkeypatch) == 2
     assert "sugarcrepe" in capsys.readouterr().err
     assert run("audit", "sugarcrepe", monkeypatch=monkeypatch) == 2
     assert "--source" in capsys.readouterr().err
+
+
+def test_it_has_a_page_and_ends_with_a_verdict(
+    items: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(items.parent)
+    assert run("audit", str(items), monkeypatch=monkeypatch) == 0
+    ending = capsys.readouterr().out.rpartition("Verdict")[2]
+    assert "check" in ending or "Fix first" in ending
+    assert run("audit", str(items), "--out", "audit.html", monkeypatch=monkeypatch) == 0
+    page = (items.parent / "audit.html").read_text()
+    assert ending.strip()[:30] in page and "<table>" in page and "<script" not in page
+    (items.parent / "audit.html").write_text("mine")
+    assert run("audit", str(items), "--out", "audit.html", monkeypatch=monkeypatch) == 2

@@ -97,8 +97,8 @@ def test_the_sentence_follows_the_numbers(make_runs: Runs) -> None:
     assert finding(chapter) == (
         "made: first puts the caption above the wrong one on 50.0% of items, "
         "and on 37.5% the reworded caption as well; on 25.0% it accepts one right caption and rejects the other "
-        "(brittle). That first is ahead of second (+0.0 [-50.0, +50.0]) is not shown (Original accuracy, points, "
-        "paired)."
+        "(brittle). first is not shown to be ahead of second (+0.0 [-50.0, +50.0]) (Original accuracy, points, "
+        "paired). No model is shown to be above chance (50.0%)."
     )
 
 
@@ -116,7 +116,7 @@ def test_least_brittle_is_said_of_another_number_only(make_runs: Runs) -> None:
             }
         ),
     )
-    assert "By the numbers least brittle is second with 10.0%" in finding(replace(chapter, entries=[first, steadier]))
+    assert "second is the least brittle: 10.0%" in finding(replace(chapter, entries=[first, steadier]))
 
 
 def test_a_model_is_called_ahead_only_where_it_is_shown(make_runs: Runs) -> None:

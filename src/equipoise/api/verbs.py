@@ -178,7 +178,15 @@ def _labels(runs: Sequence[AnyRun]) -> list[str]:
 
 
 @for_python
-def report(runs: AnyRun | Sequence[AnyRun], out: str | Path, *, images: Images | None = None, seed: int = 0) -> Path:
+def report(
+    runs: AnyRun | Sequence[AnyRun],
+    out: str | Path,
+    *,
+    images: Images | None = None,
+    title: str | None = None,
+    about: str | None = None,
+    seed: int = 0,
+) -> Path:
     """Write one HTML page for runs and return its path. It needs no network, and can be mailed."""
     from equipoise.report.chapters import read_chapters
     from equipoise.report.page import check_page, report_page, write_page
@@ -196,7 +204,7 @@ def report(runs: AnyRun | Sequence[AnyRun], out: str | Path, *, images: Images |
     if pictures is None:
         pictures = next((run.images for run in listed if isinstance(run, Run) and run.images is not None), None)
     chapters = with_retention(read_chapters(folders, names=names), folders)
-    write_page(path, report_page(chapters, pictures), seed)
+    write_page(path, report_page(chapters, pictures, title, about), seed)
     return path
 
 

@@ -8,11 +8,12 @@ from collections.abc import Iterable, Sequence
 
 from equipoise.audit.record import Audit, Check, Example, Share
 
+_SOLVED = 0.75  # of the pairs, by a judge that sees no image
 _LONG = 160  # characters of an example
 
 
-def markdown(audit: Audit, level: int = 1) -> str:
-    """One page; `level` is that of its heading."""
+def markdown(audit: Audit, level: int = 1, ending: bool = True) -> str:
+    """One page; `level` is that of its heading. It ends with the verdict."""
     title, below = "#" * level, "#" * (level + 1)
     name = _plain(audit.benchmark)
     parts = [f"{title} Audit of {name}", _opening(audit), f"{below} Texts", _checks_table(audit.checks)]
@@ -28,7 +29,30 @@ def markdown(audit: Audit, level: int = 1) -> str:
         ]
     if audit.shortcuts:
         parts += [f"{below} Shortcuts: answers without the image", _shortcuts(audit)]
+    parts += [f"{below} Verdict", verdict(audit)] if ending else []
     return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def verdict(audit: Audit) -> str:
+    """Which defect to fix first, and how far the texts alone give the answers away."""
+    found = sorted((check for check in audit.checks if check.count and check.share), key=lambda one: -(one.share or 0))
+    if found:
+        worst = found[0]
+        texts = (
+            f"Fix first: {worst.name.replace('_', ' ')} ({worst.count:,} of {worst.of:,} items, {percent(worst.share)})"
+            + (f"; {len(found) - 1} more checks found something." if len(found) > 1 else ".")
+        )
+    else:
+        texts = "No check of the texts found a defect."
+    best = max(audit.shortcuts, key=lambda one: one.result.interval[0] - one.chance, default=None)
+    if best is None:
+        return texts
+    name, result = best.name.replace("_", " "), f"{shown(best.result)} % of the pairs, chance {100 * best.chance:.0f}"
+    if best.result.interval[0] <= best.chance:
+        return f"{texts} No judge without the image is shown to do better than chance."
+    if best.result.share >= _SOLVED:
+        return f"{texts} Most answers are given away: without the image, {name} is right on {result}."
+    return f"{texts} Some answers are given away: without the image, {name} is right on {result}."
 
 
 def _opening(audit: Audit) -> str:

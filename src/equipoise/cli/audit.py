@@ -22,9 +22,7 @@ def audit(
     ],
     source: Annotated[Path | None, typer.Option(help="folder of the annotation files")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="the whole record instead of the page")] = False,
-    out: Annotated[
-        Path | None, typer.Option(help="write it to this file: .md (--models: .html), with --json .json")
-    ] = None,
+    out: Annotated[Path | None, typer.Option(help="write it to this file: .html or .md, with --json .json")] = None,
     models: Annotated[
         list[Path] | None,
         typer.Option(
@@ -44,24 +42,34 @@ def audit(
         return hold_court(bench, source, models, images, as_json, out)
     if images is not None:
         raise UserError("--images is for the page of --models; the other checks read no image")
-    from equipoise.audit.page import markdown
+    from equipoise.audit.page import markdown, verdict
     from equipoise.audit.run import audit as run_audit
     from equipoise.benchmarks import registry
     from equipoise.core.run_folder import refuse_foreign
+    from equipoise.report import fold
 
-    if out is not None and out.suffix != (".json" if as_json else ".md"):
-        what = "the record is JSON; name a file that ends in .json" if as_json else "the page is Markdown; name a .md"
+    if out is not None and out.suffix not in ((".json",) if as_json else (".html", ".md")):
+        what = (
+            "the record is JSON; name a file that ends in .json" if as_json else "name a file that ends in .html or .md"
+        )
         raise UserError(f"--out {out}: {what}")
     if out is not None:
         refuse_foreign(out, MARKS[out.suffix])
     items, benchmark = registry.load(bench, source)
     with progress(len(items), f"audit of {benchmark.name}") as advance:
         found = run_audit(items, benchmark.name, advance=advance)
-    text = f"{found.model_dump_json(indent=2)}\n" if as_json else markdown(found)
+    if out is not None and out.suffix == ".html":
+        from equipoise.report.audit_page import audit_html
+
+        text = audit_html(found)
+    else:
+        text = f"{found.model_dump_json(indent=2)}\n" if as_json else markdown(found)
     if out is None:
         typer.echo(text.rstrip("\n") if as_json else _on_screen(printable(text, lines=True)))
         return
     write_audit(out, text)
+    if not as_json:
+        typer.echo(fold(printable(verdict(found))))
 
 
 def write_audit(out: Path, text: str) -> None:
@@ -73,7 +81,11 @@ def write_audit(out: Path, text: str) -> None:
     typer.echo(printable(f"wrote {out}"))
 
 
-MARKS = {".md": "<!-- equipoise audit -->", ".json": '"made_by": "equipoise audit"'}
+MARKS = {
+    ".html": '<meta name="generator" content="equipoise audit">',
+    ".md": "<!-- equipoise audit -->",
+    ".json": '"made_by": "equipoise audit"',
+}
 
 
 def _on_screen(page: str) -> str:

@@ -26,6 +26,8 @@ def report(
         Path | None,
         typer.Option(help="JSON of numbers from elsewhere (people, what a paper reported): rows of the table"),
     ] = None,
+    title: Annotated[str | None, typer.Option(help="heading of the page, e.g. the name of your benchmark")] = None,
+    about: Annotated[str | None, typer.Option(help="a paragraph below the title: what is ranked, and by whom")] = None,
     seed: Annotated[int, typer.Option(min=0, help="by which items are chosen to be shown")] = 0,
     form: PageFormat = "html",
     as_json: AsJson = False,
@@ -41,6 +43,8 @@ def report(
     ] = None,
 ) -> None:
     """One page to look at and to mail: figures, tables, items. Needs no network to read.
+
+    With --title and --about it is a leaderboard to publish: chance and the best text-only baseline are rows of it.
 
     Of three models or more it says which cannot be told apart: in a column they share a letter.
     """
@@ -58,10 +62,14 @@ def report(
     from equipoise.report.tables import render, result_rows
 
     table = _table_format(form, as_json)
+    if table is None and out is None and len(runs) > 1 and runs[-1].suffix in {".html", ".htm"}:
+        *runs, out = runs
     if table is None:
         check_page(out)
     if table is not None and images is not None:
         raise UserError("--images is for the page; a table has none (--format html)")
+    if table is not None and (title or about):
+        raise UserError("--title and --about are of the page (--format html)")
     if images is not None:
         open_source(images)  # a wrong path is said before anything is read
     sets = [record for _, record in find_runs(runs, sets=True) if record.kind != "items"]
@@ -72,7 +80,7 @@ def report(
     if table is None:
         assert out is not None
         chapters = with_retention(chapters, runs)
-        write_page(out, report_page(chapters, images), seed)
+        write_page(out, report_page(chapters, images, title, about), seed)
         typer.echo(printable(f"open {out}"))
         return
     averages = dict.fromkeys(chapter.average for chapter in chapters)

@@ -297,6 +297,37 @@ def labels(places: Mapping[Path, str]) -> dict[Path, str]:
     return {place: named(base) for place, base in bases.items()}
 
 
+def floors(chapter: Chapter) -> list[tuple[str, str, Numbers]]:
+    """What a model must beat: chance, and the best baseline that reads only the texts."""
+    rows = [
+        (
+            "chance",
+            "an item's texts in random order",
+            {name: (one, None) for name, one in chapter.chance.items() if name in METRICS},
+        )
+    ]
+    blind = chapter.entries[0].run.records[0].blind if chapter.entries else None
+    best = blind.by_rule(None).best() if blind else None
+    if blind is not None and best is not None:
+        measured = blind.by_rule(None).baselines[best[0]]
+        rows.append(
+            (
+                "without the image",
+                best[0],
+                {name: (one.value, one.interval) for name, one in measured.items() if name in METRICS},
+            )
+        )
+    return [
+        (
+            label,
+            words,
+            Numbers(n=0, ties=None, metrics={n: Number(value=v, interval=i, n=0) for n, (v, i) in by.items()}),
+        )
+        for label, words, by in rows
+        if by
+    ]
+
+
 def lines(chapters: Sequence[Chapter]) -> list[Line]:
     """The headline table as lines for `tables.render`: one for each model on each test set."""
     several = len(chapters) > 1

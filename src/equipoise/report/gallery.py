@@ -294,7 +294,11 @@ def _sources(chapter: Chapter, images: ImageSource | str | Path | None, notes: l
     if images is not None:
         return [open_source(images)]
     found: list[ImageSource] = []
-    places = dict.fromkeys(record.arguments.in_full.images for entry in chapter.entries for record in entry.run.records)
+    places = dict.fromkeys(
+        _from_run(record.arguments.in_full.images, entry.run.folder)
+        for entry in chapter.entries
+        for record in entry.run.records
+    )
     wrong = []
     for place in places:
         try:
@@ -306,6 +310,13 @@ def _sources(chapter: Chapter, images: ImageSource | str | Path | None, notes: l
         why = wrong[0] if wrong else "the runs name no folder of images"
         notes.append(printable(f"{chapter.title}: no pictures ({why}). Say where they are: --images DIR"))
     return found
+
+
+def _from_run(place: str | None, folder: Path) -> str | None:
+    """Where a run's images lie now: a relative path that is not here is looked for from the run's folder upwards."""
+    if place is None or Path(place).is_absolute() or Path(place).exists():
+        return place
+    return next((str(above / place) for above in folder.resolve().parents if (above / place).exists()), place)
 
 
 def small_picture(sources: Sequence[ImageSource], path: str) -> tuple[str, tuple[int, int]]:

@@ -28,7 +28,7 @@ from equipoise.evaluation.comparing.inference import holm
 from equipoise.evaluation.comparing.models import compare_models
 from equipoise.evaluation.metrics import METRICS, MetricInfo, shown
 from equipoise.evaluation.record import Numbers, RunRecord
-from equipoise.report.chapters import Chapter, Entry
+from equipoise.report.chapters import Chapter, Entry, floors
 from equipoise.report.comparison import VERDICT
 from equipoise.report.figures import figures
 from equipoise.report.gallery import Gallery, build_gallery, embedded
@@ -76,14 +76,20 @@ def check_page(out: Path | None) -> Path:
     return out
 
 
-def report_page(chapters: Sequence[Chapter], images: ImageSource | str | Path | None = None) -> Page:
+def report_page(
+    chapters: Sequence[Chapter],
+    images: ImageSource | str | Path | None = None,
+    title: str | None = None,
+    about: str | None = None,
+) -> Page:
     """The page of `equipoise report`: what was measured, in words that follow from the numbers."""
     return Page(
-        title="Does the model know when a change of words changes the meaning?",
+        title=title or "Does the model know when a change of words changes the meaning?",
         lead=[
+            *([about] if about else []),
             "Each test item is a picture with its caption, a reworded caption that is still right (a hard positive) "
             "and a caption with a small change that makes it wrong (a hard negative). The model gives each a score. It "
-            "should put both right captions above the wrong one."
+            "should put both right captions above the wrong one.",
         ],
         chapters=chapters,
         findings=[finding(chapter) for chapter in chapters],
@@ -114,10 +120,17 @@ def finding(chapter: Chapter) -> str:
         f", and on {_share(best.numbers, 'augmented')}% the reworded caption as well; on "
         f"{_share(best.numbers, 'brittleness')}% it accepts one right caption and rejects the other (brittle)"
     )
+    if (chance := chapter.chance.get("original")) is not None and all(_low(entry) <= chance for entry in known):
+        ahead += f". No model is shown to be above chance ({100 * chance:.1f}%)"
     steady = min(known, key=lambda entry: 1.0 if (one := entry.numbers["brittleness"]) is None else one)
     if _share(steady.numbers, "brittleness") != _share(best.numbers, "brittleness"):
-        text += f". By the numbers least brittle is {steady.label} with {_share(steady.numbers, 'brittleness')}%"
+        text += f". {steady.label} is the least brittle: {_share(steady.numbers, 'brittleness')}%"
     return f"{text}{ahead}."
+
+
+def _low(entry: Entry) -> float:
+    interval = entry.numbers.interval("original")
+    return interval.low if interval else entry.numbers["original"] or 0.0
 
 
 def _ahead(best: Entry, others: Sequence[Entry]) -> str:
@@ -139,7 +152,7 @@ def _ahead(best: Entry, others: Sequence[Entry]) -> str:
         (shown if is_shown else unclear).append(f"{label} ({signed(change.difference)} [{low}, {high}])")
     parts = [f". {best.label} is ahead of {', '.join(shown)}"] if shown else []
     if unclear:
-        parts.append(f". That {best.label} is ahead of {', '.join(unclear)} is not shown")
+        parts.append(f". {best.label} is not shown to be ahead of {', '.join(unclear)}")
     return "".join(parts) + " (Original accuracy, points, paired)"
 
 
@@ -223,7 +236,8 @@ def _headline(chapters: Sequence[Chapter]) -> list[tuple[str, str, list[Any]]]:
             + [
                 (printable(point.label), f"reported: {printable(point.source)}", point.numbers, None, None, {})
                 for point in chapter.elsewhere
-            ],
+            ]
+            + [(label, words, numbers, None, None, {}) for label, words, numbers in floors(chapter)],
         )
         for number, chapter in enumerate(chapters)
     ]
