@@ -287,3 +287,8 @@ def test_other_peoples_words_are_understood(run: Run, command: tuple[str, ...], 
     Path("items.jsonl").write_text("")
     code, _, error = run(*command)
     assert code == 2 and said in " ".join(error.split())
+
+
+def test_an_option_of_the_recipe_is_given_with_set(run: Run) -> None:
+    code, _, error = run("train", "hn_only", "--epochs", "3")
+    assert code == 2 and "--set epochs=3" in error

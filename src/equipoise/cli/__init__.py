@@ -247,10 +247,10 @@ def evaluate(
                 rows += result_rows(record, average)
                 for caveat in caveats(record):  # a table for people has them below
                     typer.echo(printable(f"warning: {record.benchmark.name}: {caveat}"), err=True)
-            if shown == "text":
+            if shown == "text" and is_told():
                 for line in _breakdowns(record, out):
                     typer.echo(printable(line), err=True)
-        if shown == "text" and out is not None and ranks.number == 0:
+        if shown == "text" and out is not None and is_told():
             typer.echo(f"kept in {out}; look at it: equipoise report {out} --out report.html", err=True)
     if rows:  # one document for all benchmarks, so that a program can read it
         typer.echo(render(rows, shown, "the model was not checked (--skip-preflight)" if skip_preflight else ""))

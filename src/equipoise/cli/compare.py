@@ -32,8 +32,8 @@ def compare(
         list[str] | None,
         typer.Option(
             metavar="METRIC:POINTS",
-            help="exit 1 where a run is worse than the first by more than POINTS percentage points beyond doubt: the "
-            "whole 95% interval of the loss lies above POINTS. METRIC: original, augmented (lower is worse), "
+            help="exit 1 if a run is worse than the first by more than POINTS percentage points: the whole 95% "
+            "interval of the loss lies above POINTS. METRIC: original, augmented (lower is worse), "
             "brittleness, drop (higher is worse). May be given several times",
         ),
     ] = None,

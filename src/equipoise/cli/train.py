@@ -10,6 +10,7 @@ import os
 import re
 import textwrap
 from collections.abc import Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -49,6 +50,14 @@ class _Recipes(typer.core.TyperGroup):
                 return name, command, ["--help"]
             raise UserError("train needs a recipe: equipoise train RECIPE ...; `equipoise train list` shows all")
         recipe = rest.pop(place)
+        known = {name for param in command.params for name in param.opts} | {"--help"}
+        for word in rest:
+            option = word.partition("=")[0]
+            if option.startswith("--") and option not in known and not get_close_matches(option, known, 1, 0.8):
+                name = option[2:].replace("-", "_")
+                raise UserError(
+                    f"No such option: {option}. Options of a recipe are given with --set, e.g. --set {name}=3"
+                )
         if "--help" in rest:
             command = copy.copy(command)
             command.help = _help(recipe)

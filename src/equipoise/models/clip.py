@@ -249,6 +249,8 @@ def weight_sha256(network: torch.nn.Module) -> str:
 
 def pick_device(device: str) -> str:
     device = "cuda" if device == "gpu" else device
+    if device.partition(":")[0] not in {"auto", "cpu", "cuda", "mps", "xpu"}:
+        raise UserError(f"device {device!r} is not known; use auto, cpu, cuda or mps")
     if device == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"
     if device.startswith("cuda") and not torch.cuda.is_available():

@@ -221,9 +221,15 @@ def _from_hub(name: str, kind: str = "hf") -> Path:
         return Path(snapshot_download(name, allow_patterns=[*SMALL_FILES, *weights]))
     except Exception as error:  # the hub's client (requests, httpx, ...) and so its errors differ by version
         raise UserError(
-            f"{kind}:{name}: no such folder here, and the hub did not give it ({_short(error)}); "
-            "offline, give the folder of a downloaded model"
+            f"{kind}:{name}: no such folder here, and {_hub_words(error)}; offline, give the folder of a downloaded "
+            "model"
         ) from error
+
+
+def _hub_words(error: Exception) -> str:
+    if any(words in str(error) for words in ("Name or service not known", "ConnectError", "Temporary failure in name")):
+        return "the Hugging Face hub cannot be reached (no network?)"
+    return f"the hub did not give it ({_short(error)})"
 
 
 def _complete(folder: Path) -> bool:
