@@ -299,7 +299,7 @@ def labels(places: Mapping[Path, str]) -> dict[Path, str]:
 
 def floors(chapter: Chapter) -> list[tuple[str, str, Numbers]]:
     """What a model must beat: chance, and the best baseline that reads only the texts."""
-    rows = [
+    rows: list[tuple[str, str, dict[str, tuple[float, Interval | None]]]] = [
         (
             "chance",
             "an item's texts in random order",
