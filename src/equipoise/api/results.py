@@ -19,10 +19,9 @@ from equipoise.evaluation.outcomes import ROWS
 from equipoise.evaluation.record import Numbers, Summary
 from equipoise.evaluation.results import write_run, write_set
 from equipoise.evaluation.run import Result
-from equipoise.report.captions import eval_lines
+from equipoise.report.captions import eval_lines, verdict
 from equipoise.report.comparison import conclusion, render_compared
 from equipoise.report.tables import Line, metrics_rows, percent, render, result_rows
-from equipoise.report.verdict import verdict
 
 if TYPE_CHECKING:
     from pandas import DataFrame
