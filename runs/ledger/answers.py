@@ -1,29 +1,32 @@
 """Every published answer of a real model, as one table: benchmark, model, and for each item whether it was right.
 
-Nothing is scored here: the files hold scores or answers, and a rule of one line says which answers are right.
+Files are read by the readers of `equipoise metrics`; those that it cannot read yet (LLaVA's wordings, VSR's scores,
+mteb's totals) are read here.
 """
 
 from __future__ import annotations
 
-import csv
 import gzip
 import json
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from courts import opened, result_sets
+
+from equipoise.benchmarks import predicate_noun
+from equipoise.data.items import Item
+from equipoise.evaluation.foreign.reading import read_any
+from equipoise.evaluation.metrics import order_flips
+from equipoise.evaluation.outcomes import outcomes_of
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
-E_BUG = ("e-bug/fine-grained-evals", "6cc5fc1", "MIT")
 SOURCES = {  # repository, commit, licence
     "multilingual": ("Theparia/Multilingual-VLM-Compositionality", "d3101c1", "none stated"),
     "sugarcrepe": ("RAIVNLab/sugar-crepe", "0047054", "MIT"),
     "qwen": ("Khagendra01/vlm-spatial-reasoning", "d872aa2", "none stated"),
-    "ebug": E_BUG,
+    "ebug": ("e-bug/fine-grained-evals", "6cc5fc1", "MIT"),
     "juletx": ("juletx/spatial-reasoning", "85f6c2a", "none stated"),
     "llava": ("IamAdamm/VLM-Prompt-Sensitivity-on-Spatial-Reasoning-Eval", "9ac586e", "none stated"),
     "bivlc": ("IMirandaM/BiVLC", "84f0d17", "MIT"),
@@ -76,106 +79,158 @@ def _array(values: Any) -> Floats:
     return np.array(list(values), dtype=np.float64)
 
 
-def _two(first: Floats, second: Floats) -> dict[str, Floats]:
-    return {"right": first, "both": first * second, "flips": np.abs(first - second)}
+@dataclass(frozen=True)
+class Plan:
+    """A benchmark whose files `equipoise metrics` reads: model and source of each group of files."""
+
+    name: str
+    bench: str  # in the registry
+    rule: str
+    second: str
+    files: list[tuple[str, str, list[Path]]]
+    note: str = ""
+    group: bool = False  # right is the group score: both texts and both images
 
 
-def sugarcrepe_pp(shared: Path) -> Ledger:
-    with opened(shared / "published_scores/sugarcrepe_pp/xlm-roberta-base-ViT-B-32.json.gz") as handle:
-        rows = [row for subset in json.load(handle)["subsets"].values() for row in subset.values()]
-    first, second = (_array(row[f"image_{side}"] - row["image_neg"] for row in rows) for side in ("p1", "p2"))
-    found = _two(_array(first > 0), _array(second > 0)) | {"flips": _array(first * second < 0)}  # a tie is no flip
-    texts = [f"✓ {row['caption']}\n✓ {row['caption2']}\n✗ {row['negative_caption']}" for row in rows]
-    rule = "the photo's caption scores higher than the hard negative"
-    about = Bench("SugarCrepe++", rule, "a second, reworded caption", texts, [row["filename"] for row in rows])
-    return {about.name: about}, [Entry(about.name, "open_clip XLM-R ViT-B/32", "multilingual", **found)]
-
-
-def sugarcrepe(shared: Path) -> Ledger:
-    outcomes, items = result_sets(shared)
-    columns = {name: _array(one.get(id_, np.nan) for id_ in items) for name, one in outcomes.items()}
-    texts = [f"✓ {one['caption']}\n✗ {one['negative_caption']}" for one in items.values()]
-    about = Bench(
+def plans(shared: Path) -> Iterator[Plan]:
+    published = shared / "published_scores"
+    xlm, clip, trohn = "open_clip XLM-R ViT-B/32", "CLIP ViT-B/32", "TROHN-Img"
+    yield Plan(
+        "SugarCrepe++",
+        "sugarcrepe-pp",
+        "the photo's caption scores higher than the hard negative",
+        "a second, reworded caption",
+        [(xlm, "multilingual", [published / "sugarcrepe_pp/xlm-roberta-base-ViT-B-32.json.gz"])],
+    )
+    yield Plan(
         "SugarCrepe",
+        "sugarcrepe",
         "the photo's caption is chosen over the hard negative",
         "the options in the other order; refusals are no flips",
-        texts,
-        [one["filename"] for one in items.values()],
+        [
+            (xlm, "multilingual", [published / "sugarcrepe/xlm-roberta-base-ViT-B-32.json.gz"]),
+            (clip, "bivlc", [shared / "bivlc/SUGARCREPE_CORRECT_ViT-B-32.csv"]),
+            (trohn, "bivlc", [published / "bivlc/SUGARCREPE_CORRECT_CLIP_TROHN-Img.csv.gz"]),
+            ("GPT-4V", "sugarcrepe", sorted((published / "sugarcrepe_gpt4v").iterdir())),
+        ],
         "GPT-4V was asked six of the seven types.",
-        list(items),
     )
-    first, second = (columns[f"GPT-4V, {order} first"] for order in ("positive", "negative"))
-    turned = np.where(answered(shared, list(items.values())), np.abs(first - second), np.nan)
-    entries = [Entry(about.name, "GPT-4V", "sugarcrepe", first, first * second, turned)]
-    for name, source in (
-        ("open_clip XLM-R ViT-B/32", "multilingual"),
-        ("CLIP ViT-B/32", "bivlc"),
-        ("TROHN-Img", "bivlc"),
+    qwen = {"": "zero_shot", " + LoRA": "general_lora", " + hard-negative LoRA": "hardneg_lora"}
+    for condition, name, second in (
+        ("sorev", "VSR, symmetric", "the two nouns exchanged: A touches B, B touches A"),
+        ("continv", "VSR, inverse", "the inverse relation: A is inside B, B contains A"),
     ):
-        entries.append(Entry(about.name, name, source, columns[name]))
-    return {about.name: about}, entries
-
-
-def answered(shared: Path, items: list[dict[str, Any]]) -> Floats:
-    """Whether GPT-4V named one of the two captions in both orders."""
-    refused = set()
-    for path in sorted((shared / "published_scores" / "sugarcrepe_gpt4v").iterdir()):
-        split = re.sub(r".*gpt4v-|\.json\.gz", "", path.name)
-        with opened(path) as handle:
-            for row in json.load(handle).values():
-                if not row["answer"]["multiple_choice_answer"]:
-                    refused.add((split, row["filename"], row["caption"], row["negative_caption"]))
-    return np.array(
-        [(one["split"], one["filename"], one["caption"], one["negative_caption"]) not in refused for one in items]
+        pairs = [(f"full-{one}_normal.csv.gz", f"tierb_full-{one}_{condition}.csv.gz") for one in qwen.values()]
+        models = [f"Qwen2-VL-7B{model}" for model in qwen]
+        files = [
+            (model, "qwen", [published / "vsr_vlm" / file for file in pair])
+            for model, pair in zip(models, pairs, strict=True)
+        ]
+        yield Plan(name, "vsr-pairs", "True or False is answered rightly", second, files)
+    scores = shared / "predicate_noun" / "scores"
+    yield Plan(
+        "Predicate-noun",
+        "predicate-noun",
+        "the true sentence scores higher than the false one",
+        "both sentences with another article and tense",
+        [
+            (one, "nouns", [scores / f"{one.lower()}{end}.csv" for end in ("", "_alt_sentences")])
+            for one in ("CLIP", "LXMERT", "ViLBERT", "ViLT")
+        ],
+    )
+    yield Plan(
+        "BiVLC",
+        "bivlc",
+        "group score: both captions and both pictures are matched",
+        "",
+        [
+            (clip, "bivlc", [shared / "bivlc/BiVLC_ViT-B-32.csv"]),
+            ("TROHN-Text", "bivlc", [shared / "bivlc/BiVLC_CLIP_TROHN-Text.csv"]),
+            (trohn, "bivlc", [published / "bivlc/BiVLC_CLIP_TROHN-Img.csv.gz"]),
+        ],
+        group=True,
+    )
+    yield Plan(
+        "VALSE",
+        "valse",
+        "the caption scores higher than the foil; all pairs count alike",
+        "",
+        [(stem(path), "ebug", [path]) for path in sorted((published / "valse").iterdir())],
+    )
+    yield Plan(
+        "Winoground",
+        "winoground",
+        "group score: both captions and both photos are matched",
+        "",
+        [
+            (stem(path).partition("-")[2].replace("scores-", "").replace("baseline_", "paper: "), source, [path])
+            for path in sorted((published / "winoground").iterdir())
+            for source in [path.name.partition("-")[0]]
+        ],
+        "Its texts and photos may not be redistributed. “paper:” marks the scores that its authors published.",
+        group=True,
     )
 
 
-def bivlc(shared: Path) -> Ledger:
-    about, entries = None, []
-    for model, path in (
-        ("CLIP ViT-B/32", "bivlc/BiVLC_ViT-B-32.csv"),
-        ("TROHN-Text", "bivlc/BiVLC_CLIP_TROHN-Text.csv"),
-        ("TROHN-Img", "published_scores/bivlc/BiVLC_CLIP_TROHN-Img.csv.gz"),
-    ):
-        with opened(shared / path) as handle:
-            rows = list(csv.DictReader(handle))
-        wins = {part: _array(row[f"{part}_score"] == "True" for row in rows) for part in ("text", "image", "group")}
-        more = {part: 100 * float(wins[part].mean()) for part in ("text", "image")}
-        entries.append(Entry("BiVLC", model, "bivlc", wins["group"], more=more))
-        texts = [f"✓ {row['caption']}\n✗ {row['negative_caption']}" for row in rows]
-        rule = "group score: both captions and both pictures are matched"
-        about = Bench("BiVLC", rule, "", texts, [str(place) for place in range(len(rows))])
-    assert about is not None
-    return {about.name: about}, entries
+def stem(path: Path) -> str:
+    return path.name.removesuffix(".gz").removesuffix(".jsonl")
 
 
-def winoground(shared: Path) -> Ledger:
+def carried_out(plan: Plan, shared: Path) -> Ledger:
+    """The files of a plan, each read and laid over the same items."""
+    columns: list[tuple[str, str, list[str], dict[str, Floats]]] = []
+    items: dict[str, Item] = {}
+    photos: dict[str, str] = {}
+    more: list[dict[str, float]] = []
+    if plan.bench == "predicate-noun":
+        items = {one.id: one for one in predicate_noun.load(shared / "predicate_noun", [])}
+    for model, source, paths in plan.files:
+        foreign = read_any(paths, plan.bench)
+        rows, second = foreign.rows, []
+        if plan.bench == "predicate-noun":  # its second wording has a wrong sentence of its own
+            rows, second = ([row for row in foreign.rows if row.tags["split"] == split] for split in ("first", "alt"))
+        found = outcomes_of(rows)
+        arrays: dict[str, Any] = {"right": found.original}
+        more.append({})
+        if plan.group:
+            arrays = {"right": found.images.group}
+            more[-1] = {side: 100 * float(getattr(found.images, side).mean()) for side in ("text", "image")}
+        elif second:
+            also = outcomes_of(second).original
+            arrays |= {"both": found.original & also, "flips": found.original ^ also}
+        elif found.has_positive.any():
+            arrays |= {"both": found.augmented, "flips": found.brittle}
+        elif rows[0].answers:  # in two orders of the options
+            arrays = {
+                "right": [one.right for row in rows for one in row.answers if one.order == "caption first"],
+                "both": [all(one.right for one in row.answers) for row in rows],
+                "flips": found.of_answers(order_flips),
+            }
+        ids = [row.id for row in rows]
+        items |= {one.id: one for one in foreign.items}
+        for row in rows:
+            image = items[row.id].image if row.id in items else None
+            photos.setdefault(row.id, image.path if image else row.image or row.id)
+        columns.append((model, source, ids, {name: _array(values) for name, values in arrays.items()}))
+    place = {id_: number for number, id_ in enumerate(photos)}
     entries = []
-    for path in sorted((shared / "published_scores/winoground").iterdir()):
-        score = {row["label"]: row["score"] for row in lines(path)}
-        four = np.array([[[score[f"{k}_c{c}_i{i}"] for i in (0, 1)] for c in (0, 1)] for k in range(400)])
-        text = (four[:, 0, 0] > four[:, 1, 0]) & (four[:, 1, 1] > four[:, 0, 1])
-        image = (four[:, 0, 0] > four[:, 0, 1]) & (four[:, 1, 1] > four[:, 1, 0])
-        source, _, name = path.name.removesuffix(".jsonl.gz").partition("-")
-        again = " (paper's scores)" if name.startswith("baseline") else ""
-        name = re.sub(r"^(baseline_)?scores-", "", name) + again
-        more = {"text": 100 * text.mean(), "image": 100 * image.mean()}
-        entries.append(Entry("Winoground", name, source, _array(text & image), more=more))
-    texts = [f"Winoground example {k} (texts and photos may not be redistributed)" for k in range(400)]
-    rule = "group score: both captions and both photos are matched"
-    return {"Winoground": Bench("Winoground", rule, "", texts, list(map(str, range(400))))}, entries
+    for (model, source, ids, arrays), numbers in zip(columns, more, strict=True):
+        laid = {}
+        for name, values in arrays.items():
+            laid[name] = np.full(len(place), np.nan)
+            laid[name][[place[id_] for id_ in ids]] = values
+        entries.append(Entry(plan.name, model, source, **laid, more=numbers))
+    texts = [words(items[id_]) if id_ in items else id_ for id_ in place]
+    about = Bench(plan.name, plan.rule, plan.second, texts, list(photos.values()), plan.note, list(place))
+    return {plan.name: about}, entries
 
 
-def valse(shared: Path) -> Ledger:
-    entries, keys = [], []
-    for path in sorted((shared / "published_scores/valse").iterdir()):
-        score = {(row["instrument"], row["label"][:-2], row["label"][-1]): row["score"] for row in lines(path)}
-        keys = sorted({key[:2] for key in score})
-        right = _array(score[*key, "c"] > score[*key, "f"] for key in keys)
-        entries.append(Entry("VALSE", path.name.removesuffix(".jsonl.gz"), "ebug", right))
-    texts = [f"{instrument}, item {number}" for instrument, number in keys]
-    rule = "the caption scores higher than the foil; all pairs count alike"
-    return {"VALSE": Bench("VALSE", rule, "", texts, [" ".join(key) for key in keys])}, entries
+def words(item: Item) -> str:
+    right = [item.caption, *(text.text for text in item.positives)]
+    return "\n".join([f"✓ {text}" for text in right] + [f"✗ {text.text}" for text in item.negatives])
+
+
+# ---------------------------------------------------------------------------- files that `metrics` cannot read yet
 
 
 def vsr(shared: Path) -> Ledger:
@@ -190,35 +245,8 @@ def vsr(shared: Path) -> Ledger:
     return {"VSR": Bench("VSR", rule, "", texts, list(map(str, range(len(texts)))))}, entries
 
 
-WORDINGS = {  # condition of the files: benchmark, what is reworded
-    "sorev": ("VSR, symmetric", "the two nouns exchanged: A touches B, B touches A"),
-    "continv": ("VSR, inverse", "the inverse relation: A is inside B, B contains A"),
-}
-
-
-def vsr_pairs(shared: Path) -> Ledger:
-    folder, benches, entries = shared / "published_scores/vsr_vlm", {}, []
-    for condition, (name, about) in WORDINGS.items():
-        for model, file in (("", "zero_shot"), (" + LoRA", "general_lora"), (" + hard-negative LoRA", "hardneg_lora")):
-            before = {row["example_id"]: row for row in table(folder / f"full-{file}_normal.csv.gz")}
-            rows = list(table(folder / f"tierb_full-{file}_{condition}.csv.gz"))
-            first = _array(
-                before[row["example_id"]]["prediction"] == before[row["example_id"]]["ground_truth"] for row in rows
-            )
-            second = _array(row["prediction"] == row["expected_transformed_label"] for row in rows)
-            entries.append(Entry(name, f"Qwen2-VL-7B{model}", "qwen", **_two(first, second)))
-            texts = [
-                "\n".join(f"{row[truth]}: {row[text]}" for truth, text in
-                          (("ground_truth", "original_statement"), ("expected_transformed_label", "statement")))
-                for row in rows
-            ]  # fmt: skip
-            photos = [row["source_image_id"] for row in rows]
-        benches[name] = Bench(name, "True or False is answered rightly", about, texts, photos)
-    return benches, entries
-
-
 def whatsup(shared: Path) -> Ledger:
-    with opened(shared / "published_scores/whatsup_llava/wordings.json.gz") as handle:
+    with gzip.open(shared / "published_scores/whatsup_llava/wordings.json.gz", "rt", encoding="utf-8") as handle:
         rows = json.load(handle)
     asked = {label: {row["image"]: row for row in rows if row["prompt_label"] == label} for label in
              ("Multiple Choice", "Multiple Choice Vary Above")}  # fmt: skip
@@ -239,32 +267,6 @@ def whatsup(shared: Path) -> Ledger:
     return {about.name: about}, [entry]
 
 
-def nouns(shared: Path) -> Ledger:
-    folder, entries = shared / "predicate_noun", []
-    items = json.loads((folder / "eval_set.json").read_text(encoding="utf-8"))
-    for model in ("CLIP", "LXMERT", "ViLBERT", "ViLT"):
-        first, second = (
-            {row["id"]: float(row["prob_target_match"]) > float(row["prob_distractor_match"]) for row in table(path)}
-            for path in (folder / "scores" / f"{model.lower()}{end}.csv" for end in ("", "_alt_sentences"))
-        )
-        ids = sorted(first, key=int)
-        entries.append(
-            Entry(
-                "Predicate-noun", model, "nouns", **_two(_array(first[i] for i in ids), _array(second[i] for i in ids))
-            )
-        )
-    texts = [f"✓ {one['sentence_target']}\n✗ {one['sentence_distractor']}" for one in items]
-    rule = "the true sentence scores higher than the false one"
-    about = Bench(
-        "Predicate-noun",
-        rule,
-        "both sentences with another article and tense",
-        texts,
-        [one["img_filename"] for one in items],
-    )
-    return {about.name: about}, entries
-
-
 def mieb(shared: Path) -> Ledger:
     """Shares of 40 models on six tasks; nobody published their answers."""
     benches, entries = {}, []
@@ -283,19 +285,11 @@ def lines(path: Path) -> Iterator[dict[str, Any]]:
         yield from map(json.loads, handle)
 
 
-def table(path: Path) -> Iterator[dict[str, str]]:
-    with opened(path) as handle:
-        yield from csv.DictReader(handle)
-
-
-READERS = (sugarcrepe_pp, sugarcrepe, vsr_pairs, whatsup, nouns, bivlc, valse, vsr, winoground, mieb)
-
-
 def read_all(shared: Path) -> Ledger:
     benches: dict[str, Bench] = {}
     entries: list[Entry] = []
-    for reader in READERS:
-        found, more = reader(shared)
-        benches |= found
+    found = [carried_out(plan, shared) for plan in plans(shared)]
+    for some, more in (*found[:4], whatsup(shared), *found[4:], vsr(shared), mieb(shared)):
+        benches |= some
         entries += more
     return benches, entries

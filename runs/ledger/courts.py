@@ -10,12 +10,8 @@ SugarCrepe count against the queue, as nobody has listed them.
 from __future__ import annotations
 
 import argparse
-import csv
-import gzip
-import json
 import sys
 from pathlib import Path
-from typing import Any, TextIO
 
 import numpy as np
 
@@ -23,71 +19,64 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from needs import existing
 
 from equipoise.audit.court import Answers, failures, gather, suspicion
+from equipoise.data.items import Item
+from equipoise.evaluation.foreign.reading import read_any
+from equipoise.evaluation.foreign.sheets import Foreign
+from equipoise.evaluation.outcomes import outcomes_of
 
 FLIPPED, QUEUE = 0.02, 0.04
-Key = tuple[str, str, str]  # split, caption, negative
 
 
-def opened(path: Path) -> TextIO:
-    return gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
-
-
-def key(split: str, row: dict[str, Any]) -> Key:
-    """BiVLC writes the same captions with other capitals and spaces, and often without the final stop."""
-    caption, negative = (" ".join(row[name].lower().split()).rstrip(". ") for name in ("caption", "negative_caption"))
-    return split, caption, negative
-
-
-def result_sets(shared: Path) -> tuple[dict[str, dict[str, bool]], dict[str, dict[str, Any]]]:
-    """Set -> item -> right, and every item with its texts, split and photo."""
+def result_sets(shared: Path) -> tuple[dict[str, dict[str, bool]], dict[str, Item]]:
+    """Set -> item -> right, and every item of SugarCrepe. GPT-4V's two orders are two sets."""
     published = shared / "published_scores"
-    found: dict[str, list[tuple[str, dict[str, Any], bool]]] = {}
-    with opened(published / "sugarcrepe" / "xlm-roberta-base-ViT-B-32.json.gz") as handle:
-        subsets = json.load(handle)["subsets"]
-    found["open_clip XLM-R ViT-B/32"] = [
-        (split, row, row["positive_score"] > row["negative_score"])
-        for split, rows in subsets.items()
-        for row in rows.values()
-    ]
-    for order in ("positive", "negative"):
-        answers = found[f"GPT-4V, {order} first"] = []
-        for path in sorted((published / "sugarcrepe_gpt4v").glob(f"{order}-first-gpt4v-*.json.gz")):
-            split = path.name.removeprefix(f"{order}-first-gpt4v-").removesuffix(".json.gz")
-            with opened(path) as handle:
-                answers += [(split, row, row["correct"]) for row in json.load(handle).values()]
-    for name, path, column in (
-        ("CLIP ViT-B/32", shared / "bivlc" / "SUGARCREPE_CORRECT_ViT-B-32.csv", "correct"),
-        ("TROHN-Img", published / "bivlc" / "SUGARCREPE_CORRECT_CLIP_TROHN-Img.csv.gz", "correct"),
-        ("CLIP ViT-B/32, BiVLC", shared / "bivlc" / "BiVLC_ViT-B-32.csv", "text_score_i0"),
-        ("TROHN-Img, BiVLC", published / "bivlc" / "BiVLC_CLIP_TROHN-Img.csv.gz", "text_score_i0"),
-        ("TROHN-Text, BiVLC", shared / "bivlc" / "BiVLC_CLIP_TROHN-Text.csv", "text_score_i0"),
+    whole = {
+        "open_clip XLM-R ViT-B/32": published / "sugarcrepe" / "xlm-roberta-base-ViT-B-32.json.gz",
+        "CLIP ViT-B/32": shared / "bivlc" / "SUGARCREPE_CORRECT_ViT-B-32.csv",
+        "TROHN-Img": published / "bivlc" / "SUGARCREPE_CORRECT_CLIP_TROHN-Img.csv.gz",
+    }
+    outcomes: dict[str, dict[str, bool]] = {}
+    items: dict[str, Item] = {}
+    for name, path in whole.items():
+        foreign = read_any([path], "sugarcrepe")
+        outcomes[name] = right_of(foreign)
+        items |= {item.id: item for item in foreign.items}
+    asked = read_any(sorted((published / "sugarcrepe_gpt4v").iterdir()), "sugarcrepe")
+    for order in ("caption first", "negative first"):
+        outcomes[f"GPT-4V, {order}"] = {
+            row.id: answer.right for row in asked.rows for answer in row.answers if answer.order == order
+        }
+    ids: dict[tuple[str, ...], list[str]] = {}
+    for item in items.values():
+        ids.setdefault(key(item), []).append(item.id)
+    for name, path in (
+        ("CLIP ViT-B/32, BiVLC", shared / "bivlc" / "BiVLC_ViT-B-32.csv"),
+        ("TROHN-Img, BiVLC", published / "bivlc" / "BiVLC_CLIP_TROHN-Img.csv.gz"),
+        ("TROHN-Text, BiVLC", shared / "bivlc" / "BiVLC_CLIP_TROHN-Text.csv"),
     ):
-        with opened(path) as handle:
-            found[name] = [
-                (f"{row['type']}_{row['subtype']}", row, row[column] in ("1", "True")) for row in csv.DictReader(handle)
-            ]
-    items: dict[str, dict[str, Any]] = {}
-    ids: dict[Key, list[str]] = {}
-    for split, row, _ in found["CLIP ViT-B/32"]:  # the whole of SugarCrepe
-        id_ = f"{split}/{len(items)}"
-        items[id_] = {"split": split, **row}
-        ids.setdefault(key(split, row), []).append(id_)
-    named = {(*key(items[id_]["split"], items[id_]), items[id_]["filename"]): id_ for id_ in items}
-    outcomes: dict[str, dict[str, bool]] = {name: {} for name in found}
-    for name, rows in found.items():
-        for split, row, right in rows:
-            same = ids.get(key(split, row), [])
-            id_ = named.get((*key(split, row), row["filename"])) if "filename" in row else None
-            if id_ or len(same) == 1:  # BiVLC names no photo: two pairs of captions have two
-                outcomes[name][id_ or same[0]] = bool(right)
+        foreign = read_any([path], "bivlc")
+        right = right_of(foreign)
+        found = [(ids.get(key(item), []), right[item.id]) for item in foreign.items]
+        outcomes[name] = {
+            same[0]: won for same, won in found if len(same) == 1
+        }  # it names no photo: some pairs have two
     return outcomes, items
 
 
-def tables(
-    outcomes: dict[str, dict[str, bool]], items: dict[str, dict[str, Any]]
-) -> tuple[Answers, Answers, list[str]]:
+def right_of(foreign: Foreign) -> dict[str, bool]:
+    rows = outcomes_of(foreign.rows)
+    return {row.id: bool(won) for row, won in zip(foreign.rows, rows.original, strict=True)}
+
+
+def key(item: Item) -> tuple[str, ...]:
+    """BiVLC writes the same captions with other capitals and spaces, and often without the final stop."""
+    texts = (item.caption, item.negatives[0].text)
+    return item.tags.get("subtype", item.tags["split"]), *(" ".join(one.lower().split()).rstrip(". ") for one in texts)
+
+
+def tables(outcomes: dict[str, dict[str, bool]], items: dict[str, Item]) -> tuple[Answers, Answers, list[str]]:
     """The answers with each model once, as the courts use them; those of all eight sets; notes on what was merged."""
-    answers, notes = gather(outcomes, {id_: item["split"] for id_, item in items.items()})
+    answers, notes = gather(outcomes, {id_: item.tags["split"] for id_, item in items.items()})
     columns = [[one.get(id_, np.nan) for id_ in answers.ids] for one in outcomes.values()]
     return answers, Answers(answers.ids, list(outcomes), np.array(columns, dtype=np.float64).T, answers.groups), notes
 
@@ -162,8 +151,8 @@ def main() -> None:
     print(f"Labels of SugarCrepe that are wrong, estimated: {found.share:.2%}")
     for row in sorted(failed.tolist(), key=lambda row: -found.log_odds[row]):
         item = items[answers.ids[row]]
-        print(f"  {item['split']} {item['filename']}  P(wrong) {1 / (1 + np.exp(-found.log_odds[row])):.2f}")
-        print(f"    right: {item['caption']}\n    wrong: {item['negative_caption']}")
+        print(f"  {item.id}  P(wrong) {1 / (1 + np.exp(-found.log_odds[row])):.2f}")
+        print(f"    right: {item.caption}\n    wrong: {item.negatives[0].text}")
 
 
 if __name__ == "__main__":

@@ -166,7 +166,7 @@ def findings(rows: Sequence[dict[str, Any]], shared: Path) -> list[dict[str, Any
         return name, row["right"].value, row["both"].value
 
     first, second = ordered["entry"].right, ordered["entry"].flips
-    splits = np.array([id_.partition("/")[0] for id_ in ordered["bench"].ids])
+    splits = np.array([id_.partition("/")[0].partition("-")[2] for id_ in ordered["bench"].ids])
     by_type = {
         split.replace("_", " ").replace("att", "attribute").replace("obj", "object").replace("rel", "relation"): 100
         * float(np.nanmean(second[splits == split]))
