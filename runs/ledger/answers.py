@@ -6,6 +6,7 @@ mteb's totals) are read here.
 
 from __future__ import annotations
 
+import csv
 import gzip
 import json
 from collections.abc import Iterator
@@ -220,14 +221,28 @@ def carried_out(plan: Plan, shared: Path) -> Ledger:
             laid[name] = np.full(len(place), np.nan)
             laid[name][[place[id_] for id_ in ids]] = values
         entries.append(Entry(plan.name, model, source, **laid, more=numbers))
-    texts = [words(items[id_]) if id_ in items else id_ for id_ in place]
+    said = statements(plan.files[0][2][-1]) if plan.bench == "vsr-pairs" else {}
+    texts = [words(items[id_]) if id_ in items else said.get(id_, id_) for id_ in place]
     about = Bench(plan.name, plan.rule, plan.second, texts, list(photos.values()), plan.note, list(place))
     return {plan.name: about}, entries
 
 
 def words(item: Item) -> str:
-    right = [item.caption, *(text.text for text in item.positives)]
-    return "\n".join([f"✓ {text}" for text in right] + [f"✗ {text.text}" for text in item.negatives])
+    right, wrong = [item.caption, *(text.text for text in item.positives)], [text.text for text in item.negatives]
+    return "\n".join(
+        f"{mark} {' '.join(text.split())}" for mark, texts in (("✓", right), ("✗", wrong)) for text in texts
+    )
+
+
+def statements(path: Path) -> dict[str, str]:
+    """Both wordings of VSR's statements with their truth, by the ids of the reader."""
+    with gzip.open(path, "rt", encoding="utf-8") as handle:
+        rows = list(csv.DictReader(handle))
+    return {
+        f"{row['example_id']}/{row['condition']}": f"{row['ground_truth']}: {row['original_statement']}\n"
+        f"{row['expected_transformed_label']}: {row['statement']}"
+        for row in rows
+    }
 
 
 # ---------------------------------------------------------------------------- files that `metrics` cannot read yet

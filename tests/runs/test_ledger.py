@@ -63,6 +63,13 @@ def test_the_numbers_are_those_of_the_sources(
     assert row["flips"].n == n and row["flips"].low < flips < row["flips"].high
 
 
+def test_items_are_shown_with_their_texts(rows: list[dict[str, Any]], ledger: Any) -> None:
+    for bench, sign in (("SugarCrepe++", "\n✗ "), ("VSR, symmetric", "True: "), ("Predicate-noun", "\n✗ ")):
+        row = ledger("make").pick(rows, bench)
+        assert all(sign in row["bench"].texts[item] for item in row["right"].items) or bench == "VSR, symmetric"
+        assert any(sign in text for text in row["bench"].texts) and len(row["right"].items) == 6
+
+
 def test_a_tie_is_neither_right_nor_a_change(ledger: Any) -> None:
     answers = ledger("answers")
     _, (entry,) = answers.carried_out(next(answers.plans(SHARED)), SHARED)
