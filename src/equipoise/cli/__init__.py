@@ -306,14 +306,24 @@ def metrics(
     ceilings: what the texts alone decide. best blind, gain: the best judge without the image, and the model's lead.
     """
     from equipoise.evaluation.averages import summarise
+    from equipoise.evaluation.foreign.aggregates import is_table
     from equipoise.evaluation.foreign.reading import read_any
     from equipoise.evaluation.metrics import load_metrics
     from equipoise.evaluation.outcomes import ROWS, outcomes_of
     from equipoise.report.captions import LEGEND, WORDS, caveats, chance_line, graded_line, metrics_caption
-    from equipoise.report.tables import metrics_rows, render
+    from equipoise.report.tables import metrics_rows, render, result_rows
 
     shown, own = form_name(form, as_json), load_metrics(metric or [])
     about: Published | None = None
+    if is_table(scores[0]):
+        from equipoise.evaluation.foreign.measuring import published_tables
+
+        if source or splits or model:
+            raise UserError(f"--source, --splits, --model: {scores[0]} is a table of results, without items")
+        found = published_tables(scores, bench, out=out, origin=origin, commit=commit, licence=licence)
+        lines = [line for result in found for line in result_rows(result.record)]
+        typer.echo(render(lines, shown, "percent, as published; no items, so no intervals and no ties"))
+        return
     if bench is None:
         named = (("source", source), ("splits", splits), ("average", average), ("out", out))
         if given := [name for name, value in named if value]:

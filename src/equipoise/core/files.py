@@ -144,12 +144,17 @@ def json_line(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
+GZIP = b"\x1f\x8b"  # how a gzipped file begins
+
+
 def read_text(path: str | Path) -> str:
     """The text of a file, gzipped if it ends in .gz, with an error for people when it is missing or not UTF-8."""
     path = Path(path)
     try:
         with reading(path):
-            if path.suffix == ".gz":
+            with path.open("rb") as raw:
+                packed = path.suffix == ".gz" or raw.read(2) == GZIP
+            if packed:
                 with gzip.open(path, "rt", encoding="utf-8-sig") as handle:
                     return handle.read()
             return path.read_text(encoding="utf-8-sig")

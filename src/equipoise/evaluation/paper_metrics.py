@@ -40,13 +40,30 @@ def groups(scores: Sequence[ItemScores]) -> PaperNumbers:
 
     Also of two items that share the tag `pair`, each one image with its own caption against the other's: so other
     people's scores come, which name one image a line, and so these items were before they could hold two images.
-    Chance is 1/4, 1/4 and 1/6. A tie is an own score that equals the highest of those it must beat.
+    Chance is 1/4, 1/4 and 1/6. A tie is an own score that equals the highest of those it must beat. A generative
+    model's answers to the same questions come one by one (tags `pair` and `ask`, which is text or image).
     """
+    if any(score.answers for score in scores):
+        return _answered_groups(scores)
     found, incomplete = _squares(scores)
     numbers: PaperNumbers = {"n": len(found), "incomplete": incomplete, "ties": sum(one.tie for one in found)}
     for name in ("text", "image", "group"):
         numbers |= _share(name, [getattr(one, name) for one in found])
     return numbers
+
+
+def _answered_groups(scores: Sequence[ItemScores]) -> PaperNumbers:
+    """Both questions of a side right; of the sides that were asked."""
+    right: dict[str, dict[str, list[bool]]] = {}
+    for score in scores:
+        won = right.setdefault(score.tags["pair"], {}).setdefault(score.tags.get("ask", ""), [])
+        won.append(score.caption > score.negatives[0])
+    found: PaperNumbers = {"n": len(right)}
+    for name, asked in {"text": ("text",), "image": ("image",), "group": ("text", "image")}.items():
+        whole = [one for one in right.values() if all(len(one.get(side, ())) == 2 for side in asked)]
+        if whole:
+            found |= _share(name, [all(all(one[side]) for side in asked) for one in whole])
+    return found
 
 
 def image_score(scores: Sequence[ItemScores]) -> PaperNumbers:

@@ -122,6 +122,8 @@ def read_run(folder: Path) -> tuple[RunRecord, Sequence[Any]]:
         )
     if record.kind == "items":
         return record, read_scores(path, doubled=written is None)
+    if record.kind == "aggregate":
+        return record, []
     from equipoise.evaluation.sets.kinds import KINDS
 
     problems = Problems(str(path))
@@ -143,6 +145,8 @@ def measured_again(
     `own` are the user's metrics, to be asked again; without them their outcomes are read.
     """
     record, rows = read_run(folder)
+    if record.kind == "aggregate":
+        return record, rows, None
     if record.kind != "items":
         from equipoise.evaluation.sets.kinds import measure as measure_set
 
@@ -199,7 +203,7 @@ def read_result(folder: Path) -> RunRecord:
     if path.suffix in _SCORE_FILES:
         raise UserError(
             f"{path}: a file, where the folder of a run was expected, which `equipoise eval MODEL --bench B --out RUN` "
-            f"writes. Scores alone are judged by `equipoise metrics {path}`; nothing makes a run of them"
+            f"writes. Scores become one with `equipoise metrics {path} --bench B --out RUN`"
         )
     value = read_json(path)
     if not isinstance(value, dict) or type(schema := value.get("schema")) is not int:

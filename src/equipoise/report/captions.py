@@ -55,6 +55,8 @@ def metrics_caption(metrics: Metrics, average: str | None) -> list[str]:
     lines += _rule_line(metrics, average)
     for numbers in metrics.paper.values():
         shown = {name: value for name, value in numbers.items() if isinstance(value, float)}
+        if not shown:
+            continue
         counted = [f"{name} {numbers[name]:,}" for name in ("n", "incomplete", "ties") if numbers.get(name)]
         lines.append(
             "the paper's own: "
@@ -94,15 +96,14 @@ def caveats(record: RunRecord) -> list[str]:
         )
     if cut := record.counts.get("texts_cut"):
         lines.append(f"{cut:,} texts are longer than the model reads and were cut")
-    if duels := record.counts.get("duels"):
-        unclear, by_position = record.counts["choices_unclear"], record.counts["duels_by_position"] / duels
-        choices = record.counts["choices"] - unclear
-        first = record.counts["choices_first"] / choices if choices else 0.0
-        lines.append(
-            f"position bias: of {choices:,} choices {100 * first:.1f}% went to the text that came first; in "
-            f"{100 * by_position:.1f}% of {duels:,} pairs of texts the order decided (a tie)"
-            + (f"; {unclear:,} more answers chose neither" if unclear else "")
-        )
+    if asked := record.counts.get("choices"):
+        unclear, duels = record.counts["choices_unclear"], record.counts["duels"]
+        first = record.counts["choices_first"] / (asked - unclear) if asked > unclear else 0.0
+        line = f"position bias: of {asked - unclear:,} choices {100 * first:.1f}% went to the text that came first"
+        if duels:
+            by_position = record.counts["duels_by_position"] / duels
+            line += f"; in {100 * by_position:.1f}% of {duels:,} pairs of texts the order decided (a tie)"
+        lines.append(line + (f"; {unclear:,} more answers chose neither" if unclear else ""))
     return lines
 
 

@@ -67,9 +67,11 @@ def result_rows(record: RunRecord, rule: str | None = None) -> list[Line]:
     """The lines of one result: its headline (averaged as its paper does, or by the rule named), then each split."""
     metrics, name, spec = record.metrics, record.benchmark.name, record.model.spec
     numbers = metrics.by_rule(rule)
+    aggregate = record.kind == "aggregate"
     lines = [
         Line(
-            label=name,
+            label=f"{name}: {spec}" if aggregate else name,
+            reported=(record.published.source if record.published else "") if aggregate else None,
             numbers=numbers,  # of one average alone, never a mixture of two
             benchmark=name,
             model=spec,
@@ -153,7 +155,7 @@ def render(lines: Sequence[Line], form: Format = "text", caption: str = "", brie
     first = ("", "n", *([POSITIVES] if two else []), *texts, "ties")
     caption = f"{OF_THOSE}\n{caption}".rstrip() if two else caption
     header = (*first, *blind, *(SCORES.values() if scored else ()))
-    asked = [line for line in lines if line.numbers.image_ties is not None]
+    asked = [line for line in lines if shown([line.numbers.metrics], "images")]
     cells = [_cells(line, texts, bool(blind), two)[: len(header)] for line in lines]
     if form == "text":
         widths = [max(map(len, column)) + 3 for column in zip(header, *cells, strict=True)]
@@ -281,10 +283,10 @@ def _image_cells(line: Line, columns: Mapping[str, tuple[MetricInfo, MetricInfo 
     numbers = line.numbers
     return (
         line.label,
-        f"{numbers.count('image_original'):,}",
+        f"{numbers.count('image_original') or numbers.n:,}" if line.reported is None else "-",
         *([f"{numbers.count('image_augmented'):,}"] if two else []),
         *_shares(line, columns),
-        f"{numbers.image_ties or 0:,g}",
+        "-" if numbers.image_ties is None else f"{numbers.image_ties:,g}",
     )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from equipoise.core.errors import UserError
-from equipoise.evaluation.foreign import answers
+from equipoise.evaluation.foreign import wordings
 from equipoise.evaluation.foreign.measuring import published_run
 from equipoise.evaluation.record import ItemNumbers, RunRecord
 
@@ -19,7 +19,7 @@ Row = dict[str, str]
 
 def row(number: int, condition: str, truth: str, expected: str, prediction: str) -> Row:
     values = (f"vsr_test:{number:04}", condition, "as asked", f"The kite is near bag {number}.", "near")
-    return dict(zip(answers.VSR, (*values, truth, expected, prediction, "a model"), strict=True))
+    return dict(zip(wordings.VSR, (*values, truth, expected, prediction, "a model"), strict=True))
 
 
 def normal(*answers: tuple[str, str]) -> list[Row]:

@@ -17,7 +17,7 @@ from typing import IO, Any, NamedTuple, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from equipoise.core.errors import Problems, UserError, reading
-from equipoise.core.files import DECODER, DoubledKey, line_of_doubled, parse, parse_json, read_text, why
+from equipoise.core.files import DECODER, GZIP, DoubledKey, line_of_doubled, parse, parse_json, read_text, why
 from equipoise.data.readers import parquet
 
 Record = TypeVar("Record", bound=BaseModel)
@@ -48,7 +48,7 @@ def rows(
     """
     require_file(path)
     kind = kind_of(path)
-    if kind in {".csv", ".tsv"}:
+    if kind in {".csv", ".tsv"} or (kind not in _KINDS and not _is_json(path)):
         header, found = table(path, quoted=quoted)
         for line, cells in found:
             yield Row(f"line {line}", dict(zip(header, cells, strict=True)))
@@ -58,6 +58,15 @@ def rows(
     else:
         with whole(path):
             yield from _json_lines(path, most, errors) if holds_lines(path) else _json_values(path, errors)
+
+
+_KINDS = {".json", ".jsonl", ".ndjson", ".parquet"}
+
+
+def _is_json(path: Path) -> bool:
+    """By the first mark of a file whose name says nothing; an empty one is JSON's to refuse."""
+    with whole(path), as_text(path, errors="replace") as handle:
+        return handle.read(4096).lstrip()[:1] in {"{", "[", ""}
 
 
 def require_file(path: Path) -> None:
@@ -75,7 +84,7 @@ def holds_lines(path: Path) -> bool:
     found = (text.strip() for _, text, _ in lines(path, errors="replace"))
     first, second = (next((text for text in found if text), "") for _ in range(2))
     if kind_of(path) == ".jsonl":
-        return not (first in {"[", "{", "[{"} and second)
+        return not (first.endswith(("[", "{", ",")) and second)
     try:
         return isinstance(json.loads(first), dict) and second.startswith("{")
     except (ValueError, RecursionError):
@@ -267,7 +276,12 @@ def kind_of(path: Path) -> str:
 
 
 def opened(path: Path) -> IO[bytes]:
-    return gzip.open(path, "rb") if path.suffix.lower() == ".gz" else path.open("rb")  # type: ignore[return-value]
+    """Unpacked where its name or its first two bytes say that it is gzipped."""
+    handle = path.open("rb")
+    if path.suffix.lower() != ".gz" and handle.peek(2)[:2] != GZIP:
+        return handle
+    handle.close()
+    return gzip.open(path, "rb")  # type: ignore[return-value]
 
 
 @contextlib.contextmanager

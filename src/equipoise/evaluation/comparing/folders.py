@@ -97,12 +97,14 @@ def _kind(folder: Path) -> str:
 
 def compare_sets(name: str, first: str, other: str, sides: Sequence[Sequence[Path]], seed: int) -> Comparison:
     """Two runs of one set, paired over photos; seeds of a configuration are not averaged."""
+    from equipoise.evaluation.foreign import aggregates
     from equipoise.evaluation.sets.kinds import changes
 
     for side, called in zip(sides, (first, other), strict=True):
         if len(side) > 1:
             raise UserError(f"{called}: {name} is compared run by run, without seeds; name one folder")
     (here, rows, _), (there, others, _) = (measured_again(side[0]) for side in sides)
+    unpaired = here.kind == there.kind == "aggregate"
     if (here.kind, here.benchmark.items_sha256) != (there.kind, there.benchmark.items_sha256) or (
         [(row.id, row.image) for row in rows] != [(row.id, row.image) for row in others]
     ):
@@ -118,13 +120,15 @@ def compare_sets(name: str, first: str, other: str, sides: Sequence[Sequence[Pat
         )
     return Comparison(
         benchmark=name,
-        average=here.kind,
+        average="aggregate, unpaired" if unpaired else here.kind,
         before=first,
         after=other,
-        n=len(rows),
+        n=here.metrics.overall.n if unpaired else len(rows),
         n_positives=0,
         runs=(1, 1),
-        changes=changes(here.kind, rows, others, here.benchmark.counts, seed),
+        changes=aggregates.changes(here.metrics, there.metrics)
+        if unpaired
+        else changes(here.kind, rows, others, here.benchmark.counts, seed),
     )
 
 

@@ -1,10 +1,8 @@
-"""Layouts of answers: what generative models said, in several wordings or orders of the options.
+"""Layouts of answers to questions with two options: SugarCrepe's in both orders, ColorSwap's.
 
 An item's scores stand for its answers. In two orders of the options the score of a text is the share of the orders in
-which it was chosen, so that an answer which follows the position is a tie, and never a win. In several wordings the
-caption's score is 1 where the first wording was answered right, each positive's that of another wording, and the hard
-negative's is 0.5: Original accuracy is the share right in the first wording, Augmented accuracy the share right in all,
-Brittleness the share right in some and wrong in others. `ItemScores.answers` keeps each answer as it is.
+which it was chosen, so that an answer which follows the position is a tie, and never a win. `ItemScores.answers` keeps
+each answer as it is.
 """
 
 from __future__ import annotations
@@ -14,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from equipoise.benchmarks import sugarcrepe as sugarcrepe_benchmark
-from equipoise.core.errors import Problems, UserError
+from equipoise.core.errors import Problems
 from equipoise.data.items import Item
 from equipoise.evaluation.foreign.outcomes import WITHDRAWN
 from equipoise.evaluation.foreign.sheets import (
@@ -22,10 +20,8 @@ from equipoise.evaluation.foreign.sheets import (
     Sheet,
     check_counts,
     check_doubled,
-    check_single,
     image_of,
     made,
-    name_some,
     outcome,
 )
 from equipoise.evaluation.scores import Answer, ItemScores
@@ -44,17 +40,15 @@ def sugarcrepe(sheets: Sequence[Sheet]) -> Foreign:
     seen: dict[tuple[str, str], Sheet] = {}
     for sheet in sheets:
         split, order = _type_of(sheet, problems), _order_of(sheet, problems)
-        if not (split and order):
-            continue
-        if (other := seen.setdefault((split, order), sheet)) is not sheet:
+        if split and order and (other := seen.setdefault((split, order), sheet)) is not sheet:
             problems.add("", f"{other.path} and {sheet.path} both hold {split}, {order}")
-            continue
-        kept = [row["filename"] for row in sheet.rows if (split, row["filename"]) != WITHDRAWN]
-        counts = {split: sugarcrepe_benchmark.SPLITS[split]}
-        own = Problems("")
-        check_counts(own, [split] * len(kept), counts, "pairs")
-        items = made(sheet, "sugarcrepe", [split] * len(sheet.rows), sheet.texts("key"), sugarcrepe_benchmark)
-        problems.found += [f"{sheet.path}: {one}" for one in (*own.found, *sheet.problems.found)]
+            split = ""
+        items = []
+        if split:
+            kept = [split for row in sheet.rows if (split, row["filename"]) != WITHDRAWN]
+            check_counts(sheet.problems, kept, {split: sugarcrepe_benchmark.SPLITS[split]}, "pairs")
+            items = made(sheet, "sugarcrepe", [split] * len(sheet.rows), sheet.texts("key"), sugarcrepe_benchmark)
+        problems.found += [f"{sheet.path}: {one}" for one in sheet.problems.found]
         for item, row in zip(items, sheet.rows, strict=False):
             if (split, row["filename"]) == WITHDRAWN:
                 continue
@@ -133,133 +127,76 @@ def _option(row: Mapping[str, Any], order: str) -> Answer:
     )
 
 
-# ---------------------------------------------------------------------------- VSR: True or False, in two wordings
+# ---------------------------------------------------------------------------- ColorSwap: which text, which image
 
-VSR = tuple(
-    "example_id condition statement original_statement relation ground_truth expected_transformed_label prediction "
-    "model_condition".split()
-)
-FIRST = "normal"  # the condition of the statements as they are
-_TRUTH = ("True", "False")
+COLORSWAP = ("id", "log_1", "log_2")
 
 
-def vsr(sheets: Sequence[Sheet]) -> Foreign:
-    """One file: its answers alone. Several: the statements as they are, and reworded ones, in any order. Where the
-    rewording turns the truth ("above" to "below") only true statements count, because "not above" does not entail
-    "below"."""
+def colorswap(sheets: Sequence[Sheet]) -> Foreign:
+    """A file asks for the text of each image, or for the image of each text; two files of one model are both."""
+    problems = Problems(" and ".join(str(sheet.path) for sheet in sheets))
+    rows: list[ItemScores] = []
+    seen: dict[str, Sheet] = {}
     for sheet in sheets:
+        side = "text" if "response_image_1" in sheet.rows[0] else "image"
+        if seen.setdefault(side, sheet) is not sheet:
+            problems.add("", f"{seen[side].path} and {sheet.path} both ask for the {side}")
+            continue
+        own = Problems("")
+        check_doubled(own, "ids", sheet.texts("id"))
+        check_counts(own, ["test"] * len(sheet.rows), {"test": 300}, "examples")
         for where, row in zip(sheet.places, sheet.rows, strict=True):
-            if row["ground_truth"] not in _TRUTH:
-                sheet.problems.add(where, f"ground_truth: expected True or False, found {row['ground_truth']!r}")
-        check_single(sheet.problems, "condition", sheet.rows)
-        check_doubled(sheet.problems, "ids", sheet.texts("example_id"))
-        sheet.problems.raise_if_any("Expected one row a statement, each id once.")
-    first = [sheet for sheet in sheets if sheet.rows[0]["condition"] == FIRST]
-    second = [sheet for sheet in sheets if sheet.rows[0]["condition"] != FIRST]
-    if len(sheets) > 1 and len(first) != 1:
-        found = ", ".join(f"{sheet.path} ({sheet.rows[0]['condition']})" for sheet in sheets)
-        raise UserError(
-            f"{found}: expected one file with the answers to the statements as they are (condition {FIRST}) and one or "
-            "more with the reworded ones (such as sorev): equipoise metrics NORMAL.csv REWORDED.csv --bench vsr-pairs"
-        )
-    if len(sheets) == 1:
-        return _statements(sheets[0])
-    answers = {row["example_id"]: row for row in first[0].rows}
-    rows, notes, refused = [], [_IN_WORDINGS], 0
-    for sheet in second:
-        pairs = _reworded(sheet, first[0], answers)
-        right = [(_right(before), _right(row)) for before, row in pairs]
-        refused += sum(row["prediction"] not in _TRUTH for pair in pairs for row in pair)
-        left_out = len(sheet.rows) - len(pairs)
-        called = pairs[0][1]["condition"]
-        notes.append(f"accuracy in the second wording ({called}): {sum(b for _, b in right) / len(right):.1%}")
-        if left_out:
-            notes.append(f"left out of {called}: {left_out:,} false statements, whose rewording need not be true")
-        rows += [_in_wordings(before, row, called) for before, row in pairs]
-    total = 2 * len(rows)
-    notes.append(f"{refused:,} of {total:,} answers are neither True nor False and count as wrong" if refused else "")
-    model = _model(first[0])
-    return Foreign("VSR's answers in several wordings", rows, True, notes, model=model, fit=lambda rows, _: (rows, ()))
+            try:
+                rows += [_colour(row, side, number) for number in (1, 2)]
+            except (KeyError, TypeError, ValueError, IndexError):
+                own.add(where, "expected prompt and response of two questions, log_1 and log_2 with correct_answer")
+        problems.found += [f"{sheet.path}: {one}" for one in own.found]
+    problems.raise_if_any("Expected the files of one model, as ColorSwap's repository has them (text-, image-).")
+    rows.sort(key=lambda row: (int(row.tags["pair"]), row.tags["ask"], row.id))
+    unclear = sum(answer.choice is None for row in rows for answer in row.answers)
+    notes = [f"{unclear:,} of {len(rows):,} answers name no option, or both, and count as wrong" if unclear else ""]
+    if len(seen) == 1:
+        notes.append(f"no group score: only the {next(iter(seen))}s were asked for; name the other file too")
+    model = re.search(r"(?:text|image)-(.+?)-colorswap", sheets[0].path.name)
+    called = model[1] if model else ""
+    return Foreign("ColorSwap's answers", rows, True, notes, model=called, fit=lambda rows, _: (rows, ()))
 
 
-def _model(sheet: Sheet) -> str:
-    return " ".join(filter(None, (str(sheet.rows[0].get(name) or "") for name in ("model_id", "model_condition"))))
+def _colour(row: Mapping[str, Any], side: str, number: int) -> ItemScores:
+    asked = "image" if side == "text" else "caption"
+    said, log = str(row[f"response_{asked}_{number}"]), row[f"log_{number}"]
+    if side == "text":
+        prompt = str(row[f"prompt_{asked}_{number}"])
+        options = [one.strip() for one in re.split(r"\(A\)|, or \(B\)|\? ", prompt)[1:3]]
+        names, chosen = ("A", "B"), _named_text(said, options)
+    else:
+        names, chosen = ("first", "second"), _named_image(said)
+    right = chosen is not None and names[chosen] == log["correct_answer"]
+    image = f"{row['id']}_{number}.png" if side == "text" else None
+    tags = {"split": "test", "ask": side, "pair": str(int(row["id"]))}
+    one = outcome(f"colorswap-test/{row['id']}-{side}-{number}", image, right, tags)
+    choice = None if chosen is None else "right" if right else "wrong"
+    return one.model_copy(update={"answers": (Answer(right=right, choice=choice, place=chosen),)})
 
 
-_IN_WORDINGS = (
-    "Orig. is the accuracy in the first wording, Aug. the share right in both, Brittleness the share right in one"
-)
+def _named_text(said: str, options: Sequence[str]) -> int | None:
+    """The option that an answer names: by its letter, or by its text; None where it names none or both."""
+    said = said.partition(", not ")[0].strip()
+    letters = {one.upper() for one in re.findall(r"(?:^|\(|option )([AB])(?=[):.,]|$)", said, flags=re.IGNORECASE)}
+    letters |= {one.upper() for one in re.findall(r"\boption ([AB])\b", said, flags=re.IGNORECASE)}
+    plain = _plain(said)
+    texts = {place for place, option in enumerate(options) if _plain(option) in plain}
+    found = {"AB".index(letter) for letter in letters} or texts
+    return found.pop() if len(found) == 1 else None
 
 
-def _right(row: Mapping[str, Any]) -> bool:
-    truth = row["ground_truth"] if row["condition"] == FIRST else row["expected_transformed_label"]
-    return bool(row["prediction"] == truth)
+def _named_image(said: str) -> int | None:
+    better = re.search(r"(first|second) image,?[^.,]*? (?:better|aligns|is more)", said.lower())
+    words = {better[1]} if better else {word for word in ("first", "second") if word in said.lower()}
+    return ("first", "second").index(words.pop()) if len(words) == 1 else None
 
 
-def _answer(row: Mapping[str, Any]) -> Answer:
-    right, answered = _right(row), row["prediction"] in _TRUTH
-    choice = ("right" if right else "wrong") if answered else None  # True may be right in one wording, False in another
-    return Answer(right=right, choice=choice, wording=row["condition"])
-
-
-def _tags(row: Mapping[str, Any], wording: str) -> dict[str, str]:
-    return {"wording": wording, "relation": row["relation"], "label": row["ground_truth"].lower()}
-
-
-def _in_wordings(before: Mapping[str, Any], row: Mapping[str, Any], called: str) -> ItemScores:
-    return ItemScores(
-        id=f"{row['example_id']}/{called}",
-        image=row.get("source_image_id") or None,
-        caption=float(_right(before)),
-        positives=[float(_right(row))],
-        negatives=[0.5],
-        tags=_tags(row, called),
-        answers=(_answer(before), _answer(row)),
-    )
-
-
-def _statements(sheet: Sheet) -> Foreign:
-    """The answers to statements with one photo each, or with a blank one, another's or none."""
-    condition = str(sheet.rows[0]["condition"])
-    if any(row["expected_transformed_label"] in _TRUTH for row in sheet.rows):
-        raise UserError(
-            f"{sheet.path}: reworded statements ({condition}); name the file of the statements as they are too: "
-            f"equipoise metrics NORMAL.csv {sheet.path.name} --bench vsr-pairs"
-        )
-    rows = []
-    for row in sheet.rows:
-        right, answered = row["prediction"] == row["ground_truth"], row["prediction"] in _TRUTH
-        answer = Answer(right=right, choice=row["prediction"] if answered else None)
-        one = outcome(row["example_id"], row.get("source_image_id") or None, right, _tags(row, condition))
-        rows.append(one.model_copy(update={"answers": (answer,)}))
-    refused = sum(answer.choice is None for row in rows for answer in row.answers)
-    notes = (
-        "" if condition == FIRST else f"not the statement's own photo: {condition}",
-        f"{refused:,} of {len(rows):,} answers are neither True nor False and count as wrong" if refused else "",
-    )
-    return Foreign("VSR's answers", rows, True, notes, model=_model(sheet), fit=lambda rows, _: (rows, ()))
-
-
-def _reworded(
-    sheet: Sheet, first: Sheet, answers: Mapping[str, Mapping[str, Any]]
-) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
-    """Each statement as it is and reworded, of those whose rewording has a known truth."""
-    problems = Problems(f"{sheet.path}: not rewordings of {first.path}")
-    check_single(problems, "model_condition", (*first.rows, *sheet.rows))
-    name_some(
-        problems, "ids unknown there", [row["example_id"] for row in sheet.rows if row["example_id"] not in answers]
-    )
-    others = [
-        row["example_id"]
-        for row in sheet.rows
-        if (before := answers.get(row["example_id"]))
-        and any(row[column] != before[column] for column in ("original_statement", "ground_truth"))
-    ]
-    name_some(problems, "ids with another statement or another truth there", others)
-    odd = [row["example_id"] for row in sheet.rows if row["expected_transformed_label"] not in _TRUTH]
-    name_some(problems, "rows without the truth of the reworded statement (expected_transformed_label)", odd)
-    problems.raise_if_any("Name the files of one model.")
-    kept = [row for row in sheet.rows if row["ground_truth"] in (row["expected_transformed_label"], "True")]
-    if not kept:
-        raise UserError(f"{sheet.path}: no statement whose rewording has a known truth")
-    return [(answers[row["example_id"]], row) for row in kept]
+def _plain(text: str) -> str:
+    """Without articles, "with" and "and": answers repeat a caption freely."""
+    words = re.findall(r"[a-z']+", text.lower())
+    return " ".join(word for word in words if word not in {"a", "an", "the", "with", "and"})

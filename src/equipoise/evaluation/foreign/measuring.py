@@ -23,6 +23,7 @@ from equipoise.core.files import sha256_file, sha256_json
 from equipoise.core.provenance import environment
 from equipoise.data.items import Item
 from equipoise.evaluation.averages import measure_elsewhere, with_items
+from equipoise.evaluation.foreign import aggregates
 from equipoise.evaluation.foreign.reading import read_any
 from equipoise.evaluation.foreign.sheets import Foreign, name_some
 from equipoise.evaluation.metrics import Metric, order_flips
@@ -39,8 +40,8 @@ from equipoise.evaluation.record import (
     Seconds,
     Settings,
 )
-from equipoise.evaluation.results import write_run
-from equipoise.evaluation.run import Result, claim, is_finished, refuse_other_run
+from equipoise.evaluation.results import write_run, write_set
+from equipoise.evaluation.run import Result, claim
 from equipoise.evaluation.run_id import benchmark_id, images_id
 from equipoise.evaluation.scores import ItemScores
 
@@ -80,60 +81,118 @@ def published_run(
     subject = " and ".join(map(str, files))
     foreign = read_any(files, benchmark.name)
     found = fitted(foreign, benchmark, items, splits, subject)
-    parts: dict[str, Any] = {
-        "benchmark": _benchmark_id(found, benchmark),
-        "model": ModelCard(
-            spec=model or foreign.model or " + ".join(_stem(path) for path in files),
-            device=UNKNOWN,
-            digest=sha256_json(sorted(sha256_file(path) for path in files)),
-        ),
-        "settings": Settings(
-            seed=seed,
-            allow_missing=False,
-            batch_size=None,
-            embedding_code=0,
-            metrics=[own for metric in metrics if (own := metric.own)],
-        ),
-        "images": images_id({}),
-    }
+    parts = _parts(
+        _benchmark_id(found, benchmark), model or foreign.model or " + ".join(map(_stem, files)), files, seed, metrics
+    )
+    published = _published(files, origin, commit, licence, foreign.layout, _unknown(foreign, found), found.notes)
+    published = published.model_copy(update={"outcomes_only": foreign.outcomes_only})
     folder = None if out is None else Path(out)
     with contextlib.nullcontext() if folder is None else run_folder.locked(str(folder)):
         if folder is not None:
             claim(folder, parts, command="metrics")
         outcomes = outcomes_of(found.rows)
-        record = RunRecord(
-            date=datetime.now(UTC).replace(microsecond=0),
-            **parts,
-            metrics=measure(foreign, found, benchmark, average, seed, subject, metrics),
-            n=ItemCounts(items=len(found.rows), scored=len(found.rows), skipped=0),
-            skipped={},
-            counts=_choices(found.rows),
-            arguments=Arguments(
-                passed=dict(arguments or {}),
-                in_full=FullArguments(
-                    images=None, out=None if out is None else str(out), cache=None, batch_size=0, workers=0
-                ),
-            ),
-            environment=environment(),
-            seconds=Seconds(score=0.0, measure=0.0),
-            scores_sha256=None,
-            published=Published(
-                layout=foreign.layout,
-                files={path.name: sha256_file(path) for path in files},
-                source=origin,
-                commit=commit,
-                licence=licence,
-                unknown=_unknown(foreign, found),
-                outcomes_only=foreign.outcomes_only,
-                notes=found.notes,
-            ),
-        )
+        measured = measure(foreign, found, benchmark, average, seed, subject, metrics)
+        counted = len(found.rows), _choices(found.rows)
+        record = _record("items", parts, measured, published, counted, out, arguments)
         if folder is not None:
-            if is_finished(folder):
-                refuse_other_run(folder, parts)
             texts = {item.id: item for item in found.items}
             record = write_run(folder, record, found.rows, outcomes, texts, [*ROWS, *metrics])
         return Result(record, found.rows, outcomes)
+
+
+def published_tables(
+    paths: Sequence[str | Path],
+    bench: str | None = None,
+    *,
+    out: str | Path | None = None,
+    origin: str = UNKNOWN,
+    commit: str = UNKNOWN,
+    licence: str = UNKNOWN,
+    arguments: Mapping[str, JsonValue] | None = None,
+) -> list[Result]:
+    """The same of a table of results (aggregates.py): a run for each model and benchmark, in OUT/MODEL/BENCHMARK."""
+    files = [Path(path) for path in paths]
+    found = []
+    for row in aggregates.read_tables(files, bench):
+        measured, notes = aggregates.metrics_of(row)
+        benchmark = aggregates.benchmark_of(row)
+        about = benchmark_id([], benchmark).model_copy(update={"items_sha256": aggregates.items_of(row)})
+        parts = _parts(about, row.called, files, 0)
+        unknown = ["items", "intervals", "ties", "the model's weights and preprocessing"]
+        published = _published(files, origin, commit, licence, "mteb's results", unknown, notes)
+        record = _record("aggregate", parts, measured, published, (measured.overall.n, {}), out, arguments)
+        if out is not None:
+            folder = Path(out) / row.folder / benchmark.name
+            with run_folder.locked(str(folder)):
+                claim(folder, parts, command="metrics")
+                record = write_set(folder, record, [])
+        found.append(Result(record, []))
+    return found
+
+
+def _parts(
+    about: BenchmarkId, spec: str, files: Sequence[Path], seed: int, metrics: Sequence[Metric] = ()
+) -> dict[str, Any]:
+    """By which a run is known."""
+    digest = sha256_json([spec, *sorted(sha256_file(path) for path in files)])
+    own = [own for metric in metrics if (own := metric.own)]
+    return {
+        "benchmark": about,
+        "model": ModelCard(spec=spec, device=UNKNOWN, digest=digest),
+        "settings": Settings(seed=seed, allow_missing=False, batch_size=None, embedding_code=0, metrics=own),
+        "images": images_id({}),
+    }
+
+
+def _published(
+    files: Sequence[Path],
+    origin: str,
+    commit: str,
+    licence: str,
+    layout: str,
+    unknown: list[str],
+    notes: Sequence[str],
+) -> Published:
+    return Published(
+        layout=layout,
+        files={path.name: sha256_file(path) for path in files},
+        source=origin,
+        commit=commit,
+        licence=licence,
+        unknown=unknown,
+        outcomes_only=False,
+        notes=list(notes),
+    )
+
+
+def _record(
+    kind: Any,
+    parts: Mapping[str, Any],
+    measured: Metrics,
+    published: Published,
+    counted: tuple[int, dict[str, int]],
+    out: str | Path | None,
+    arguments: Mapping[str, JsonValue] | None,
+) -> RunRecord:
+    n, counts = counted
+    kept = None if out is None else str(out)
+    return RunRecord(
+        kind=kind,
+        date=datetime.now(UTC).replace(microsecond=0),
+        **parts,
+        metrics=measured,
+        n=ItemCounts(items=n, scored=n, skipped=0),
+        skipped={},
+        counts=counts,
+        arguments=Arguments(
+            passed=dict(arguments or {}),
+            in_full=FullArguments(images=None, out=kept, cache=None, batch_size=0, workers=0),
+        ),
+        environment=environment(),
+        seconds=Seconds(score=0.0, measure=0.0),
+        scores_sha256=None,
+        published=published,
+    )
 
 
 def _stem(path: Path) -> str:

@@ -19,7 +19,7 @@ from pydantic import ValidationError
 from equipoise.benchmarks import predicate_noun
 from equipoise.core.errors import Problems, UserError
 from equipoise.data.readers.records import EMPTY, Row, explain, kind_of, rows, table
-from equipoise.evaluation.foreign import answers, outcomes, scores
+from equipoise.evaluation.foreign import answers, outcomes, scores, wordings
 from equipoise.evaluation.foreign.sheets import Foreign, Sheet, check_single
 from equipoise.evaluation.scores import ItemScores, Scores, read_scores, require_finite
 
@@ -84,7 +84,12 @@ LAYOUTS = (
         ("sugarcrepe",), answers.GPT4V, answers.sugarcrepe, "answers to SugarCrepe's pairs, one type and order a file",
         files=_MANY,
     ),
-    Layout(("vsr", "vsr-pairs"), answers.VSR, answers.vsr, "answers to VSR's statements", files=_MANY),
+    Layout(("vsr",), ("label", "score", "relation", "id"), scores.vsr, "label and score of VSR's statements", "[01]"),
+    Layout(("whatsup",), wordings.WHATSUP, wordings.whatsup, "answers to What's Up's photos, several prompts each"),
+    Layout(
+        ("colorswap",), answers.COLORSWAP, answers.colorswap, "answers to ColorSwap's examples, text or image", files=2
+    ),
+    Layout(("vsr", "vsr-pairs"), wordings.VSR, wordings.vsr, "answers to VSR's statements", files=_MANY),
 )  # fmt: skip
 
 

@@ -250,3 +250,36 @@ def _in_order(layout: str, sheet: Sheet, rows: Rows, items: Sequence[Item]) -> F
         model=" ".join(map(str, filter(None, (sheet.head.get("model"), pretrained)))),
         notes=[f"captions in the language {language!r}" if language != "en" else ""],
     )
+
+
+# ---------------------------------------------------------------------------- VSR: label and score of each statement
+
+STATEMENTS = {2024: "older_test", 1012: "older_dev"}  # as VSR was first published
+
+
+def vsr(sheets: Sequence[Sheet]) -> Foreign:
+    """The score says how likely a statement is true. An item is the statement and its denial, whose score is one less
+    the statement's: so Original accuracy is the accuracy at a threshold of 0.5, and the metric `truth` needs none."""
+    (sheet,) = sheets
+    problems, scores, ids = sheet.problems, sheet.numbers("score"), sheet.texts("id")
+    labels = sheet.outcomes("label")
+    check_finite(problems, ids, scores)
+    check_doubled(problems, "ids", ids)
+    outside = [id_ for id_, score in zip(ids, scores, strict=True) if score < 0 or score > 1]
+    name_some(problems, "scores outside of 0 to 1, where a threshold of 0.5 means nothing", outside)
+    if len(ids) not in STATEMENTS:
+        problems.add("", f"{len(ids):,} statements, where the files have {' or '.join(f'{n:,}' for n in STATEMENTS)}")
+    problems.raise_if_any(
+        'Expected {"label": 1, "score": 0.41, "relation": "in front of", "id": 0} for each statement.'
+    )
+    split = STATEMENTS[len(ids)]
+    rows = [
+        ItemScores(
+            id=item_id("vsr", split, id_),
+            caption=score if label else 1 - score,
+            negatives=[1 - score if label else score],
+            tags={"split": split, "label": str(label).lower(), "relation": relation},
+        )
+        for id_, score, label, relation in zip(ids, scores, labels, sheet.texts("relation"), strict=True)
+    ]
+    return Foreign("VSR's labels and scores", rows, notes=["right or wrong at a threshold of 0.5"])
