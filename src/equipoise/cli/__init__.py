@@ -18,14 +18,13 @@ from equipoise import __version__
 from equipoise.cli.audit import audit
 from equipoise.cli.bench import app as bench_commands
 from equipoise.cli.compare import compare
+from equipoise.cli.metrics import AverageOption, FormatOption, MetricOption, Seed, metrics
 from equipoise.cli.options import (
-    TABLES,
     App,
     StoppedVerb,
     Verbs,
     form_name,
     offer_benchmarks,
-    offer_formats,
     split_names,
 )
 from equipoise.cli.perturb import perturb
@@ -37,7 +36,7 @@ from equipoise.core.progress import is_told
 from equipoise.report import fold
 
 if TYPE_CHECKING:
-    from equipoise.evaluation.record import Published, RunRecord, Summary
+    from equipoise.evaluation.record import RunRecord
 
 
 app = App(
@@ -53,19 +52,9 @@ ModelSpec = Annotated[
         "py:module:factory, world"
     ),
 ]
-Seed = Annotated[int, typer.Option(min=0, help="of the bootstrap")]
-AverageOption = Annotated[
-    str | None, typer.Option("--average", help="rule of the headline, of `bench show`; all are in the JSON")
-]
-MetricOption = Annotated[
-    list[str] | None,
-    typer.Option("--metric", help="also measure a metric of your own, py:module:name; may be repeated"),
-]
-FormatOption = Annotated[
-    str, typer.Option("--format", help=f"one of {', '.join(TABLES)}", autocompletion=offer_formats)
-]
+
 app.add_typer(bench_commands, name="bench")
-for verb in (audit, perturb, report, compare):
+for verb in (audit, metrics, perturb, report, compare):
     app.command()(verb)
 app.add_typer(train_commands, name="train")
 app.add_typer(study_commands, name="study")
@@ -136,7 +125,7 @@ def _breakdowns(record: RunRecord, out: Path | None) -> list[str]:
     return [f"breakdowns by {', '.join(tags)}: {'with --out OUT, ' if out is None else ''}equipoise metrics {kept}"]
 
 
-# ---------------------------------------------------------------------------- eval, metrics
+# ---------------------------------------------------------------------------- eval
 
 
 @app.command("eval")
@@ -254,104 +243,6 @@ def evaluate(
             typer.echo(f"kept in {out}; look at it: equipoise report {out} --out report.html", err=True)
     if rows:  # one document for all benchmarks, so that a program can read it
         typer.echo(render(rows, shown, "the model was not checked (--skip-preflight)" if skip_preflight else ""))
-
-
-@app.command()
-def metrics(
-    scores: Annotated[
-        list[Path],
-        typer.Argument(
-            help="JSONL: id, image, caption, positives, negatives, tags; a table with columns id, caption, positive, "
-            "negative; or as Winoground, VALSE, predicate-noun (both wordings), BiVLC, SugarCrepe and answers to VSR "
-            "(both wordings) are published"
-        ),
-    ],
-    bench: Annotated[
-        str | None,
-        typer.Option(help="the benchmark, items file or py:module:name they are of: its averages and metrics"),
-    ] = None,
-    source: Annotated[
-        Path | None, typer.Option(help="folder of its annotation files: tags are its items', ids must match")
-    ] = None,
-    splits: Annotated[str, typer.Option(help="with --source: only these splits, separated by commas")] = "",
-    average: AverageOption = None,
-    metric: MetricOption = None,
-    out: Annotated[Path | None, typer.Option(help="with --bench: keep it as a run, for compare and report")] = None,
-    model: Annotated[str | None, typer.Option(help="with --out: the name of the model; default: the file's")] = None,
-    origin: Annotated[
-        str, typer.Option("--from", help="with --out: the repository or address of the files")
-    ] = "unknown",
-    commit: Annotated[str, typer.Option(help="with --out: its commit")] = "unknown",
-    licence: Annotated[str, typer.Option(help="with --out: the licence of the files")] = "unknown",
-    as_json: Annotated[bool, typer.Option("--json", help='{"overall": ..., "by": {"tag": ...}}')] = False,
-    seed: Seed = 0,
-    form: FormatOption = "text",
-) -> None:
-    """Measure scores that were made elsewhere. With --bench as that benchmark's papers do.
-
-    The words, c a caption, p a hard positive (reworded, still right), n a hard negative (wrong), s a score:
-
-    Orig. (Original accuracy): share of items with s(c) above every s(n).
-
-    Aug. (Augmented accuracy): share with s(c) and every s(p) above every s(n), of the items with a positive.
-
-    drop: Orig. minus Aug., both of the items with a positive.
-
-    Brittleness: share where one of c and p is above the highest s(n) and another below it.
-
-    ties: items where c or p scores exactly as much as the highest s(n): never a win, never brittle.
-
-    LGIP's (Lee 2025), over pairs: invariance error, sensitivity gap, positive rate (share of s(c) > s(n)).
-
-    ceilings: what the texts alone decide. best blind, gain: the best judge without the image, and the model's lead.
-    """
-    from equipoise.evaluation.averages import summarise
-    from equipoise.evaluation.foreign.aggregates import is_table
-    from equipoise.evaluation.foreign.reading import read_any
-    from equipoise.evaluation.metrics import load_metrics
-    from equipoise.evaluation.outcomes import ROWS, outcomes_of
-    from equipoise.report.captions import LEGEND, WORDS, caveats, chance_line, graded_line, metrics_caption
-    from equipoise.report.tables import metrics_rows, render, result_rows
-
-    shown, own = form_name(form, as_json), load_metrics(metric or [])
-    about: Published | None = None
-    if is_table(scores[0]):
-        from equipoise.evaluation.foreign.measuring import published_tables
-
-        if source or splits or model:
-            raise UserError(f"--source, --splits, --model: {scores[0]} is a table of results, without items")
-        found = published_tables(scores, bench, out=out, origin=origin, commit=commit, licence=licence)
-        lines = [line for result in found for line in result_rows(result.record)]
-        typer.echo(render(lines, shown, "percent, as published; no items, so no intervals and no ties"))
-        return
-    if bench is None:
-        named = (("source", source), ("splits", splits), ("average", average), ("out", out))
-        if given := [name for name, value in named if value]:
-            raise UserError(f"--{given[0]} is of a benchmark: name it with --bench")
-        summary: Summary = summarise(outcomes_of(read_any(scores, None).rows), seed, metrics=[*ROWS, *own])
-        below = [chance_line(summary.overall, {}), graded_line(summary.overall)]
-    else:
-        from equipoise.evaluation.foreign.measuring import published_run
-
-        record = published_run(
-            scores, bench, source=source, splits=split_names(splits), average=average, seed=seed, metrics=own, out=out,
-            model=model, origin=origin, commit=commit, licence=licence,
-        ).record  # fmt: skip
-        summary, about = record.metrics, record.published
-        assert about is not None
-        below = [chance_line(record.metrics.by_rule(average), {}), *metrics_caption(record.metrics, average)]
-        below += [*caveats(record), *(f"note: {note}" for note in about.notes)]
-        for note in about.notes if shown not in {"text", "md"} else ():
-            typer.echo(printable(f"note: {note}"), err=True)
-        if out is not None:
-            typer.echo(printable(f"kept in {out}; compare it with another run: equipoise compare {out} RUN"), err=True)
-    if as_json:
-        published = about.model_dump(mode="json") if about else {}
-        typer.echo(json.dumps(summary.model_dump(mode="json") | published, indent=2))
-    else:
-        caption = "\n".join(filter(None, [LEGEND, *below, WORDS]))
-        outcomes_only = about is not None and about.outcomes_only
-        typer.echo(render(metrics_rows(summary, bench, average, outcomes_only), shown, caption))
 
 
 @app.command()
