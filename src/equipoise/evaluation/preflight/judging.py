@@ -118,7 +118,7 @@ def _activation(subject: Subject) -> Check | None:
     if not seen:
         return None
     scores, right = subject.matrix
-    few = slice(0, 20) if subject.encodes else slice(0, 4)
+    few = slice(0, 10) if subject.encodes else slice(0, 4)
     pictures = [picture for picture, _ in probes.probe_set()[few]]
     with other_activation():
         other = subject.scores(pictures, probes.SHORT)

@@ -96,6 +96,11 @@ class Subject:
     # ------------------------------------------------------------------------ asked for once
 
     @functools.cached_property
+    def some(self) -> tuple[Vector, Vector]:
+        """A few pictures and texts, each in a small batch."""
+        return self.images(probes.shapes()), self.texts(probes.SHORT)
+
+    @functools.cached_property
     def read(self) -> dict[str, Vector]:
         """The row of each text; all are asked for at once."""
         texts = probes.texts()
