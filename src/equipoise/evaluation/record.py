@@ -333,6 +333,7 @@ class RunRecord(_Part):
     blind: Blind | None = None  # None: no item has a hard negative
     n: ItemCounts
     skipped: dict[str, str]  # item id -> why; the first hundred
+    read_alike: list[str] = Field(default_factory=list)  # items: a right text has the embedding of a negative; likewise
     counts: dict[str, int]
     arguments: Arguments
     environment: Environment

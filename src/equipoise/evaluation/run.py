@@ -217,6 +217,7 @@ def _evaluate(
                 items=len(scoring.rows) + len(scoring.skipped), scored=len(scoring.rows), skipped=len(scoring.skipped)
             ),
             skipped=dict(list(scoring.skipped.items())[:100]),
+            read_alike=scoring.read_alike[:100],
             arguments=Arguments(
                 passed=dict(arguments or {}),
                 in_full=FullArguments(
@@ -270,7 +271,9 @@ def _measured(
             (item for item in task.items if item.id not in scoring.skipped), parts["model"].context_length or CONTEXT
         ),
         "blind": add_baselines(Scores.of(scoring.rows).ids, outcomes, task.items, task.benchmark, seed, known, rows),
-        "counts": scoring.counts | ({} if seen is None else {"trained_on": seen}),
+        "counts": scoring.counts
+        | ({} if seen is None else {"trained_on": seen})
+        | ({"read_alike": len(scoring.read_alike)} if scoring.read_alike else {}),
     }
 
 

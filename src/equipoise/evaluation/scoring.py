@@ -58,6 +58,7 @@ class Scoring:
     digests: dict[str, bytes] = field(default_factory=dict)  # path of each photo that was read -> its SHA-256
     counts: dict[str, int] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
+    read_alike: list[str] = field(default_factory=list)  # items with a right text that the model reads as a negative
     # Of a model with a text tower, by item: the mean cosine of the caption with its positives, with its negatives.
     text_cosines: dict[str, NDArray[np.float64]] = field(default_factory=dict)
 
@@ -130,7 +131,8 @@ def score_items(
     seconds["kept"] = time.monotonic() - started - seconds["cosines"]
     require_finite(rows, "the model's scores")
     between = _text_cosines(usable, found) if isinstance(found, Embedded) else {}
-    return Scoring(rows, skipped, found.digests, found.counts | {"items": len(rows)}, seconds, between)
+    alike = _read_alike(usable, found) if isinstance(found, Embedded) else []
+    return Scoring(rows, skipped, found.digests, found.counts | {"items": len(rows)}, seconds, alike, between)
 
 
 def _rows(kind: str, model: Any, usable: Sequence[Item], found: Any, text_scores: bool) -> Sequence[ItemScores]:
@@ -328,6 +330,17 @@ def _cosine_rows(items: Sequence[Item], embedded: Embedded, text_scores: bool) -
         _row(item, values[end - count : end], text)
         for item, count, end, text in zip(items, counts.tolist(), ends, between, strict=False)
     ]
+
+
+def _read_alike(items: Sequence[Item], embedded: Embedded) -> list[str]:
+    """Items of which a right text and a negative have one embedding: both were cut, or their words are unknown."""
+    hashes = [hash(row.tobytes()) for row in embedded.texts]
+    found = []
+    for item in items:
+        right = {hashes[embedded.text[text]] for text in (item.caption, *(one.text for one in item.positives))}
+        if any(hashes[embedded.text[one.text]] in right for one in item.negatives):
+            found.append(item.id)
+    return found
 
 
 def _text_cosines(items: Sequence[Item], embedded: Embedded) -> dict[str, NDArray[np.float64]]:

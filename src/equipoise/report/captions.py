@@ -96,6 +96,9 @@ def caveats(record: RunRecord) -> list[str]:
         )
     if cut := record.counts.get("texts_cut"):
         lines.append(f"{cut:,} texts are longer than the model reads and were cut")
+    if alike := record.counts.get("read_alike"):
+        named = ", ".join(record.read_alike[:3]) + (", ..." if alike > 3 else "")
+        lines.append(f"{alike:,} items tie: the model reads a right text and a negative as the same ({named})")
     if asked := record.counts.get("choices"):
         unclear, duels = record.counts["choices_unclear"], record.counts["duels"]
         first = record.counts["choices_first"] / (asked - unclear) if asked > unclear else 0.0

@@ -115,3 +115,17 @@ def test_doctor(world: list[str]) -> None:
     assert bad.exit_code == 1 and "wrong       collapse" in bad.stdout and "fix:" in bad.stdout
     assert "1 wrong (collapse); the other checks come after this fix" in bad.stdout
     assert "texts alone" in run("doctor", "blind:length").exception.args[0]
+
+
+def test_items_that_are_equal_after_the_cut_are_named(world: list[str], tmp_path: Path) -> None:
+    file = Path(world[1])
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    long = " and a red car" * 12
+    rows[2] |= {
+        "caption": f"a fish{long} and a house",
+        "positives": [],
+        "negatives": [{"text": f"a fish{long} and a key"}],
+    }
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = run("eval", "world", *world)
+    assert f"1 items tie: the model reads a right text and a negative as the same ({rows[2]['id']})" in found.stdout

@@ -12,6 +12,7 @@ import torch
 from PIL import Image, ImageOps
 from tests.evaluation.preflight.planted import Loader, Pairs, Pictures, SiglipLoader, world
 
+from equipoise.evaluation.preflight import probes
 from equipoise.evaluation.preflight.kept import preflight
 
 OWN = "py:mine:make"
@@ -277,7 +278,36 @@ class ZeroPictures(Loader):
         return np.zeros((3, 48, 48), np.float32)
 
 
+class NearestNeighbour(Loader):
+    def cut(self, image: Image.Image) -> Image.Image:
+        short = min(image.size)
+        left, top = (image.width - short) // 2, (image.height - short) // 2
+        return image.crop((left, top, left + short, top + short)).resize((self.size, self.size), 0)
+
+
+class Gamma(Loader):
+    def opened(self, image: Image.Image) -> Image.Image:
+        return super().opened(image).point(lambda level: int(255 * (level / 255) ** 2.2))
+
+
+class OneChannel(Loader):
+    def floats(self, image: Image.Image) -> np.ndarray:
+        return super().floats(image)[[0, 0, 0]]
+
+
+class StandardisedByItself(Loader):
+    def floats(self, image: Image.Image) -> np.ndarray:
+        pixels = super().floats(image)
+        return (pixels - pixels.mean()) / (pixels.std() + 1e-6)
+
+
 # ---------------------------------------------------------------------------- texts
+
+
+class StartTwice(Loader):
+    def tokens(self, texts: Sequence[str]) -> tuple[torch.Tensor, torch.Tensor]:
+        ids, lengths = super().tokens(texts)
+        return torch.cat([ids[:, :1], ids], dim=1)[:, :32], (lengths + 1).clamp(max=32)
 
 
 class NotLowered(Loader):
@@ -454,6 +484,11 @@ FURTHER: list[tuple[type, str | set[str]]] = [
     (NegativeSign, "sign"),
     (Overflow, "finite"),
     (ZeroPictures, "collapse"),
+    (NearestNeighbour, "pixels"),
+    (Gamma, "pixels"),
+    (OneChannel, "pixels"),
+    (StandardisedByItself, "pixels"),
+    (StartTwice, "special tokens"),
     (NotLowered, "case"),
     (NoEnd, "special tokens"),
     (FirstToken, "collapse"),
@@ -498,3 +533,10 @@ def test_the_loaders_themselves_are_fine(right: type) -> None:
 
 def test_a_siglip_of_random_weights_is_only_at_chance() -> None:
     assert not_fine(SiglipLoader()) == {"probe set": "suspicious"}
+
+
+def test_a_format_that_is_decoded_wrongly(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = probes.formats()
+    monkeypatch.setattr(probes, "formats", lambda: real | {"CMYK": (ImageOps.invert(real["CMYK"][0]), real["CMYK"][1])})
+    (wrong,) = (one for one in preflight(world(), "world") if one.verdict == "wrong")
+    assert wrong.name == "photo formats" and "CMYK" in wrong.found

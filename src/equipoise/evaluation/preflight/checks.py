@@ -260,6 +260,8 @@ def _special_tokens(subject: Subject) -> Check | None:
     highest = max(map(max, rows))
     ends = bool(set.intersection(*({*row[-2:]} for row in rows)))
     found = f"texts {'end' if ends else 'do not end'} with a common token; ids up to {highest} of a table of {table}"
+    if len(rows[0]) > 2 and rows[0][0] == rows[0][1] != rows[0][-1]:
+        return check("special tokens", highest, "texts begin with their start token twice", "wrong", why, fix)
     return check("special tokens", highest, found, "fine" if ends else "wrong" if family else "suspicious", why, fix)
 
 

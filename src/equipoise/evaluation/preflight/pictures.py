@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
+from PIL.Image import Resampling
 
 from equipoise.evaluation.preflight import probes
 from equipoise.evaluation.preflight.checks import HARMFUL, ROUNDING, Verdict, check, moved
@@ -21,6 +23,7 @@ KNOWN = {  # mean and standard deviation of pixels from 0 to 1
     "none": ((0.0,) * 3, (1.0,) * 3),
 }
 CLOSE = 0.01  # of a mean or a deviation
+BLURRED = 6  # levels, on average, of a picture of stripes; Pillow's filters are within 4 of each other
 LEVELS = 4  # of 255 that a conversion may round by
 
 
@@ -76,9 +79,9 @@ def _crop(subject: Subject) -> Check:
 def pixels_seen(subject: Subject) -> Check | None:
     """What the first convolution is given of a black, a white and a red picture, and of one with four quarters."""
     seen = subject.seen[0]
-    if len(seen.pixels) < 4:
+    if len(seen.pixels) < 5:
         return None
-    black, white, red, quarters = (one[-1] for one in _one_each(seen.pixels))
+    black, white, red, quarters, fine = (one[-1] for one in _one_each(seen.pixels))
     low, high = (_middle(one) for one in (black, white))
     span = np.where(np.abs(high - low) < 1e-12, 1e-12, high - low)
     mean, std = -low / span, 1 / span
@@ -100,14 +103,38 @@ def pixels_seen(subject: Subject) -> Check | None:
     if problems:
         return check("pixels", float(span.mean()), "; ".join([shown, *problems]), "wrong", why, fix)
     odd = name in (None, "none") or (name == "ImageNet's" and (subject.encodes and seen.family() is not None))
+    own = _own_pixels(subject.model, probes.fine_grained())
+    if own is not None and own.shape == fine.shape:
+        away = 255 * float(np.abs((own - fine) / span[:, None, None]).mean())
+    elif own is not None:  # another size: the network cuts or pads it first
+        away = 0.0
+    else:
+        away = _resampled((fine - low[:, None, None]) / span[:, None, None])
+    shown += f"; {away:.1f} of 255 levels from {'Pillow' if own is None else 'its own preprocessor'}'s resize"
     odd = odd and ((subject.encodes and seen.family() is not None) or _stated(subject.model) is None)
+    if away > BLURRED:
+        odd, fix = True, "Resize with antialiasing, as Pillow does (torch: antialias=True), once, from the whole photo."
     return check("pixels", float(span.mean()), shown, "suspicious" if odd else "fine", why, fix)
 
 
 def _one_each(pixels: list[NDArray[np.float32]]) -> list[NDArray[np.float32]]:
-    """The tensor of each of the four pictures; a network may look at each several times."""
-    step = len(pixels) // 4
-    return pixels[::step][:4]
+    """The tensor of each of the five pictures; a network may look at each several times."""
+    step = len(pixels) // 5
+    return pixels[::step][:5]
+
+
+def _resampled(pixels: NDArray[np.float32]) -> float:
+    """How many of 255 levels a resized picture is away from what Pillow makes of it: by the nearest of its filters, of
+    the whole picture or of all but an edge (256 pixels, of which 224 are kept)."""
+    height, width = pixels.shape[1:]
+    found = []
+    for more in (1.0, 256 / 224):
+        size = round(width * more), round(height * more)
+        left, top = (size[0] - width) // 2, (size[1] - height) // 2
+        for one in (Resampling.BICUBIC, Resampling.BILINEAR, Resampling.LANCZOS):
+            made = probes.fine_grained().resize(size, one).crop((left, top, left + width, top + height))
+            found.append(np.abs(np.asarray(made, np.float32).transpose(2, 0, 1) - 255 * pixels).mean())
+    return float(min(found))
 
 
 def _middle(pixels: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -123,20 +150,25 @@ def _way_up(pixels: NDArray[np.float32]) -> list[int]:
     return [int(one) for one in np.argsort(quarters)]
 
 
-def _stated(model: Any) -> tuple[Any, Any] | None:
-    """Mean and deviation by the preprocessor that a model carries, asked for a black and a white picture."""
+def _own_pixels(model: Any, picture: Image.Image) -> NDArray[np.float32] | None:
+    """What the preprocessor that a model carries makes of a picture; None where it has none that can be asked."""
     own = getattr(model, "preprocess", None)
     processor: Any = getattr(model, "image_processor", None) or getattr(
         getattr(model, "processor", None), "image_processor", None
     )
     try:
-        low, high = (
-            _middle(own(one) if own else processor([one], return_tensors="np")["pixel_values"][0])
-            for one in (probes.solid((0, 0, 0)), probes.solid((255, 255, 255)))
-        )
-    except Exception:  # it has none, or one that is asked in another way
+        return np.asarray(own(picture) if own else processor([picture], return_tensors="np")["pixel_values"][0])
+    except Exception:  # somebody's own may want anything
         return None
-    return -low / (high - low), 1 / (high - low)
+
+
+def _stated(model: Any) -> tuple[Any, Any] | None:
+    """Mean and deviation by that preprocessor."""
+    low, high = (_own_pixels(model, probes.solid((level,) * 3)) for level in (0, 255))
+    if low is None or high is None or low.ndim != 3 or len(low) != 3:
+        return None
+    span = _middle(high) - _middle(low)
+    return -_middle(low) / span, 1 / span
 
 
 def _same(one: tuple[Any, Any], other: tuple[Any, Any]) -> bool:

@@ -130,6 +130,13 @@ def quarters() -> Image.Image:
     return Image.fromarray(values).convert("RGB")
 
 
+def fine_grained() -> Image.Image:
+    """Stripes, edges and greys: what a resize does to them is its fingerprint."""
+    y, x = np.indices((LARGE, LARGE))
+    values = 128 + 60 * np.sin(x * x / 900.0) + 40 * np.sin(y / 1.7) + 25 * ((x // 40 + y // 56) % 2)
+    return Image.fromarray(values.clip(0, 255).astype(np.uint8)).convert("RGB")
+
+
 def blank() -> Image.Image:
     return Image.new("RGB", (PIXELS, PIXELS), (128, 128, 128))
 

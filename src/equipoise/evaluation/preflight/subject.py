@@ -124,7 +124,8 @@ class Subject:
     def seen(self) -> tuple[Seen, Seen]:
         """What reached the network of single pictures, and of a short text and a capitalised one."""
         with watched() as pictures:
-            for image in (*map(probes.solid, ((0, 0, 0), (255, 255, 255), (255, 0, 0))), probes.quarters()):
+            solid = map(probes.solid, ((0, 0, 0), (255, 255, 255), (255, 0, 0)))
+            for image in (*solid, probes.quarters(), probes.fine_grained()):
                 self.images([image])
         with watched() as texts:
             for text in (probes.SHORT[0], probes.CAPITALS[0]):

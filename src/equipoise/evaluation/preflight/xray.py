@@ -56,7 +56,7 @@ def watched() -> Iterator[Seen]:
             return
         if first.is_floating_point() and first.element_size() < 4:
             seen.half.add(str(first.dtype).removeprefix("torch."))
-        if isinstance(module, torch.nn.Conv2d) and first.dim() == 4 and first.shape[1] == 3:
+        if isinstance(module, torch.nn.Conv2d | torch.nn.ZeroPad2d) and first.dim() == 4 and first.shape[1] == 3:
             seen.pixels.append(first.detach().float().cpu().numpy())
         elif isinstance(module, torch.nn.Embedding) and first.dim() == 2 and not first.is_floating_point():
             seen.tokens.append((module.num_embeddings, first.detach().cpu().numpy()))
