@@ -67,4 +67,4 @@ lint: $(DEV)
 	$(VENV)/bin/mypy
 
 clean:
-	rm -rf $(VENV) build dist demo-out demo-quick demo-full site
+	rm -rf $(VENV) build dist demo-out site

@@ -31,6 +31,7 @@ from equipoise.world.splits import (
     scene_of,
     world_items,
 )
+from equipoise.world.vocabulary import FAMILIES
 
 
 def test_the_test_sets_are_frozen() -> None:
@@ -280,3 +281,24 @@ def test_the_world_needs_no_torch() -> None:
     modules = ", ".join(f"equipoise.world.{name}" for name in ("splits", "benchmarks"))
     code = f"import sys, {modules}; sys.exit('torch' in sys.modules or 'transformers' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_no_word_of_a_matched_item_gives_its_negative_away() -> None:
+    """The negative's word is as common as the caption's, and no unseen synonym occurs in any text."""
+    items = list(world_items("finetune-matched", 400))
+    replaced = [item for item in items if item.tags["split"] != "swap"]
+    for item in replaced:
+        caption, positive, negative = item.caption, item.positives[0].edit, item.negatives[0].edit
+        assert positive is not None and negative is not None and positive.source in caption
+        common = {words[0] for values in FAMILIES.values() for words in values.values()}
+        assert (positive.source in common) == (negative.to in common) != (positive.to in common)
+    unseen = {words[-1] for family in ("colour", "size", "texture", "relation") for words in FAMILIES[family].values()}
+    said = [text for item in items for text in (item.caption, item.positives[0].text, item.negatives[0].text)]
+    assert not [text for text in said if any(f" {word} " in f" {text} " for word in unseen)]
+    assert 70 < sum(item.tags["negative"] == "rare" for item in replaced) < 130  # of 200
+
+
+def test_matched_items_are_of_the_same_pictures() -> None:
+    usual, matched = (list(world_items(split, 40)) for split in ("finetune", "finetune-matched"))
+    assert [item.image for item in usual] == [item.image for item in matched]
+    assert all(case_at("finetune-matched", test, 3, index).right() for test in TESTS for index in range(60))

@@ -36,12 +36,13 @@ from equipoise.train.run.mining import with_hard_images
 from equipoise.world.benchmarks import SIZE
 from equipoise.world.draw import draw
 from equipoise.world.scenes import sample_scene
-from equipoise.world.splits import FINETUNING, DrawnImages, world_items
+from equipoise.world.splits import DrawnImages, world_items
 from equipoise.world.vocabulary import KINDS
 from lib.form import Column, TestSet
 from lib.jobs import Job
 from lib.variants import SCENES, VARIANTS, PretrainingImages, pretraining_items, pretraining_recipe, untrained
 
+FINETUNING = 12_000  # items
 FOUR_TYPES = 8_000  # items with negatives of CE-CLIP's four types
 MORE_TESTS = {"objects": "replace-objects", "actions": "replace-actions"}  # no test set of the package has them
 MORE_SIZE = 1_000

@@ -247,28 +247,21 @@ def evaluate(
 
 @app.command()
 def demo(
-    out: Annotated[
-        Path | None, typer.Option(help="folder for everything the demo makes; default: demo-out, demo-quick, demo-full")
-    ] = None,
+    out: Annotated[Path, typer.Option(help="folder for everything the demo makes")] = Path("demo-out"),
     seeds: Annotated[int, typer.Option(min=1, help="finetuning runs of each kind")] = 1,
-    quick: Annotated[bool, typer.Option("--quick", help="a first look: fewer items and steps, wide intervals")] = False,
-    full: Annotated[bool, typer.Option("--full", help="all items and steps, as docs/results.md has it")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="the table as JSON")] = False,
 ) -> None:
-    """The whole story on drawn pictures, in minutes. Evaluate, finetune, compare, report; no GPU, no download."""
-    from equipoise.demo import QUICK, STORY, WHOLE, run_demo, table_rows
-    from equipoise.report.tables import render
+    """What hard-negative finetuning does, in minutes. Evaluate, finetune, compare, report; no GPU, no download."""
+    from equipoise.demo import in_lines, run_demo, table
+    from equipoise.demo.stories import world_story
 
-    if quick and full:
-        raise UserError("--quick and --full exclude each other; give one of them")
-    out = out or Path("demo-quick" if quick else "demo-full" if full else "demo-out")
-    page = run_demo(out, range(seeds), QUICK if quick else WHOLE if full else STORY)
+    story = world_story()
+    models, page = run_demo(out, story, range(seeds), " About three minutes on two idle cores.")
     if as_json:
-        typer.echo(render(table_rows(page), "json"))
+        typer.echo(json.dumps(table(story, models), indent=2))
         return
-    typer.echo(render(table_rows(page), "text", "percent [95% interval, images resampled]"))
-    for line in page.findings:
-        typer.echo(line)
+    typer.echo(in_lines(story, models))
+    typer.echo(fold(page.lead[0]))
     typer.echo(f"open {out / 'report.html'}")
 
 

@@ -57,6 +57,7 @@ class Page:
     title: str
     lead: Sequence[str]  # paragraphs
     chapters: Sequence[Chapter]
+    opening: Sequence[Markup] = ()  # in place of the example: what the page shows before all else
     story: Sequence[tuple[str, str]] = ()  # steps: a heading and a paragraph; the findings are folded below them
     findings: Sequence[str] = ()
     tables: Sequence[Table] = ()
@@ -143,7 +144,7 @@ def _ahead(best: Entry, others: Sequence[Entry]) -> str:
     except UserError:  # other items, photos or no record of a rule
         return f". These runs cannot be paired, so nothing says that {best.label} is ahead"
     known = [(one.label, change) for one, change in zip(others, changes, strict=True) if change is not None]
-    adjusted = holm([change.p or 1.0 for _, change in known])
+    adjusted = holm([1.0 if change.p is None else change.p for _, change in known])
     shown: list[str] = []
     unclear: list[str] = []
     for (label, change), p_value in zip(known, adjusted, strict=True):

@@ -235,6 +235,29 @@ MAKERS: dict[str, Maker] = {
 }
 
 
+def matched(case: Case, rng: Random) -> Case:
+    """The same case without a shortcut in its words, for finetuning.
+
+    The caption has the common word or a rarer one that finetuning may show, the positive has the other, and the
+    negative names its wrong value by a word as common as the caption's. A swap has only the caption's words as it is.
+    """
+    if case.changed is None:
+        return case
+    old, to, wrong = case.changed
+    same = common(wrong.family, wrong.value)
+    caption, positive = case.caption, case.positive
+    if rng.random() < RARE:
+        old, to, caption, positive = to, old, positive, caption
+        same = _synonym(same, rng, "seen")
+    if wrong.family == "relation":
+        negative = replace(case.negative, relation=same)
+    else:
+        pairs = zip(case.caption.things, case.negative.things, strict=True)
+        things = tuple(new if new == was else new.with_attribute(same) for was, new in pairs)
+        negative = replace(case.negative, things=things)
+    return replace(case, caption=caption, positive=positive, negative=negative, changed=(old, to, same))
+
+
 def _one_of_twins(
     rng: Random,
     scenes: tuple[Scene, Scene],

@@ -21,13 +21,14 @@ from equipoise.core.files import atomic_write
 from equipoise.core.progress import progress
 from equipoise.data.identity import of_code
 from equipoise.data.items import Edit, ImageRef, Item, Target, Text, holds_items, write_items
-from equipoise.world.cases import MAKERS, Case
+from equipoise.world.cases import MAKERS, Case, matched
 from equipoise.world.draw import PIXELS, draw
 from equipoise.world.scenes import Scene, sample_acting, sample_crowd, sample_scene
 from equipoise.world.sentences import text
 from equipoise.world.vocabulary import FAMILIES, Word
 
-SPLITS = ("finetune", "finetune-objects", "finetune-actions", "validation", "test")
+SPLITS = ("finetune", "finetune-matched", "finetune-objects", "finetune-actions", "validation", "test")
+MATCHED = "finetune-matched"  # the scenes of `finetune`; no word gives a negative away
 TESTS = ("replace-attributes", "replace-relations", "swap")  # what finetuning teaches
 UNSEEN = ("count", "without")  # what it never shows
 # and where the texts alone tell nothing
@@ -35,18 +36,21 @@ BALANCED = ("balanced-attributes", "balanced-relations", "balanced-count", "bala
 # Half of the finetuning items are swaps: with a third, 200 steps of hard negatives moved SWAP by less than two points.
 TURNS = {
     "finetune": ("replace-attributes", "swap", "replace-relations", "swap"),
+    MATCHED: ("replace-attributes", "swap", "replace-relations", "swap"),
     # for CE-CLIP, which has a threshold for each type; splits of their own, so that the demo's items stay what they are
     "finetune-objects": ("replace-attributes", "swap", "replace-relations", "replace-objects"),
     # the four types of its paper; the verbs are words that the base model never saw
     "finetune-actions": ("replace-attributes", "swap", "replace-relations", "replace-objects", "replace-actions"),
 }
-FINETUNING = 12_000  # items of the demo's finetuning set
+KEPT = 40_000  # drawn pictures in memory, at most 280 MB: the demo's models read the same ones
 _NO_CASE = 1000
 _SAMPLERS = {**dict.fromkeys((*UNSEEN, *BALANCED[2:]), sample_crowd), "replace-actions": sample_acting}
 
 
 def case_at(split: str, test: str, seed: int, index: int) -> Case:
     """The case of that name. Finetuning positives use seen synonyms alone, the other splits both kinds by turns."""
+    if split == MATCHED:
+        return matched(case_at("finetune", test, seed, index), Random(f"{split}/{test}/{seed}/{index}"))
     rng = Random(f"{split}/{test}/{seed}/{index}")
     synonym = "seen" if split.startswith("finetune") or index % 2 else "unseen"
     for _ in range(_NO_CASE):
@@ -74,6 +78,7 @@ def scene_of(path: str) -> Scene:
 def item_of(case: Case, name: str) -> Item:
     """The case as an Item; `name` is SPLIT/TEST/SEED/INDEX."""
     positive, negative = _edits(case)
+    scene = name.replace(MATCHED, "finetune")  # the same picture: one file, read once
     tags = {"split": case.test, "type": case.family, "synonym": case.synonym}
     if case.changed is not None:
         tags["negative"] = _rarity(case.changed[2])
@@ -81,7 +86,7 @@ def item_of(case: Case, name: str) -> Item:
             tags["caption"] = _rarity(case.changed[0])
     return Item(
         id=f"world/{name}",
-        image=ImageRef(path=f"{name}.png"),
+        image=ImageRef(path=f"{scene}.png"),
         caption=text(case.caption),
         positives=(Text(text=text(case.positive), edit=positive),),
         negatives=(Text(text=text(case.negative), edit=negative),),
@@ -147,7 +152,7 @@ class DrawnImages:
         return _bitmap(path)
 
 
-@lru_cache(maxsize=FINETUNING + 4_000)  # 112 MB: the demo finetunes four times on them and judges five models
+@lru_cache(maxsize=KEPT)
 def _bitmap(path: str) -> bytes:
     stream = io.BytesIO()
     picture(path).save(stream, "BMP")
@@ -200,8 +205,3 @@ def make_world(n: int, seed: int, out: str | Path, split: str = "finetune") -> P
     if n < 1:
         raise UserError(f"expected a number of items above 0, found {n}")
     return write_world(list(world_items(split, n, seed)), Path(out), f"{split}-{seed}", wait=False)
-
-
-def finetuning_items(n: int = FINETUNING, seed: int = 0) -> list[Item]:
-    """The demo's finetuning items; `make_world` writes such items with their images."""
-    return list(world_items("finetune", n, seed))

@@ -32,12 +32,12 @@ from equipoise.models import load_model
 from equipoise.train.run.loop import train
 from equipoise.train.run.options import Hardware, Saving
 from equipoise.train.recipes import get_recipe
-from equipoise.world.splits import DrawnImages, finetuning_items
+from equipoise.world.splits import DrawnImages, world_items
 
 torch.set_num_threads(1)
 folder = Path(sys.argv[1])
 recipe = replace(get_recipe("hard_positives_kamath_2024", quick=True), max_steps=24, batch_size=12)
-train(recipe, finetuning_items(n=36), load_model("world", device="cpu"), folder / sys.argv[2], images=DrawnImages(),
+train(recipe, list(world_items("finetune", 36)), load_model("world", device="cpu"), folder / sys.argv[2], images=DrawnImages(),
       hardware=Hardware(device="cpu"), saving=Saving(every=4), show=False)
 """
 

@@ -1,0 +1,117 @@
+"""The top of the demo's page: one picture with three captions, then one chart."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+
+from markupsafe import Markup
+
+from equipoise.data.images import ImageSource
+from equipoise.demo.numbers import Models, Table
+from equipoise.demo.stories import BASE, CONTROL, ROWS, USUAL, Column
+from equipoise.evaluation.record import Change
+from equipoise.evaluation.scores import ItemScores
+from equipoise.report.orderings import CLASSES, classify_all
+from equipoise.report.svg import at, axis, el, figure, line, row, strip, table
+from equipoise.report.tables import signed
+
+TICKS = (-20, -10, 0, 10, 20)
+
+
+def picture(models: Models, test: str, images: ImageSource, texts: Mapping[str, Sequence[str]]) -> Markup | None:
+    """An item that the usual negatives broke and the other models get right: how each model orders its texts.
+
+    `texts` holds caption, positive and negative of every item by its id.
+    """
+    rows = {label: list(seeds[0].tests[test].rows) for label, seeds in models.items()}
+    codes = {label: classify_all(of) for label, of in rows.items()}
+    group = {label: [CLASSES[code] for code in found] for label, found in codes.items()}
+    items = range(len(rows[BASE.label]))
+    broken = [
+        item
+        for item in items
+        if group[USUAL.label][item].name == "c > n > p"
+        and all(group[label][item].group == "right" for label in models if label != USUAL.label)
+    ]
+    if not broken:
+        return None
+    unseen = [item for item in broken if rows[BASE.label][item].tags.get("synonym") == "unseen"]
+    chosen = (unseen or broken)[0]
+    one = rows[BASE.label][chosen]
+    lost, won = (
+        sum(
+            group[before][item].group == "right" and group[after][item].group != "right" and bool(one.positives)
+            for item in items
+        )
+        for before, after in ((CONTROL.label, USUAL.label), (USUAL.label, CONTROL.label))
+    )
+    caption, positive, negative = texts[one.id.partition("/")[2] if one.id not in texts else one.id]
+    data = base64.b64encode(images.read(one.image or "")).decode()
+    orders = [el("li", el("b", label), _order(rows[label][chosen]), class_="order") for label in models]
+    captions = el(
+        "dl",
+        *(
+            part
+            for mark, name, said in (
+                ("c", "the caption", caption),
+                ("p", "reworded, still right", positive),
+                ("n", "changed, now wrong", negative),
+            )
+            for part in (el("dt", el("b", mark), f" {name}", class_=mark), el("dd", said))
+        ),
+        class_="captions",
+    )
+    words = el(
+        "p",
+        f"Best score first. Of {len(items):,} items, the usual negatives broke {lost:,} that finetuning on captions "
+        f"alone had right in both wordings, and put {won:,} right that it had wrong. This item is one of those broken.",
+        class_="soft",
+    )
+    image = el("img", src=f"data:image/png;base64,{data}", alt=caption)
+    head = el("h2", "One picture, three captions, five models")
+    return el("section", image, el("div", head, captions, el("ul", *orders, class_="orders"), words), class_="example")
+
+
+def _order(scores: ItemScores) -> Markup:
+    """The three texts, best first."""
+    found = [("c", scores.caption), ("p", scores.positives[0]), ("n", scores.negatives[0])]
+    names = {"c": "caption", "p": "reworded", "n": "wrong"}
+    ordered = sorted(found, key=lambda pair: -pair[1])
+    return el("span", *(el("span", names[mark], class_=f"pill {mark}") for mark, _ in ordered), class_="pills")
+
+
+def chart(found: Table, columns: Sequence[Column]) -> Markup:
+    """What finetuning changed against captions alone, a panel each model."""
+    about = {one.label: one.about for one in ROWS}
+    panels = []
+    for label, changes in found.items():
+        rows = [_row(column.title, changes[column.title]) for column in columns]
+        panels.append(el("div", el("h4", label), el("p", about[label], class_="soft"), *rows, axis(TICKS, -20, 20)))
+    data = [
+        [label, *(f"{signed(one.difference)} [{signed(one.interval.low)}, {signed(one.interval.high)}]"
+                  f"{'' if one.shown else ' ~'}" for one in changes.values())]
+        for label, changes in found.items()
+    ]  # fmt: skip
+    meaning = Markup(" ").join(Markup("<b>{}</b>: {}.").format(one.title, one.about) for one in columns)
+    return figure(
+        "What finetuning changed, in points, against captions alone",
+        "Right of the line is better. Thin lines are 95% intervals; a hollow mark is no clear change.",
+        Markup("").join([el("div", *panels, class_="panels"), el("p", meaning, class_="soft")]),
+        table(["model", *(column.title for column in columns)], data),
+        wide=True,
+    )
+
+
+def _row(title: str, one: Change) -> Markup:
+    low, high = map(_place, one.interval)
+    value = one.difference
+    tone = "hollow" if not one.shown else "gain" if value > 0 else "loss"
+    marks = [line((50, 50), (0, 18), "zero"), line((low, high), (9, 9), f"spread {tone}")]
+    marks.append(at(_place(value), 9, "circle", tone, f"{title} {signed(value)}"))
+    return row(title, signed(value), strip(18, *marks, label=f"{title}: {signed(value)} points"))
+
+
+def _place(value: float) -> float:
+    """Percent of the panel's width; what is off the axis stays at its end."""
+    return min(100.0, max(0.0, 50 + 100 * 100 * value / (TICKS[-1] - TICKS[0])))

@@ -1,0 +1,131 @@
+"""What the demo is made of: five models, the texts they are finetuned on, and the tests that measure them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from equipoise.benchmarks import registry
+from equipoise.benchmarks.base import Benchmark
+from equipoise.data.images import ImageSource
+from equipoise.data.items import Item
+from equipoise.data.readers.sets.captions import caption_set, from_items
+from equipoise.data.readers.sets.kinds import CaptionSet
+from equipoise.world.splits import MATCHED, DrawnImages, world_items
+
+Data = Literal["usual", "matched"]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One model of the story."""
+
+    label: str
+    about: str
+    recipe: str | None = None  # None: the base itself
+    data: Data = "usual"
+
+
+BASE = Row("base", "the model as it is, not finetuned")
+CONTROL = Row("captions alone", "finetuned on the captions, without edits", "control")
+USUAL = Row("usual negatives", "finetuned with hard negatives as they are usually written", "hn_only")
+BOTH = Row(
+    "matched + positives",
+    "finetuned with hard negatives that no word gives away, and hard positives (the paper's loss)",
+    "hard_positives_kamath_2024",
+    "matched",
+)
+OURS = Row("Equipoise", "finetuned on the same texts by our recipe", "equipoise_2026", "matched")
+ROWS = (BASE, CONTROL, USUAL, BOTH, OURS)
+
+
+@dataclass(frozen=True)
+class Column:
+    """One number of every model: a metric on a test, of all items or of those with a value of the tag `synonym`."""
+
+    title: str
+    about: str
+    test: str
+    metric: str
+    words: str = ""
+
+
+REWORDED = "both the caption and its rewording score above the wrong caption"
+RETRIEVAL = Column("retrieval", "mean of recall@1, 5 and 10, both ways", "retrieval", "recall")
+
+
+@dataclass(frozen=True)
+class Story:
+    """Everything that the demo reads. `joins` names the runs that make up a test, in the tests' own names."""
+
+    title: str
+    base: Any  # a model that `train` can finetune
+    training: Mapping[Data, Sequence[Item]]
+    tests: Sequence[tuple[Sequence[Item], Benchmark]]
+    joins: Mapping[str, Sequence[str]]
+    retrieval: CaptionSet
+    images: ImageSource
+    columns: Sequence[Column]
+    chapters: Mapping[str, tuple[str, str]]  # test: its title, and what is changed in the captions
+    settings: Mapping[str, Any]
+    device: str
+    shown: ImageSource | None = None  # pictures for people, where they are not those of the model
+    notes: Sequence[str] = ()
+    identity: Mapping[str, Any] = field(default_factory=dict)
+
+
+# ---------------------------------------------------------------------------- the drawn world
+
+STEPS, BATCH = 150, 128
+FINETUNING = 6_400  # items: three passes
+TESTS = 2_000  # items of each test
+SEARCHED = 1_000  # pictures of the retrieval test
+_REPLACE = ("world-replace-attributes", "world-replace-relations")
+_WORLD = (
+    Column("usual score", "the caption scores above the wrong caption (Original accuracy)", "replace", "original"),
+    Column("reworded, seen words", f"{REWORDED} (Augmented accuracy)", "replace", "augmented", "seen"),
+    Column("reworded, unseen words", "the same, with synonyms that no caption or rewording of the training has",
+           "replace", "augmented", "unseen"),
+    Column("swapped attributes", f"{REWORDED}; two attributes change places", "swap", "augmented"),
+    RETRIEVAL,
+)  # fmt: skip
+
+
+def world_story(tests: int = TESTS, finetuning: int = FINETUNING, steps: int = STEPS) -> Story:
+    """The drawn world, with the base model that ships. Settings were chosen on validation scenes (world/README.md)."""
+    from equipoise.models import load_model
+    from equipoise.world.benchmarks import LargePictures
+
+    images = DrawnImages()
+    sets = [
+        (list(world_items("test", tests, tests=tuple(one.splits))), one)
+        for one in map(registry.get, (*_REPLACE, "world-swap"))
+    ]
+    return Story(
+        title="drawn pictures",
+        base=load_model("world", device="cpu"),
+        training={
+            "usual": list(world_items("finetune", finetuning)),
+            "matched": list(world_items(MATCHED, finetuning)),
+        },
+        tests=sets,
+        joins={"replace": _REPLACE, "swap": ("world-swap",)},
+        retrieval=caption_set("world-retrieval", "test", images, from_items(sets[2][0][:SEARCHED])),
+        images=images,
+        columns=_WORLD,
+        chapters={
+            "replace": ("One word replaced", "the reworded caption has a synonym, the wrong one another value"),
+            "swap": ("Two attributes swapped", "the reworded caption names the things in the other order"),
+        },
+        settings={"max_steps": steps, "warmup_steps": steps // 10, "batch_size": min(BATCH, finetuning), "lr": 6e-4, "freeze": "vision"},
+        device="cpu",
+        shown=LargePictures(),
+        notes=[
+            "The pictures are drawn and their truth is known, so no label is wrong; a real benchmark has wrong ones "
+            "(`equipoise bench check`). They are shown larger than the model sees them, without lamp and grain.",
+            "Usual negatives name the wrong thing by any word, often a rare one, as a lexicon or a language model does; "
+            "so a model can learn that rare words are wrong. Matched negatives use a word as common as the caption's.",
+        ],
+        identity={"tests": tests, "finetuning": finetuning, "steps": steps},
+    )
