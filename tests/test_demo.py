@@ -36,7 +36,7 @@ def test_the_whole_story_and_a_second_call_that_resumes(
     said = capsys.readouterr().err
     assert said.index("base: usual score") < said.index("usual negatives: finetuning by the recipe hn_only")
     text = (tmp_path / "report.html").read_text()
-    for part in (page.lead[0], "five models", "reworded, unseen words", "One word replaced", "Equipoise", "points ["):
+    for part in (page.lead[0], "reworded, unseen words", "One word replaced", "Equipoise", "against captions alone"):
         assert part in text
     results = [read_json(path) for path in sorted((tmp_path / "runs").rglob("world-*/result.json"))]
     assert len(results) == len(ROWS) * 3
@@ -70,6 +70,97 @@ def test_the_demo_takes_only_a_folder_of_its_own(tmp_path: Path) -> None:
     assert (tmp_path / "report.html").read_text() == "mine"
     with locked(tmp_path / "out"), pytest.raises(UserError, match="another run is writing it now"):
         demo.run_demo(tmp_path / "out", story)
+
+
+# ---------------------------------------------------------------------------- a user's own photos
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> list[str]:
+    """Options of the demo for 240 drawn pictures as a user would bring them."""
+    from equipoise.world.splits import picture as drawn
+    from equipoise.world.splits import world_items
+
+    (tmp_path / "photos").mkdir()
+    lines = ["image,caption"]
+    for number, item in enumerate(world_items("validation", 240, 5)):
+        assert item.image is not None
+        drawn(item.image.path).save(tmp_path / "photos" / f"{number}.png")
+        lines.append(f"{number}.png,{item.caption}")
+    (tmp_path / "captions.csv").write_text("\n".join(lines))
+    return ["--captions", f"{tmp_path}/captions.csv", "--images", f"{tmp_path}/photos", "--model", "world"]
+
+
+def _demo(*options: str) -> Any:
+    from typer.testing import CliRunner
+
+    from equipoise.cli import app
+
+    return CliRunner().invoke(app, ["demo", *options, "--device", "cpu"])
+
+
+@pytest.mark.slow
+def test_the_story_on_own_photos(own: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from equipoise.demo import photos
+
+    few = ("--set", "batch_size=16", "--set", "max_steps=2", "--out", str(tmp_path / "out"))
+    assert "too few test items of held-out photos (usual score: " in str(_demo(*own, *few).exception)
+    monkeypatch.setattr(photos, "LEAST", 5)
+    found = _demo(*own, *few, "--json")
+    assert found.exception is None, found.output
+    held_out = {item.image for items, _ in _story(own, tmp_path).tests for item in items}
+    taught = {item.image for items in _story(own, tmp_path).training.values() for item in items}
+    assert held_out and taught and not held_out & taught
+    text = (tmp_path / "out" / "report.html").read_text()
+    assert "data:image" in text and "captions to train on" in text and str(tmp_path) not in text.partition("<nav")[0]
+    stamps = {path: path.stat().st_mtime_ns for path in (tmp_path / "out").rglob("*.jsonl")}
+    assert _demo(*own, *few).exception is None
+    assert {path: path.stat().st_mtime_ns for path in stamps} == stamps
+
+
+def _story(own: list[str], folder: Path) -> Story:
+    from equipoise.demo.photos import photo_story
+
+    return photo_story(Path(own[1]), own[3], own[5], folder / "out" / "captions", {"batch_size": 16}, "cpu")
+
+
+def test_no_unseen_substitution_is_trained_on(own: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from equipoise.demo import photos
+
+    monkeypatch.setattr(photos, "LEAST", 1)
+    story = _story(own, tmp_path)
+    words = {
+        frozenset((text.edit.source, text.edit.to))
+        for items in story.training.values()
+        for item in items
+        for text in (*item.positives, *item.negatives)
+        if text.edit is not None and text.edit.op == "replace" and text.edit.source and text.edit.to
+    }
+    unseen = {
+        frozenset((item.positives[0].edit.source, item.positives[0].edit.to))
+        for items, _ in story.tests
+        for item in items
+        if item.tags["synonym"] == "unseen" and item.positives[0].edit is not None
+    }
+    assert words and unseen and not words & unseen
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--captions", "x.csv"], "needs --images, --model as well"),
+        (["--set", "lr=1"], "--set is for the demo on your own photos"),
+    ],
+)
+def test_options_that_belong_together(options: list[str], said: str) -> None:
+    found = _demo(*options).exception
+    assert isinstance(found, UserError) and said in str(found)
+
+
+def test_a_setting_that_does_not_exist_is_known_at_once(own: list[str], tmp_path: Path) -> None:
+    found = _demo(*own, "--set", "learning_rte=1", "--out", str(tmp_path / "out")).exception
+    assert isinstance(found, UserError) and "learning_rte" in str(found)
+    assert not (tmp_path / "out" / "captions").exists()
 
 
 # ---------------------------------------------------------------------------- words that follow the numbers

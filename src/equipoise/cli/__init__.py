@@ -249,14 +249,36 @@ def evaluate(
 def demo(
     out: Annotated[Path, typer.Option(help="folder for everything the demo makes")] = Path("demo-out"),
     seeds: Annotated[int, typer.Option(min=1, help="finetuning runs of each kind")] = 1,
+    captions: Annotated[Path | None, typer.Option(help="your captions, with the path of each photo")] = None,
+    images: Annotated[str, typer.Option(help="with --captions: folder, tar or Parquet shards of the photos")] = "",
+    model: Annotated[str, typer.Option(help="with --captions: a CLIP or SigLIP, as `train` takes it")] = "",
+    options: Annotated[
+        list[str] | None, typer.Option("--set", help="with --captions: a setting of the training, e.g. --set lr=5e-5")
+    ] = None,
+    device: Annotated[str, typer.Option(help="with --captions: auto, cpu, cuda or mps")] = "auto",
     as_json: Annotated[bool, typer.Option("--json", help="the table as JSON")] = False,
 ) -> None:
-    """What hard-negative finetuning does, in minutes. Evaluate, finetune, compare, report; no GPU, no download."""
+    """What hard-negative finetuning does, in minutes. Evaluate, finetune, compare, report; no GPU, no download. On
+    drawn pictures, or with --captions, --images and --model on your own."""
+    own = {"--captions": captions, "--images": images, "--model": model}
+    if any(own.values()) and not all(own.values()):
+        raise UserError(f"the demo on your own photos needs {', '.join(name for name in own if not own[name])} as well")
+    if options and captions is None:
+        raise UserError("--set is for the demo on your own photos: give --captions, --images and --model")
     from equipoise.demo import in_lines, run_demo, table
-    from equipoise.demo.stories import world_story
 
-    story = world_story()
-    models, page = run_demo(out, story, range(seeds), " About three minutes on two idle cores.")
+    if captions is None:
+        from equipoise.demo.stories import world_story
+
+        story, lasts = world_story(), " About three minutes on two idle cores."
+    else:
+        from equipoise.cli.train import settings_of
+        from equipoise.demo.photos import estimate, photo_story
+        from equipoise.models.clip import pick_device
+
+        story = photo_story(captions, images, model, out / "captions", settings_of(options or []), pick_device(device))
+        lasts = f" About {max(1, round(seeds * estimate(story)))} minutes on this machine."
+    models, page = run_demo(out, story, range(seeds), lasts)
     if as_json:
         typer.echo(json.dumps(table(story, models), indent=2))
         return

@@ -168,7 +168,7 @@ def train(
     from equipoise.train.run.options import Hardware, Saving
 
     recipe = context.info_name or ""
-    settings = _settings(options or []) | ({} if crop is None else {"crop": crop})
+    settings = settings_of(options or []) | ({} if crop is None else {"crop": crop})
     chosen = get_recipe(recipe, quick=quick, **settings)
     needed = {"--items": items, "--images": images, "--model": model, "--out": out}
     missing = [name for name, given in needed.items() if not given]
@@ -260,7 +260,7 @@ def _beside(name: str, text: str) -> list[str]:
 # ---------------------------------------------------------------------------- everything is checked before the work
 
 
-def _settings(options: list[str]) -> dict[str, str]:
+def settings_of(options: list[str]) -> dict[str, str]:
     pairs = [option.partition("=") for option in options]
     if wrong := [name for name, equals, _ in pairs if not equals]:
         raise UserError(f"--set {wrong[0]}: expected name=value, e.g. --set hn_weight=0.5")

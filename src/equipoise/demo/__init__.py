@@ -58,13 +58,19 @@ def measured(out: Path, story: Story, row: Row, seed: int) -> Measured:
     model = story.base
     if row.recipe:
         model = load_model(f"hf:{_finetuned(out / 'training' / name, story, row, seed)}", device=story.device)
-    places = {benchmark.name: out / "runs" / name / benchmark.name for _, benchmark in story.tests}
+    places: dict[str, Path] = {}
     results: list[Result] = []
-    for items, benchmark in story.tests:
-        place = places[benchmark.name]
+    for items, known in story.tests:
+        benchmark, test = (None, known) if isinstance(known, str) else (known, known.name)
+        places[test] = place = out / "runs" / name / test
         if not (place / "result.json").exists():
-            _say(f"{row.label}: {benchmark.name}, {len(items):,} items")
-        results.append(evaluate(model, items, images=story.images, benchmark=benchmark, out=place, limit=len(items)))
+            _say(f"{row.label}: {test}, {len(items):,} items")
+        results.append(
+            evaluate(
+                model, items, images=story.images, benchmark=benchmark, name=test, out=place,
+                limit=len(items) if benchmark else None,
+            )
+        )  # fmt: skip
     searched = evaluate_set(model, story.retrieval, out=out / "runs" / name / "retrieval")
     if read := sum(result.read_from is not None for result in (*results, searched)):
         log.warning("%s: %d of %d evaluations read from %s", row.label, read, len(results) + 1, out / "runs" / name)
@@ -108,8 +114,8 @@ def build_page(story: Story, models: Models) -> Page:
         lead=[
             headline(found, story.columns),
             "CLIP scores how well a sentence fits a picture. A hard negative is a caption with a small change that "
-            "makes it wrong; a hard positive is a rewording that stays right. Most reports only ask whether the caption "
-            "beats the hard negative. We also ask about the rewording.",
+            "makes it wrong; a hard positive is a rewording that stays right. Most reports ask only whether the "
+            "caption beats the hard negative. We also ask about the rewording.",
         ],
         opening=[part for part in (shown, chart(found, story.columns)) if part is not None],
         chapters=[_chapter(story, models, name) for name in story.chapters],

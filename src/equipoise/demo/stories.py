@@ -62,7 +62,7 @@ class Story:
     title: str
     base: Any  # a model that `train` can finetune
     training: Mapping[Data, Sequence[Item]]
-    tests: Sequence[tuple[Sequence[Item], Benchmark]]
+    tests: Sequence[tuple[Sequence[Item], Benchmark | str]]  # items, and their benchmark or its name
     joins: Mapping[str, Sequence[str]]
     retrieval: CaptionSet
     images: ImageSource
@@ -118,14 +118,20 @@ def world_story(tests: int = TESTS, finetuning: int = FINETUNING, steps: int = S
             "replace": ("One word replaced", "the reworded caption has a synonym, the wrong one another value"),
             "swap": ("Two attributes swapped", "the reworded caption names the things in the other order"),
         },
-        settings={"max_steps": steps, "warmup_steps": steps // 10, "batch_size": min(BATCH, finetuning), "lr": 6e-4, "freeze": "vision"},
+        settings={
+            "max_steps": steps,
+            "warmup_steps": steps // 10,
+            "batch_size": min(BATCH, finetuning),
+            "lr": 6e-4,
+            "freeze": "vision",
+        },
         device="cpu",
         shown=LargePictures(),
         notes=[
             "The pictures are drawn and their truth is known, so no label is wrong; a real benchmark has wrong ones "
             "(`equipoise bench check`). They are shown larger than the model sees them, without lamp and grain.",
-            "Usual negatives name the wrong thing by any word, often a rare one, as a lexicon or a language model does; "
-            "so a model can learn that rare words are wrong. Matched negatives use a word as common as the caption's.",
+            "Usual negatives name the wrong thing by any word, often a rare one, as lexicons and language models do, so "
+            "a model can learn that rare words are wrong. Matched negatives use a word as common as the caption's.",
         ],
         identity={"tests": tests, "finetuning": finetuning, "steps": steps},
     )

@@ -37,7 +37,8 @@ from equipoise.world.splits import DrawnImages, world_items
 torch.set_num_threads(1)
 folder = Path(sys.argv[1])
 recipe = replace(get_recipe("hard_positives_kamath_2024", quick=True), max_steps=24, batch_size=12)
-train(recipe, list(world_items("finetune", 36)), load_model("world", device="cpu"), folder / sys.argv[2], images=DrawnImages(),
+items = list(world_items("finetune", 36))
+train(recipe, items, load_model("world", device="cpu"), folder / sys.argv[2], images=DrawnImages(),
       hardware=Hardware(device="cpu"), saving=Saving(every=4), show=False)
 """
 

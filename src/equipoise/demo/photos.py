@@ -1,0 +1,178 @@
+"""The same story on a user's own photos, captions and model.
+
+Captions are perturbed, a fifth of the photos is held out, and the same five models are finetuned and measured. Usual
+negatives are NegCLIP's swaps; matched negatives and the rewordings are `balanced`'s. A share of substitutions, chosen
+by a hash of their words, is kept out of training: the unseen words.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from equipoise.core.errors import UserError
+from equipoise.core.files import sha256_file
+from equipoise.data.images import decode_image, open_source
+from equipoise.data.items import Edit, Item, Text, load_items
+from equipoise.data.readers.sets.captions import caption_set, from_items
+from equipoise.demo.stories import RETRIEVAL, REWORDED, ROWS, Column, Story
+from equipoise.perturb import Setup, perturb_file
+
+HELD_OUT, UNSEEN = 0.2, 0.3  # of photos; of substitutions
+RECIPES = {"usual": "negclip_yuksekgonul_2023", "matched": "hard_positives_rules,balanced,swap_pairs"}
+LEAST, SEARCHED = 50, 1_000  # items of a column; photos of the retrieval test
+SETTINGS: Mapping[str, Any] = {"freeze": "vision", "batch_size": 128, "epochs": 2, "lr": 1e-5}
+
+
+def photo_story(captions: Path, images: str, model: str, work: Path, given: Mapping[str, Any], device: str) -> Story:
+    """`work` keeps the perturbed captions; `given` are settings of the recipes, as `train --set` takes them."""
+    from equipoise.models import load_model
+    from equipoise.train.recipes import get_recipe
+
+    settings = {**SETTINGS, **given}
+    recipe = get_recipe("control", **settings)  # a setting that does not exist is known before the long work
+    base, source = load_model(model, device=device), open_source(images)
+    sets = {}
+    for kind, name in RECIPES.items():
+        out = work / f"{kind}.jsonl"
+        out.parent.mkdir(parents=True, exist_ok=True)
+        perturb_file(captions, out, Setup(name, keep_all=True), workers=2)
+        sets[kind] = load_items(out)
+    if missing := sum(item.image is None for item in sets["usual"]):
+        raise UserError(f"{captions}: {missing:,} captions do not name a photo; the demo needs a column with its path")
+    train = {kind: [_shown(item) for item in items if not _is_test(item)] for kind, items in sets.items()}
+    test = {kind: [item for item in items if _is_test(item)] for kind, items in sets.items()}
+    if len(train["usual"]) < 2 * recipe.batch_size:
+        raise UserError(
+            f"{captions}: {len(train['usual']):,} captions to train on; expected at least two batches of "
+            f"{recipe.batch_size}. Bring more captions, or --set batch_size=N."
+        )
+    tests = {
+        "usual": [_one(item, "usual", item.negatives) for item in test["usual"] if item.negatives],
+        "reworded": [one for item in test["matched"] for one in _reworded(item)],
+        "swap": [one for item in test["matched"] for one in _pairs(item, "swap", lambda edit: True)],
+    }
+    columns = [
+        Column("usual score", "the caption scores above the wrong caption (Original accuracy)", "usual", "original"),
+        Column("reworded, seen words", f"{REWORDED} (Augmented accuracy)", "reworded", "augmented", "seen"),
+        Column("reworded, unseen words", "the same, with substitutions that training never shows", "reworded",
+               "augmented", "unseen"),
+        Column("swapped words", f"{REWORDED}; two parts change places", "swap", "augmented"),
+    ]  # fmt: skip
+    counts = {one.title: sum(not one.words or item.tags["synonym"] == one.words for item in tests[one.test])
+              for one in columns}  # fmt: skip
+    kept = [one for one in columns if counts[one.title] >= LEAST]
+    if kept[:2] != columns[:2]:
+        found = ", ".join(f"{title}: {count}" for title, count in counts.items())
+        raise UserError(
+            f"{captions}: too few test items of held-out photos ({found}); each needs {LEAST}. Bring more captions: "
+            "about 2,000 photos with a caption or more each."
+        )
+    used = {test: items for test, items in tests.items() if any(one.test == test for one in kept)}
+    return Story(
+        title=f"the photos of {captions.name}",
+        base=base,
+        training=train,
+        tests=[(items, f"photos-{name}") for name, items in used.items()],
+        joins={name: (f"photos-{name}",) for name in used},
+        retrieval=caption_set("photos-retrieval", "test", source, from_items(_searched(test["usual"]))),
+        images=source,
+        columns=[*kept, RETRIEVAL],
+        chapters={"reworded": ("One word replaced", "the reworded caption has a synonym, the wrong one another word")},
+        settings=settings,
+        device=device,
+        notes=[
+            f"{len(train['usual']):,} captions to train on, {len(test['usual']):,} of held-out photos to test with. "
+            "Usual negatives are NegCLIP's swaps of two parts of a caption; matched negatives and rewordings are those "
+            "of `equipoise perturb --recipe balanced`, so the tests of rewordings were written by the engine that "
+            "wrote the training texts.",
+        ],
+        identity={
+            "captions": sha256_file(captions), "model": model, "settings": {k: str(v) for k, v in settings.items()}
+        },
+    )  # fmt: skip
+
+
+def estimate(story: Story) -> float:
+    """Minutes that the story takes, from a few photos and texts that the model is timed on."""
+    from equipoise.train.recipes import get_recipe
+
+    items = story.training["matched"]
+    photos = list(dict.fromkeys(item.image for item in items if item.image is not None))
+    few = [decode_image(story.images.read(one.path), one) for one in photos[:8]]
+    texts = [item.caption for item in items[:64]]
+    story.base.embed_texts(texts[:2])
+    image, text = _seconds(story.base.embed_images, few), _seconds(story.base.embed_texts, texts)
+    recipe = get_recipe("control", **story.settings)
+    seen = len(items) * recipe.epochs
+    if recipe.max_steps is not None:
+        seen = min(seen, recipe.max_steps * recipe.batch_size)
+    tested = sum(len(one) for one, _ in story.tests) + len(story.retrieval.photos)
+    finetuned = len(ROWS) - 1
+    training = finetuned * (len(photos) * image + seen * 3.5 * 3 * text)  # forward and backward; three or four texts
+    return (training + len(ROWS) * tested * (image + 3 * text)) / 60
+
+
+def _seconds(ask: Callable[[Sequence[Any]], Any], inputs: Sequence[Any]) -> float:
+    started = time.perf_counter()
+    ask(inputs)
+    return (time.perf_counter() - started) / max(1, len(inputs))
+
+
+# ---------------------------------------------------------------------------- which photos, which words
+
+
+def _share(text: str) -> float:
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") / 2**32
+
+
+def _is_test(item: Item) -> bool:
+    assert item.image is not None
+    return _share(f"photo {item.image.path}") < HELD_OUT
+
+
+def _unseen(edit: Edit | None) -> bool:
+    """Both directions of a substitution are one."""
+    if edit is None or edit.op != "replace" or not edit.source or not edit.to:
+        return False
+    return _share("|".join(sorted((edit.source.lower(), edit.to.lower())))) < UNSEEN
+
+
+def _shown(item: Item) -> Item:
+    positives, negatives = (
+        tuple(one for one in of if not _unseen(one.edit)) for of in (item.positives, item.negatives)
+    )
+    return item.model_copy(update={"positives": positives, "negatives": negatives})
+
+
+def _reworded(item: Item) -> list[Item]:
+    found = []
+    for words in ("seen", "unseen"):
+        found += _pairs(item, "replace", lambda edit, words=words: _unseen(edit) == (words == "unseen"), words)
+    return found
+
+
+def _pairs(item: Item, operation: str, wanted: Callable[[Edit], bool], words: str = "none") -> list[Item]:
+    """An item with one positive and one negative of an operation, drawn by its id; none where it lacks one."""
+    positives = [one for one in item.positives if one.edit and one.edit.op == operation and wanted(one.edit)]
+    negatives = [one for one in item.negatives if one.edit and one.edit.op == operation]
+    if not positives or not negatives:
+        return []
+    rng = random.Random(f"{operation}/{words}/{item.id}")
+    return [_one(item, words, (rng.choice(negatives),), (rng.choice(positives),))]
+
+
+def _one(item: Item, words: str, negatives: Sequence[Text], positives: Sequence[Text] = ()) -> Item:
+    edit = negatives[0].edit
+    tags = {"synonym": words, "type": (edit and edit.target) or "none"}
+    texts = {"positives": tuple(positives), "negatives": tuple(negatives[:1])}
+    return item.model_copy(update={"id": f"{item.id}/{words}", "tags": tags, **texts})
+
+
+def _searched(items: Sequence[Item]) -> list[Item]:
+    photos = list(dict.fromkeys(item.image for item in items))[:SEARCHED]
+    return [item for item in items if item.image in set(photos)]
