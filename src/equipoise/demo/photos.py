@@ -19,11 +19,14 @@ from equipoise.core.files import sha256_file
 from equipoise.data.images import decode_image, open_source
 from equipoise.data.items import Edit, Item, Text, load_items
 from equipoise.data.readers.sets.captions import caption_set, from_items
-from equipoise.demo.stories import RETRIEVAL, REWORDED, ROWS, Column, Story
+from equipoise.demo.stories import RETRIEVAL, REWORDED, ROWS, Column, Data, Story
 from equipoise.perturb import Setup, perturb_file
 
 HELD_OUT, UNSEEN = 0.2, 0.3  # of photos; of substitutions
-RECIPES = {"usual": "negclip_yuksekgonul_2023", "matched": "hard_positives_rules,balanced,swap_pairs"}
+RECIPES: Mapping[Data, str] = {
+    "usual": "negclip_yuksekgonul_2023",
+    "matched": "hard_positives_rules,balanced,swap_pairs",
+}
 LEAST, SEARCHED = 50, 1_000  # items of a column; photos of the retrieval test
 SETTINGS: Mapping[str, Any] = {"freeze": "vision", "batch_size": 128, "epochs": 2, "lr": 1e-5}
 
@@ -36,7 +39,7 @@ def photo_story(captions: Path, images: str, model: str, work: Path, given: Mapp
     settings = {**SETTINGS, **given}
     recipe = get_recipe("control", **settings)  # a setting that does not exist is known before the long work
     base, source = load_model(model, device=device), open_source(images)
-    sets = {}
+    sets: dict[Data, list[Item]] = {}
     for kind, name in RECIPES.items():
         out = work / f"{kind}.jsonl"
         out.parent.mkdir(parents=True, exist_ok=True)
@@ -150,10 +153,7 @@ def _shown(item: Item) -> Item:
 
 
 def _reworded(item: Item) -> list[Item]:
-    found = []
-    for words in ("seen", "unseen"):
-        found += _pairs(item, "replace", lambda edit, words=words: _unseen(edit) == (words == "unseen"), words)
-    return found
+    return _pairs(item, "replace", lambda edit: not _unseen(edit), "seen") + _pairs(item, "replace", _unseen, "unseen")
 
 
 def _pairs(item: Item, operation: str, wanted: Callable[[Edit], bool], words: str = "none") -> list[Item]:

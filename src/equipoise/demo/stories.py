@@ -130,7 +130,7 @@ def world_story(tests: int = TESTS, finetuning: int = FINETUNING, steps: int = S
         notes=[
             "The pictures are drawn and their truth is known, so no label is wrong; a real benchmark has wrong ones "
             "(`equipoise bench check`). They are shown larger than the model sees them, without lamp and grain.",
-            "Usual negatives name the wrong thing by any word, often a rare one, as lexicons and language models do, so "
+            "Usual negatives name the wrong thing by any word, often a rare one, as lexicons and language models do: "
             "a model can learn that rare words are wrong. Matched negatives use a word as common as the caption's.",
         ],
         identity={"tests": tests, "finetuning": finetuning, "steps": steps},
