@@ -28,17 +28,16 @@ def main() -> None:
     given.out.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as started:
         browser = started.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
-        desk = opened(browser, given.page, 1100, 760)
-        keep(desk.screenshot(), given.out / "demo.png")
-        keep(desk.locator(".figures figure").first.screenshot(), given.out / "rewording.png")
-        desk.add_style_tag(content="nav { position: static !important }")  # else it lies over a tall table
-        keep(desk.locator("#table").screenshot(), given.out / "table.png")
+        desk = opened(browser, given.page, 1100, 1400)
+        desk.add_style_tag(content="nav { display: none }")
+        first, chart = desk.locator("section.example").bounding_box(), desk.locator("main > figure").bounding_box()
+        above = {"x": first["x"], "y": first["y"], "width": first["width"]}
+        height = chart["y"] + chart["height"] - first["y"]
+        keep(desk.screenshot(clip={**above, "height": height}, full_page=True), given.out / "demo.png")
         desk.locator("#f-outcome").select_option(label=brittle(desk))
         desk.locator("#gallery").scroll_into_view_if_needed()
         desk.evaluate("document.querySelector('#gallery').scrollIntoView()")
         keep(desk.screenshot(), given.out / "gallery.png")
-        phone = opened(browser, given.page, 390, 780)
-        keep(phone.screenshot(), given.out / "phone.png")
         browser.close()
 
 

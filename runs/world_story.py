@@ -81,8 +81,8 @@ def on_world(models: Models, story: Story) -> dict[str, dict[str, float]]:
 
 
 def spearman(first: Sequence[float], second: Sequence[float]) -> float:
-    ranks = [np.argsort(np.argsort(values)) for values in (first, second)]
-    return float(np.corrcoef(*ranks)[0, 1])
+    one, other = (np.argsort(np.argsort(values)).astype(float) for values in (first, second))
+    return float(np.corrcoef(one, other)[0, 1])
 
 
 def agreement(world: Mapping[str, Mapping[str, float]], photos: Mapping[str, Mapping[str, float]]) -> tuple[float, int]:

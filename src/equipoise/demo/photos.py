@@ -44,7 +44,7 @@ def photo_story(captions: Path, images: str, model: str, work: Path, given: Mapp
         out = work / f"{kind}.jsonl"
         out.parent.mkdir(parents=True, exist_ok=True)
         perturb_file(captions, out, Setup(name, keep_all=True), workers=2)
-        sets[kind] = load_items(out)
+        sets[kind] = list(load_items(out))
     if missing := sum(item.image is None for item in sets["usual"]):
         raise UserError(f"{captions}: {missing:,} captions do not name a photo; the demo needs a column with its path")
     train = {kind: [_shown(item) for item in items if not _is_test(item)] for kind, items in sets.items()}

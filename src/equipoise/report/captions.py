@@ -1,4 +1,4 @@
-"""The verdict on a run, and the other lines below its table: averages, chance, graded numbers, ceilings, baselines, warnings."""
+"""The verdict on a run, and the lines below its table: averages, chance, graded numbers, ceilings, warnings."""
 
 from __future__ import annotations
 
