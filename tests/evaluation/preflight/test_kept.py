@@ -9,17 +9,20 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.evaluation.preflight.planted import Loader
+from tests.models.fake_vision import Vision, asked_about, says, share_of, yes_no
 from typer.testing import CliRunner
 
 from equipoise.cli import app
 from equipoise.evaluation.preflight import kept
 from equipoise.evaluation.preflight.kept import checked
 from equipoise.evaluation.record import Check
+from equipoise.models import load_model
 from equipoise.world.splits import make_world
 
 SOURCE = """
 import numpy as np
 from tests.evaluation.preflight.planted import Loader
+from tests.models.fake_vision import Vision, asked_about, says, share_of, yes_no
 from tests.evaluation.preflight.test_planted import IgnoresExif
 class Right(Loader):
     card = {"digest": "right"}
@@ -129,3 +132,26 @@ def test_items_that_are_equal_after_the_cut_are_named(world: list[str], tmp_path
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     found = run("eval", "world", *world)
     assert f"1 items tie: the model reads a right text and a negative as the same ({rows[2]['id']})" in found.stdout
+
+
+@pytest.mark.parametrize(
+    ("reply", "options", "wrong"),
+    [
+        (lambda prompt, _: (200, yes_no(share_of(asked_about(prompt)))), "", "blind"),  # looks at no picture
+        (lambda *_: (200, says("A")), "?ask=choice", "position bias"),
+    ],
+    ids=["blind", "always the first"],
+)
+def test_a_server_is_asked_few_questions_and_once(
+    reply: Any, options: str, wrong: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    monkeypatch.setenv("OPENAI_API_KEY", "secret-key")
+    server = Vision(reply)
+    model: Any = load_model(f"served:toy@{server.url}{options}")
+    found = checked(model, model.card["spec"], tmp_path)
+    assert found is not None and [one.name for one in found.wrong] == [wrong] and server.requests <= 50
+    asked = server.requests
+    assert checked(model, model.card["spec"], tmp_path) == found and server.requests == asked
+    assert not getattr(model, "counts", {}), "a run counts its own choices"
+    server.close()
