@@ -116,7 +116,8 @@ def _plain(text: str) -> str:
 
 def vsr_items(shared: Path, rows: set[str]) -> list[Item]:
     found = registry.load("vsr-pairs", shared / "vsr")[0]
-    return [item for item in found if item.image and Path(item.image.path).name in rows]
+    asked = [item for item in found if item.tags["law"] != "complement"]
+    return [item for item in asked if item.image and Path(item.image.path).name in rows]
 
 
 def make(options: argparse.Namespace) -> None:

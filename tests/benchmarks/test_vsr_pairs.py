@@ -34,7 +34,7 @@ def _texts(item: Item) -> tuple[str, str, str]:
 
 
 def test_an_inverse_relation_is_turned_with_its_word(tmp_path: Path) -> None:
-    above, contains = _load(
+    above, below, contains, inside = _load(
         tmp_path, ("The kite is above the potted plant.", "above", 1), ("The bag contains the hat.", "contains", 1)
     )
     assert _texts(above) == (
@@ -44,6 +44,9 @@ def test_an_inverse_relation_is_turned_with_its_word(tmp_path: Path) -> None:
     )
     assert _texts(contains) == ("The bag contains the hat.", "The hat is inside the bag.", "The hat contains the bag.")
     assert (above.id, above.tags["law"]) == ("vsr-pairs-random/0", "inverse")
+    assert _texts(below) == (*_texts(above)[:2], "The kite is below the potted plant.")
+    assert (below.id, below.tags["law"]) == ("vsr-pairs-random/0-complement", "complement")
+    assert _texts(inside)[2] == "The bag is inside the hat."
     assert above.image is not None and above.image.path == "val2017/7.jpg"
 
 
@@ -67,7 +70,7 @@ def test_what_does_not_follow_is_left_out(tmp_path: Path) -> None:
         ("The kite is left of the bag.", "left of", 1),
         ("The kite is under the bag.", "under", 1),
     )
-    assert [item.id for item in items] == ["vsr-pairs-random/4"]
+    assert [item.id for item in items] == ["vsr-pairs-random/4", "vsr-pairs-random/4-complement"]
 
 
 def test_a_statement_in_another_form_is_refused_with_its_line(tmp_path: Path) -> None:
@@ -83,6 +86,6 @@ def test_a_relation_has_one_law_and_its_contrary_is_symmetric_too() -> None:
 def test_the_whole_file(shared_data: Path) -> None:
     items = vsr_pairs.load(shared_data / "vsr", [])
     assert len(items) == vsr_pairs.SPLITS["random"]
-    assert Counter(item.tags["law"] for item in items) == {"symmetric": 339, "inverse": 321}
+    assert Counter(item.tags["law"] for item in items) == {"symmetric": 339, "inverse": 321, "complement": 321}
     assert {item.tags["relation"] for item in items} == vsr_pairs.INVERSE.keys() | vsr_pairs.SYMMETRIC.keys()
     assert all(len(set(_texts(item))) == 3 for item in items)

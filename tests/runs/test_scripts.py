@@ -35,6 +35,7 @@ READING = {
     "runs/judge/wide.py": ("--shared GONE --out OUT/x",),
     "runs/ledger/courts.py": ("--shared GONE",),
     "runs/ledger/make.py": ("--shared GONE --out OUT/x.html",),
+    "runs/ledger/printed.py": ("GONE",),
     "runs/ledger/siglip.py": ("--shared GONE",),
     "runs/make_giveaway.py": ("GONE",),
     "runs/make_pair_counts.py": ("GONE",),

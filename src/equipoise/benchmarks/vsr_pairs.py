@@ -3,6 +3,7 @@
 A record is used if its statement is true and its relation is in one of two tables:
 
 - inverse: "A is above B" entails "B is below A" (hard positive) and excludes "B is above A" (hard negative).
+- complement: the same statement and hard positive; the hard negative is "A is below B".
 - symmetric: "A is near B" entails "B is near A" (hard positive) and excludes "A is far away from B" (hard negative).
 
 False statements are left out, because "not above" does not entail "below". So are relations for which nothing follows:
@@ -10,7 +11,8 @@ left, right, in front of and behind may be seen from the viewer or from the obje
 "at the edge of" and the like have no converse. Symmetric relations without a contrary (across from, opposite to, with)
 give no hard negative and are left out too.
 
-The tags `law` (inverse, symmetric) and `relation` group the items.
+The tags `law` (inverse, complement, symmetric) and `relation` group the items. There are no items of mirrored photos:
+an item names a photo as it is. `equipoise metrics --bench vsr-pairs` reads published answers about mirrored photos.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from equipoise.benchmarks.base import TRIPLE_CHANCE, Benchmark
 from equipoise.benchmarks.reading import Case, read
 from equipoise.data.items import Edit, ImageRef, Item, texts
 
-SPLITS: dict[str, int | None] = {"random": 660, "zeroshot": None}
+SPLITS: dict[str, int | None] = {"random": 981, "zeroshot": None}
 INVERSE = {  # A relation B -> B converse A; none of them holds both ways
     "above": "is below",
     "below": "is above",
@@ -85,7 +87,7 @@ def _items(_split: str, key: str, row: _Statement) -> Iterator[Case]:
     else:
         positive, negative = _say(other, phrase, one), _say(one, SYMMETRIC[row.relation], other)
     swap, replace = (Edit(op=op, target="relation", by="rules") for op in ("swap", "replace"))
-    yield Case(
+    first = Case(
         key,
         image=ImageRef(path=row.path()),
         caption=_say(one, phrase, other),
@@ -93,6 +95,11 @@ def _items(_split: str, key: str, row: _Statement) -> Iterator[Case]:
         negatives=texts(negative, edit=swap if inverse else replace),
         tags={"law": "inverse" if inverse else "symmetric", "relation": row.relation},
     )
+    yield first
+    if inverse:
+        turned = texts(_say(one, INVERSE[row.relation], other), edit=replace)
+        tags = {"law": "complement", "relation": row.relation}
+        yield first._replace(key=f"{key}-complement", negatives=turned, tags=tags)
 
 
 def _say(one: str, phrase: str, other: str) -> str:
@@ -117,6 +124,6 @@ BENCHMARK = Benchmark(
     load=load,
     downloads=vsr.BENCHMARK.downloads,
     by_hand=vsr.BENCHMARK.by_hand,
-    notes="Only true statements whose rewording follows from the relation: inverse relations (above, below) and "
-    "symmetric ones (near, touching). Read the two apart by the tag `law`.",
+    notes="Only true statements whose rewording follows from the relation: inverse relations (above, below), each with "
+    "two hard negatives, and symmetric ones (near, touching). Read them apart by the tag `law`.",
 )

@@ -182,7 +182,8 @@ def _flips(one: Comparison, flipped: Flips) -> str:
             shown = [_cut(texts.caption), _cut(texts.negatives[0]) if texts.negatives else ""] if texts else ["", ""]
             way = "right" if item.change > 0 else "wrong"
             image = _cut(item.image or "-")
-            cells.append([_cut(item.id), image, way, f"{item.before:+.3f}", f"{item.after:+.3f}", *shown])
+            margins = ["-" if margin is None else f"{margin:+.3f}" for margin in (item.before, item.after)]
+            cells.append([_cut(item.id), image, way, *margins, *shown])
         header = ["item", "image", "became", "margin before", "margin after", "caption", "negative"]
         caption = f"{len(cells):,} of the {flipped.flipped:,} that changed"
         caption += ", those whose margin moved most (--flips N shows more)" if len(cells) < flipped.flipped else ""

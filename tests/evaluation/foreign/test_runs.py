@@ -165,6 +165,27 @@ def test_a_table_of_results(tmp_path: Path, command: Command) -> None:
     assert "org/b" in command("report", "runs", "--format", "md")[1]
 
 
+def test_margins_of_outcomes_are_missing(tmp_path: Path, command: Command) -> None:
+    """Two runs of BiVLC's right and wrong: what flipped is shown, and no margin is made up."""
+    for name, lost in (("good", 0), ("bad", 30)):
+        rows = []
+        for n in range(outcomes.BIVLC):
+            won = [str(n >= lost)] * 7
+            row = {"caption": f"c{n}", "negative_caption": f"n{n}", "type": "swap", "subtype": "obj"}
+            rows.append(row | dict(zip(outcomes.OLD, won, strict=True)))
+        if lost:
+            rows[0] |= dict(zip(outcomes.OLD, ("True", "False", "True", "False", *["False"] * 3), strict=True))
+        with Path(f"{name}.csv").open("w", newline="") as handle:
+            writer = csv.DictWriter(handle, list(rows[0]))
+            writer.writeheader()
+            writer.writerows(rows)
+        assert command("metrics", f"{name}.csv", "--bench", "bivlc", "--out", name)[0] == 0
+    code, said = command("compare", "good", "bad", "--flips", "40")
+    assert code == 0 and "GroupMatch" not in said
+    row = next(line for line in said.splitlines() if "bivlc-test/17 " in line)
+    assert "wrong" in row and "+1.000" not in said and "-1.000" not in said
+
+
 def test_a_table_with_dates(tmp_path: Path, command: Command) -> None:
     Path("h.csv").write_text(
         "model,task,date,main_score,text_acc\norg/a,SugarCrepe,2024-11-02,53.5,53.5\norg/a,SugarCrepe,2024-11-12,83.8,83.8\n"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from equipoise.evaluation.comparing.models import Model
-from equipoise.evaluation.results import Texts, read_texts
+from equipoise.evaluation.results import Texts, is_outcomes_only, read_texts
 from equipoise.evaluation.scores import Scores, kinds_of
 
 _LEAST = 2  # items that carry a tag's value; an id is no phrase
@@ -21,8 +21,8 @@ class FlippedItem:
     id: str
     image: str | None
     change: float  # of the share of runs that are right: 1, or -1, with one run a side
-    before: float  # margin s(c) - highest s(n), the mean over runs
-    after: float
+    before: float | None  # margin s(c) - highest s(n), the mean over runs; None: only right and wrong were published
+    after: float | None
     texts: Texts | None
 
 
@@ -57,8 +57,8 @@ def flips(first: Model, second: Model, most: int) -> Flips:
     """
     before, after = (_right(model) for model in (first, second))
     moved = after - before
-    margins = [np.mean([_margins(Scores.of(run.rows)) for run in model.runs], axis=0) for model in (first, second)]
-    far = np.abs(margins[1] - margins[0])
+    margins = [_mean_margins(model) for model in (first, second)]
+    far = np.nan_to_num(np.abs(margins[1] - margins[0]))
     largest = np.lexsort((-far, -np.abs(moved)))
     order: list[int] = largest[moved[largest] != 0][:most].tolist()
     rows = Scores.of(first.runs[0].rows)
@@ -68,13 +68,17 @@ def flips(first: Model, second: Model, most: int) -> Flips:
             rows.ids[index],
             rows.images[index],
             float(moved[index]),
-            float(margins[0][index]),
-            float(margins[1][index]),
+            _known(margins[0][index]),
+            _known(margins[1][index]),
             texts.get(rows.ids[index]),
         )
         for index in order
     ]
     return Flips(_gained(moved), _gained(-moved), int(np.count_nonzero(moved)), items, _tags(rows.tags, moved, most))
+
+
+def _known(margin: float) -> float | None:
+    return None if np.isnan(margin) else float(margin)
 
 
 def _gained(moved: np.ndarray) -> float:
@@ -84,6 +88,13 @@ def _gained(moved: np.ndarray) -> float:
 def _right(model: Model) -> np.ndarray:
     found: np.ndarray = np.mean([run.outcomes.original.astype(float) for run in model.runs], axis=0)
     return found
+
+
+def _mean_margins(model: Model) -> np.ndarray:
+    """NaN where the scores of a run stand for right and wrong."""
+    found: np.ndarray = np.mean([_margins(Scores.of(run.rows)) for run in model.runs], axis=0)
+    unknown = any(is_outcomes_only(record) for run in model.runs for record in run.records)
+    return np.full_like(found, np.nan) if unknown else found
 
 
 def _margins(scores: Scores) -> np.ndarray:
