@@ -92,14 +92,16 @@ _WORLD = (
 )  # fmt: skip
 
 
-def world_story(tests: int = TESTS, finetuning: int = FINETUNING, steps: int = STEPS) -> Story:
+def world_story(
+    tests: int = TESTS, finetuning: int = FINETUNING, steps: int = STEPS, lr: float = 6e-4, split: str = "test"
+) -> Story:
     """The drawn world, with the base model that ships. Settings were chosen on validation scenes (world/README.md)."""
     from equipoise.models import load_model
     from equipoise.world.benchmarks import LargePictures
 
     images = DrawnImages()
     sets = [
-        (list(world_items("test", tests, tests=tuple(one.splits))), one)
+        (list(world_items(split, tests, tests=tuple(one.splits))), one)
         for one in map(registry.get, (*_REPLACE, "world-swap"))
     ]
     return Story(
@@ -122,7 +124,7 @@ def world_story(tests: int = TESTS, finetuning: int = FINETUNING, steps: int = S
             "max_steps": steps,
             "warmup_steps": steps // 10,
             "batch_size": min(BATCH, finetuning),
-            "lr": 6e-4,
+            "lr": lr,
             "freeze": "vision",
         },
         device="cpu",
@@ -133,5 +135,5 @@ def world_story(tests: int = TESTS, finetuning: int = FINETUNING, steps: int = S
             "Usual negatives name the wrong thing by any word, often a rare one, as lexicons and language models do: "
             "a model can learn that rare words are wrong. Matched negatives use a word as common as the caption's.",
         ],
-        identity={"tests": tests, "finetuning": finetuning, "steps": steps},
+        identity={"tests": tests, "finetuning": finetuning, "steps": steps, "lr": lr, "split": split},
     )
