@@ -1,4 +1,4 @@
-"""Loader bugs, each planted in a loader that works: the right check names it, and no other check says wrong."""
+"""Loader bugs, each planted in a loader that works: the right check is among those that are not fine."""
 
 from __future__ import annotations
 
