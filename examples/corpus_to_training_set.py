@@ -3,7 +3,7 @@
     python examples/corpus_to_training_set.py CAPTIONS OUT.jsonl
     python examples/corpus_to_training_set.py captions.jsonl training.jsonl
 
-CAPTIONS is any layout that `equipoise perturb` reads (docs/perturbation.md);
+CAPTIONS is any layout that `equipoise perturb` reads (docs/tasks/captions.md);
 give the image with each caption if you have it.
 Then: equipoise train hard_positives_kamath_2024 --items OUT.jsonl --images DIR --model hf:... --out RUN
 """

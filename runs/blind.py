@@ -1,6 +1,6 @@
-"""How much of each benchmark a judge that never sees the image solves -> the table of docs/blind.md.
+"""How much of each benchmark a judge that never sees the image solves -> the table of docs/appendix/blind.md.
 
-    python runs/blind.py --data ../shared/data [--lm FOLDER --sample 500 --lm-on NAMES] [--out docs/blind.md]
+    python runs/blind.py --data ../shared/data [--lm FOLDER --sample 500 --lm-on NAMES] [--out docs/appendix/blind.md]
 
 The length rule and the n-gram model see every item, five-fold over images; the language model a sample of the items,
 drawn with seed 0, as a likelihood takes an eighth of a second on a core. Its scores are kept in the cache, so a larger
@@ -93,7 +93,7 @@ def main() -> None:
     parser.add_argument("--sample", type=int, default=500, help="items that the language model is asked about")
     parser.add_argument("--lm-on", help="benchmarks that the language model is asked about, all if not given")
     parser.add_argument("--only", help="benchmarks, separated by commas; the file is then not written")
-    parser.add_argument("--out", type=Path, default=Path("docs/blind.md"))
+    parser.add_argument("--out", type=Path, default=Path("docs/appendix/blind.md"))
     options = parser.parse_args()
     names = options.only.split(",") if options.only else (*FOLDERS, *WORLD)
     unknown = [name for name in names if name not in (*FOLDERS, *WORLD)]

@@ -1,4 +1,4 @@
-"""How often the interval over seeds and images holds the truth: the table of docs/statistics.md.
+"""How often the interval over seeds and images holds the truth: the table of docs/appendix/statistics.md.
 
 python runs/seed_coverage.py [REPETITIONS]
 """

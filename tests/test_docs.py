@@ -59,7 +59,7 @@ def test_every_page_is_in_the_navigation() -> None:
 
 
 def test_the_words_of_a_result_are_explained_where_people_meet_them() -> None:
-    pages = ("metrics.md", "glossary.md", "tasks/checkpoint.md")
+    pages = ("metrics.md", "files.md", "tasks/checkpoint.md")
     found = {page: (DOCS / page).read_text(encoding="utf-8").lower() for page in pages}
     wanted = (*BLIND, "lgip", "ceiling")  # of the lines below the table of `eval`
     assert not [(page, word) for page, text in found.items() for word in wanted if word not in text]

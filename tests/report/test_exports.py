@@ -1,6 +1,6 @@
 """Exports: the fields that each format asks for, the numbers of result.json, no text that becomes a field.
 
-The official packages were tried by hand (docs/exports.md); here their documented fields are checked one by one.
+The official packages were tried by hand (docs/report.md); here their documented fields are checked one by one.
 """
 
 from __future__ import annotations

@@ -239,7 +239,7 @@ def _blind_points(name: str, entries: Sequence[Entry]) -> list[Point]:
     if brittle is None:
         return []
     label = f"without the image ({best[0].removeprefix('blind:').partition(':')[0]})"
-    source = "taught on the texts of other images (docs/blind.md)"
+    source = "taught on the texts of other images (docs/appendix/blind.md)"
     shares = {"original": best[1].value, "brittleness": brittle.value}
     return [Point(label=label, benchmark=name, metrics=shares, source=source)]
 

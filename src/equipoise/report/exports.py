@@ -1,6 +1,6 @@
 """A finished run in the formats that others take: each format is a function from a run to files.
 
-What a format cannot say is left out, never guessed; docs/exports.md has what the official packages made of the files.
+What a format cannot say is left out, never guessed; docs/report.md has what the official packages made of the files.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """How often intervals hold the truth and tests are wrong, by simulation, inside stated bounds.
 
 `python -m pytest -s tests/evaluation/comparing/test_coverage.py` prints what
-docs/statistics.md and docs/tasks/compare.md quote.
+docs/appendix/statistics.md and docs/tasks/compare.md quote.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def test_an_average_over_splits_holds_the_truth(sizes: tuple[int, ...], rates: t
     [
         (30, 1, 0.5, 0.91, 0.99),
         (30, 20, 0.5, 0.89, 0.99),
-        (30, 20, 0.97, 0.75, 0.95),  # too optimistic: docs/statistics.md says so
+        (30, 20, 0.97, 0.75, 0.95),  # too optimistic: docs/appendix/statistics.md says so
         (100, 20, 0.97, 0.86, 0.98),
         (500, 5, 0.97, 0.91, 0.99),
     ],

@@ -73,7 +73,7 @@ def test_the_error_of_independent_items_is_the_closed_form(run: MakeRun) -> None
     assert found is not None
     assert found.image_error == pytest.approx(math.sqrt(gained + lost - (gained - lost) ** 2 / n) / n, rel=0.05)
     assert found.p == pytest.approx(stats.mcnemar(lost, gained), abs=0.002)
-    assert found.detectable == pytest.approx(0.048, abs=0.001)  # docs/statistics.md
+    assert found.detectable == pytest.approx(0.048, abs=0.001)  # docs/appendix/statistics.md
 
 
 def test_contributions_add_up_to_the_average(run: MakeRun) -> None:

@@ -2,7 +2,7 @@
 
 With one run a side, images are resampled and the interval is the bootstrap's. With several seeds of a configuration the
 question is another one: would other seeds on other images say the same? Then seeds and images are both resampled, and
-three things are put right that a plain bootstrap over both gets wrong (docs/statistics.md has the formulas):
+three things are put right that a plain bootstrap over both gets wrong (docs/appendix/statistics.md has the formulas):
 
 - three seeds that are resampled spread a third too little, so one seed less is drawn than there is;
 - what a seed gets right by chance on single images shows in both directions, so it is taken out of the seeds' spread;

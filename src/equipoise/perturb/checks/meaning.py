@@ -123,7 +123,7 @@ def confirmed(caption: Caption, candidate: Candidate) -> str | None:
     """A negative may deny a number, or that somebody is a man, a woman or a child, where another caption says so too.
 
     People miscount, and guess who somebody is whom others call a person: readers find such negatives true ten times as
-    often as others (docs/perturbation.md).
+    often as others (docs/tasks/captions.md).
     """
     edit = candidate.edit
     if candidate.kind != "negative" or edit.op != "replace" or not edit.source or edit.by == "captions":

@@ -168,7 +168,7 @@ def weighted_order(weights: Sequence[float], rng: random.Random) -> list[int]:
 # The least chance to pass: where nothing else speaks against an edit, where one thing does, and where both do: captions
 # have the new word with other neighbours only, or it is of a wide line or a word that the judge itself proposes. At the
 # same chance readers fail these more often. Chosen on verdicts of what the recipes write of captions that the net had
-# not seen (docs/perturbation.md): STRICT for what a strict reader passes 92 times in 100, LENIENT for nine in ten.
+# not seen (docs/tasks/captions.md): STRICT for what a strict reader passes 92 times in 100, LENIENT for nine in ten.
 Least = Mapping[str, tuple[float, ...]]
 STRICT: Least = {
     "object": (0.96, 0.975, 0.985),
