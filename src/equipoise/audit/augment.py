@@ -95,7 +95,7 @@ def _ours(candidate: Candidate) -> Text:
 
 
 def _clashes(item: Item, candidate: Candidate) -> str | None:
-    """What the recipe cannot know: the negatives that stand beside its positive."""
+    """What the recipe cannot know: the negatives that stand next to its positive."""
     read = as_read(candidate.text)
     if read == as_read(item.caption):
         return "reads to CLIP as the caption does"

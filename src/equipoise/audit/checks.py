@@ -28,7 +28,7 @@ class Found(NamedTuple):
 
 
 class _Kind(NamedTuple):
-    """A check: by `find` over all items, or by `judge` of each text beside its caption."""
+    """A check: by `find` over all items, or by `judge` of each text next to its caption."""
 
     name: str
     what: str
@@ -39,7 +39,7 @@ class _Kind(NamedTuple):
 
 
 def checks(items: Sequence[Item], advance: Callable[[int], None] = lambda count: None) -> list[Check]:
-    """All of them, in the order in which a maintainer should fix them; `advance` is told of items done with."""
+    """All of them, in the order in which a maintainer should fix them; `advance` is called with items done with."""
     splits = {item.id: item.tags.get("split", "all") for item in items}
     found = {kind.name: list(kind.find(items) if kind.find else ()) for kind in _KINDS}
     vocabulary = {word for item in items for word in words(item.caption)}
@@ -109,7 +109,7 @@ def _spaces(items: Sequence[Item]) -> Iterator[Found]:
                 yield Found(item.id, kind, repr(text))
 
 
-# ---------------------------------------------------------------------------- texts beside their caption
+# ---------------------------------------------------------------------------- texts next to their caption
 
 
 def _article(item: Item, text: Text, found: Change) -> str | None:

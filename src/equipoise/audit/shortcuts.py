@@ -1,6 +1,6 @@
 """How far one gets without the image: words, length, frequency, and the substitution alone.
 
-All judges see a caption beside one of its edits and say which is the caption (chance is one half); the last sees an
+All judges see a caption next to one of its edits and say which is the caption (chance is one half); the last sees an
 edit and says whether it is a hard positive or a hard negative. What they learn they learn on other images than those
 they are tested on. A share well above one half can be had blind: a model that scores it need not have looked.
 """

@@ -130,7 +130,7 @@ def build(
     items = items[:limit]
     typer.echo(written(out, items, benchmark.name))
     if kept := registry.keep_facts(out, items, benchmark):
-        typer.echo(f"wrote {kept}: how it is averaged; keep it beside the items")
+        typer.echo(f"wrote {kept}: how it is averaged; keep it next to the items")
 
 
 def _draw(out: Path, split: str, n: int, seed: int) -> None:

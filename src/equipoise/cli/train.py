@@ -208,7 +208,7 @@ def train(
 
 
 def _changed(paper: Recipe, quick: Recipe) -> str:
-    """What --quick sets, beside what the recipe would have; what --set names is the user's own choice."""
+    """What --quick sets, next to what the recipe would have; what --set names is the user's own choice."""
     from equipoise.train.recipes.options import SETTINGS, setting_of, written
 
     pairs = [(name, setting_of(paper, name), setting_of(quick, name)) for name in SETTINGS]
@@ -252,7 +252,7 @@ def _rows(one: dict[str, Any], shared: bool) -> list[str]:
 
 
 def _beside(name: str, text: str) -> list[str]:
-    """The text in a column beside its name, as wide as help is on 80 columns: click leaves these lines as they are."""
+    """The text in a column next to its name, as wide as help is on 80 columns: click leaves these lines as they are."""
     blank = " " * min(len(name), 30)
     return textwrap.wrap(f"{name}{text}", 76, subsequent_indent=blank, break_on_hyphens=False, break_long_words=False)
 
@@ -342,7 +342,7 @@ def _evaluation(watch: Path | None, images: Path | None, metric: str | None) -> 
 
 
 def _before_and_after(base: str, finished: Path, watch: Path, images: Path, out: Path, device: str) -> None:
-    """What training gained on the watched items, and beside it what retrieval among their photos lost: paired.
+    """What training gained on the watched items, and next to it what retrieval among their photos lost: paired.
 
     Both models are judged into OUT/before and OUT/after, which `compare` and `report` take.
     """

@@ -32,7 +32,7 @@ except ImportError:  # not on Windows
 
 @contextlib.contextmanager
 def atomic_write(path: str | Path, mode: str = "w", *, flush: bool = True) -> Iterator[IO[Any]]:
-    """Open a temporary file beside `path`; it takes the name only when everything was written.
+    """Open a temporary file next to `path`; it takes the name only when everything was written.
 
     A full disk, Ctrl-C or an exception leaves the old file (or none) and removes the temporary one.
     Through a symlink it is the link's target that is replaced; a device, a pipe or a folder never is.
@@ -81,7 +81,7 @@ def _sweep(target: Path) -> None:
             continue
         with contextlib.suppress(OSError), (folder / name).open("rb") as handle:
             if time.time() - os.fstat(handle.fileno()).st_mtime > _SETTLED:
-                _lock(handle.fileno())  # BlockingIOError: somebody is still writing
+                _lock(handle.fileno())  # BlockingIOError: someone is still writing
                 os.unlink(folder / name)
 
 
@@ -268,7 +268,7 @@ def sha256_json(value: Any) -> str:
 
 
 def stays_inside(path: str) -> bool:
-    """Whether a relative path, as somebody wrote it, stays below the folder it is relative to (links aside)."""
+    """Whether a relative path, as someone wrote it, stays below the folder it is relative to (links aside)."""
     plain = path.replace("\\", "/")  # not a PurePath, which takes ten times as long: every item is asked
     return not ("\0" in path or plain.startswith("/") or ".." in plain.split("/") or path[1:2] == ":")
 

@@ -30,7 +30,7 @@ def is_quiet() -> bool:
 
 
 def is_told() -> bool:
-    """Whether notes and bars are for somebody: not with --quiet, and of a torchrun the first process tells."""
+    """Whether notes and bars are for someone: not with --quiet, and of a torchrun the first process tells."""
     return not _quiet and os.environ.get("RANK", "0") == "0"
 
 

@@ -1,7 +1,7 @@
 """Whose folder is this? One answer for every command that keeps its work on disk.
 
 A command takes its folder before it works: `locked`, so that nobody else writes there meanwhile, and `take`, which lets
-it begin a new run or go on with its own. What is somebody else's is refused with what differs and the ways out;
+it begin a new run or go on with its own. What is another's is refused with what differs and the ways out;
 nothing that this program did not write is ever overwritten.
 
 The claim (a small JSON file) is written before anything else, so that whatever a kill leaves behind still says whose it
@@ -29,8 +29,8 @@ except ImportError:  # no such locks on Windows
 
 CLAIM = ".equipoise.json"  # hidden, so that no reader of a folder's files takes it for data
 SCHEMA = 1
-SHOWN = 6  # differences told in full; the rest is counted
-_LONG = 60  # characters of a value that are told in full
+SHOWN = 6  # differences shown in full; the rest is counted
+_LONG = 60  # characters of a value that are shown in full
 
 # ---------------------------------------------------------------------------- whose it is
 
@@ -84,7 +84,7 @@ def claim_of(path: Path) -> dict[str, Any] | None:
 def refuse_other(
     place: Path, there: Mapping[str, Any], here: Mapping[str, Any], kind: str = "folder", also: Sequence[str] = ()
 ) -> None:
-    """Raise where `place` holds a run that is not this one, and say what differs; `also` are reasons beside that."""
+    """Raise where `place` holds a run that is not this one, and say what differs; `also` are reasons next to that."""
     if found := [*also, *differences(there, here)]:
         more = [f"and {len(found) - SHOWN} more"] if len(found) > SHOWN else []
         told = "\n  ".join([*found[:SHOWN], *more])
@@ -92,7 +92,7 @@ def refuse_other(
 
 
 def refuse_file(path: Path, why: str = "it is already there, and not what this command would write") -> NoReturn:
-    """The refusal to overwrite a file that is somebody else's."""
+    """The refusal to overwrite a file that is another's."""
     raise UserError(f"{path}: {why}; nothing is overwritten. {_ways_out('file')}")
 
 

@@ -193,7 +193,7 @@ def macro(
 
 
 def _macro_scores(outcomes: Outcomes, found: Leaves) -> MeanScores:
-    """Mean scores by the weights of the groups, so that they belong to the accuracies beside them."""
+    """Mean scores by the weights of the groups, so that they belong to the accuracies next to them."""
     columns = [outcomes.caption, outcomes.positive, outcomes.negative]
     there = [np.ones(len(outcomes), dtype=bool), outcomes.has_positive, outcomes.has_negative]
     means = np.array(

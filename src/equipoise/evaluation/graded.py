@@ -1,4 +1,4 @@
-"""Graded numbers beside the shares: how far a model sets right and wrong captions apart, and two right ones.
+"""Graded numbers next to the shares: how far a model sets right and wrong captions apart, and two right ones.
 
 From Language-Guided Invariance Probing (Lee 2025, arXiv 2511.13494), as its code computes them, over pairs of texts:
 
@@ -34,7 +34,7 @@ from equipoise.evaluation.scores import ItemScores, Lists, Scores
 
 @dataclass(frozen=True)
 class Pairs:
-    """Of each item: how many positives and negatives it has, and what becomes of its caption beside them."""
+    """Of each item: how many positives and negatives it has, and what becomes of its caption next to them."""
 
     positives: NDArray[np.int64]
     negatives: NDArray[np.int64]

@@ -128,7 +128,7 @@ class Outcomes:
         return np.where(counts, wins, np.nan)
 
     def each(self, metrics: Sequence[Metric] = ROWS) -> Iterator[dict[str, Any]]:
-        """The outcome of every item by metric, as written beside its scores."""
+        """The outcome of every item by metric, as written next to its scores."""
         columns = {row.name: self.column(row) for row in metrics if row.less is None}
         asked = {name: column.tolist() for name, column in columns.items() if not np.isnan(column).all()}
         ties = {"tie": (self.has_negative, self.tie), "image_tie": (self.images.asked, self.images.tie)}

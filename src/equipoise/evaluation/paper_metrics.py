@@ -1,4 +1,4 @@
-"""Metrics that single papers define beside Original accuracy.
+"""Metrics that single papers define next to Original accuracy.
 
 A benchmark names the ones it wants (`Benchmark.metrics`); each takes the scores of its items and returns plain
 numbers. Comparisons are strict here as everywhere; where a paper's code lets a tie win, its numbers on ties differ.

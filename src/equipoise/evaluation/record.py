@@ -204,7 +204,7 @@ class BenchmarkId(_Part):
 
 
 class ModelCard(_Part):
-    """What the model says of itself. A model of somebody's own may say more, or only its name."""
+    """What the model says of itself. A model of a user's own may say more, or only its name."""
 
     model_config = ConfigDict(extra="allow")
     __pydantic_extra__: dict[str, JsonValue]

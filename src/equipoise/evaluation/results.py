@@ -39,7 +39,7 @@ class Texts(BaseModel):
 
 
 class Shown(BaseModel):
-    """What a run keeps beside the scores of an item, to look at."""
+    """What a run keeps next to the scores of an item, to look at."""
 
     model_config = ConfigDict(strict=True, frozen=True)
     id: str
@@ -62,7 +62,7 @@ def write_run(
 ) -> RunRecord:
     """Write a finished run, and return its record as it was written.
 
-    Nothing of it is visible as finished before everything is on disk. The texts go beside their scores, so that a run
+    Nothing of it is visible as finished before everything is on disk. The texts go next to their scores, so that a run
     can be read, and its failures looked at, without the benchmark.
     """
     return _write(folder, record, _lines(rows, outcomes, items, metrics))
@@ -140,7 +140,7 @@ def read_run(folder: Path) -> tuple[RunRecord, Sequence[Any]]:
 def measured_again(
     folder: Path, own: Sequence[Metric] | None = None
 ) -> tuple[RunRecord, Sequence[Any], Outcomes | None]:
-    """A finished run with the numbers of its rows, so that a number that somebody wrote into result.json is refused.
+    """A finished run with the numbers of its rows, so that a number that someone wrote into result.json is refused.
 
     `own` are the user's metrics, to be asked again; without them their outcomes are read.
     """
@@ -240,7 +240,7 @@ def find_runs(folders: Sequence[Path], sets: bool = False) -> list[tuple[Path, R
 
 
 def read_texts(folder: Path, places: Collection[int] | None = None) -> dict[str, Texts]:
-    """The texts that a run keeps beside its scores, of the items in these places or of all; none where it kept none."""
+    """The texts that a run keeps next to its scores (of the items in these places, or of all)."""
     return {line.id: line.texts for line in read_shown(folder, places) if line.texts}
 
 

@@ -169,19 +169,19 @@ def unprefixed(state: dict[str, Any], where: str) -> State:
 def merge_lora(state: State, where: str) -> tuple[State, int]:
     """Add SVLC's, DAC's and FSC-CLIP's low-rank parts to their weights: W + (B @ A) / r (their alpha is 1).
 
-    Names are X.lora_A beside X.weight, and attn.in_proj_weight_lora_A beside attn.in_proj_weight. The rank
+    Names are X.lora_A next to X.weight, and attn.in_proj_weight_lora_A next to attn.in_proj_weight. The rank
     is the rows of A; of a convolution, whose A is (r*k, 3*k), the rows divided by k. Returns how many.
     """
     downs = [name for name in state if name.endswith("lora_A")]
     lonely = [name for name in state if name.endswith("lora_B") and name.removesuffix("B") + "A" not in state]
     if lonely:
-        raise UserError(f"{where}: {lonely[0]} has no {lonely[0].removesuffix('B')}A beside it ({len(lonely)} such)")
+        raise UserError(f"{where}: {lonely[0]} has no {lonely[0].removesuffix('B')}A next to it ({len(lonely)} such)")
     merged = {name: tensor for name, tensor in state.items() if not name.endswith(("lora_A", "lora_B"))}
     for name in downs:
         target = name.removesuffix("_lora_A") if name.endswith("_lora_A") else name.removesuffix("lora_A") + "weight"
         up = name.removesuffix("A") + "B"
         if up not in state or target not in merged:
-            raise UserError(f"{where}: {name} has no {up if up not in state else target} beside it")
+            raise UserError(f"{where}: {name} has no {up if up not in state else target} next to it")
         merged[target] = _with_adapter(merged[target].float(), state[name].float(), state[up].float(), f"{where}: {up}")
     return merged, len(downs)
 

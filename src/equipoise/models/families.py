@@ -3,7 +3,7 @@
 A family is what `model_type` of a config.json says. Its network must have `get_image_features` and `get_text_features`,
 and its texts one of the three ways to be read that are known here: causal, pooled at the first end token (CLIP); padded
 to the full context, as trained (SigLIP); or with an attention mask over the padding, as BERT's towers want it (any
-vision model beside any text model, joined by transformers' VisionTextDualEncoder). A family that needs more is better
+vision model next to any text model, joined by transformers' VisionTextDualEncoder). A family that needs more is better
 wrapped in two methods and named `py:module:factory`.
 """
 

@@ -140,7 +140,7 @@ _NOT_WEIGHTS = (*BUFFERS, "text.transformer.embeddings.position_ids")
 
 
 def import_open_clip() -> Any:
-    """open_clip, also beside a CPU build of torch, where torchvision fails on operators it was built without.
+    """open_clip, also next to a CPU build of torch, where torchvision fails on operators it was built without.
 
     Declaring the two missing schemas (never called by us) and importing torchvision a second time suffices.
     """

@@ -97,7 +97,7 @@ CLEANERS: dict[str, Callable[[str], str]] = {
 
 
 def cleaning_for(tokenizer: Any) -> str:
-    """Which cleaning a tokenizer's text needs; a tokenizer of somebody's own is given the text as it is."""
+    """Which cleaning a tokenizer's text needs; a tokenizer of a user's own is given the text as it is."""
     name = type(tokenizer).__name__
     if name.startswith("CLIPTokenizer"):
         return "clip"

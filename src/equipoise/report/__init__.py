@@ -79,7 +79,7 @@ def text_table(
 
 
 def _below(cell: str) -> str:
-    """The interval below its number; what follows it ("~", a drop, a name) stays beside the number."""
+    """The interval below its number; what follows it ("~", a drop, a name) stays next to the number."""
     return _INTERVAL.sub(r"\1\3\n\2", cell)
 
 
@@ -107,7 +107,7 @@ def _drawn(header: Sequence[str], rows: Sequence[Sequence[str]], words: Collecti
         numbers = place not in words
         table.add_column(Text(name), justify="right" if numbers else "left", no_wrap=numbers, overflow="fold")
     for row in rows:
-        table.add_row(*map(Text, row))  # as Text: a tag like "[bold]" is somebody's word, not markup
+        table.add_row(*map(Text, row))  # as Text: a tag like "[bold]" is a user's word, not markup
     output = io.StringIO()
     Console(file=output, width=wide, highlight=False).print(table)
     return "\n".join(line.rstrip() for line in output.getvalue().rstrip().split("\n"))

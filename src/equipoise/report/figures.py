@@ -102,7 +102,7 @@ def _by_chance(metric: str, value: float) -> Markup:
 
 
 def _ends(numbers: Numbers) -> list[Markup]:
-    """The two marks of a model and the drop as a bar; with items that have no positive it may end beside Original."""
+    """The two marks of a model and the drop as a bar; with items that have no positive it may end next to Original."""
     known = {metric: 100 * value for metric in ENDS if (value := numbers[metric]) is not None}
     lowest, drop = known.get("augmented"), numbers["drop"]
     marks = [line((lowest, lowest + 100 * drop), (15, 15), "bar")] if lowest is not None and drop is not None else []

@@ -107,7 +107,7 @@ def classify_all(rows: Sequence[ItemScores]) -> NDArray[np.uint8]:
 def shares(codes: NDArray[np.uint8]) -> dict[int, float]:
     """Class -> its share of the items that were compared; classes without an item are left out.
 
-    Items without a positive are left out beside others that have one, so that the brittle ones are Brittleness.
+    Items without a positive are left out next to others that have one, so that the brittle ones are Brittleness.
     """
     counts = np.bincount(codes, minlength=len(CLASSES))
     counts[NOT_COMPARED] = 0

@@ -43,7 +43,7 @@ ITEMS = {"original": "original", "augmented": "right", "brittleness": "brittle"}
 
 @dataclass(frozen=True)
 class Table:
-    """Numbers beside the figures: groups of models, each under a heading."""
+    """Numbers next to the figures: groups of models, each under a heading."""
 
     heading: str
     note: str

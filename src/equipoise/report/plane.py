@@ -124,7 +124,7 @@ def _plot(marks: Sequence[Mark], ticks: Sequence[float], ends: tuple[float, floa
 
 
 def _labels(places: Sequence[tuple[str, float, float]]) -> list[Markup]:
-    """Names beside the marks, at the first of four places that is free; the legend has those for which none is.
+    """Names next to the marks, at the first of four places that is free; the legend has those for which none is.
 
     Letters are taken for 1.5 percent of the width, which is that of a figure on a desk; a phone has the legend alone.
     """

@@ -113,7 +113,7 @@ def retention(chapter: Chapter, kept: Kept) -> Markup | None:
 
 
 def _floor(values: Iterable[float]) -> float:
-    """The multiple of 20 percent below all of them: differences are small beside the distance from zero."""
+    """The multiple of 20 percent below all of them: differences are small next to the distance from zero."""
     return float(20 * max(0, int(100 * min(values) * 0.9 // 20)))
 
 

@@ -302,7 +302,7 @@ def _score(value: float | None) -> str:
 
 
 def in_a_line(label: str, numbers: Numbers) -> str:
-    """For somebody who waits."""
+    """For a user who waits."""
     return f"{label}: " + ", ".join(f"{METRICS[name].title} {percent(numbers, name)}" for name in SHARES)
 
 
@@ -371,7 +371,7 @@ _HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 
 def _markdown(text: str) -> str:
-    """No HTML, no links (javascript: among them), no new cell: a tag is somebody's word."""
+    """No HTML, no links (javascript: among them), no new cell: a tag is a user's word."""
     safe = printable(" ".join(text.split())).translate(_HTML).replace("](", "]\\(")
     return safe.replace("\\|", "\\&#124;").replace("|", "\\|")  # after a backslash \| would be a backslash and a cell
 

@@ -2,7 +2,7 @@
 
 The loop fills a `Features` (gathered from all processes, whole even under gradient accumulation),
 a loss turns it into `LossParts`. No loss knows about models, processes or files, so that each can
-be read beside its paper and be tested with a few random vectors.
+be read next to its paper and be tested with a few random vectors.
 
 Shapes: B samples, K slots for negatives, M dense captions, P image patches, T text tokens, D
 dimensions. Everything is unit-norm but the patches and tokens. Where a sample has no positive, no

@@ -2,7 +2,7 @@
 
 The same images are resampled for both models, so what both find easy or hard cancels out. A model may be several
 runs (finetuning seeds): its outcome on an item is then the mean over them, and the interval speaks of these seeds on
-other images, not of other seeds. The spread over seeds is therefore given beside it.
+other images, not of other seeds. The spread over seeds is therefore given next to it.
 """
 
 from __future__ import annotations

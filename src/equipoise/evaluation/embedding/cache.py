@@ -146,7 +146,7 @@ class EmbeddingCache:
 
 
 class Keeper:
-    """Puts vectors into a cache beside the work that makes them, about once per second: a kill costs that second."""
+    """Puts vectors into a cache next to the work that makes them, about once per second: a kill costs that second."""
 
     EVERY = 1.0
 

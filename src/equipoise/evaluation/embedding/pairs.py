@@ -119,7 +119,7 @@ class _Work:
     # ------------------------------------------------------------------ texts alone
 
     def of_texts(self, items: Sequence[Item], ranks: Ranks) -> Paired:
-        """A model that reads no image has one score for a text, whatever it stands beside."""
+        """A model that reads no image has one score for a text, whatever it stands next to."""
         strings = ranks.share(list(self.texts.content))
         keys = {string: self._key("text alone", self.texts.content[string]) for string in strings}
         with self._progress(len(keys), f"{len(keys):,} texts to score; no image is read"):

@@ -306,7 +306,7 @@ def _refuse_another(rows: Sequence[ItemScores], benchmark: Benchmark, subject: s
 
 
 def _too_few(rows: Sequence[ItemScores], benchmark: Benchmark) -> list[str]:
-    """Splits of which there is only a part: somebody's first look, or half of a file."""
+    """Splits of which there is only a part: a user's first look, or half of a file."""
     counts = Counter(row.tags.get("split", "") for row in rows)
     few = [
         f"{split} {counts[split]:,} of {published:,}"

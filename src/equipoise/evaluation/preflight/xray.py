@@ -1,6 +1,6 @@
 """What reaches a torch network while a model answers: pixels, token ids, activations, precision.
 
-A model of somebody's own shows only its answers, but if torch computes them, torch can be watched: a global hook sees
+A model of a user's own shows only its answers, but if torch computes them, torch can be watched: a global hook sees
 every module that runs, wherever the model keeps it. A model that uses no torch modules is judged by its answers alone.
 """
 

@@ -55,7 +55,7 @@ class ChatModel(Scorer):
         return 8 if self.device.type == "cuda" else 4
 
     def question(self, caption: str) -> str:
-        """What the user says beside the image."""
+        """What the user says next to the image."""
         return self.template.replace("{}", caption)
 
     def rendered(self, question: str) -> str:

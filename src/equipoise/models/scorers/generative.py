@@ -117,7 +117,7 @@ def _odds(logits: torch.Tensor, yes: list[int], no: list[int]) -> float:
 
 
 def _answered(prompt: Inputs, ids: list[int]) -> Inputs:
-    """The prompt with its answer: tokens, ones in the mask, nothing else beside them."""
+    """The prompt with its answer: tokens, ones in the mask, nothing else next to them."""
     length = prompt["input_ids"].shape[1]
     more = {"input_ids": torch.tensor([ids]), "attention_mask": torch.ones(1, len(ids), dtype=torch.long)}
     found = dict(prompt)

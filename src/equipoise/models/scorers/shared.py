@@ -80,7 +80,7 @@ class Scorer:
 
 
 class Seen:
-    """What a network made of the last images. The same picture stands beside many texts, and is looked at once.
+    """What a network made of the last images. The same picture stands next to many texts, and is looked at once.
 
     Pictures are told by identity: Pillow's have no hash, and comparing them costs as much as looking. Each is looked at
     by itself on a CPU, where that costs nothing, so that its neighbours change no bit; on a GPU all new ones at once.

@@ -1,6 +1,6 @@
 """CS-CLIP's unit loss (Kargi et al. 2026): a part of a caption fits the photo, with one thing changed it does not.
 
-In words: beside the whole caption, an image must find each of M short texts about it (units) among the same units of
+In words: next to the whole caption, an image must find each of M short texts about it (units) among the same units of
 the other images and the unit's own foil; and a unit must find its image.
 
     L = mean over m of 1/2 [ mean_i -log( exp s I_i.U_im / (sum_j exp s I_i.U_jm + exp s I_i.F_im) )

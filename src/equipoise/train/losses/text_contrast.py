@@ -1,7 +1,7 @@
 """Text against text: a caption is closer to its reworded self than to its hard negative, or to anybody's caption.
 
 In words: a change of words that keeps the meaning should hardly move a text, one that breaks it should. The text tower
-learns this without looking at a photo, from the caption's own negatives beside the other texts of the batch.
+learns this without looking at a photo, from the caption's own negatives next to the other texts of the batch.
 
     L = 1/2 [ -log e^{t T.P} / (sum_j e^{t T.P_j} + sum_k e^{t T.N_k})  +  the same from P, with T in P's place ]
         mean over the samples that have a positive; t = 10, fixed

@@ -48,7 +48,7 @@ def options_of(name: str) -> dict[str, Any]:
 
 def get_recipe(name: str, *, quick: bool = False, **options: Any) -> Recipe:
     """The recipe of that name, or of `py:module:function`. Values may be strings, as a command line has them:
-    hn_weight="0.25", types="relation,object", wise_ft="none". All wrong options are told at once."""
+    hn_weight="0.25", types="relation,object", wise_ft="none". All wrong options are reported together."""
     function = named(name)
     own = own_options(function)
     values = read_options(name, function, options)

@@ -1,4 +1,4 @@
-"""Hard positives beside hard negatives (Kamath et al. 2024), and the controls their effect is measured against."""
+"""Hard positives next to hard negatives (Kamath et al. 2024), and the controls their effect is measured against."""
 
 from __future__ import annotations
 

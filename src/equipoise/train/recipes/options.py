@@ -60,7 +60,7 @@ def _guessed(default: Any) -> Any:
 
 
 def read_options(name: str, recipe: Callable[..., Recipe], options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options as their types want them. Everything that is wrong is told at once."""
+    """The options as their types want them. Everything that is wrong is reported at once."""
     allowed = hints_of(recipe)
     problems = Problems(f"recipe {name}")
     values = {}

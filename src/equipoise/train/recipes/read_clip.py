@@ -1,4 +1,4 @@
-"""READ-CLIP (Kwon et al. 2025): paraphrases aligned in the text tower, beside swapped negatives."""
+"""READ-CLIP (Kwon et al. 2025): paraphrases aligned in the text tower, next to swapped negatives."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def check_items(recipe: Recipe, parts: Sequence[Part], model: ClipModel) -> list
     refuse_with_freeze(recipe)
     hint = "Write hard positives and negatives with `equipoise perturb`, or choose another recipe."
     if len(without) == len(items):
-        hint = "Perturb a file that names the image beside each caption, for instance a table with image and caption."
+        hint = "Perturb a file that names the image next to each caption, for instance a table with image and caption."
     problems.raise_if_any(hint)
     for name in ("batch_size", "epochs", "max_steps"):
         value = getattr(recipe, name)

@@ -2,7 +2,7 @@
 
     OUT/run.json                what is being trained (see run_folder.py): another run's folder is refused
     OUT/watched.json            on what the steps are evaluated
-    OUT/checkpoints/step-N/     a standard transformers folder, and training_state.pt beside the weights
+    OUT/checkpoints/step-N/     a standard transformers folder, and training_state.pt next to the weights
     OUT/latest, OUT/best        the name of a checkpoint folder, changed only once that folder is whole
     OUT/model/                  the finished model
 
@@ -170,7 +170,7 @@ def _flush(path: Path) -> None:
 
 
 # ----------------------------------------------------------------------------
-# The model card beside an exported model: what was trained, on what, by which code, and what it scored.
+# The model card next to an exported model: what was trained, on what, by which code, and what it scored.
 
 _revision = functools.cache(code_revision)  # a run is of one revision; asking git takes a moment each time
 

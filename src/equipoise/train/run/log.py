@@ -34,7 +34,7 @@ def read_log(out: Path) -> list[dict[str, Any]]:
 
 
 def in_words(name: str, value: float) -> str:
-    """One of our shares in percent, as everywhere; a number of somebody's own as it is."""
+    """One of our shares in percent, as everywhere; a number of a user's own as it is."""
     return f"{100 * value:.1f} %" if name in SHARES else f"{value:.4f}"
 
 

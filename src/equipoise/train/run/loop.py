@@ -66,7 +66,7 @@ def train(
     saving        how often, and how many checkpoints stay
     hardware      device, workers, chunk (GradCache), compiled
     max_skipped   share of the items whose image may be unreadable; more stop the run
-    show          the progress bar and the lines beside it
+    show          the progress bar and the lines next to it
 
     What is learnt and for how long (steps, batch, seed, crops) is the recipe's: `get_recipe(name, max_steps=100)`.
     """

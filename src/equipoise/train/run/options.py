@@ -1,4 +1,4 @@
-"""How a run is done, beside what is trained: on which hardware, what is saved, what is measured on the way."""
+"""How a run is done, next to what is trained: on which hardware, what is saved, what is measured on the way."""
 
 from __future__ import annotations
 

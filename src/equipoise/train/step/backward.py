@@ -24,7 +24,7 @@ def backward(
     """Add the gradients of the batch's loss to the weights; what is returned is detached.
 
     `seed` makes dropout, if a model has any, a function of the step, the same in both passes of a chunk. What the
-    `teacher` sees in the batch is given to the loss beside it, and has no gradient.
+    `teacher` sees in the batch is given to the loss next to it, and has no gradient.
     """
     whole = len(batch.pixels) == 1 and len(batch.texts) == 1
     precision = torch.autocast("cuda", torch.bfloat16, enabled=batch.pixels[0].is_cuda, cache_enabled=False)

@@ -1,7 +1,7 @@
 """LoRA: low-rank adapters trained in place of the weights, merged into them on export.
 
 peft starts B at zero, so that training starts at the base model. The code of SVLC, DAC and FSC-CLIP
-draws both A and B, and starts somewhere beside it.
+draws both A and B, and starts somewhere next to it.
 """
 
 from __future__ import annotations

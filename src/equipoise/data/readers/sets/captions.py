@@ -126,7 +126,7 @@ def from_shards(folder: Path, split: str, name: str) -> CaptionSet:
     found: list[Found] = []
     for photo, text in members(tars, "txt"):
         if text not in tars:
-            problems.add(photo, f"no {text} beside it")
+            problems.add(photo, f"no {text} next to it")
             continue
         lines = tars.read(text).decode("utf-8", "replace").splitlines()
         ref = ImageRef.model_construct(path=photo, box=None)

@@ -140,7 +140,7 @@ def labelled(folder: Path, tars: TarImages, classes: int) -> list[tuple[str, int
     photos: list[tuple[str, int]] = []
     for photo, label in members(tars, "cls"):
         if label not in tars:
-            problems.add(photo, f"no {label} beside it (a multi-label set, .npy, is not read)")
+            problems.add(photo, f"no {label} next to it (a multi-label set, .npy, is not read)")
             continue
         text = tars.read(label).decode("utf-8", "replace").strip()
         if not text.isdecimal() or int(text) >= classes:
