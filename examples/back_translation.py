@@ -5,7 +5,8 @@
 
 The folders are Marian models of transformers. What comes back must have changed, break no article or plural, keep what
 our exclusive sets know (red, blue), the numbers, and half of the words. A translator may still say something else: a
-check of your own (a sentence encoder, say) goes into RECIPE's `checks`. docs/appendix/language_models.md has what was measured.
+check of your own (a sentence encoder, say) goes into RECIPE's `checks`. Measured in
+docs/appendix/language_models.md.
 """
 
 import functools

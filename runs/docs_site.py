@@ -9,6 +9,7 @@ ends with exit code 1: the site must work from a disk without a network.
 from __future__ import annotations
 
 import argparse
+import shutil
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -47,12 +48,40 @@ def main() -> int:
     built = subprocess.run([sys.executable, "-m", "zensical", "build", "--clean", "--strict"], cwd=ROOT, check=False)
     if built.returncode:
         return built.returncode
-    wrong = broken(SITE)
+    wrong = [*broken(SITE), *cut(SITE)]
     for line in wrong:
         print(line, file=sys.stderr)
     pages = len(list(SITE.rglob("*.html")))
-    print(f"{pages} pages, {len(wrong)} broken links or requests to elsewhere")
+    print(f"{pages} pages, {len(wrong)} broken links, requests to elsewhere, cut code blocks or broken lists")
     return 1 if wrong else 0
+
+
+WIDTHS = (1280, 390)  # a laptop, a phone
+_LOOK = """() => [
+  ...[...document.querySelectorAll('pre > code')].filter(e => e.scrollWidth > e.clientWidth + 1).map(e => 'cut: ' + e.innerText.slice(0, 60)),
+  ...[...document.querySelectorAll('article p')].filter(e => /\\n- /.test(e.textContent)).map(e => 'list: ' + e.textContent.slice(0, 60)),
+  ...(document.documentElement.scrollWidth > innerWidth + 1 ? ['the page is wider than the screen'] : [])]"""  # noqa: E501
+
+
+def cut(site: Path) -> list[str]:
+    """Code blocks cut at their edge, lists shown as paragraphs, pages wider than the screen; needs Chromium."""
+    browser = shutil.which("chromium") or shutil.which("chromium-browser")
+    if browser is None or find_spec("playwright") is None:
+        print("no Chromium: the pages were not looked at", file=sys.stderr)
+        return []
+    from playwright.sync_api import sync_playwright
+
+    found = []
+    with sync_playwright() as started:
+        flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+        window = started.chromium.launch(executable_path=browser, args=flags)
+        for width in WIDTHS:
+            page = window.new_page(viewport={"width": width, "height": 900})
+            for file in sorted(site.rglob("*.html")):
+                page.goto(file.as_uri())
+                found += [f"{file.relative_to(site)} at {width} px: {line}" for line in page.evaluate(_LOOK)]
+        window.close()
+    return found
 
 
 def broken(site: Path) -> list[str]:

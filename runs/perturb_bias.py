@@ -1,4 +1,4 @@
-"""The table of docs/tasks/captions.md: how well words alone tell originals from edits, by recipe and for NegCLIP's file.
+"""The table of docs/tasks/captions.md: how well words alone tell originals from edits, by recipe.
 
 python runs/perturb_bias.py --shared DIR [--recipes balanced,...] [--types] [--refine words,frequency]
 

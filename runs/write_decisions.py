@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import ast
 import inspect
+import re
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
@@ -37,7 +38,7 @@ WHOLE = {  # modules whose whole docstring is about such a decision
 def page() -> str:
     parts = [
         "# Where paper, code and we differ",
-        "Made by `python runs/write_decisions.py` from the docstrings beside the code; do not edit by hand.",
+        "Made by `python runs/write_decisions.py` from the docstrings of the code; do not edit by hand.",
         "## Losses",
         *_losses(),
         "## Training recipes",
@@ -47,7 +48,12 @@ def page() -> str:
         "## Benchmarks: ties, averages and what to know",
         *_benchmarks(),
     ]
-    return "\n\n".join(part.strip() for part in parts) + "\n"
+    return _listed("\n\n".join(part.strip() for part in parts)) + "\n"
+
+
+def _listed(text: str) -> str:
+    """With the empty line that Markdown wants before a list."""
+    return re.sub(r"(?m)^(?![-\s|#`])(.+)\n(?=- )", r"\1\n\n", text)
 
 
 def _docstring(path: Path) -> str:

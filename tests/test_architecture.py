@@ -1,4 +1,4 @@
-"""The architecture of docs/appendix/design.md, held by a test: imports go down only, and the package is light to import."""
+"""The architecture of docs/appendix/design.md: imports go down only, and the package is light to import."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SOURCE = ROOT / "src" / "equipoise"
 
 
 def rooms() -> list[str]:
-    """The rooms as docs/appendix/design.md lists them, lowest first; a room is a module or a folder without its sub-rooms."""
+    """The rooms as docs/appendix/design.md lists them, lowest first; a room is a module or a folder."""
     text = (ROOT / "docs" / "appendix" / "design.md").read_text()
     block = text.split("<!-- rooms -->")[1].split("```")[1]
     return [line.split()[0] for line in block.splitlines() if line.strip()]
@@ -68,7 +68,9 @@ GRAPH = {module: set() if module in LAZY else imports_of(module) for module in F
 def test_imports_go_down(module: str) -> None:
     here = ROOMS.index(room_of(module))
     wrong = [name for name in GRAPH[module] if ROOMS.index(room_of(name)) > here]
-    assert not wrong, f"{module} ({ROOMS[here]}) must not import {sorted(wrong)}: they lie above it in docs/appendix/design.md"
+    assert not wrong, (
+        f"{module} ({ROOMS[here]}) must not import {sorted(wrong)}: they lie above it in docs/appendix/design.md"
+    )
 
 
 @pytest.mark.parametrize("module", sorted(LAZY))

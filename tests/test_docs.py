@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from pathlib import Path
 
@@ -51,6 +52,25 @@ def test_commands_stand_in_blocks(page: Path) -> None:
     inside = "\n".join(block.code for block in blocks(page))
     found = re.findall(r"(?m)^ {4}((?:equipoise|python|torchrun|pip) .*)$", page.read_text(encoding="utf-8"))
     assert not [line for line in found if line not in inside]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_lists_are_lists(page: Path) -> None:
+    """Without an empty line before its first item a list is shown as one paragraph."""
+    lines = re.sub(r"(?s)```.*?```|<!--.*?-->", "", page.read_text(encoding="utf-8")).splitlines()
+    wrong = [
+        line
+        for before, line in itertools.pairwise(lines)
+        if line.startswith("- ") and before.strip() and not before.startswith(("- ", " "))
+    ]
+    assert not wrong
+
+
+def test_the_manual_stays_short() -> None:
+    menu = re.findall(r": (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
+    words = sum(len((DOCS / page).read_text(encoding="utf-8").split()) for page in menu)
+    assert len(menu) <= 20 and words + len((ROOT / "README.md").read_text().split()) <= 25_000
+    assert not [page for page in PAGES if "not run by the tests" in page.read_text(encoding="utf-8").lower()]
 
 
 def test_every_page_is_in_the_navigation() -> None:

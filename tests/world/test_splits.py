@@ -48,7 +48,7 @@ def test_the_balanced_test_set_is_frozen() -> None:
 
 
 def test_no_word_of_the_balanced_test_set_tells_a_caption_from_a_negative() -> None:
-    """Three standard deviations of a fair coin; on the other sets n-grams win 75 to 81 of 100 (docs/appendix/blind.md)."""
+    """Three standard deviations of a fair coin; on the other sets n-grams win 75 to 81 of 100."""
     items = list(world_items("test", 2000, 0, BALANCED))
     outcomes = [scores[0] > scores[2] for scores in by_ngrams(items)]
     assert abs(sum(outcomes) / 2000 - 0.5) < 3 * 0.5 / 2000**0.5
