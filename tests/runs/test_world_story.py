@@ -3,6 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from runs import world_story
 
 ROOT = Path(__file__).resolve().parents[2]
