@@ -31,7 +31,7 @@ SOURCES = {  # repository, commit, licence
     "juletx": ("juletx/spatial-reasoning", "85f6c2a", "none stated"),
     "llava": ("IamAdamm/VLM-Prompt-Sensitivity-on-Spatial-Reasoning-Eval", "9ac586e", "none stated"),
     "bivlc": ("IMirandaM/BiVLC", "84f0d17", "MIT"),
-    "nouns": ("mitjanikolaus/multimodal-predicate-noun-dependencies", "", "none stated"),
+    "nouns": ("mitjanikolaus/multimodal-predicate-noun-dependencies", "d2bb433", "none stated"),
     "mieb": ("embeddings-benchmark/tmp", "88c3fd0", "Apache-2.0"),
 }
 FAMILIES = (  # the first that a model's name holds
@@ -50,10 +50,14 @@ class Entry:
     model: str
     source: str
     right: Floats  # by the benchmark's own rule
-    both: Floats | None = None  # right in both wordings or orders
+    again: Floats | None = None  # the same, of the changed version alone: reworded, or in the other order
     flips: Floats | None = None  # right in one of them, or another option chosen
     more: dict[str, float] = field(default_factory=dict)  # other numbers, in percent
     aggregate: float | None = None  # only a share was published, no answers
+
+    @property
+    def both(self) -> Floats | None:
+        return None if self.again is None else self.right * self.again
 
     @property
     def family(self) -> str:
@@ -66,11 +70,11 @@ class Bench:
 
     name: str
     rule: str  # when an answer is right
-    second: str  # what `both` and `flips` are about; "" where there are none
+    second: str  # the changed version; "" where there is none
     texts: list[str]  # of each item; its id where there are no texts
     cluster: list[str]  # its photo: items of one photo are not independent
     note: str = ""
-    ids: list[str] = field(default_factory=list)
+    types: list[str] = field(default_factory=list)  # of each item, where the benchmark has types
 
 
 Ledger = tuple[dict[str, Bench], list[Entry]]
@@ -107,14 +111,14 @@ def plans(shared: Path) -> Iterator[Plan]:
         "SugarCrepe",
         "sugarcrepe",
         "the photo's caption is chosen over the hard negative",
-        "the options in the other order; refusals are no flips",
+        "the hard negative is the first option, where it was the second",
         [
             (xlm, "multilingual", [published / "sugarcrepe/xlm-roberta-base-ViT-B-32.json.gz"]),
             (clip, "bivlc", [shared / "bivlc/SUGARCREPE_CORRECT_ViT-B-32.csv"]),
             (trohn, "bivlc", [published / "bivlc/SUGARCREPE_CORRECT_CLIP_TROHN-Img.csv.gz"]),
             ("GPT-4V", "sugarcrepe", sorted((published / "sugarcrepe_gpt4v").iterdir())),
         ],
-        "GPT-4V was asked six of the seven types.",
+        "Only GPT-4V was asked in two orders, about six of the seven types.",
     )
     qwen = {"": "zero_shot", " + LoRA": "general_lora", " + hard-negative LoRA": "hardneg_lora"}
     for condition, name, second in (
@@ -138,6 +142,7 @@ def plans(shared: Path) -> Iterator[Plan]:
             (one, "nouns", [scores / f"{one.lower()}{end}.csv" for end in ("", "_alt_sentences")])
             for one in ("CLIP", "LXMERT", "ViLBERT", "ViLT")
         ],
+        "Chance is 50 %: changes of a model near it say little.",
     )
     yield Plan(
         "BiVLC",
@@ -198,15 +203,16 @@ def carried_out(plan: Plan, shared: Path) -> Ledger:
             more[-1] = {side: 100 * float(getattr(found.images, side).mean()) for side in ("text", "image")}
         elif second:
             also = outcomes_of(second).original
-            arrays |= {"both": found.original & also, "flips": found.original ^ also}
+            arrays |= {"again": also, "flips": found.original ^ also}
         elif found.has_positive.any():
-            arrays |= {"both": found.augmented, "flips": found.brittle}
+            again = [min(row.positives) > max(row.negatives) for row in rows]
+            arrays |= {"again": again, "flips": found.brittle}
         elif rows[0].answers:  # in two orders of the options
-            arrays = {
-                "right": [one.right for row in rows for one in row.answers if one.order == "caption first"],
-                "both": [all(one.right for one in row.answers) for row in rows],
-                "flips": found.of_answers(order_flips),
-            }
+            right, again = (
+                [one.right for row in rows for one in row.answers if one.order == order]
+                for order in ("caption first", "negative first")
+            )
+            arrays = {"right": right, "again": again, "flips": found.of_answers(order_flips)}
         ids = [row.id for row in rows]
         items |= {one.id: one for one in foreign.items}
         for row in rows:
@@ -223,15 +229,22 @@ def carried_out(plan: Plan, shared: Path) -> Ledger:
         entries.append(Entry(plan.name, model, source, **laid, more=numbers))
     said = statements(plan.files[0][2][-1]) if plan.bench == "vsr-pairs" else {}
     texts = [words(items[id_]) if id_ in items else said.get(id_, id_) for id_ in place]
-    about = Bench(plan.name, plan.rule, plan.second, texts, list(photos.values()), plan.note, list(place))
+    types = [type_of(items[id_]) if id_ in items else "" for id_ in place]
+    about = Bench(plan.name, plan.rule, plan.second, texts, list(photos.values()), plan.note, types)
     return {plan.name: about}, entries
 
 
+def type_of(item: Item) -> str:
+    """SugarCrepe's names, written out: swap_att is "swap attribute"."""
+    name = item.tags.get("subtype", item.tags["split"])
+    whole = {"att": "attribute", "obj": "object", "rel": "relation"}
+    return " ".join(whole.get(part, part) for part in name.split("_")) if "_" in name else ""
+
+
 def words(item: Item) -> str:
-    right, wrong = [item.caption, *(text.text for text in item.positives)], [text.text for text in item.negatives]
-    return "\n".join(
-        f"{mark} {' '.join(text.split())}" for mark, texts in (("✓", right), ("✗", wrong)) for text in texts
-    )
+    lines = [("✓", item.caption), *(("✓ reworded:", one.text) for one in item.positives)]
+    lines += [("✗", one.text) for one in item.negatives]
+    return "\n".join(f"{mark} {' '.join(text.split())}" for mark, text in lines)
 
 
 def statements(path: Path) -> dict[str, str]:
@@ -239,8 +252,8 @@ def statements(path: Path) -> dict[str, str]:
     with gzip.open(path, "rt", encoding="utf-8") as handle:
         rows = list(csv.DictReader(handle))
     return {
-        f"{row['example_id']}/{row['condition']}": f"{row['ground_truth']}: {row['original_statement']}\n"
-        f"{row['expected_transformed_label']}: {row['statement']}"
+        f"{row['example_id']}/{row['condition']}": f"{row['original_statement']} (truth: {row['ground_truth']})\n"
+        f"reworded: {row['statement']} (truth: {row['expected_transformed_label']})"
         for row in rows
     }
 
@@ -254,7 +267,7 @@ def vsr(shared: Path) -> Ledger:
     for path in sorted((shared / "published_scores/vsr").glob("*_test.jsonl.gz")):
         rows = list(lines(path))
         right = _array((row["score"] > 0.5) == (row["label"] == 1) for row in rows)
-        texts = [f"statement {row['id']}: {row['relation']} is {row['label'] == 1}" for row in rows]
+        texts = [f"statement {row['id']} about “{row['relation']}” (truth: {row['label'] == 1})" for row in rows]
         entries.append(Entry("VSR", path.name.removesuffix("_test.jsonl.gz"), "ebug", right))
     rule = "the statement's score is above 0.5 exactly if it is true"
     return {"VSR": Bench("VSR", rule, "", texts, list(map(str, range(len(texts)))))}, entries
@@ -273,13 +286,16 @@ def whatsup(shared: Path) -> Ledger:
         for one in said
     ]
     flips = _array(a != b for a, b in zip(*said, strict=True))
-    texts = [f"{photo}: {a} with “On top”, {b} with “Above”" for photo, a, b in zip(photos, *said, strict=True)]
+    option = {letter: name for name, letter in truth.items()}
+    texts = [
+        f"{photo} (truth: {asked['Multiple Choice'][photo]['ground_truth']})\nIt answered “{option.get(a, a)}” when "
+        f"the options held “On top”, “{'Above' if b == 'C' else option.get(b, b)}” when they held “Above” instead."
+        for photo, a, b in zip(photos, *said, strict=True)
+    ]
     about = Bench(
         "What's Up", "the right one of four options is named", "“Above” in place of the option “On top”", texts, photos
     )
-    more = {"accuracy with “Above”": 100 * float(right[1].mean())}
-    entry = Entry(about.name, "LLaVA", "llava", right[0], right[0] * right[1], flips, more)
-    return {about.name: about}, [entry]
+    return {about.name: about}, [Entry(about.name, "LLaVA", "llava", *right, flips)]
 
 
 def mieb(shared: Path) -> Ledger:

@@ -44,30 +44,56 @@ def rows(ledger: Any) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    ("bench", "model", "right", "both", "flips", "n"),
+    ("bench", "model", "values", "n"),
     [
-        ("SugarCrepe++", "XLM-R ViT-B/32", 79.7, 69.6, 15.9, 4757),
-        ("SugarCrepe", "GPT-4V", 91.1, 88.0, 7.5, 7064),
-        ("VSR, symmetric", "Qwen2-VL-7B", 76.8, 68.0, 18.1, 603),
-        ("VSR, symmetric", "Qwen2-VL-7B + hard-negative LoRA", 83.3, 76.6, 14.8, 603),
-        ("VSR, inverse", "Qwen2-VL-7B", 87.6, 81.7, 10.1, 169),
-        ("What's Up", "LLaVA", 58.4, 33.5, 54.1, 418),
-        ("Predicate-noun", "CLIP", 52.1, 42.7, 19.4, 2584),
+        ("SugarCrepe++", "XLM-R ViT-B/32", [79.7, 75.3, 69.6, 15.9], 4757),
+        ("SugarCrepe", "GPT-4V", [91.1, 93.8, 88.0, 7.5], 7064),
+        ("VSR, symmetric", "Qwen2-VL-7B", [76.8, 77.3, 68.0, 18.1], 603),
+        ("VSR, symmetric", "Qwen2-VL-7B + hard-negative LoRA", [83.3, 84.7, 76.6, 14.8], 603),
+        ("VSR, inverse", "Qwen2-VL-7B", [87.6, 85.8, 81.7, 10.1], 169),
+        ("What's Up", "LLaVA", [58.4, 55.3, 33.5, 54.1], 418),
+        ("Predicate-noun", "CLIP", [52.1, 52.7, 42.7, 19.4], 2584),
     ],
 )
 def test_the_numbers_are_those_of_the_sources(
-    rows: list[dict[str, Any]], ledger: Any, bench: str, model: str, right: float, both: float, flips: float, n: int
+    rows: list[dict[str, Any]], ledger: Any, bench: str, model: str, values: list[float], n: int
 ) -> None:
     row = ledger("make").pick(rows, bench, model)
-    assert [round(row[name].value, 1) for name in ("right", "both", "flips")] == [right, both, flips]
-    assert row["flips"].n == n and row["flips"].low < flips < row["flips"].high
+    assert [round(row[name].value, 1) for name in ("right", "again", "both", "flips")] == values
+    assert row["flips"].n == n and row["flips"].low < values[-1] < row["flips"].high
 
 
 def test_items_are_shown_with_their_texts(rows: list[dict[str, Any]], ledger: Any) -> None:
-    for bench, sign in (("SugarCrepe++", "\n✗ "), ("VSR, symmetric", "True: "), ("Predicate-noun", "\n✗ ")):
+    for bench, sign in (("SugarCrepe++", "\n✗ "), ("VSR, symmetric", "(truth: True)\n"), ("Predicate-noun", "\n✗ ")):
         row = ledger("make").pick(rows, bench)
         assert all(sign in row["bench"].texts[item] for item in row["right"].items) or bench == "VSR, symmetric"
         assert any(sign in text for text in row["bench"].texts) and len(row["right"].items) == 6
+
+
+def test_an_item_says_its_type_and_what_was_answered(rows: list[dict[str, Any]], ledger: Any) -> None:
+    make = ledger("make")
+    gpt, llava = make.pick(rows, "SugarCrepe", "GPT-4V"), make.pick(rows, "What's Up")
+    assert all(make.text(gpt["bench"], item).startswith("Type: ") for item in gpt["flips"].items)
+    for item in gpt["flips"].items:
+        words = ["right", "wrong"] if gpt["entry"].right[item] else ["wrong", "right"]
+        assert make.said(gpt, item) == f"Its answers: {words[0]} on the original, {words[1]} on the changed version."
+    refused = int(np.flatnonzero(np.isnan(gpt["entry"].flips) & ~np.isnan(gpt["entry"].right))[0])
+    assert make.said(gpt, refused).endswith("At least once it chose neither.")
+    photos = llava["bench"].cluster
+    place = photos.index("bottle_on_table.jpeg")
+    assert llava["bench"].texts[place] == (
+        "bottle_on_table.jpeg (truth: On top)\nIt answered “On top” when the options held “On top”, “Left” when they "
+        "held “Above” instead."
+    )
+
+
+def test_the_findings_claim_no_more_than_the_numbers(rows: list[dict[str, Any]], ledger: Any) -> None:
+    make = ledger("make")
+    first, _, third, _ = make.findings(rows, SHARED)
+    assert "right on 79.7 % of items, its rewording on 75.3 %, both on only 69.6 %" in first["words"]
+    assert "is not shown: p = 0.32 and 0.08" in third["words"]
+    base, *tuned = (make.pick(rows, "VSR, symmetric", end) for end in ("-7B", "-7B + LoRA", "-negative LoRA"))
+    assert min(make.differ(base["entry"].flips, one["entry"].flips, one["cluster"]) for one in tuned) > make.LEVEL
 
 
 def test_a_tie_is_neither_right_nor_a_change(ledger: Any) -> None:
@@ -96,7 +122,10 @@ def test_groups_hold_what_cannot_be_told_apart(rows: list[dict[str, Any]], ledge
     same = [row["group"] for row in rows if row["bench"].name == "VSR, inverse"]
     assert same == [1, 1, 1], "169 statements do not part 88.8 from 87.6"
     wino = [row for row in rows if row["bench"].name == "Winoground"]
-    assert len(wino) == 75 and wino[0]["group"] == 1 and wino[-1]["group"] == wino[0]["groups"]
+    assert len(wino) == 75 and wino[0]["group"] == 1 and wino[-1]["group"] == max(row["group"] for row in wino)
+    tests = {row["bench"].name: row["test"] for row in rows}
+    assert (tests["Winoground"], tests["SugarCrepe"]) == ("Groups: McNemar’s exact test.", "Groups: test over photos.")
+    assert tests["What's Up"] == "No group: only one model." and tests["Winoground (mteb)"] == ""
     assert [row["group"] for row in rows if row["entry"].aggregate is not None] == [0] * 240
 
 
@@ -110,7 +139,15 @@ def test_the_page_in_a_browser(browser: Any, ledger: Any, page: str, tmp_path: P
         assert shown.evaluate("document.documentElement.scrollWidth") == width
         assert shown.locator("figure").count() == 4
         assert shown.locator("#count").inner_text() == "13 of 351 results"
+        assert "3 more are hidden" in shown.locator('tbody[data-bench="SugarCrepe"] .rest').inner_text()
+        shown.select_option("#f-bench", "")
+        longest = "Math.max(...[...document.querySelectorAll('#table tbody')].map((body) => "
+        assert shown.evaluate(longest + "body.querySelectorAll('tr[data-family]:not([hidden])').length))") == 5
+        shown.select_option("#f-family", "SigLIP")
         shown.select_option("#f-bench", "Winoground")
+        assert shown.locator("#count").inner_text() == "75 of 351 results", "another benchmark shows every family"
+        shown.select_option("#f-family", "SigLIP")
+        assert shown.locator("#count").inner_text().startswith("0 of 351 results: no model of this family")
         shown.select_option("#f-family", "OFA")
         assert shown.locator("#count").inner_text() == "4 of 351 results"
         assert shown.locator("#table tbody tr[data-family]:visible").count() == 4
@@ -118,6 +155,7 @@ def test_the_page_in_a_browser(browser: Any, ledger: Any, page: str, tmp_path: P
         dialog = shown.locator("dialog")
         assert "GPT-4V changes its answer on 531 of 7,064 items" in dialog.inner_text()
         assert dialog.locator("li").count() == 6 and "✗" in dialog.locator("li").nth(0).inner_text()
+        assert all("Its answers: " in one for one in dialog.locator("li").all_inner_texts())
         address = dialog.locator("a").get_attribute("href")
         assert address == "https://github.com/RAIVNLab/sugar-crepe/tree/0047054"
 
@@ -125,6 +163,12 @@ def test_the_page_in_a_browser(browser: Any, ledger: Any, page: str, tmp_path: P
 @pytest.fixture(scope="module")
 def page(ledger: Any) -> str:
     return str(ledger("make").page(SHARED))
+
+
+def test_the_page_says_how_few_were_asked_in_two_ways(page: str) -> None:
+    assert "Only 13 published results, of 10 models, ask in two ways" in page
+    assert "The table has 351 results on 16 benchmarks. 111 of them, on 10 benchmarks" in page
+    assert "The other 240 are mteb’s totals on 6 benchmarks, published without answers" in page
 
 
 def test_the_page_names_no_path_of_this_machine(page: str) -> None:
