@@ -48,7 +48,10 @@ class Row(NamedTuple):
 
 
 def is_table(path: Path) -> bool:
-    first = next((row.value for row in rows(path) if row.problem != EMPTY), None)
+    try:
+        first = next((row.value for row in rows(path) if row.problem != EMPTY), None)
+    except UserError:  # a table of scores may have two columns of one name; who reads it says what is wrong
+        return False
     return isinstance(first, dict) and (first.keys() >= _JSON or first.keys() >= _CSV)
 
 

@@ -248,6 +248,8 @@ def fitted(
     foreign: Foreign, benchmark: Benchmark, items: Sequence[Item] | None, splits: Sequence[str], subject: str
 ) -> Fitted:
     rows, notes = foreign.rows, [OUTCOMES_ONLY] if foreign.outcomes_only else []
+    if splits and foreign.layout == "equipoise" and items is None:
+        raise UserError("--splits chooses items of the annotation files: name their folder with --source")
     if splits and foreign.layout != "equipoise":
         kept = [row for row in rows if row.tags.get("split") in splits]
         if not kept:

@@ -140,7 +140,12 @@ def _records(path: Path, head: dict[str, Any]) -> Iterator[Row]:
 def _layout(path: Path) -> Layout | None:
     """None: our own layout, whose reader also says what is wrong with a file that is in none."""
     head: dict[str, Any] = {}
-    first = next((row.value for row in _records(path, head) if row.problem != EMPTY), None)
+    try:
+        first = next((row.value for row in _records(path, head) if row.problem != EMPTY), None)
+    except UserError:
+        if not _is_table(path):
+            raise
+        return None  # two columns of one name: no published layout has them, our own may
     layout = next((one for one in LAYOUTS if isinstance(first, dict) and one.known(first)), None)
     if layout is None and isinstance(first, dict) and not _may_be_ours(first):
         raise UserError(
