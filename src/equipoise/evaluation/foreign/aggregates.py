@@ -50,7 +50,7 @@ class Row(NamedTuple):
 def is_table(path: Path) -> bool:
     try:
         first = next((row.value for row in rows(path) if row.problem != EMPTY), None)
-    except UserError:  # a table of scores may have two columns of one name; who reads it says what is wrong
+    except UserError:  # whoever reads it next says what is wrong, or reads it: scores may have columns of one name
         return False
     return isinstance(first, dict) and (first.keys() >= _JSON or first.keys() >= _CSV)
 

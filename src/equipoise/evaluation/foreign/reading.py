@@ -142,10 +142,10 @@ def _layout(path: Path) -> Layout | None:
     head: dict[str, Any] = {}
     try:
         first = next((row.value for row in _records(path, head) if row.problem != EMPTY), None)
-    except UserError:
-        if not _is_table(path):
+    except UserError as error:
+        if "two columns are called" not in str(error):
             raise
-        return None  # two columns of one name: no published layout has them, our own may
+        return None  # no published layout has them; a table of our own may
     layout = next((one for one in LAYOUTS if isinstance(first, dict) and one.known(first)), None)
     if layout is None and isinstance(first, dict) and not _may_be_ours(first):
         raise UserError(
