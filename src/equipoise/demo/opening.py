@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import base64
+import io
 from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup
+from PIL import Image
 
 from equipoise.data.images import ImageSource
 from equipoise.demo.numbers import Models, Table
-from equipoise.demo.stories import BASE, CONTROL, ROWS, USUAL, Column
+from equipoise.demo.stories import BASE, CONTROL, OURS, ROWS, USUAL, Column
 from equipoise.evaluation.record import Change
 from equipoise.evaluation.scores import ItemScores
 from equipoise.report.orderings import CLASSES, classify_all
@@ -39,15 +41,16 @@ def picture(models: Models, test: str, images: ImageSource, texts: Mapping[str, 
     unseen = [item for item in broken if rows[BASE.label][item].tags.get("synonym") == "unseen"]
     chosen = (unseen or broken)[0]
     one = rows[BASE.label][chosen]
-    lost, won = (
-        sum(
-            group[before][item].group == "right" and group[after][item].group != "right" and bool(one.positives)
-            for item in items
-        )
-        for before, after in ((CONTROL.label, USUAL.label), (USUAL.label, CONTROL.label))
-    )
+    right = {label: [one.group == "right" for one in found] for label, found in group.items()}
+    flips = {
+        label: [
+            sum(was == before and now == after for was, now in zip(right[CONTROL.label], right[label], strict=True))
+            for before, after in ((True, False), (False, True))
+        ]
+        for label in (USUAL.label, OURS.label)
+    }
     caption, positive, negative = texts[one.id.partition("/")[2] if one.id not in texts else one.id]
-    data = base64.b64encode(images.read(one.image or "")).decode()
+    data = base64.b64encode(_small(images.read(one.image or ""))).decode()
     orders = [el("li", el("b", label), _order(rows[label][chosen]), class_="order") for label in models]
     captions = el(
         "dl",
@@ -64,13 +67,22 @@ def picture(models: Models, test: str, images: ImageSource, texts: Mapping[str, 
     )
     words = el(
         "p",
-        f"Best score first. Of {len(items):,} items, the usual negatives broke {lost:,} that finetuning on captions "
-        f"alone had right in both wordings, and put {won:,} right that it had wrong. This item is one of those broken.",
+        f"Best score first. This item was chosen: it is one of {flips[USUAL.label][0]:,} of {len(items):,} that the "
+        f"usual negatives broke, against captions alone. They fixed {flips[USUAL.label][1]:,}. {OURS.label} broke "
+        f"{flips[OURS.label][0]:,} and fixed {flips[OURS.label][1]:,}.",
         class_="soft",
     )
-    image = el("img", src=f"data:image/png;base64,{data}", alt=caption)
+    image = el("img", src=f"data:image/jpeg;base64,{data}", alt=caption)
     head = el("h2", "One picture, three captions, five models")
     return el("section", image, el("div", head, captions, el("ul", *orders, class_="orders"), words), class_="example")
+
+
+def _small(data: bytes) -> bytes:
+    stream = io.BytesIO()
+    image = Image.open(io.BytesIO(data)).convert("RGB")
+    image.thumbnail((360, 360))
+    image.save(stream, "JPEG", quality=88)
+    return stream.getvalue()
 
 
 def _order(scores: ItemScores) -> Markup:
@@ -95,7 +107,7 @@ def chart(found: Table, columns: Sequence[Column]) -> Markup:
     ]  # fmt: skip
     meaning = Markup(" ").join(Markup("<b>{}</b>: {}.").format(one.title, one.about) for one in columns)
     return figure(
-        "What finetuning changed, in points, against captions alone",
+        "What finetuning with edits changed, in points, against finetuning on captions alone",
         "Right of the line is better. Thin lines are 95% intervals; a hollow mark is no clear change.",
         Markup("").join([el("div", *panels, class_="panels"), el("p", meaning, class_="soft")]),
         table(["model", *(column.title for column in columns)], data),

@@ -19,7 +19,7 @@ def headline(found: Table, columns: Sequence[Column]) -> str:
     if usual.shown and usual.difference > 0 and worst.shown and worst.difference < 0:
         return (
             f"With the usual hard negatives {gain}, and accuracy on reworded captions {_moved(worst)}: the model "
-            "learned which words are wrong, not what the picture shows."
+            "rejects captions that are still right."
         )
     return f"With the usual hard negatives {gain}, and accuracy on reworded captions {_moved(worst)}."
 

@@ -29,14 +29,23 @@ class Row:
 
 BASE = Row("base", "the model as it is, not finetuned")
 CONTROL = Row("captions alone", "finetuned on the captions, without edits", "control")
-USUAL = Row("usual negatives", "finetuned with hard negatives as they are usually written", "hn_only")
+USUAL = Row(
+    "usual negatives",
+    "hard negatives as they are usually written, without regard to how common their words are",
+    "hn_only",
+)
 BOTH = Row(
     "matched + positives",
-    "finetuned with hard negatives that no word gives away, and hard positives (the paper's loss)",
+    "hard negatives in words as common as the caption's, and hard positives; the loss of Kamath et al. 2024",
     "hard_positives_kamath_2024",
     "matched",
 )
-OURS = Row("Equipoise", "finetuned on the same texts by our recipe", "equipoise_2026", "matched")
+OURS = Row(
+    "Equipoise",
+    "the same texts; our recipe ranks caption and rewording above each hard negative",
+    "equipoise_2026",
+    "matched",
+)
 ROWS = (BASE, CONTROL, USUAL, BOTH, OURS)
 
 
