@@ -479,7 +479,7 @@ def test_train_reads_a_table_and_says_what_captions_without_images_need(run: Run
     assert code == 0 and "the model is of-table/model" in out, err
     (tmp_path / "bare.csv").write_text("caption,negative\na cat,a dog\n")
     found = run("train", "hn_only", "--items", "bare.csv", "--images", "photos", "--out", "of-bare", *few)
-    refused(found, "1 of 1 items have none", "names the image beside each caption")
+    refused(found, "1 of 1 items have none", "names the image next to each caption")
 
 
 def test_train_watches_augmented_accuracy_and_takes_ones_own_recipe(run: Run, photos: Path, tmp_path: Path) -> None:

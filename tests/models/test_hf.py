@@ -154,7 +154,7 @@ def test_offline_is_respected(hub: SimpleNamespace, monkeypatch: pytest.MonkeyPa
 
 def test_a_hub_that_is_not_there(hub: SimpleNamespace) -> None:
     hub.reachable = False
-    with pytest.raises(UserError, match="the hub did not give it"):
+    with pytest.raises(UserError, match="the Hugging Face hub cannot be reached"):
         load_model("hf:some/model", device="cpu")
     with pytest.raises(UserError, match="no folder"):
         load_model("hf:./missing/folder", device="cpu")

@@ -208,7 +208,7 @@ def run_of(tags: list[tuple[dict[str, str], int, int]], **benchmark: Any) -> Run
         for k in range(of)
     ]
     about = SimpleNamespace(**{"name": "bench", "macro": None, "least": None, "averages": {}, **benchmark})
-    return Run(Path("run"), (SimpleNamespace(benchmark=about),), rows, outcomes_of(rows))  # type: ignore[arg-type]
+    return Run(Path("run"), (SimpleNamespace(benchmark=about, published=None),), rows, outcomes_of(rows))  # type: ignore[arg-type]
 
 
 def study_with(tables: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: Any, runs: dict[str, Run]) -> Any:
@@ -441,7 +441,8 @@ def test_cells_are_recomputed_from_kept_scores(tables: Any, tmp_path: Path, monk
         ItemScores(id=str(k), image=f"p{k // 2}", caption=c, negatives=[n], positives=[p], tags={"type": "colour"})
         for k, (c, n, p) in enumerate(rng.normal([0.45, 0.4, 0.43], 0.05, (400, 3)).round(3).tolist())
     ]
-    run = Run(tmp_path, (SimpleNamespace(benchmark=SimpleNamespace(name="swap")),), rows, outcomes_of(rows))  # type: ignore[arg-type]
+    record: Any = SimpleNamespace(benchmark=SimpleNamespace(name="swap"), published=None)
+    run = Run(tmp_path, (record,), rows, outcomes_of(rows))
     task = study.Task(tables("lib.jobs").HN, 0, ("swap",))
     (tmp_path / "result.json").touch()
     monkeypatch.setattr(keep, "load_run", lambda folder: run)
