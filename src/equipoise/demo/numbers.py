@@ -30,13 +30,14 @@ Models = Mapping[str, Sequence[Measured]]  # label -> seeds
 Table = Mapping[str, Mapping[str, Change]]  # label -> column's title -> change
 
 
-def runs_of(seeds: Sequence[Measured], test: str, words: str = "") -> list[Run]:
-    return [one.tests[test].where("synonym", words) if words else one.tests[test] for one in seeds]
+def runs_of(seeds: Sequence[Measured], test: str, tag: str = "synonym", value: str = "") -> list[Run]:
+    """A test's runs; of the items with a tag's value where one is named."""
+    return [one.tests[test].where(tag, value) if value else one.tests[test] for one in seeds]
 
 
-def numbers_of(seeds: Sequence[Measured], test: str, tag: str = "", value: str = "") -> Numbers:
-    """All metrics of a test, of the items with a tag's value where one is named."""
-    runs = [one.tests[test].where(tag, value) if tag else one.tests[test] for one in seeds]
+def numbers_of(seeds: Sequence[Measured], test: str, tag: str = "synonym", value: str = "") -> Numbers:
+    """All metrics of these runs."""
+    runs = runs_of(seeds, test, tag, value)
     return average(runs, path=_groups(runs))
 
 
@@ -49,8 +50,7 @@ def value_of(seeds: Sequence[Measured], column: Column) -> tuple[float, Interval
     if column.metric == "recall":
         value, spread = _recalls(seeds)
         return value, Interval(*stats.percentile_interval(spread))
-    runs = runs_of(seeds, column.test, column.words)
-    found = average(runs, path=_groups(runs)).metrics[column.metric]
+    found = numbers_of(seeds, column.test, value=column.words).metrics[column.metric]
     assert found.interval is not None
     return found.value, found.interval
 
@@ -100,7 +100,7 @@ def _corrected(found: Table) -> Table:
 
 def _change(before: Sequence[Measured], after: Sequence[Measured], column: Column) -> Change:
     if column.metric != "recall":
-        first, second = (runs_of(seeds, column.test, column.words) for seeds in (before, after))
+        first, second = (runs_of(seeds, column.test, value=column.words) for seeds in (before, after))
         change = compare_models(first, second, path=_groups(first))[column.metric]
         assert change is not None
         return change

@@ -72,8 +72,7 @@ def photo_story(captions: Path, images: str, model: str, work: Path, given: Mapp
     if kept[:2] != columns[:2]:
         found = ", ".join(f"{title}: {count}" for title, count in counts.items())
         raise UserError(
-            f"{captions}: too few test items of held-out photos ({found}); each needs {LEAST}. Bring more captions: "
-            "about 2,000 photos with a caption or more each."
+            f"{captions}: too few test items of held-out photos ({found}); each needs {LEAST}. Bring more captions."
         )
     used = {test: items for test, items in tests.items() if any(one.test == test for one in kept)}
     return Story(

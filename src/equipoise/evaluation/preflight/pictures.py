@@ -158,7 +158,7 @@ def _own_pixels(model: Any, picture: Image.Image) -> NDArray[np.float32] | None:
     )
     try:
         return np.asarray(own(picture) if own else processor([picture], return_tensors="np")["pixel_values"][0])
-    except Exception:  # somebody's own may want anything
+    except Exception:  # a user's own method may raise anything
         return None
 
 
