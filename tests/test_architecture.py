@@ -1,4 +1,4 @@
-"""The architecture of docs/appendix/design.md: imports go down only, and the package is light to import."""
+"""The architecture of docs/design.md: imports go down only, and the package is light to import."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ SOURCE = ROOT / "src" / "equipoise"
 
 
 def rooms() -> list[str]:
-    """The rooms as docs/appendix/design.md lists them, lowest first; a room is a module or a folder."""
-    text = (ROOT / "docs" / "appendix" / "design.md").read_text()
+    """The rooms as docs/design.md lists them, lowest first; a room is a module or a folder."""
+    text = (ROOT / "docs" / "design.md").read_text()
     block = text.split("<!-- rooms -->")[1].split("```")[1]
     return [line.split()[0] for line in block.splitlines() if line.strip()]
 
@@ -34,7 +34,7 @@ FILES = {module_of(path): path for path in sorted(SOURCE.rglob("*.py"))}
 def room_of(module: str) -> str:
     """The longest listed room that the module lies in."""
     listed = [room for room in ROOMS if module == room or module.startswith(f"{room}.")]
-    assert listed, f"{module} lies in no room of docs/appendix/design.md"
+    assert listed, f"{module} lies in no room of docs/design.md"
     return max(listed, key=len)
 
 
@@ -69,7 +69,7 @@ def test_imports_go_down(module: str) -> None:
     here = ROOMS.index(room_of(module))
     wrong = [name for name in GRAPH[module] if ROOMS.index(room_of(name)) > here]
     assert not wrong, (
-        f"{module} ({ROOMS[here]}) must not import {sorted(wrong)}: they lie above it in docs/appendix/design.md"
+        f"{module} ({ROOMS[here]}) must not import {sorted(wrong)}: they lie above it in docs/design.md"
     )
 
 
@@ -96,7 +96,7 @@ def test_no_circle_of_files() -> None:
 
 def test_every_listed_room_is_there() -> None:
     gone = [room for room in ROOMS if not any(name == room or name.startswith(f"{room}.") for name in FILES)]
-    assert not gone, f"docs/appendix/design.md lists {gone}, which do not exist"
+    assert not gone, f"docs/design.md lists {gone}, which do not exist"
 
 
 @pytest.mark.parametrize("folder", sorted({path.parent for path in FILES.values()} - {SOURCE}), ids=str)

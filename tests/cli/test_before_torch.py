@@ -28,7 +28,7 @@ def folder(tmp_path: Path) -> Path:
 def call(folder: Path, *arguments: str) -> tuple[int, str]:
     path = os.pathsep.join([str(folder / "stub"), str(Path(equipoise.__file__).parents[1])])
     done = subprocess.run(
-        [sys.executable, "-m", "equipoise", "eval", *arguments],
+        [sys.executable, "-m", "equipoise", *arguments],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": path, "EQUIPOISE_CACHE": str(folder / "cache")},
         capture_output=True,
@@ -52,13 +52,22 @@ def call(folder: Path, *arguments: str) -> tuple[int, str]:
 )
 def test_what_needs_no_model(folder: Path, rows: str, arguments: tuple[str, ...], told: str) -> None:
     (folder / "items.csv").write_text(rows)
-    code, error = call(folder, "world", "--bench", "items.csv", *arguments)
+    code, error = call(folder, "eval", "world", "--bench", "items.csv", *arguments)
     assert code == 2 and told in error and "torch" not in error, error
 
 
 def test_the_stub_is_met_where_nothing_is_wrong(folder: Path) -> None:
     """Else the others would pass whatever is loaded; and a wrong name of a model costs nothing either."""
     asked = ("--bench", "items.csv", "--images", "photos", "--allow-missing")
-    assert "torch was loaded" in call(folder, "world", *asked)[1]
-    code, error = call(folder, "whirled", *asked)
+    assert "torch was loaded" in call(folder, "eval", "world", *asked)[1]
+    code, error = call(folder, "eval", "whirled", *asked)
     assert code == 2 and "not a model spec" in error and "torch was" not in error
+
+
+def test_the_doctor_and_a_wrong_device_need_no_torch(folder: Path) -> None:
+    assert "torch was loaded" not in call(folder, "doctor")[1]
+    files = ("--items", "items.csv", "--images", "photos", "--model", "world", "--out", "run")
+    for verb in (("eval", "world", "--bench", "items.csv", "--images", "photos"), ("train", "hn_only", *files)):
+        code, error = call(folder, *verb, "--device", "tpu")
+        assert code == 2 and "--device tpu is not known; use auto, cpu, cuda or mps" in " ".join(error.split()), error
+        assert "torch was" not in error and "loading" not in error

@@ -71,47 +71,42 @@ def test_missing_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [(row[0], row[2]) for row in machine._devices()] == [("torch", False)]
 
 
-def test_broken_torch_does_not_break_the_doctor(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "torch", None)  # what `import` makes an ImportError of
-    ((subject, text, fine),) = machine._devices()
-    assert subject == "torch" and not fine and "cannot be imported" in text and "pip install" in text
-
-
-def device_rows(monkeypatch: pytest.MonkeyPatch, cards: int, mps: bool, driver: bool) -> list[machine.Row]:
-    card = SimpleNamespace(name="H200", total_memory=150_000_000_000)
-    torch = SimpleNamespace(
-        __version__="2.x",
-        cuda=SimpleNamespace(device_count=lambda: cards, get_device_properties=lambda index: card),
-        backends=SimpleNamespace(mps=SimpleNamespace(is_available=lambda: mps)),
-    )
-    monkeypatch.setitem(sys.modules, "torch", torch)
-    monkeypatch.setattr(machine.shutil, "which", lambda name: "/usr/bin/nvidia-smi" if driver else None)
+def device_rows(monkeypatch: pytest.MonkeyPatch, folder: Path, cards: int, torch: str) -> list[machine.Row]:
+    for number in range(cards):
+        (folder / f"0000:0{number}").mkdir(parents=True, exist_ok=True)
+        (folder / f"0000:0{number}" / "information").write_text("Model: \t NVIDIA H200\nIRQ: 5\n")
+    monkeypatch.setattr(machine, "_CARDS", folder)
+    installed(monkeypatch, torch=torch)
     return machine._devices()[1:]
 
 
-def test_devices(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert [row[:2] for row in device_rows(monkeypatch, 2, False, True)] == [
-        ("cuda:0", "H200, 150.0 GB"),
-        ("cuda:1", "H200, 150.0 GB"),
-    ]
-    assert [row[0] for row in device_rows(monkeypatch, 0, True, False)] == ["mps"]
-    assert [(row[0], row[2]) for row in device_rows(monkeypatch, 0, False, False)] == [("gpu", True)]
-    ((_, text, fine),) = device_rows(monkeypatch, 0, False, True)
+def test_devices(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert [(row[0], row[2]) for row in device_rows(monkeypatch, tmp_path, 0, "2.15.0")] == [("gpu", True)]
+    found = device_rows(monkeypatch, tmp_path, 2, "2.15.0")
+    assert found == [("cuda:0", "NVIDIA H200", True), ("cuda:1", "NVIDIA H200", True)]
+    ((_, text, fine),) = device_rows(monkeypatch, tmp_path, 1, "2.13.0+cpu")
     assert not fine and "CUDA build" in text, "a GPU that this torch cannot use"
+    monkeypatch.setattr(machine.sys, "platform", "darwin")
+    monkeypatch.setattr(machine.platform, "machine", lambda: "arm64")
+    assert machine._devices()[1][0] == "mps"
 
 
-def test_torchvision_that_does_not_fit(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("torch", "torchvision", "fits"),
+    [
+        ("2.13.0", "0.28.0", True),
+        ("2.13.0+cpu", "0.28.0+cpu", True),
+        ("2.13.0+cpu", "0.28.0", False),
+        ("2.15.0", "0.28.0", False),
+    ],
+)
+def test_torchvision_fits_torch(monkeypatch: pytest.MonkeyPatch, torch: str, torchvision: str, fits: bool) -> None:
     installed(monkeypatch, torchvision=None)
     assert machine._torchvision() == ("torchvision", "not installed, and not needed", True)
-
-    (tmp_path / "torchvision.py").write_text("raise RuntimeError('operator torchvision::nms does not exist')")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    installed(monkeypatch, torchvision="0.28")
+    installed(monkeypatch, torch=torch, torchvision=torchvision)
+    monkeypatch.setattr(machine.metadata, "requires", lambda name: ["numpy", "torch==2.13.0"])
     _, text, fine = machine._torchvision()
-    assert not fine and "nms does not exist" in text and "pip uninstall torchvision" in text
-
-    (tmp_path / "torchvision.py").write_text("")
-    assert machine._torchvision() == ("torchvision", "0.28", True)
+    assert fine == fits and ("pip uninstall torchvision" in text) != fits
 
 
 def test_offline_flags(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -89,7 +89,8 @@ def evaluate(
     name, or a column of pictures. `label` is what tables and pages call the model. With `out` the run is kept there; a
     folder that holds this very run is read instead.
     """
-    from equipoise.evaluation.embedding.cache import EmbeddingCache, default_cache
+    from equipoise.core.provenance import default_cache
+    from equipoise.evaluation.embedding.cache import EmbeddingCache
     from equipoise.evaluation.run import Loaded, evaluate_loaded, read_benchmarks
 
     pictures = as_images(getattr(items, "images", None) if images is None else images)

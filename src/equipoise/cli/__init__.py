@@ -184,16 +184,19 @@ def evaluate(
     if no_cache and cache is not None:
         raise UserError("--cache and --no-cache exclude each other; give one of them")
     from equipoise.cli.machine import preflight_of
-    from equipoise.evaluation.embedding.cache import EmbeddingCache, default_cache
+    from equipoise.core.provenance import default_cache
+    from equipoise.evaluation.embedding.cache import EmbeddingCache
     from equipoise.evaluation.embedding.processes import joined
     from equipoise.evaluation.metrics import load_metrics
     from equipoise.evaluation.run import evaluate_loaded, read_benchmarks
     from equipoise.evaluation.scoring import check_photos
     from equipoise.models import OF_PHOTOS, kind_named, load_model
+    from equipoise.models.base import device_named
     from equipoise.report.captions import caveats, eval_lines
     from equipoise.report.tables import render, result_rows
 
     rows = []
+    device_named(device)
     kind, own = kind_named(model), load_metrics(metric or [])
     loaded = read_benchmarks(
         names, source=source, data=data, splits=split_names(splits), out=out, average=average, templates=templates

@@ -11,7 +11,8 @@ from equipoise.core.errors import UserError, printable
 
 
 def add_hard_images(items: Path, out: Path, model: str, images: str, count: int, cache: Path | None) -> None:
-    from equipoise.evaluation.embedding.cache import EmbeddingCache, default_cache
+    from equipoise.core.provenance import default_cache
+    from equipoise.evaluation.embedding.cache import EmbeddingCache
     from equipoise.models import load_model
     from equipoise.train.run.mining import mine_file
 

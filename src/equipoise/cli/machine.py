@@ -1,29 +1,30 @@
 """What this machine can do, what is missing, and the command that gets it.
 
-Packages are looked up by their metadata, not imported: a broken one must not take the doctor down with it. Only torch
-is imported, because only it knows the devices.
+Packages are looked up by their metadata, never imported: that is quick, and a broken one does no harm here.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import platform
 import shutil
-import subprocess
 import sys
 from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from packaging.requirements import Requirement
 
 from equipoise.core.errors import UserError, printable
-from equipoise.core.provenance import cores
-from equipoise.evaluation.embedding.cache import default_cache
-from equipoise.evaluation.record import Check, Preflight
+from equipoise.core.provenance import cores, default_cache
+from equipoise.core.provenance import package_version as _version
 from equipoise.report import fold
+
+if TYPE_CHECKING:
+    from equipoise.evaluation.record import Check, Preflight
 
 Row = tuple[str, str, bool]  # subject; what was found, or how to get it; fine?
 
@@ -37,11 +38,11 @@ EXTRAS = {  # extra -> its packages, and what it is for
 }
 OPTIONAL = {f"extra {name}" for name in EXTRAS}  # nothing is wrong where they are absent
 _STOP = {"shape", "finite", "determinism", "collapse", "text batch", "text padding", "image batch"}  # basic
-_TRY_TORCHVISION = 120.0  # seconds
+_CARDS = Path("/proc/driver/nvidia/gpus")
 
 
 def report() -> list[Row]:
-    """One row a subject. False is something that does not work; extras that are only not installed count as well."""
+    """One row for each subject. False: it does not work, or an extra is not installed."""
     return [
         _python(),
         _packages(),
@@ -56,7 +57,7 @@ def report() -> list[Row]:
 
 
 def broken(rows: list[Row]) -> list[str]:
-    """What does not work, of what everybody needs."""
+    """The names of the rows that do not work, without the extras."""
     return [name for name, _, fine in rows if not fine and name not in OPTIONAL]
 
 
@@ -81,6 +82,7 @@ def check_model(spec: str, as_json: bool) -> int:
 def preflight_of(model: Any, spec: str, cache: Path | None, skip: bool) -> Preflight | None:
     """The checks before a run; ends the command where one is wrong, and says in a line what is suspicious."""
     from equipoise.evaluation.preflight.kept import checked
+    from equipoise.evaluation.record import Preflight
 
     if skip:
         return Preflight(checks=[])
@@ -132,45 +134,40 @@ def _processor() -> Row:
 
 
 def _devices() -> list[Row]:
-    if _version("torch") is None:
+    """torch and the graphics cards, by what the system says of them: importing torch takes seconds."""
+    found = _version("torch")
+    if found is None:
         return [("torch", "not installed; run: pip install torch (https://pytorch.org for the right build)", False)]
-    try:
-        import torch
-    except Exception as error:  # a broken build raises whatever it likes
-        why = f"installed, but cannot be imported ({type(error).__name__}: {error})"
-        return [("torch", f"{why}; run: pip install --force-reinstall torch", False)]
-    rows: list[Row] = [("torch", torch.__version__, True)]
-    for index in range(torch.cuda.device_count()):
-        device = torch.cuda.get_device_properties(index)
-        rows.append((f"cuda:{index}", f"{device.name}, {_gigabytes(device.total_memory)}", True))
-    if torch.backends.mps.is_available():
-        rows.append(("mps", "Apple GPU, sharing the machine's memory", True))
-    if len(rows) == 1:
-        rows.append(("gpu", "none that torch can use: everything works, on the CPU", True))
-        if shutil.which("nvidia-smi"):
-            fix = "this torch cannot use the NVIDIA GPU of this machine: get a CUDA build from https://pytorch.org"
-            rows[-1] = ("gpu", fix, False)
-    return rows
+    torch = ("torch", found, True)
+    if sys.platform == "darwin" and platform.machine() == "arm64":
+        return [torch, ("mps", "Apple GPU, sharing the machine's memory", True)]
+    cards = [
+        line.partition(":")[2].strip()
+        for file in sorted(_CARDS.glob("*/information"))
+        for line in file.read_text().splitlines()
+        if line.startswith("Model:")
+    ]
+    if cards and "+cpu" in found:
+        fix = "but this torch is a CPU build: get a CUDA build from https://pytorch.org"
+        return [torch, ("gpu", f"{', '.join(cards)}; {fix}", False)]
+    if cards:
+        return [torch, *((f"cuda:{index}", card, True) for index, card in enumerate(cards))]
+    return [torch, ("gpu", "no NVIDIA GPU: everything works, on the CPU", True)]
 
 
 def _torchvision() -> Row:
-    """Not needed; but one that does not fit its torch breaks transformers and open_clip, with a puzzling message."""
-    found = _version("torchvision")
+    """Not needed; but a build that does not fit torch breaks transformers and open_clip, with a puzzling message."""
+    found, torch = _version("torchvision"), _version("torch") or ""
     if found is None:
         return "torchvision", "not installed, and not needed", True
-    try:
-        run = [sys.executable, "-c", "import torchvision"]
-        tried = subprocess.run(run, capture_output=True, text=True, timeout=_TRY_TORCHVISION, check=False)
-        why = tried.stderr.strip().splitlines()[-1:] if tried.returncode else []
-        broken = bool(tried.returncode)
-    except subprocess.TimeoutExpired:
-        broken, why = True, ["no answer"]
-    if not broken:
+    needed = [Requirement(text) for text in metadata.requires("torchvision") or []]
+    fits = all(one.specifier.contains(torch, prereleases=True) for one in needed if one.name == "torch")
+    if fits and ("+cpu" in torch) == ("+cpu" in found):
         return "torchvision", found, True
     return (
         "torchvision",
-        f"{found} does not fit this torch ({' '.join(why) or 'it crashes'}), and then transformers and open_clip "
-        "cannot be imported either. It is not needed; run: pip uninstall torchvision",
+        f"{found} is not the build for torch {torch}: transformers and open_clip may fail to import. equipoise does "
+        "not need it; run: pip uninstall torchvision",
         False,
     )
 
@@ -212,13 +209,6 @@ def _folder(subject: str, folder: Path, variable: str) -> Row:
     if free < LEAST_FREE:
         return subject, f"{folder}, only {_gigabytes(free)} free; make room, or {elsewhere}", False
     return subject, f"{folder}, {_gigabytes(free)} free", True
-
-
-def _version(package: str) -> str | None:
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return None
 
 
 def _gigabytes(count: int) -> str:

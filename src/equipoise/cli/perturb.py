@@ -195,7 +195,7 @@ def _refuse_others(ctx: typer.Context, form: str, taken: str) -> None:
 
 def _llm(url: str, model: str, cache: Path | None, **settings: Any) -> LlmSettings:
     from equipoise.core.llm_client import LlmSettings
-    from equipoise.evaluation.embedding.cache import default_cache
+    from equipoise.core.provenance import default_cache
 
     return LlmSettings(url, model, cache=str(cache or default_cache()), **settings)
 

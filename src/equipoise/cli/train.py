@@ -161,7 +161,10 @@ def train(
     ] = None,
     openclip: Annotated[Path | None, typer.Option(help="also write open_clip's keys to this .safetensors file")] = None,
 ) -> None:
-    """Finetune with a recipe. The same command goes on with a run that was stopped."""
+    """Finetune with a recipe. Run the same command again to resume a stopped run."""
+    from equipoise.models.base import device_named
+
+    device_named(device)  # before torch is loaded
     from equipoise.train.recipes import get_recipe
     from equipoise.train.run.checkpoints import Checkpoints
     from equipoise.train.run.loop import train as run
@@ -232,11 +235,8 @@ def _help(recipe: str) -> str:
 
 def _facts(one: dict[str, Any]) -> list[str]:
     rows = _rows(one, shared=False)
-    return [
-        *_beside("paper     ", one["citation"]),
-        *_beside("needs     ", _needs(one)),
-        *(["options", *rows] if rows else []),
-    ]
+    known = [*_columns("paper     ", one["citation"]), *_columns("needs     ", _needs(one))]
+    return [*known, "options", *rows] if rows else known
 
 
 def _needs(one: dict[str, Any]) -> str:
@@ -248,10 +248,10 @@ def _rows(one: dict[str, Any], shared: bool) -> list[str]:
 
     chosen = [option for option in one["options"] if option["shared"] == shared]
     wide = max((len(written(option["default"])) for option in chosen), default=0)
-    return [line for o in chosen for line in _beside(f"  {o['name']:<24} {written(o['default']):<{wide}}  ", o["type"])]
+    return [line for o in chosen for line in _columns(f"  {o['name']:<24} {written(o['default']):<{wide}}  ", o["type"])]
 
 
-def _beside(name: str, text: str) -> list[str]:
+def _columns(name: str, text: str) -> list[str]:
     """The text in a column next to its name, as wide as help is on 80 columns: click leaves these lines as they are."""
     blank = " " * min(len(name), 30)
     return textwrap.wrap(f"{name}{text}", 76, subsequent_indent=blank, break_on_hyphens=False, break_long_words=False)
@@ -350,7 +350,8 @@ def _before_and_after(base: str, finished: Path, watch: Path, images: Path, out:
     from equipoise.data.images import open_source
     from equipoise.data.readers.sets.captions import caption_set, from_items
     from equipoise.evaluation.comparing.folders import compare_folders
-    from equipoise.evaluation.embedding.cache import EmbeddingCache, default_cache
+    from equipoise.core.provenance import default_cache
+    from equipoise.evaluation.embedding.cache import EmbeddingCache
     from equipoise.evaluation.run import evaluate, evaluate_set
     from equipoise.models import load_model
     from equipoise.report.comparison import render_differences

@@ -45,6 +45,14 @@ def environment() -> Environment:
     )
 
 
+def default_cache() -> Path:
+    """$EQUIPOISE_CACHE, else the user's cache folder."""
+    if chosen := os.environ.get("EQUIPOISE_CACHE"):
+        return Path(chosen)
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "equipoise"
+
+
 def package_version(package: str) -> str | None:
     """The version of an installed package, None where it is not installed."""
     try:

@@ -19,6 +19,7 @@ from equipoise.core.errors import UserError, did_you_mean
 from equipoise.data.items import Item
 
 Floats: TypeAlias = NDArray[np.float32]
+DEVICES = ("auto", "cpu", "cuda", "mps", "xpu")
 
 
 @runtime_checkable
@@ -128,3 +129,12 @@ def split_options(rest: str, spec: str, known: Mapping[str, Sequence[str]]) -> t
         if known[option] and value not in known[option]:
             raise UserError(f"{spec}: {option}={value} is not known; use {' or '.join(known[option])}")
     return name, options
+
+
+def device_named(device: str) -> str:
+    """The device as torch calls it; costs nothing."""
+    kind, colon, index = device.partition(":")
+    kind = "cuda" if kind == "gpu" else kind
+    if kind not in DEVICES:
+        raise UserError(f"--device {device} is not known; use auto, cpu, cuda or mps")
+    return kind + colon + index

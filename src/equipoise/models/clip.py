@@ -17,7 +17,7 @@ from PIL import Image
 
 from equipoise.core.errors import UserError
 from equipoise.core.files import as_new, sha256_json, write_json
-from equipoise.models.base import Floats
+from equipoise.models.base import Floats, device_named
 from equipoise.models.families import family_of, read_texts
 from equipoise.models.preprocess import Preprocess
 from equipoise.models.tokens import check_tokenizer, cleaned, cleaning_for, end_token, token_ids, tokenizer_sha256
@@ -248,9 +248,7 @@ def weight_sha256(network: torch.nn.Module) -> str:
 
 
 def pick_device(device: str) -> str:
-    device = "cuda" if device == "gpu" else device
-    if device.partition(":")[0] not in {"auto", "cpu", "cuda", "mps", "xpu"}:
-        raise UserError(f"device {device!r} is not known; use auto, cpu, cuda or mps")
+    device = device_named(device)
     if device == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"
     if device.startswith("cuda") and not torch.cuda.is_available():

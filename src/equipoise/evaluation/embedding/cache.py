@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import os
 import sqlite3
 import threading
 import time
@@ -23,18 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.core.errors import UserError
+from equipoise.core.provenance import default_cache
 from equipoise.data.identity import of_code
 
 log = logging.getLogger(__name__)
 Vector = NDArray[np.float32]
-
-
-def default_cache() -> Path:
-    """$EQUIPOISE_CACHE, else the user's cache folder."""
-    if chosen := os.environ.get("EQUIPOISE_CACHE"):
-        return Path(chosen)
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "equipoise"
 
 
 def default_world() -> Path:
