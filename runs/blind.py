@@ -19,9 +19,9 @@ from needs import existing, needed
 
 from equipoise.benchmarks import registry
 from equipoise.core.files import atomic_write
+from equipoise.core.provenance import default_cache
 from equipoise.data.items import Item
 from equipoise.evaluation.averages import summarise
-from equipoise.core.provenance import default_cache
 from equipoise.evaluation.embedding.cache import EmbeddingCache
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import ItemNumbers

@@ -68,9 +68,7 @@ GRAPH = {module: set() if module in LAZY else imports_of(module) for module in F
 def test_imports_go_down(module: str) -> None:
     here = ROOMS.index(room_of(module))
     wrong = [name for name in GRAPH[module] if ROOMS.index(room_of(name)) > here]
-    assert not wrong, (
-        f"{module} ({ROOMS[here]}) must not import {sorted(wrong)}: they lie above it in docs/design.md"
-    )
+    assert not wrong, f"{module} ({ROOMS[here]}) must not import {sorted(wrong)}: they lie above it in docs/design.md"
 
 
 @pytest.mark.parametrize("module", sorted(LAZY))

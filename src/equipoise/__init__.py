@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from equipoise.api.results import Run as Run
     from equipoise.api.verbs import compare as compare
     from equipoise.api.verbs import evaluate as evaluate
+    from equipoise.api.verbs import load_items as load_items
     from equipoise.api.verbs import metrics as metrics
     from equipoise.api.verbs import perturb as perturb
     from equipoise.api.verbs import report as report
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from equipoise.data.items import ImageRef as ImageRef
     from equipoise.data.items import Item as Item
     from equipoise.data.items import Text as Text
-    from equipoise.data.items import load_items as load_items
     from equipoise.data.items import write_items as write_items
     from equipoise.models import load_model as load_model
     from equipoise.models.base import Embedder as Embedder
@@ -51,7 +51,7 @@ _HOMES = {
     "UserError": "core.errors",
     "compare": "api.verbs",
     "evaluate": "api.verbs",
-    "load_items": "data.items",
+    "load_items": "api.verbs",
     "load_model": "models",
     "metrics": "api.verbs",
     "write_items": "data.items",

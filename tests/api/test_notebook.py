@@ -147,7 +147,7 @@ def test_errors_name_arguments(folder: Path, pairs: list[tuple[str, str]], tmp_p
         (lambda: eq.evaluate("world", items), "images"),
         (lambda: eq.evaluate("world", items, images=tmp_path / "none"), "no such folder"),
         (lambda: eq.evaluate("world", items, images=3), "images: int; expected a folder, a dict"),
-        (lambda: eq.evaluate("world", items, images=folder, device="tpu"), "device 'tpu'"),
+        (lambda: eq.evaluate("world", items, images=folder, device="tpu"), "device tpu is not known"),
         (lambda: eq.evaluate(Colour, items, images=folder), r"Colour is a class; pass a model: Colour\(...\)"),
         (lambda: eq.evaluate(object(), items, images=folder), "neither embed_images and embed_texts nor score_pairs"),
         (lambda: eq.evaluate("world", 3), "items: int; expected items"),

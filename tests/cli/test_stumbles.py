@@ -276,6 +276,8 @@ def test_eval_says_at_once_what_it_loads(run: Run) -> None:
     [
         (("finetune", "hn_only"), "No such command 'finetune'. Did you mean train?"),
         (("evl", "world"), "Did you mean eval?"),
+        (("metrics", "some.jsonl"), "holds texts where scores were expected (caption \"a dog\"). To score them with a "
+         "model: equipoise eval MODEL --bench some.jsonl --images FOLDER"),
         (("audit", "items.json"), "items.json: no such file. Did you mean items.jsonl?"),
         (("train", "control", "--set", "learning_rate=1", "--items", "i", "--model", "m", "--out", "o"),
          "Did you mean lr?"),
@@ -285,6 +287,7 @@ def test_eval_says_at_once_what_it_loads(run: Run) -> None:
 )  # fmt: skip
 def test_other_peoples_words_are_understood(run: Run, command: tuple[str, ...], said: str) -> None:
     Path("items.jsonl").write_text("")
+    Path("some.jsonl").write_text('{"id": "1", "caption": "a dog", "negatives": [{"text": "a cat"}]}\n' * 2)
     code, _, error = run(*command)
     assert code == 2 and said in " ".join(error.split())
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import equipoise
 from equipoise.core.errors import UserError
 from equipoise.core.files import atomic_write, inside, read_json, write_json
 from equipoise.data.items import (
@@ -173,6 +174,20 @@ def test_parquet_that_is_none(tmp_path: Path) -> None:
 def test_paths_that_leave(path: str) -> None:
     with pytest.raises(ValueError):
         ImageRef(path=path)
+
+
+def test_wrong_arguments_are_explained_in_plain_words() -> None:
+    with pytest.raises(UserError) as refused:
+        Item(image="a.jpg", negatives=["a cat"])  # type: ignore[arg-type]
+    said = str(refused.value)
+    assert "Item: 4 problems" in said and "image=ImageRef(path=" in said and "pydantic" not in said
+
+
+def test_a_table_is_loaded_as_items(tmp_path: Path) -> None:
+    (tmp_path / "mine.csv").write_text("image,caption,positive,negative\na.jpg,a dog,one dog,a cat\n")
+    items = equipoise.load_items(tmp_path / "mine.csv")
+    assert repr(items) == "1 item, 1 with hard positives and hard negatives"
+    assert items[0].negatives[0].text == "a cat"
 
 
 def test_a_byte_order_mark_is_no_problem(tmp_path: Path) -> None:

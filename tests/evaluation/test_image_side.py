@@ -355,7 +355,7 @@ def test_perturbing_a_paired_item_keeps_it_paired() -> None:
     assert Item.model_validate_json(json.dumps(item.to_json())) == item
     more = item.model_copy(update={"negatives": item.negatives + texts("0 1 0")})
     assert Item.model_validate_json(json.dumps(more.to_json())) == more and more.paired
-    with pytest.raises(ValueError, match="expected a negative for each negative image, found 0 for 1"):
+    with pytest.raises(UserError, match="expected a negative for each negative image, found 0 for 1"):
         colours(negatives=())
 
 

@@ -74,7 +74,7 @@ class Items(Sequence[Item]):
 
     def __repr__(self) -> str:
         both = sum(bool(item.positives and item.negatives) for item in self)
-        return f"{len(self):,} items, {both:,} with hard positives and hard negatives"
+        return f"{len(self):,} item{'s' * (len(self) != 1)}, {both:,} with hard positives and hard negatives"
 
     def _repr_html_(self) -> str:
         head = [[item.caption, *(_first(texts) for texts in (item.positives, item.negatives))] for item in self[:5]]

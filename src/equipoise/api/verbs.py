@@ -23,7 +23,7 @@ from equipoise.api.inputs import (
 )
 from equipoise.api.results import Diff, Items, Measured, Run
 from equipoise.core.errors import UserError
-from equipoise.data.items import Item, load_items
+from equipoise.data.items import Item
 
 if TYPE_CHECKING:
     from equipoise.evaluation.metrics import Metric
@@ -31,6 +31,14 @@ if TYPE_CHECKING:
     from equipoise.train.recipe import Recipe
 
 AnyRun = Run | str | Path
+
+
+@for_python
+def load_items(path: str | Path) -> Items:
+    """The items of a JSONL or Parquet file, or of a table with the columns image, caption, negative and positive."""
+    from equipoise.benchmarks.own import load
+
+    return Items(load(Path(path), ()))
 
 
 @for_python
@@ -59,7 +67,7 @@ def perturb(
         target = Path(folder) / "items.jsonl" if out is None else Path(out)
         setup = Setup(recipe, seed, keep_all=keep_all)
         report = perturb_file(path, target, setup, workers=workers, limit=limit)
-        return Items(load_items(target), images, report)
+        return Items(load_items(target)._items, images, report)
 
 
 @for_python

@@ -89,13 +89,14 @@ def _item(row: _Row, left_out: Counter[str]) -> Item:
             left_out["the same as their caption"] += 1
         else:
             negatives.append(Text(text=text, edit=Edit(op=op, target=target, by="distilroberta-base")))
-    return Item(
-        id=f"{BENCHMARK.name}-train/{row.id}",
-        image=ImageRef(path=f"train2014/COCO_train2014_{row.image_id:012d}.jpg"),
-        caption=row.caption,
-        negatives=tuple(negatives),
-        tags={"split": "train"},
-    )
+    fields = {
+        "id": f"{BENCHMARK.name}-train/{row.id}",
+        "image": ImageRef(path=f"train2014/COCO_train2014_{row.image_id:012d}.jpg"),
+        "caption": row.caption,
+        "negatives": tuple(negatives),
+        "tags": {"split": "train"},
+    }
+    return Item.model_validate(fields)
 
 
 # ---------------------------------------------------------------------------- pickles without their powers

@@ -84,17 +84,16 @@ def _item(number: int, cells: list[tuple[str, str]]) -> Item:
     filled = [(name, value) for name, value in cells if value.strip()]
     one = dict(filled)
     named = {"id", "image", "caption"}
-    return Item(
-        id=one.get("id", str(number)),
-        image=ImageRef(path=one["image"]) if "image" in one else None,
-        caption=one.get("caption", ""),
-        positives=texts(*(value for name, value in filled if name.startswith("positive"))),
-        negatives=texts(*(value for name, value in filled if name.startswith("negative"))),
-        tags={"split": "all"}
-        | {
-            name: value for name, value in filled if name not in named and not name.startswith(("positive", "negative"))
-        },
-    )
+    fields = {
+        "id": one.get("id", str(number)),
+        "image": ImageRef(path=one["image"]) if "image" in one else None,
+        "caption": one.get("caption", ""),
+        "positives": texts(*(value for name, value in filled if name.startswith("positive"))),
+        "negatives": texts(*(value for name, value in filled if name.startswith("negative"))),
+        "tags": {"split": "all"}
+        | {name: value for name, value in filled if name not in named and not name.startswith(_SEVERAL)},
+    }
+    return Item.model_validate(fields)
 
 
 def benchmark(path: Path, items: Sequence[Item]) -> Benchmark:

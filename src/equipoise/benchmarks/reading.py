@@ -112,16 +112,9 @@ class Case(NamedTuple):
     paired: bool = False
 
     def item(self, benchmark: str, split: str) -> Item:
-        return Item(
-            id=item_id(benchmark, split, self.key),
-            image=self.image,
-            caption=self.caption,
-            positives=self.positives,
-            negatives=self.negatives,
-            tags={"split": split, **self.tags},
-            negative_images=self.negative_images,
-            paired=self.paired,
-        )
+        fields = self._asdict() | {"id": item_id(benchmark, split, self.key), "tags": {"split": split, **self.tags}}
+        del fields["key"]
+        return Item.model_validate(fields)
 
 
 def two_by_two(

@@ -248,7 +248,8 @@ def _rows(one: dict[str, Any], shared: bool) -> list[str]:
 
     chosen = [option for option in one["options"] if option["shared"] == shared]
     wide = max((len(written(option["default"])) for option in chosen), default=0)
-    return [line for o in chosen for line in _columns(f"  {o['name']:<24} {written(o['default']):<{wide}}  ", o["type"])]
+    named = [(f"  {one['name']:<24} {written(one['default']):<{wide}}  ", one["type"]) for one in chosen]
+    return [line for name, text in named for line in _columns(name, text)]
 
 
 def _columns(name: str, text: str) -> list[str]:
@@ -347,10 +348,10 @@ def _before_and_after(base: str, finished: Path, watch: Path, images: Path, out:
     Both models are judged into OUT/before and OUT/after, which `compare` and `report` take.
     """
     from equipoise.benchmarks.own import load as load_own
+    from equipoise.core.provenance import default_cache
     from equipoise.data.images import open_source
     from equipoise.data.readers.sets.captions import caption_set, from_items
     from equipoise.evaluation.comparing.folders import compare_folders
-    from equipoise.core.provenance import default_cache
     from equipoise.evaluation.embedding.cache import EmbeddingCache
     from equipoise.evaluation.run import evaluate, evaluate_set
     from equipoise.models import load_model

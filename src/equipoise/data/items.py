@@ -12,15 +12,24 @@ import operator
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any, Literal, overload
+from typing import TYPE_CHECKING, Annotated, Any, Literal, overload
 
 import pydantic_core
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationInfo, field_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 
 from equipoise.core.errors import Problems, UserError, reading
 from equipoise.core.files import atomic_write, stays_inside
 from equipoise.data.readers import parquet
-from equipoise.data.readers.records import checked, jsonl_lines, kind_of
+from equipoise.data.readers.records import checked, explain, jsonl_lines, kind_of
 
 OPERATIONS = ("swap", "replace", "negate", "add", "shuffle")  # our own; a recipe may name another
 Operation = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,39}$")]
@@ -80,13 +89,18 @@ class ImageRef(_Record):
         return isinstance(other, ImageRef) and (self.path, self.box) == (other.path, other.box)
 
 
+_EXAMPLE = (
+    'For example: Item(id="1", image=ImageRef(path="a.jpg"), caption="a dog", negatives=(Text(text="a cat"),)); many '
+    "items come easier from a table: equipoise.load_items('mine.csv')"
+)
+
+
 class Item(_Record):
     """One test or training case. `positives` keep the caption's meaning, `negatives` break it.
 
     The image has alternatives too: the caption is as true of every one of `positive_images` as of `image`, and of none
-    of `negative_images`. `paired` says that negatives[k] describes negative_images[k]: with one of each that is
-    Winoground's two images and two captions. It is said and not guessed from the numbers, as a negative text need not
-    belong to a negative image, and `perturb` adds some. Training does not look at alternative images.
+    of `negative_images`. Set `paired` only if negatives[k] describes negative_images[k]: with one of each that is
+    Winoground's two images and two captions. Training does not use alternative images.
     """
 
     id: NonEmpty
@@ -98,6 +112,18 @@ class Item(_Record):
     positive_images: tuple[ImageRef, ...] = ()
     negative_images: tuple[ImageRef, ...] = ()
     paired: bool = False
+
+    if not TYPE_CHECKING:  # mypy knows the fields by itself
+
+        def __init__(self, **fields: Any) -> None:
+            try:
+                super().__init__(**fields)
+            except ValidationError as error:
+                problems = Problems("Item")
+                explain(error, "", problems)
+                problems.raise_if_any(_EXAMPLE)
+
+        __init__.__pydantic_base_init__ = True  # reading a file does not pass here, and explains errors itself
 
     @field_validator("paired")
     @classmethod

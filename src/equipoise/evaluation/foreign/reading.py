@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from equipoise.benchmarks import predicate_noun
 from equipoise.core.errors import Problems, UserError
-from equipoise.data.readers.records import EMPTY, Row, explain, kind_of, rows, table
+from equipoise.data.readers.records import EMPTY, Row, explain, kind_of, rows, short, table
 from equipoise.evaluation.foreign import answers, outcomes, scores, wordings
 from equipoise.evaluation.foreign.sheets import Foreign, Sheet, check_single
 from equipoise.evaluation.scores import ItemScores, Scores, read_scores, require_finite
@@ -154,7 +154,17 @@ def _layout(path: Path) -> Layout | None:
             "caption, positive, negative (several: negative_1, negative_2), or are one JSON object per item in a "
             '.jsonl file: {"id": "...", "caption": 0.31, "positives": [0.30], "negatives": [0.28]}'
         )
+    caption = first["caption"] if layout is None and isinstance(first, dict) else None
+    if isinstance(caption, str) and not _is_table(path) and not _number(caption):
+        raise _texts(path, caption)
     return layout
+
+
+def _texts(path: Path, caption: str) -> UserError:
+    return UserError(
+        f"{path}: holds texts where scores were expected (caption {short(caption)}). "
+        f"To score them with a model: equipoise eval MODEL --bench {path} --images FOLDER"
+    )
 
 
 def _may_be_ours(first: Mapping[str, Any]) -> bool:
@@ -190,10 +200,7 @@ def _own_table(path: Path) -> Foreign:
     header, cells = table(path, several=SEVERAL)
     captions = [row[header.index("caption")] for _, row in cells]
     if not any(map(_number, captions)):
-        raise UserError(
-            f"{path}: holds texts where scores were expected (caption {captions[0]!r}). "
-            f"A model is judged on it with: equipoise eval MODEL --bench {path} --images FOLDER"
-        )
+        raise _texts(path, captions[0])
     found: list[ItemScores] = []
     lines: dict[str, int] = {}
     problems = Problems(str(path))
