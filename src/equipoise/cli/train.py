@@ -227,10 +227,9 @@ def _help(recipe: str) -> str:
     from equipoise.train.recipes import named
     from equipoise.train.recipes.about import about
 
-    explained = inspect.getdoc(named(recipe)) or "Finetune with a recipe of your own."
     facts = about(recipe)
     lines = [*_facts(facts), "settings  (of every recipe; the defaults are this one's)", *_rows(facts, shared=True)]
-    return "\n".join([explained, "", "\b", *lines])
+    return "\n".join([inspect.getdoc(named(recipe)) or "Finetune with a recipe of your own.", "", "\b", *lines])
 
 
 def _facts(one: dict[str, Any]) -> list[str]:
