@@ -30,6 +30,7 @@ from equipoise.perturb.checks import (
 )
 from equipoise.perturb.english.vocabulary import SECTIONS, Section
 from equipoise.perturb.llm.recipes import LLM_RECIPES, PROMPTS, llm_recipe
+from equipoise.perturb.operations.converse import converse_positive
 from equipoise.perturb.operations.papers import (
     add_attribute,
     add_false_detail,
@@ -116,6 +117,7 @@ def _balanced(least: Least) -> tuple[Slot, ...]:
     return (
         *(slot(target) for target in SECTIONS for slot in (_matched_positive, judged)),
         _SWAP_POSITIVE,
+        Slot("positive converse", (converse_positive,)),
         Slot("positive replace", (replace_any_positive,), unless="positive"),
         Slot("negative swap", (functools.partial(swap_judged, least=least),)),
     )

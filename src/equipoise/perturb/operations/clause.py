@@ -1,0 +1,163 @@
+"""A caption as one clause: its parts in order, each with a letter, so that patterns of letters tell plain captions.
+
+n a noun phrase with its "of"; m several of a kind joined by "and", k several of other kinds; g, d and z a verb in -ing,
+a participle, a finite verb; b a form of be; r "that is"; p a preposition; w "with" or "that has"; i "it" or "them"; c
+"while" or "as"; a an adverb; x anything else.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import NamedTuple
+
+from equipoise.perturb.english.caption import Caption, Unit
+from equipoise.perturb.english.vocabulary import word_set
+from equipoise.perturb.english.wordnet import is_thing, same_sort
+
+_PICTURES = word_set("filmed") | {"view"}
+_KEEP_PLACE = word_set("words that keep their place")
+_OWN = frozenset(("his", "her", "its", "their"))
+_LONGEST = 24  # words; a long sentence turned round is hard to read
+
+
+class Part(NamedTuple):
+    """Units `start:end`; `head` is the lemma of what a noun phrase speaks of, or of the verb."""
+
+    letter: str
+    start: int
+    end: int
+    head: str = ""
+    plural: bool = False
+
+
+class Clause:
+    """The parts of a caption after "there is" or "a photo of", without the last full stop."""
+
+    def __init__(self, caption: Caption, parts: list[Part], opening: str) -> None:
+        self.caption, self.parts, self.opening = caption, parts, opening
+        self.letters = "".join(part.letter for part in parts)
+        self.points_back = any(unit.word in _OWN for unit in caption.units)
+
+    def match(self, pattern: str, subject_first: bool = False) -> list[list[Part]] | None:
+        """The parts of each group of a pattern that fits all letters; "his" only where the subject stays first."""
+        found = re.fullmatch(pattern, self.letters)
+        if found is None or (self.points_back and not subject_first):
+            return None
+        groups = range(1, len(found.groups()) + 1)
+        return [self.parts[found.start(group) : found.end(group)] if found[group] else [] for group in groups]
+
+    def say(self, parts: list[Part]) -> str:
+        """Their words, as inside a sentence."""
+        if not parts:
+            return ""
+        text = self.caption.text_of(parts[0].start, parts[-1].end)
+        return inside(self.caption, text) if parts[0].start == 0 else text
+
+    def word(self, part: Part) -> str:
+        return " ".join(unit.word for unit in self.caption.units[part.start : part.end])
+
+    def units(self, part: Part) -> tuple[Unit, ...]:
+        return self.caption.units[part.start : part.end]
+
+
+def inside(caption: Caption, text: str) -> str:
+    """The caption's first words as they are written further on."""
+    first = caption.units[0]
+    name = first.pos.startswith("NNP") and not is_thing(first.lemma)
+    keeps = name or first.text == "I" or (first.text.isupper() and len(first.text) > 1)
+    return text if keeps else text[:1].lower() + text[1:]
+
+
+@functools.lru_cache(maxsize=2)
+def clause_of(caption: Caption) -> Clause | None:
+    """None where the caption is long, names what comes before it, or is no plain clause."""
+    units = caption.units
+    end = len(units) - (bool(units) and units[-1].word == ".")
+    if not 2 < end <= _LONGEST or caption.is_title or any(unit.word in _KEEP_PLACE for unit in units[:end]):
+        return None
+    if any(unit.kind == "mark" and unit.word != "," for unit in units[:end]):
+        return None
+    parts = _joined(caption, _parts(caption, end))
+    opening = ""
+    if [unit.word for unit in units[:3]] == ["a", "close up", "of"] and 3 in caption.phrase_at:
+        return Clause(caption, parts[3:], caption.text_of(0, 3))
+    if len(parts) > 2 and units[0].word == "there" and parts[1].letter == "b":
+        return Clause(caption, parts[2:], "there")
+    if parts and parts[0].letter == "n" and units[parts[0].start : parts[0].end][-1].kind == "noun":
+        phrase = caption.phrase_at[parts[0].start]
+        if units[phrase.head].lemma in _PICTURES:
+            inner = caption.phrase_at.get(phrase.end + 1)
+            if phrase.end + 1 >= parts[0].end or inner is None:
+                return None
+            opening = caption.text_of(0, phrase.end + 1)
+            parts[0] = _noun_part(caption, phrase.end + 1)
+    return Clause(caption, parts, opening)
+
+
+def _parts(caption: Caption, end: int) -> list[Part]:
+    parts: list[Part] = []
+    place = 0
+    while place < end:
+        unit = caption.units[place]
+        phrase = caption.phrase_at.get(place)
+        after = caption.units[place + 1].word if place + 1 < end else ""
+        if phrase is not None and phrase.start == place:
+            parts.append(_noun_part(caption, place))
+        elif unit.word == "that" and after in {"is", "are", "has", "have"}:
+            parts.append(Part("r" if after in {"is", "are"} else "w", place, place + 2, "have"))
+        else:
+            parts.append(Part(_letter(unit), place, place + 1, unit.lemma))
+        place = parts[-1].end
+    return parts
+
+
+_WORDS = {"with": "w", "it": "i", "them": "i", "while": "c", "as": "c", "and": ",", ",": ",", "high": "a"}
+
+
+def _letter(unit: Unit) -> str:
+    if found := _WORDS.get(unit.word):
+        return found
+    if unit.kind == "verb":
+        return {"VBG": "g", "VBN": "d", "VBD": "d", "VBZ": "z", "VBP": "z"}.get(unit.pos, "x")
+    return {"be": "b", "preposition": "p", "adverb": "a"}.get(unit.kind, "x")
+
+
+def _noun_part(caption: Caption, start: int) -> Part:
+    """The noun phrase that begins here and what "of" adds to it."""
+    units = caption.units
+    phrase = caption.phrase_at[start]
+    head, end, plural = caption.head_lemma(phrase), phrase.end, caption.is_plural(phrase)
+    if units[phrase.head].word in {"couple", "pair", "lot", "number"} and units[end : end + 1] and units[end].word == "of":
+        plural = True
+    while end + 1 < len(units) and units[end].word == "of" and (inner := caption.phrase_at.get(end + 1)):
+        if inner.start != end + 1:
+            break
+        end = inner.end
+    after = units[end] if end < len(units) else None
+    odd = after is not None and (after.pos == "POS" or after.word in {"of", "-", "'"})
+    return Part("x" if odd else "n", start, end, head, plural)
+
+
+def _joined(caption: Caption, parts: list[Part]) -> list[Part]:
+    """Noun phrases with commas and "and" between them become one part, if they are of a kind."""
+    found: list[Part] = []
+    place = 0
+    while place < len(parts):
+        end = place + 1
+        while parts[place].letter == "n" and end + 1 < len(parts):
+            after = end
+            while parts[after].letter == "," and after + 1 < len(parts):
+                after += 1
+            if after == end or parts[after].letter != "n":
+                break
+            end = after + 1
+        members = [part for part in parts[place:end] if part.letter == "n"]
+        links = [caption.units[part.start].word for part in parts[place:end] if part.letter == ","]
+        if len(members) > 1 and "and" in links[-2:]:
+            alike = all(same_sort(members[0].head, member.head) for member in members)
+            found.append(Part("m" if alike else "k", parts[place].start, parts[end - 1].end, members[0].head, True))
+        else:
+            found += [part._replace(letter="x") if part.letter == "," else part for part in parts[place:end]]
+        place = end
+    return found

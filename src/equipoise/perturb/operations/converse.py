@@ -1,0 +1,343 @@
+"""Positives that say the same the other way round: no content word is replaced, and only the grammar tells them from a
+negative with the same words.
+
+"A dog chasing a cat": a cat being chased by a dog. "A cat on a table": a table with a cat on it, on a table is a cat.
+"A bathroom with a sink": a sink in a bathroom. "Two dogs playing in a park": in a park, two dogs are playing.
+Each rule asks for a whole caption of one shape and refuses all others.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from equipoise.perturb.english.caption import Caption
+from equipoise.perturb.english.forms import inflect
+from equipoise.perturb.english.plausibility import COLOURS
+from equipoise.perturb.english.vocabulary import members, word_set
+from equipoise.perturb.english.wordnet import is_animate, is_garment, is_person, is_thing, same_sort
+from equipoise.perturb.operations.clause import Clause, Part, clause_of
+from equipoise.perturb.recipe import Candidate, Refused, Source, edited
+
+_PASSIVE = word_set("passive verbs")
+_FILLERS = word_set("fillers")
+_FIRST = word_set("postures that may come first")
+_AFTER_PLACE = word_set("verbs that may follow their place")
+_PLACES = word_set("prepositions of place")
+_BEFORE_IT = word_set("prepositions before it")
+_MUTUAL = word_set("mutual places")
+_NO_PLACES = word_set("no places")
+_SCENES = word_set("scenes of all")
+_ELSEWHERE = word_set("verbs across places")
+_CARRIERS = word_set("carriers")
+_HOLDERS = word_set("holders")
+_MALE, _FEMALE = word_set("male nouns"), word_set("female nouns")
+_WAYS = word_set("ways") - {"to", "off", "into", "onto", "against"}
+_MOVED = word_set("passive verbs with a place")
+_GOING = word_set("prepositions of a way")
+_WIDE = frozenset("air sky shade back rear side end edge corner sun rain".split())  # a bird is flying there, none is there
+_DONE = word_set("taken and done")
+_RIDDEN = word_set("ridden")
+_BOARDS = frozenset(("surfboard", "surf board", "board"))  # a wave is ridden by a man on one
+_BODY = word_set("body parts") | {"hand", "mouth", "lap", "arm", "trunk", "beak"}
+_ASIDE = _MUTUAL | {"in front of", "behind", "outside", "at", "by"}
+_NEEDS_VERB = frozenset("by around through down across up at along between among".split())
+_STILL = frozenset("sitting standing lying laying located sits stands lies seated parked placed".split())
+
+
+class Said(NamedTuple):
+    op: str
+    text: str
+
+
+Rule = Callable[[Clause], Iterator[Said]]
+
+
+def converse_positive(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate | Refused]:
+    clause = clause_of(caption)
+    if clause is None:
+        yield Refused("the caption is no single plain clause")
+        return
+    found = [said for rule in RULES for said in rule(clause)]
+    if not found:
+        yield Refused("no rule turns a caption of this shape round")
+    for said in rng.sample(found, len(found)):
+        yield written(clause, said)
+
+
+def written(clause: Clause, said: Said) -> Candidate:
+    """The candidate with the capital and the full stop of the caption."""
+    text = clause.caption.text
+    end = clause.caption.units[clause.parts[-1].end - 1].end
+    new = said.text[:1].upper() + said.text[1:] if text[:1].isupper() else said.text
+    return edited(text, "positive", said.op, "relation", (0, end), new, "rules", new + text[end:])
+
+
+def _be(part: Part) -> str:
+    return "are" if part.plural else "is"
+
+
+def _says(clause: Clause, *parts: Part) -> str:
+    return clause.say(list(parts))
+
+
+def _is_place(clause: Clause, preposition: Part, thing: Part) -> bool:
+    word, head = clause.word(preposition), thing.head
+    if word not in _PLACES or head in _NO_PLACES or head.split()[-1] in _NO_PLACES:
+        return False
+    if clause.caption.is_name(thing.start) or clause.units(thing)[-1].pos.startswith("NNP"):
+        return False
+    return not (word == "in" and (is_garment(head) or head in COLOURS))
+
+
+def _is_dressed(clause: Clause, parts: list[Part]) -> bool:
+    """In a suit, with a hat, on skis: what is said of somebody and moves along; nothing is fine, too."""
+    if not parts:
+        return True
+    word, head = clause.word(parts[0]), parts[1].head
+    return (word in {"in", "with"} and (is_garment(head) or head in COLOURS)) or (word == "on" and head in _RIDDEN)
+
+
+def _can_be_clause(clause: Clause, subject: Part) -> bool:
+    """No headline ("Woman on a bench"), and nothing before it that says what kind of picture it is."""
+    return clause.opening in {"", "there"} and _has_article(clause, subject)
+
+
+def _has_article(clause: Clause, part: Part) -> bool:
+    """Or needs none."""
+    first = clause.units(part)[0]
+    several = part.plural and (part.letter == "n" or clause.caption.is_plural(clause.caption.phrase_at[part.start]))
+    return first.kind in {"determiner", "number"} or several or part.head in members("@mass")
+
+
+_SUBJECT = "([nmk])((?:[pw]n)?)"
+
+
+def place_first(clause: Clause) -> Iterator[Said]:
+    """Sitting on a table is a cat. On a table is a cat. On a table sits a cat."""
+    if found := clause.match(_SUBJECT + "([br]?)([gd])(a?p[nmk](?:[gdpwa]|n|[mk](?![gdzb]))*)"):
+        (subject,), dress, be, (verb,), rest = found
+        places = rest[1:] if rest[0].letter == "a" else rest
+        good = clause.word(verb) in _FIRST and _is_dressed(clause, dress) and rest[-1].letter in "nmk"
+        where = _is_place(clause, *places[:2]) or clause.word(places[0]) in _GOING or places[1].head in _WIDE
+        if good and where and _can_be_clause(clause, subject) and not _describes_subject(clause, subject, rest):
+            is_are = clause.word(be[0]).split()[-1] if be else _be(subject)
+            yield Said("inversion", f"{_says(clause, verb, *rest)} {is_are} {_says(clause, subject, *dress)}")
+    elif found := clause.match("([nmk])([br]?)((?:pn)+)"):
+        (subject,), be, rest = found
+        good = _is_place(clause, *rest[:2]) and _can_be_clause(clause, subject)
+        if good and clause.word(rest[0]) not in _NEEDS_VERB:
+            is_are = clause.word(be[0]).split()[-1] if be else _be(subject)
+            yield Said("inversion", f"{clause.say(rest)} {is_are} {_says(clause, subject)}")
+    elif found := clause.match("([nmk])(z)((?:pn)+)"):
+        (subject,), (verb,), rest = found
+        if verb.head in _AFTER_PLACE and _is_place(clause, *rest[:2]) and _can_be_clause(clause, subject):
+            yield Said("inversion", f"{clause.say(rest)} {clause.word(verb)} {_says(clause, subject)}")
+
+
+def _describes_subject(clause: Clause, subject: Part, rest: list[Part]) -> bool:
+    """A later "with" or participle belongs to the subject, and would be read with the place."""
+    late = [part for part in rest if part.letter in "wgd"]
+    if any(clause.word(part) == "wearing" for part in late):
+        return True
+    return not is_animate(subject.head) and any(part.head not in _FILLERS for part in late)
+
+
+def _finite(clause: Clause, subject: Part, be: list[Part], verb: Part) -> str:
+    """ "is riding" of a participle."""
+    if verb.letter == "z":
+        return clause.word(verb)
+    return f"{clause.word(be[0]).split()[-1] if be else _be(subject)} {clause.word(verb)}"
+
+
+def scene_first(clause: Clause) -> Iterator[Said]:
+    """In a park, a man is riding a bike."""
+    if found := clause.match(_SUBJECT + "([br]?)([gdz])((?:[nm]|a|pn|gn|gpn)*?)(pn)", True):
+        (subject,), dress, be, (verb,), middle, (preposition, scene) = found
+    elif found := clause.match("([nmk])(pn)([gz])((?:[nm]|a|pn)*)", True):
+        (subject,), (preposition, scene), (verb,), middle = found
+        dress, be = [], []
+    else:
+        return
+    if scene.head not in _SCENES or clause.word(preposition) not in {"in", "at", "on", "inside"}:
+        return
+    verbs = [verb, *(part for part in middle if part.letter == "g")]
+    if any(part.head in _ELSEWHERE for part in verbs) or (verb.letter == "d" and clause.word(verb) not in _FIRST):
+        return
+    if any(unit.word in {"his", "her", "its", "their"} for unit in clause.units(scene)):
+        return
+    if middle and middle[0].letter in "nm" and verb.head not in _PASSIVE:
+        return
+    if (be and verb.letter == "z") or not _is_dressed(clause, dress) or not _can_be_clause(clause, subject):
+        return
+    if any(clause.word(part) in {"of", "to", "from", "for"} for part in middle):
+        return
+    if not middle and clause.word(verb) in _STILL:
+        return  # in a field, a cow is standing: "in a field stands a cow" is better
+    rest = f" {clause.say(middle)}" if middle else ""
+    does = _finite(clause, subject, be, verb)
+    yield Said("fronting", f"{_says(clause, preposition, scene)}, {_says(clause, subject, *dress)} {does}{rest}")
+
+
+def passive(clause: Clause) -> Iterator[Said]:
+    """A bike being ridden down the street by a man. An umbrella is held by a woman."""
+    found = clause.match(_SUBJECT + "([br]?)([gz])([nm])((?:pn)*)")
+    if not found:
+        return
+    (doer,), dress, be, (verb,), (thing,), rest = found
+    can = verb.head in _PASSIVE or (verb.head in {"take", "do", "perform"} and thing.head in _DONE)
+    if not can or (be and verb.letter == "z") or not is_animate(doer.head) or not _is_dressed(clause, dress):
+        return
+    if not _is_named(clause, thing) or clause.units(thing)[0].word == "the" or is_garment(thing.head):
+        return
+    where = _after_passive(clause, verb, _says(clause, doer, *dress), rest)
+    if where is None or ((be or verb.letter == "z") and clause.opening not in {"", "there"}):
+        return
+    done = inflect(verb.head, "VBN")
+    if verb.letter == "z":
+        done = f"{_be(thing)} {done}"
+    else:
+        done = f"{_be(thing)} being {done}" if be and be[0].letter == "b" else f"being {done}"
+    yield _phrase("passive", clause, f"{_says(clause, thing)} {done}{where}")
+
+
+def _after_passive(clause: Clause, verb: Part, doer: str, rest: list[Part]) -> str | None:
+    """Who does it and where, in the order that cannot be read another way."""
+    if not rest:
+        return f" by {doer}"
+    word, head = clause.word(rest[0]), rest[1].head
+    if word == "in" and (is_garment(head) or head in COLOURS) or word in {"of", "for", "by", "as"} or head in _BODY:
+        return None
+    if word == "on" and head in _RIDDEN and verb.head != "ride" or word == "on" and head in _BOARDS:
+        return f" by {doer} {clause.say(rest)}"
+    if verb.head in _MOVED or word in _WAYS:
+        return f" {clause.say(rest)} by {doer}"
+    return f" by {doer} {clause.say(rest)}" if head in _SCENES or word in _ASIDE else None
+
+
+def _phrase(op: str, clause: Clause, text: str) -> Said:
+    """With "a photo of" before it, where the caption has that."""
+    opening = f"{clause.opening} " if clause.opening not in {"", "there"} else ""
+    return Said(op, opening + text)
+
+
+def _is_named(clause: Clause, part: Part) -> bool:
+    """A thing with its article or number, or plural; no doing and no way of speaking."""
+    return _has_article(clause, part) and (is_thing(part.head) or part.head in _DONE)
+
+
+def active(clause: Clause) -> Iterator[Said]:
+    """A truck pulling a boat, from "a boat being pulled by a truck"; cars filling a street."""
+    found = clause.match("([nm])([br]*)(d)([pw])([nmk])")
+    if not found:
+        return
+    (thing,), be, (verb,), (by,), (doer,) = found
+    words = [clause.word(part) for part in be]
+    is_filled = verb.head in _FILLERS and not is_animate(thing.head) and clause.word(by) in {"with", "by", "in"}
+    if is_filled and words in ([], ["is"], ["are"]):
+        doing = inflect(verb.head, "VBG") if not be else verb.head if doer.plural else inflect(verb.head, "VBZ")
+        yield _phrase("passive", clause, f"{_says(clause, doer)} {doing} {_says(clause, thing)}")
+    elif verb.head in _PASSIVE and clause.word(by) == "by" and is_animate(doer.head):
+        doing = inflect(verb.head, "VBG")
+        if words in ([], ["being"]):
+            yield _phrase("passive", clause, f"{_says(clause, doer)} {doing} {_says(clause, thing)}")
+        elif words in (["is", "being"], ["are", "being"]):
+            yield Said("passive", f"{_says(clause, doer)} {_be(doer)} {doing} {_says(clause, thing)}")
+
+
+def around_place(clause: Clause) -> Iterator[Said]:
+    """A table with a cat sitting on it."""
+    found = clause.match(_SUBJECT + "([br]?)([gd]?)(p)(n)")
+    if not found:
+        return
+    (subject,), dress, be, verb, (preposition,), (place,) = found
+    pronoun = _pronoun(place)
+    if clause.word(preposition) not in _BEFORE_IT or not _is_place(clause, preposition, place) or pronoun is None:
+        return
+    if clause.units(place)[0].word not in {"a", "an"} or not is_thing(place.head) or not _is_dressed(clause, dress):
+        return
+    if not _has_article(clause, subject):
+        return
+    is_clause = bool(be) and be[0].letter == "b"
+    if (verb and clause.word(verb[0]) not in _FIRST) or (is_clause and clause.opening):
+        return
+    what = " ".join(filter(None, (_says(clause, subject, *dress), clause.say(verb), clause.say([preposition]))))
+    yield _phrase("converse", clause, f"{_says(clause, place)} {'has' if is_clause else 'with'} {what} {pronoun}")
+
+
+def _pronoun(part: Part) -> str | None:
+    if part.plural:
+        return "them"
+    if is_person(part.head):
+        return "him" if part.head in _MALE else "her" if part.head in _FEMALE else None
+    return "it"
+
+
+def from_around(clause: Clause) -> Iterator[Said]:
+    """A cat sitting on a table, from "a table with a cat sitting on it"."""
+    found = clause.match("(n)([wz])([nmk])([gd]?)(p)(i)")
+    if not found:
+        return
+    (place,), (having,), (subject,), verb, (preposition,), (pronoun,) = found
+    if (having.letter == "z" and having.head != "have") or clause.word(preposition) not in _PLACES:
+        return
+    if is_animate(place.head) and not verb or clause.word(pronoun) != _pronoun(place):
+        return
+    yield _phrase("converse", clause, f"{_says(clause, subject, *verb, preposition)} {_says(clause, place)}")
+
+
+def inside_of(clause: Clause) -> Iterator[Said]:
+    """A sink in a bathroom, from "a bathroom with a sink"; fruit filling a bowl, from "a bowl full of fruit"."""
+    if found := clause.match("(n)([wz])([nmk])((?:[gd]?pn)?)"):
+        (place,), (having,), (things,), rest = found
+        if having.letter == "z" and having.head not in {"have", "contain"}:
+            return
+        preposition = "on" if place.head in _CARRIERS else "in" if place.head in _HOLDERS else None
+        if place.plural or (rest and (place.head in _CARRIERS or things.letter != "n")) or (rest and not _is_place(clause, *rest[-2:])):
+            return
+        if preposition and is_thing(things.head) and not _has_of(clause, place) and things.head not in _NO_PLACES:
+            text = f"{_says(clause, things, *rest)} {preposition} {_says(clause, place)}"
+            yield _phrase("converse", clause, text)
+    elif found := clause.match("(n)(d)(w)([nmk])"):
+        (place,), (verb,), _, (thing,) = found
+        if verb.head == "top" and place.head in _CARRIERS:
+            yield _phrase("converse", clause, f"{_says(clause, thing)} on top of {_says(clause, place)}")
+
+
+def _has_of(clause: Clause, part: Part) -> bool:
+    return any(unit.word == "of" for unit in clause.units(part))
+
+
+def other_side(clause: Clause) -> Iterator[Said]:
+    """A cat next to a dog, from "a dog next to a cat"."""
+    if found := clause.match("([nm])(p)([nm])"):
+        (one,), (preposition,), (other,) = found
+        if clause.word(preposition) in _MUTUAL and same_sort(one.head, other.head):
+            yield _phrase("converse", clause, f"{_says(clause, other, preposition)} {_says(clause, one)}")
+
+
+def at_once(clause: Clause) -> Iterator[Said]:
+    """A man riding a bike while holding a cup; while holding a cup, a man rides a bike; while a woman sits, ..."""
+    does = "([bgpnmaw]*)"
+    if found := clause.match(_SUBJECT + f"(b?)(g{does[1:-1]})(c)(g{does[1:-1]})", True):
+        (subject,), dress, be, first, (link,), second = found
+        if clause.word(link) == "while":
+            who = " ".join(filter(None, (_says(clause, subject, *dress), clause.say(be))))
+            yield _phrase("converse", clause, f"{who} {clause.say(second)} while {clause.say(first)}")
+    elif found := clause.match(_SUBJECT + f"(z{does[1:-1]})(c)(g{does[1:-1]})"):
+        (subject,), dress, first, (link,), second = found
+        if clause.word(link) == "while" and _can_be_clause(clause, subject):
+            who = _says(clause, subject, *dress)
+            yield Said("fronting", f"while {clause.say(second)}, {who} {clause.say(first)}")
+    elif found := clause.match(_SUBJECT + f"(b?)([gz])({does[1:-1]})(c)([nmk](?:z|bg){does[1:-1]})"):
+        (subject,), dress, be, (verb,), rest, (link,), second = found
+        if _can_be_clause(clause, subject) and not (be and verb.letter == "z"):
+            more = f" {clause.say(rest)}" if rest else ""
+            does = f"{_says(clause, subject, *dress)} {_finite(clause, subject, be, verb)}{more}"
+            yield Said("fronting", f"{clause.word(link)} {clause.say(second)}, {does}")
+
+
+RULES: tuple[Rule, ...] = (
+    place_first, scene_first, passive, active, around_place, from_around, inside_of, other_side, at_once,
+)  # fmt: skip
