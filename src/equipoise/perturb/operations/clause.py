@@ -17,6 +17,7 @@ from equipoise.perturb.english.wordnet import is_thing, same_sort
 
 _PICTURES = word_set("filmed") | {"view"}
 _KEEP_PLACE = word_set("words that keep their place")
+_VERBS = word_set("verbs taken for nouns")
 _OWN = frozenset(("his", "her", "its", "their"))
 _LONGEST = 24  # words; a long sentence turned round is hard to read
 
@@ -128,7 +129,11 @@ def _noun_part(caption: Caption, start: int) -> Part:
     units = caption.units
     phrase = caption.phrase_at[start]
     head, end, plural = caption.head_lemma(phrase), phrase.end, caption.is_plural(phrase)
-    if units[phrase.head].word in {"couple", "pair", "lot", "number"} and units[end : end + 1] and units[end].word == "of":
+    if (
+        units[phrase.head].word in {"couple", "pair", "lot", "number"}
+        and units[end : end + 1]
+        and units[end].word == "of"
+    ):
         plural = True
     while end + 1 < len(units) and units[end].word == "of" and (inner := caption.phrase_at.get(end + 1)):
         if inner.start != end + 1:
@@ -136,6 +141,8 @@ def _noun_part(caption: Caption, start: int) -> Part:
         end = inner.end
     after = units[end] if end < len(units) else None
     odd = after is not None and (after.pos == "POS" or after.word in {"of", "-", "'"})
+    odd |= units[phrase.head].word in _VERBS and phrase.head > phrase.core  # two giraffe stand
+    odd |= units[start].word in {"a", "an"} and units[phrase.head].pos == "NNS" and units[start + 1].kind != "number"
     return Part("x" if odd else "n", start, end, head, plural)
 
 

@@ -36,14 +36,14 @@ _MALE, _FEMALE = word_set("male nouns"), word_set("female nouns")
 _WAYS = word_set("ways") - {"to", "off", "into", "onto", "against"}
 _MOVED = word_set("passive verbs with a place")
 _GOING = word_set("prepositions of a way")
-_WIDE = frozenset("air sky shade back rear side end edge corner sun rain".split())  # a bird is flying there, none is there
+_WIDE = word_set("wide places")
 _DONE = word_set("taken and done")
 _RIDDEN = word_set("ridden")
 _BOARDS = frozenset(("surfboard", "surf board", "board"))  # a wave is ridden by a man on one
 _BODY = word_set("body parts") | {"hand", "mouth", "lap", "arm", "trunk", "beak"}
 _ASIDE = _MUTUAL | {"in front of", "behind", "outside", "at", "by"}
-_NEEDS_VERB = frozenset("by around through down across up at along between among".split())
-_STILL = frozenset("sitting standing lying laying located sits stands lies seated parked placed".split())
+_NEEDS_VERB = word_set("prepositions after a verb")
+_STILL = word_set("still postures")
 
 
 class Said(NamedTuple):
@@ -62,7 +62,8 @@ def converse_positive(caption: Caption, sources: Sequence[Source], rng: random.R
     found = [said for rule in RULES for said in rule(clause)]
     if not found:
         yield Refused("no rule turns a caption of this shape round")
-    for said in rng.sample(found, len(found)):
+    # Any other way is better English than the plain inversion, which nearly every caption with a place has.
+    for said in sorted(rng.sample(found, len(found)), key=lambda said: said.op == "inversion"):
         yield written(clause, said)
 
 
@@ -116,24 +117,26 @@ _SUBJECT = "([nmk])((?:[pw]n)?)"
 
 def place_first(clause: Clause) -> Iterator[Said]:
     """Sitting on a table is a cat. On a table is a cat. On a table sits a cat."""
-    if found := clause.match(_SUBJECT + "([br]?)([gd])(a?p[nmk](?:[gdpwa]|n|[mk](?![gdzb]))*)"):
-        (subject,), dress, be, (verb,), rest = found
-        places = rest[1:] if rest[0].letter == "a" else rest
-        good = clause.word(verb) in _FIRST and _is_dressed(clause, dress) and rest[-1].letter in "nmk"
-        where = _is_place(clause, *places[:2]) or clause.word(places[0]) in _GOING or places[1].head in _WIDE
-        if good and where and _can_be_clause(clause, subject) and not _describes_subject(clause, subject, rest):
-            is_are = clause.word(be[0]).split()[-1] if be else _be(subject)
-            yield Said("inversion", f"{_says(clause, verb, *rest)} {is_are} {_says(clause, subject, *dress)}")
+    if found := clause.match(_SUBJECT + "([br]?)([gd])(a?)(p(?:[nmk]|n[gdpwan]*[nmk]))"):
+        (subject,), dress, be, (verb,), how, rest = found
+        where = _is_place(clause, *rest[:2]) or clause.word(rest[0]) in _GOING or rest[1].head in _WIDE
+        good = clause.word(verb) in _FIRST and where and _is_dressed(clause, dress)
+        if good and _can_end(clause, subject) and not _describes_subject(clause, subject, rest):
+            moved = _says(clause, verb, *how, *rest)
+            yield Said("inversion", f"{moved} {_is(clause, subject, be)} {_says(clause, subject, *dress)}")
     elif found := clause.match("([nmk])([br]?)((?:pn)+)"):
         (subject,), be, rest = found
-        good = _is_place(clause, *rest[:2]) and _can_be_clause(clause, subject)
-        if good and clause.word(rest[0]) not in _NEEDS_VERB:
-            is_are = clause.word(be[0]).split()[-1] if be else _be(subject)
-            yield Said("inversion", f"{clause.say(rest)} {is_are} {_says(clause, subject)}")
+        if _is_place(clause, *rest[:2]) and _can_end(clause, subject) and clause.word(rest[0]) not in _NEEDS_VERB:
+            yield Said("inversion", f"{clause.say(rest)} {_is(clause, subject, be)} {_says(clause, subject)}")
     elif found := clause.match("([nmk])(z)((?:pn)+)"):
         (subject,), (verb,), rest = found
-        if verb.head in _AFTER_PLACE and _is_place(clause, *rest[:2]) and _can_be_clause(clause, subject):
+        if verb.head in _AFTER_PLACE and _is_place(clause, *rest[:2]) and _can_end(clause, subject):
             yield Said("inversion", f"{clause.say(rest)} {clause.word(verb)} {_says(clause, subject)}")
+
+
+def _can_end(clause: Clause, subject: Part) -> bool:
+    """A sentence with its place first needs more than one word at its end."""
+    return _can_be_clause(clause, subject) and subject.end > subject.start + 1
 
 
 def _describes_subject(clause: Clause, subject: Part, rest: list[Part]) -> bool:
@@ -144,11 +147,16 @@ def _describes_subject(clause: Clause, subject: Part, rest: list[Part]) -> bool:
     return not is_animate(subject.head) and any(part.head not in _FILLERS for part in late)
 
 
+def _is(clause: Clause, subject: Part, be: list[Part]) -> str:
+    """The caption's own "is" or "are", if it has one."""
+    return clause.word(be[0]).split()[-1] if be else _be(subject)
+
+
 def _finite(clause: Clause, subject: Part, be: list[Part], verb: Part) -> str:
     """ "is riding" of a participle."""
     if verb.letter == "z":
         return clause.word(verb)
-    return f"{clause.word(be[0]).split()[-1] if be else _be(subject)} {clause.word(verb)}"
+    return f"{_is(clause, subject, be)} {clause.word(verb)}"
 
 
 def scene_first(clause: Clause) -> Iterator[Said]:
@@ -173,8 +181,8 @@ def scene_first(clause: Clause) -> Iterator[Said]:
         return
     if any(clause.word(part) in {"of", "to", "from", "for"} for part in middle):
         return
-    if not middle and clause.word(verb) in _STILL:
-        return  # in a field, a cow is standing: "in a field stands a cow" is better
+    if not middle and (verb.letter == "z" or clause.word(verb) in _STILL):
+        return  # in a field, a cow stands: "in a field stands a cow" is better
     rest = f" {clause.say(middle)}" if middle else ""
     does = _finite(clause, subject, be, verb)
     yield Said("fronting", f"{_says(clause, preposition, scene)}, {_says(clause, subject, *dress)} {does}{rest}")
@@ -182,14 +190,19 @@ def scene_first(clause: Clause) -> Iterator[Said]:
 
 def passive(clause: Clause) -> Iterator[Said]:
     """A bike being ridden down the street by a man. An umbrella is held by a woman."""
-    found = clause.match(_SUBJECT + "([br]?)([gz])([nm])((?:pn)*)")
+    found = clause.match(_SUBJECT + "([br]?)([gz])([nm])((?:pn)?|pnpn)")
     if not found:
         return
     (doer,), dress, be, (verb,), (thing,), rest = found
     can = verb.head in _PASSIVE or (verb.head in {"take", "do", "perform"} and thing.head in _DONE)
     if not can or (be and verb.letter == "z") or not is_animate(doer.head) or not _is_dressed(clause, dress):
         return
-    if not _is_named(clause, thing) or clause.units(thing)[0].word == "the" or is_garment(thing.head):
+    if (
+        not _has_article(clause, doer)
+        or not _is_named(clause, thing)
+        or clause.units(thing)[0].word == "the"
+        or is_garment(thing.head)
+    ):
         return
     where = _after_passive(clause, verb, _says(clause, doer, *dress), rest)
     if where is None or ((be or verb.letter == "z") and clause.opening not in {"", "there"}):
@@ -207,12 +220,12 @@ def _after_passive(clause: Clause, verb: Part, doer: str, rest: list[Part]) -> s
     if not rest:
         return f" by {doer}"
     word, head = clause.word(rest[0]), rest[1].head
-    if word == "in" and (is_garment(head) or head in COLOURS) or word in {"of", "for", "by", "as"} or head in _BODY:
+    if (word == "in" and (is_garment(head) or head in COLOURS)) or word in {"of", "for", "by", "as"} or head in _BODY:
         return None
-    if word == "on" and head in _RIDDEN and verb.head != "ride" or word == "on" and head in _BOARDS:
+    if (word == "on" and head in _RIDDEN and verb.head != "ride") or (word == "on" and head in _BOARDS):
         return f" by {doer} {clause.say(rest)}"
     if verb.head in _MOVED or word in _WAYS:
-        return f" {clause.say(rest)} by {doer}"
+        return f" {clause.say(rest)} by {doer}" if len(rest) == 2 else None
     return f" by {doer} {clause.say(rest)}" if head in _SCENES or word in _ASIDE else None
 
 
@@ -257,7 +270,7 @@ def around_place(clause: Clause) -> Iterator[Said]:
         return
     if clause.units(place)[0].word not in {"a", "an"} or not is_thing(place.head) or not _is_dressed(clause, dress):
         return
-    if not _has_article(clause, subject):
+    if not _has_article(clause, subject) or clause.units(subject)[0].word == "the":
         return
     is_clause = bool(be) and be[0].letter == "b"
     if (verb and clause.word(verb[0]) not in _FIRST) or (is_clause and clause.opening):
@@ -282,7 +295,7 @@ def from_around(clause: Clause) -> Iterator[Said]:
     (place,), (having,), (subject,), verb, (preposition,), (pronoun,) = found
     if (having.letter == "z" and having.head != "have") or clause.word(preposition) not in _PLACES:
         return
-    if is_animate(place.head) and not verb or clause.word(pronoun) != _pronoun(place):
+    if (is_animate(place.head) and not verb) or clause.word(pronoun) != _pronoun(place):
         return
     yield _phrase("converse", clause, f"{_says(clause, subject, *verb, preposition)} {_says(clause, place)}")
 
@@ -294,7 +307,11 @@ def inside_of(clause: Clause) -> Iterator[Said]:
         if having.letter == "z" and having.head not in {"have", "contain"}:
             return
         preposition = "on" if place.head in _CARRIERS else "in" if place.head in _HOLDERS else None
-        if place.plural or (rest and (place.head in _CARRIERS or things.letter != "n")) or (rest and not _is_place(clause, *rest[-2:])):
+        if (
+            place.plural
+            or (rest and (place.head in _CARRIERS or things.letter != "n"))
+            or (rest and not _is_place(clause, *rest[-2:]))
+        ):
             return
         if preposition and is_thing(things.head) and not _has_of(clause, place) and things.head not in _NO_PLACES:
             text = f"{_says(clause, things, *rest)} {preposition} {_says(clause, place)}"
@@ -314,7 +331,7 @@ def other_side(clause: Clause) -> Iterator[Said]:
     if found := clause.match("([nm])(p)([nm])"):
         (one,), (preposition,), (other,) = found
         if clause.word(preposition) in _MUTUAL and same_sort(one.head, other.head):
-            yield _phrase("converse", clause, f"{_says(clause, other, preposition)} {_says(clause, one)}")
+            yield _phrase("converse", clause, f"{_says(clause, other)} {clause.word(preposition)} {_says(clause, one)}")
 
 
 def at_once(clause: Clause) -> Iterator[Said]:
