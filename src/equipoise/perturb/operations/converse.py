@@ -21,7 +21,7 @@ from equipoise.perturb.operations.clause import Clause, Part, clause_of
 from equipoise.perturb.recipe import Candidate, Refused, Source, edited
 
 _PASSIVE = word_set("passive verbs")
-_FILLERS = word_set("fillers")
+_FILLERS = frozenset("fill cover surround line crowd".split())  # a street filled with cars: they fill it
 _FIRST = word_set("postures that may come first")
 _AFTER_PLACE = word_set("verbs that may follow their place")
 _PLACES = word_set("prepositions of place")
