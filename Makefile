@@ -38,11 +38,10 @@ test-all: $(DEV)
 test-long: $(DEV)
 	$(PYTEST) -m "long and not faults"
 
-# Ray is 590 MB, and pandas and Jupyter are for notebooks alone: installed only where their tests are asked for (hosted CI
-# asks).
+# Ray is 590 MB, so it is installed only for its tests (hosted CI runs them).
 test-extras: $(DEV)
 	$(PYTHON) -m pip install --quiet --constraint constraints.txt --editable '.[scale]'
-	$(PYTHON) -m pip install --quiet --constraint constraints.txt pandas datasets nbclient ipykernel
+	$(PYTHON) -m pip install --quiet --constraint constraints.txt datasets
 	$(PYTHON) -m pytest tests/perturb/run/test_ray.py tests/api/test_notebook.py
 
 # Wheel and source distribution, tried in an empty environment without this folder.

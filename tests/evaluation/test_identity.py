@@ -152,7 +152,7 @@ def test_a_model_that_cannot_be_told_from_another_is_never_reused(run: Run) -> N
 
     assert of_answers(Narrow()) is None
     run(Narrow())
-    with pytest.raises(UserError, match="the model cannot be told from another: give it a card"):
+    with pytest.raises(UserError, match="the model has no identity of its own: give it a card"):
         run(Narrow())
 
 

@@ -44,7 +44,7 @@ def change(folder: Path, card: dict[str, Any]) -> None:
 
 def test_it_is_found_below_the_runs(runs: list[Path], tmp_path: Path) -> None:
     (chapter,) = with_retention(read_chapters(runs), runs)
-    (drawn,) = chapter.beside
+    (drawn,) = chapter.kept
     numbers = [json.loads((run / "colours-zeroshot" / "result.json").read_text())["metrics"]["overall"] for run in runs]
     first, second = (one["metrics"]["accuracy@1"] for one in numbers)
     assert first["value"] > second["value"] == 0  # ties are never a win, so Blind has nothing
@@ -64,12 +64,12 @@ def test_folders_may_be_named(runs: list[Path], tmp_path: Path) -> None:
     for run in runs:
         (run / "colours-zeroshot").rename(kept / run.name)
     chapters = read_chapters(runs)
-    assert not with_retention(chapters, runs)[0].beside
-    assert len(with_retention(read_chapters([*runs, kept]), [*runs, kept])[0].beside) == 1
+    assert not with_retention(chapters, runs)[0].kept
+    assert len(with_retention(read_chapters([*runs, kept]), [*runs, kept])[0].kept) == 1
 
 
 def test_another_models_evaluation_is_not_ours(runs: list[Path]) -> None:
     change(runs[1] / "made", {"spec": "eye", "device": "cpu", "digest": "1", "activation": "gelu"})
     (chapter,) = with_retention(read_chapters(runs), runs)
-    assert not chapter.beside, "one model alone is no comparison"
+    assert not chapter.kept, "one model alone is no comparison"
     assert "No run of the model, so not shown" in chapter.notes[-1] and "second" in chapter.notes[-1]

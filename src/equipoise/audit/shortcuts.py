@@ -267,7 +267,7 @@ def detector(items: Sequence[Item], seed: int = 0) -> Detector | None:
         negatives=share(flagged(wrong, [pair.edit for pair in wrong]), groups["wrong"], seed),
         positives=share(positives, groups["right"], seed),
         examples=[Example(id=pair.id, said=repr(pair.edit)) for pair in shown],
-        fix="positives that are flagged as often as negatives are told by being edits: write both in the same way",
+        fix="if positives are flagged as often as negatives, the judge finds edits: write both in the same way",
     )
 
 

@@ -32,7 +32,7 @@ from equipoise.cli.report import report
 from equipoise.cli.study import app as study_commands
 from equipoise.cli.train import app as train_commands
 from equipoise.core.errors import UserError, printable, stopped_words
-from equipoise.core.progress import is_told
+from equipoise.core.progress import is_watched
 from equipoise.report import fold
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ def evaluate(
     for one in loaded if kind in OF_PHOTOS else ():
         if one.data is None:
             check_photos(one.items[:limit], one.images, allow_missing)  # said at once: torch takes seconds to load
-    if shown == "text" and is_told():
+    if shown == "text" and is_watched():
         typer.echo(printable(f"loading {model} ..."), err=True)
     with joined() as ranks:
         judged, store = load_model(model, device=device, dtype=dtype), None if no_cache else cache or default_cache()
@@ -239,10 +239,10 @@ def evaluate(
                 rows += result_rows(record, average)
                 for caveat in caveats(record):  # a table for people has them below
                     typer.echo(printable(f"warning: {record.benchmark.name}: {caveat}"), err=True)
-            if shown == "text" and is_told():
+            if shown == "text" and is_watched():
                 for line in _breakdowns(record, out):
                     typer.echo(printable(line), err=True)
-        if shown == "text" and out is not None and is_told():
+        if shown == "text" and out is not None and is_watched():
             typer.echo(f"kept in {out}; look at it: equipoise report {out} --out report.html", err=True)
     if rows:  # one document for all benchmarks, so that a program can read it
         typer.echo(render(rows, shown, "the model was not checked (--skip-preflight)" if skip_preflight else ""))

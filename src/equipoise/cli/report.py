@@ -46,7 +46,7 @@ def report(
 
     With --title and --about it is a leaderboard to publish: chance and the best text-only baseline are rows of it.
 
-    Of three models or more it says which cannot be told apart: in a column they share a letter.
+    With three or more models, those that share a letter in a column do not differ significantly.
     """
     if to is not None:
         from equipoise.report.exports import export
@@ -88,8 +88,8 @@ def report(
     caption = f"percent [95% interval, images resampled]; {', '.join(averages)}"
     if any(line.letters for line in rows):
         caption += (
-            "\nmodels that share a letter cannot be told apart (every pair tested, corrected by Holm within a column), "
-            "a is the best; letters hold for this list of models"
+            "\nmodels that share a letter do not differ significantly (every pair tested, Holm's correction within a "
+            "column), a is the best; letters hold for this list of models"
         )
     if any(line.reported for line in rows):
         caption += "\n(reported): by others, without the items behind it, so in no group"

@@ -19,7 +19,7 @@ import typer.core
 
 from equipoise.cli.options import App
 from equipoise.core.errors import UserError
-from equipoise.core.progress import is_told
+from equipoise.core.progress import is_watched
 from equipoise.report import fold
 
 if TYPE_CHECKING:
@@ -184,7 +184,7 @@ def train(
     loaded = _model(model, device)
     known = Checkpoints(out).model.is_dir()
     _check_openclip(openclip, loaded, known)
-    if quick and not known and is_told():
+    if quick and not known and is_watched():
         typer.echo(fold(_changed(get_recipe(recipe, quick=False, **settings), chosen)), err=True)
     finished = run(
         chosen,

@@ -21,8 +21,8 @@ class UserError(Exception):
 class Stopped(KeyboardInterrupt):
     """Ctrl-C or SIGTERM, which acts like it; `code` is the exit code that shells expect."""
 
-    def __init__(self, code: int = 130, told: str = "") -> None:
-        super().__init__(told)
+    def __init__(self, code: int = 130, message: str = "") -> None:
+        super().__init__(message)
         self.code = code
 
 

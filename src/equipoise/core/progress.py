@@ -29,8 +29,8 @@ def is_quiet() -> bool:
     return _quiet
 
 
-def is_told() -> bool:
-    """Whether notes and bars are for someone: not with --quiet, and of a torchrun the first process tells."""
+def is_watched() -> bool:
+    """Whether to print notes and bars: not with --quiet, and under torchrun only in the first process."""
     return not _quiet and os.environ.get("RANK", "0") == "0"
 
 
@@ -52,7 +52,7 @@ def _columns() -> list[ProgressColumn]:
 def several(*parts: tuple[int, str, str]) -> Iterator[list[Callable[[int], None]]]:
     """A bar on standard error for each (total, what, unit) of work that goes on at once; the yielded functions advance
     them by so many units. Of a torchrun the first draws."""
-    if not is_told() or not any(total for total, _, _ in parts):
+    if not is_watched() or not any(total for total, _, _ in parts):
         yield [lambda count: None for _ in parts]
         return
     from rich.console import Console

@@ -87,8 +87,8 @@ def refuse_other(
     """Raise where `place` holds a run that is not this one, and say what differs; `also` are reasons next to that."""
     if found := [*also, *differences(there, here)]:
         more = [f"and {len(found) - SHOWN} more"] if len(found) > SHOWN else []
-        told = "\n  ".join([*found[:SHOWN], *more])
-        raise UserError(f"{place} holds another run:\n  {told}\n{_ways_out(kind)}")
+        listed = "\n  ".join([*found[:SHOWN], *more])
+        raise UserError(f"{place} holds another run:\n  {listed}\n{_ways_out(kind)}")
 
 
 def refuse_file(path: Path, why: str = "it is already there, and not what this command would write") -> NoReturn:

@@ -41,7 +41,7 @@ def refuse_other(folder: Path, there: Mapping[str, Any], here: Mapping[str, Any]
     yet are not compared."""
     also = []
     if identity.of_card(here["model"]) is None:
-        also.append('the model cannot be told from another: give it a card, {"digest": "..."}')
+        also.append('the model has no identity of its own: give it a card, {"digest": "..."}')
     run_folder.refuse_other(folder, {part: there.get(part) for part in here}, here, also=also)
 
 

@@ -27,7 +27,7 @@ class Family:
     width: str  # where its config keeps the width of an embedding
     cleaning: str | None = None  # of its texts (tokens.CLEANERS); None: as its tokenizer's class says
     attention: str = "sdpa"  # transformers' name; its own class decides what it has
-    masked_text: bool = False  # the text tower is told by an attention mask which tokens are padding
+    masked_text: bool = False  # the text tower needs an attention mask for the padding
 
     def embed_dim(self, config: Any) -> int:
         return int(attrgetter(self.width)(config))
@@ -76,10 +76,10 @@ def family_of(network: Any) -> Family:
 
 def read_texts(network: Any, ids: Any) -> Any:
     """The projected features of padded token rows, by a family that is not walked through by its pieces."""
-    told = {}
+    mask = {}
     if family_of(network).masked_text:
-        told = {"attention_mask": (ids != network.config.text_config.pad_token_id).long()}
-    return network.get_text_features(input_ids=ids, **told).pooler_output
+        mask = {"attention_mask": (ids != network.config.text_config.pad_token_id).long()}
+    return network.get_text_features(input_ids=ids, **mask).pooler_output
 
 
 def family_named(name: Any, where: str) -> Family:

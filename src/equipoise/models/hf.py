@@ -32,8 +32,8 @@ def find_folder(name: str, spec: str) -> tuple[Path, dict[str, Any]]:
     if folder.is_dir():
         return folder, {}
     if name.startswith((".", "~", os.sep)) or name.endswith("/") or name.count("/") > 1 or not name:
-        beside = (str(path) for path in folder.parent.glob("*") if path.is_dir()) if folder.parent.is_dir() else ()
-        raise UserError(f"{spec}: no folder {name!r}.{did_you_mean(str(folder), beside)}")
+        near = (str(path) for path in folder.parent.glob("*") if path.is_dir()) if folder.parent.is_dir() else ()
+        raise UserError(f"{spec}: no folder {name!r}.{did_you_mean(str(folder), near)}")
     folder = _from_hub(name, spec.partition(":")[0])
     return folder, {"revision": folder.name}
 

@@ -127,8 +127,8 @@ def _from_file(
     try:
         network.load_state_dict(state, strict=True)
     except RuntimeError as error:
-        told = "\n".join(line.strip()[:300] for line in str(error).splitlines()[:4])
-        raise UserError(f"{file}: not the state dict of open_clip's {arch}:\n{told}") from None
+        why = "\n".join(line.strip()[:300] for line in str(error).splitlines()[:4])
+        raise UserError(f"{file}: not the state dict of open_clip's {arch}:\n{why}") from None
     tokenizer = open_clip.get_tokenizer(arch)
     model = OpenClipModel(spec, network, tokenizer, preprocess, device=device, dtype=dtype, arch=arch)
     model.card |= {"file": file.name, "file_sha256": sha256_file(file), "lora_merged": merged}

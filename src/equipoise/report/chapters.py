@@ -48,7 +48,7 @@ class Entry:
     numbers: Numbers
     run: Run
     by: Numbered = field(default_factory=dict)
-    letters: Mapping[str, str] = field(default_factory=dict)  # metric -> models that share one cannot be told apart
+    letters: Mapping[str, str] = field(default_factory=dict)  # by metric: those that share one do not differ
 
 
 class Point(BaseModel):
@@ -85,7 +85,7 @@ class Chapter:
     elsewhere: Sequence[Point] = ()  # those that the user gave: rows of the table too
     notes: Sequence[str] = ()
     about: str = ""  # what was changed in the captions, in a few words
-    beside: Sequence[Markup] = ()  # figures of what the same models did elsewhere (`retention`)
+    kept: Sequence[Markup] = ()  # figures of what the same models did elsewhere (`retention`)
 
     @cached_property
     def ids(self) -> dict[str, int]:

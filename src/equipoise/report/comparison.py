@@ -1,4 +1,4 @@
-"""A comparison for the terminal: differences, tests, groups that cannot be told apart, what flipped, gates."""
+"""A comparison for the terminal: differences, tests, groups without a significant difference, flips, gates."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def _groups(benchmark: str, placed: Mapping[str, Sequence[Placed]], found: Compa
         cells = [by_name[metric][one.model] for metric in metrics]
         rows.append([one.model, *(f"{100 * cell.value:.1f}  {cell.letters}" for cell in cells)])
     caption = (
-        "Models that share a letter cannot be told apart (every pair tested, corrected by "
+        "Models that share a letter do not differ significantly (every pair tested, corrected by "
         f"{correction} within a metric); a is the best."
     )
     changes = next(one.changes for one in found.differences if one.benchmark == benchmark)

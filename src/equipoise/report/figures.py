@@ -35,7 +35,7 @@ def figures(chapter: Chapter, number: int) -> list[Markup]:
         found.append(orderings(chapter, number))
     if has(chapter, "brittleness"):
         found.append(plane(chapter))
-    found += chapter.beside
+    found += chapter.kept
     if has(chapter, "brittleness"):
         found += [by_tag(chapter, number, tag) for tag in chapter.tags()]
     if has(chapter, "original"):
@@ -87,10 +87,10 @@ def dumbbell(chapter: Chapter, number: int) -> Markup:
         for index, entry in enumerate(chapter.entries)
     ]
     some = any(some_without_positive(entry.numbers) for entry in chapter.entries)
-    beside = " It is the drop of the items that have a reworded caption; Original is of all." if some else ""
+    note = " It is the drop of the items that have a reworded caption; Original is of all." if some else ""
     return figure(
         "Does the accuracy survive a rewording?",
-        f"The longer the bar, the more the model lives on the exact words.{beside} Thin lines: 95% intervals. Percent.",
+        f"The longer the bar, the more the model lives on the exact words.{note} Thin lines: 95% intervals. Percent.",
         Markup("").join([*rows, axis(TICKS), el("p", *legend, class_="legend")]),
         table(["model", *(METRICS[metric].title for metric in outcomes)], data),
     )

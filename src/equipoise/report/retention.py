@@ -46,7 +46,7 @@ def with_retention(chapters: Sequence[Chapter], folders: Sequence[Path]) -> list
     return [
         replace(
             chapter,
-            beside=[drawn for one in _kept(chapter, found) if (drawn := retention(chapter, one)) is not None],
+            kept=[drawn for one in _kept(chapter, found) if (drawn := retention(chapter, one)) is not None],
             notes=[*chapter.notes, *notes],
         )
         for chapter in chapters

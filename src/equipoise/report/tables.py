@@ -52,7 +52,7 @@ class Line:
     edits: Mapping[str, Any] | None = None  # graded numbers by edit
     graded: Mapping[str, Any] | None = None  # of all items, where `numbers` are an average of groups
     blind: BlindNumbers | None = None  # of the same items, averaged in the same way
-    letters: Mapping[str, str] | None = None  # of each metric: models that share one cannot be told apart
+    letters: Mapping[str, str] | None = None  # of each metric: models that share one do not differ significantly
     reported: str | None = None  # by whom, of numbers from elsewhere: the items behind them are not known
 
     def to_json(self) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability" (coincidence matrices; nominal, ordinal, interval). It
 is a ratio of sums over questions, so one multiplication with the bootstrap's counts gives all resamples. Undefined
-(None) where everybody always says the same: agreement cannot be told from habit then, which is not 1.
+(None) if everybody always gives the same answer: chance agreement is then 1 too.
 """
 
 from __future__ import annotations

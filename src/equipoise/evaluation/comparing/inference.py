@@ -143,7 +143,7 @@ def _back(values: Floats, order: np.ndarray) -> list[float]:
 def groups(count: int, different: Iterable[tuple[int, int]]) -> list[tuple[int, ...]]:
     """The largest sets of 0..count-1 in which no pair is different (Piepho 2004, insert and absorb).
 
-    Each is a letter of a letters display: two models share one exactly where they cannot be told apart. Models that
+    Each is a letter of a letters display: two models share one exactly if they do not differ significantly. Models that
     are numbered by rank give groups in order.
     """
     found = [frozenset(range(count))]

@@ -196,7 +196,7 @@ def _freedom(images: float, clusters: int, sides: Sequence[tuple[float, float, i
 
 @dataclass(frozen=True)
 class Placed:
-    """A model among others on one metric; models that share a letter cannot be told apart."""
+    """A model among others on one metric; models that share a letter do not differ significantly."""
 
     model: str
     value: float

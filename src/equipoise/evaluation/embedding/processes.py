@@ -48,7 +48,7 @@ class Ranks:
         self.exchange(scores)
 
     def follow(self) -> bool:
-        """The others are told."""
+        """What the first process said, for the others."""
         return self.exchange(False)[0]
 
 

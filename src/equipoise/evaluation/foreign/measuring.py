@@ -45,7 +45,7 @@ from equipoise.evaluation.run import Result, claim
 from equipoise.evaluation.run_id import benchmark_id, images_id
 from equipoise.evaluation.scores import ItemScores
 
-OUTCOMES_ONLY = "outcomes only: no score was published, so a tie cannot be told from a wrong answer"
+OUTCOMES_ONLY = "outcomes only: no score was published, so a tie counts as a wrong answer"
 UNKNOWN = "unknown"
 
 

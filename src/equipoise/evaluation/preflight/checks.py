@@ -179,18 +179,18 @@ def _own_cache(subject: Subject) -> Check:
 def _text_end(subject: Subject) -> Check:
     """Compared up to the context length where the model states it, else up to what captions have."""
     near = SAME * scale(subject.of_texts(probes.SHORT))
-    told = {}
+    differ = {}
     for words in probes.LENGTHS:
         one, other = subject.of_texts(probes.endings(words))
-        told[words] = float(np.linalg.norm(one - other)) > near
-    longest = next((words for words in reversed(probes.LENGTHS) if told[words]), 0)
-    lost = [words for words in probes.LENGTHS if not told[words]]
+        differ[words] = float(np.linalg.norm(one - other)) > near
+    longest = next((words for words in reversed(probes.LENGTHS) if differ[words]), 0)
+    lost = [words for words in probes.LENGTHS if not differ[words]]
     verdict: Verdict = "fine"
     if any(words <= SHORT_TEXT or _fits(subject, words) for words in lost):
         verdict = "wrong"
     elif any(words <= CAPTION for words in lost):
         verdict = "suspicious"
-    found = f"texts that differ in the last word only: told apart up to {longest} words"
+    found = f"texts that differ in the last word only: distinguished up to {longest} words"
     why = "What lies behind the cut is not read: a caption and its negative become one text, and tie."
     fix = "Raise the tokenizer's max_length to the text tower's context; when cutting, keep the end token."
     return check("text end", longest, found, verdict, why, fix)

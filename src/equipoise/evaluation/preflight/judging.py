@@ -59,7 +59,7 @@ def _channels(subject: Subject) -> Check | None:
     if _kinds(scores, right) <= 0.6 * n:
         return None
     count = _colours(scores, right)
-    found = f"red and blue told apart in {count} of {n} pictures (chance {n // 2})"
+    found = f"red and blue distinguished in {count} of {n} pictures (chance {n // 2})"
     why = "A model that takes red for blue reads the channels in the wrong order (BGR, as OpenCV has them)."
     fix = "Give the model RGB: cv2.cvtColor(image, cv2.COLOR_BGR2RGB), or no conversion at all."
     return check("channels", count, found, "suspicious" if count <= 0.3 * n else "fine", why, fix)

@@ -102,8 +102,8 @@ def _of_module(seen: Seen, module: Any) -> None:
     seen.kinds.add(kind)
     if isinstance(count := getattr(config, "max_position_embeddings", None), int):
         seen.positions = count
-    told = [getattr(config, "hidden_act", None), *_on_disk(getattr(config, "_name_or_path", ""))]
-    seen.stated |= {name for one in told if (name := _activation(one))}
+    stated = [getattr(config, "hidden_act", None), *_on_disk(getattr(config, "_name_or_path", ""))]
+    seen.stated |= {name for one in stated if (name := _activation(one))}
 
 
 def _on_disk(folder: Any) -> list[str]:

@@ -32,14 +32,14 @@ class ChatModel(Scorer):
         self.processor, self.template = processor, template
         self._keeps = "logits_to_keep" in inspect.signature(network.forward).parameters
         example = self.rendered(self.question("a photo of a dog"))
-        told = {"template": template, "prompt": example, **rest.pop("notes")}
+        notes = {"template": template, "prompt": example, **rest.pop("notes")}
         super().__init__(
             spec,
             network,
             processor.tokenizer,
             processor.image_processor,
             context_length=int(network.config.get_text_config().max_position_embeddings),
-            notes=told,
+            notes=notes,
             **rest,
         )
         token = getattr(processor, "image_token", None)
@@ -75,10 +75,10 @@ class ChatModel(Scorer):
         prompt = self.rendered(question)
         begin = self.tokenizer.bos_token
         doubled = bool(begin) and prompt.startswith(begin)  # the template has begun it already
-        told = {"return_tensors": "pt"} | ({"add_special_tokens": False} if doubled else {})
+        options = {"return_tensors": "pt"} | ({"add_special_tokens": False} if doubled else {})
         try:
             with quiet_transformers():
-                found = self.processor(text=[prompt], images=[image], **told)
+                found = self.processor(text=[prompt], images=[image], **options)
         except Exception as error:  # each processor has its own: a text that looks like a mark of its own, an odd image
             raise UserError(f"{self.spec}: its processor refused {question!r} ({short(error)})") from error
         kept = {name: value for name, value in found.items() if isinstance(value, torch.Tensor) and name != "labels"}
@@ -132,8 +132,8 @@ class ChatModel(Scorer):
 def _runs(prompt: Inputs, name: str) -> bool:
     """Whether a tensor has a place for each token, and so has to be padded with them."""
     value, length = prompt[name], prompt["input_ids"].shape[1]
-    told = ("ids" in name or "mask" in name) and "pixel" not in name
-    return told and value.dim() >= 2 and tuple(value.shape[:2]) == (1, length)
+    tokens = ("ids" in name or "mask" in name) and "pixel" not in name
+    return tokens and value.dim() >= 2 and tuple(value.shape[:2]) == (1, length)
 
 
 def _longer(value: torch.Tensor, width: int, pad: int) -> torch.Tensor:

@@ -80,10 +80,10 @@ class Scorer:
 
 
 class Seen:
-    """What a network made of the last images. The same picture stands next to many texts, and is looked at once.
+    """What a network made of the last images, so that a picture with many texts is encoded once.
 
-    Pictures are told by identity: Pillow's have no hash, and comparing them costs as much as looking. Each is looked at
-    by itself on a CPU, where that costs nothing, so that its neighbours change no bit; on a GPU all new ones at once.
+    Pictures are compared by identity: Pillow's have no hash, and comparing pixels costs as much as encoding. On a CPU
+    each is encoded alone, which costs nothing and keeps its bits independent of its neighbours; on a GPU all at once.
     """
 
     def __init__(self, look: Callable[[list[Image.Image]], list[torch.Tensor]], at_once: int) -> None:

@@ -6,7 +6,7 @@ at the image; `itm_head.`, `vision_proj.`, `text_proj.`. It is loaded into trans
 that transformers keeps for BLIP, which are BERT's with such a look. Every size is read from the shapes. CE-XVLM has the
 same layout.
 
-Beside the file lies BERT's tokenizer (tokenizer.json). Texts are given as they are, cut at 40 tokens, as
+BERT's tokenizer (tokenizer.json) lies in the same folder. Texts are given as they are, cut at 40 tokens, as
 the evaluations of ARO and CE-CLIP do; X-VLM's own retrieval first takes out punctuation.
 """
 

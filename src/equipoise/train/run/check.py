@@ -214,9 +214,9 @@ def refuse_skipped(skipped: Sequence[str], items: int, most: float) -> None:
     if len(skipped) <= most * items:
         return
     more = [f"... and {len(skipped) - SHOWN:,} more"] if len(skipped) > SHOWN else []
-    told = "\n  ".join([*skipped[:SHOWN], *more])
+    listed = "\n  ".join([*skipped[:SHOWN], *more])
     raise UserError(
         f"{len(skipped):,} of {items:,} items ({100 * len(skipped) / items:.1f} %) have an image that cannot be read, "
-        f"more than --max-skipped {most:g} allows:\n  {told}\n"
+        f"more than --max-skipped {most:g} allows:\n  {listed}\n"
         "Is the image folder the right one? Repair or remove them, or allow a larger share with --max-skipped."
     )

@@ -79,10 +79,10 @@ class Interrupt:
             if save is None:  # the step was over in time
                 return
             try:
-                told, code = save(), self.code
+                said, code = save(), self.code
             except UserError as error:
-                told, code = str(error), 2
-            print(f"error: {told}", file=sys.stderr, flush=True)
+                said, code = str(error), 2
+            print(f"error: {said}", file=sys.stderr, flush=True)
             for child in multiprocessing.active_children():  # they decode images; nothing of theirs is kept
                 child.kill()
             os._exit(code)

@@ -72,10 +72,10 @@ def train(
     """
     where = distributed.local_device(torch.device(pick_device(hardware.device)))
     parts = _parts(items, images)
-    told = check_items(recipe, parts, model)
+    notes = check_items(recipe, parts, model)
     if show and os.environ.get("RANK", "0") == "0":
-        told = [line for line in told if line.startswith("warning") or not is_quiet()]
-        print(*told, sep="\n", end="\n" if told else "", file=sys.stderr)
+        notes = [line for line in notes if line.startswith("warning") or not is_quiet()]
+        print(*notes, sep="\n", end="\n" if notes else "", file=sys.stderr)
     with Interrupt(saving.exit_within) as interrupt, distributed.started(where), _alone(out), _determinism():
         run = _Run(recipe, parts, model, Path(out), where, hardware, saving, show)
         return run.go(evaluation, max_skipped, interrupt)

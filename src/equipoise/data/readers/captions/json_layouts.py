@@ -28,7 +28,7 @@ MOST_BYTES = 64 * LONGEST  # of one line: a caption with its ids and paths; what
 CAPTION_NAMES = ("caption", "captions", "title", "text", "sentence", "raw", "comment")
 IMAGE_NAMES = ("image", "filepath", "file_name", "filename", "image_path", "image_name", "file", "path")
 ID_NAMES = ("id", "caption_id", "sentid", "key")
-TOGETHER_NAMES = ("image_id", "imgid")  # say which captions are of one image, where its path is not told
+TOGETHER_NAMES = ("image_id", "imgid")  # group the captions of one image if its path is missing
 
 
 class Raw(NamedTuple):
@@ -165,6 +165,6 @@ def _regions(where: str, value: dict[str, Any], path: Path) -> Iterator[Raw]:
 
 
 @functools.cache
-def _folder_of(beside: Path) -> dict[str, str]:
+def _folder_of(parent: Path) -> dict[str, str]:
     """Image id -> its folder, with a slash."""
-    return {path.stem: f"{folder}/" for folder in FOLDERS for path in (beside / folder).glob("*.jpg")}
+    return {path.stem: f"{folder}/" for folder in FOLDERS for path in (parent / folder).glob("*.jpg")}
