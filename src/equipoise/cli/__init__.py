@@ -118,7 +118,7 @@ def root(version: Annotated[bool, typer.Option("--version", help="print the vers
 
 
 def _breakdowns(record: RunRecord, out: Path | None) -> list[str]:
-    """Where the tags are that the table has no room for: it breaks down by split alone."""
+    """The command that shows the breakdowns by tags other than the split."""
     if not (tags := [tag for tag, values in record.metrics.by.items() if tag != "split" and len(values) > 1]):
         return []
     kept = (out or Path("OUT")) / record.benchmark.name / "items.jsonl"
@@ -142,36 +142,38 @@ def evaluate(
     source: Annotated[Path | None, typer.Option(help="folder of the benchmark's annotation files")] = None,
     data: Annotated[Path | None, typer.Option("--images", help="a folder, tar or Parquet shards")] = None,
     splits: Annotated[str, typer.Option(help="only these splits, separated by commas")] = "",
-    out: Annotated[Path | None, typer.Option(help="where the run is kept: OUT/BENCHMARK/result.json")] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="only the first N items, for a first look")] = None,
+    out: Annotated[Path | None, typer.Option(help="folder for the run: OUT/BENCHMARK/result.json")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="only the first N items")] = None,
     allow_missing: Annotated[
-        bool, typer.Option("--allow-missing", help="score the rest when images are missing or corrupt")
+        bool, typer.Option("--allow-missing", help="skip items with missing or corrupt images")
     ] = False,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, mps")] = "auto",
     dtype: Annotated[str, typer.Option(help="float32, tf32, bfloat16, float16")] = "float32",
-    batch_size: Annotated[int | None, typer.Option(min=1, help="default: 16, on a GPU 256; fewer pairs")] = None,
-    workers: Annotated[int | None, typer.Option(min=1, help="that decode images; default: one per core")] = None,
+    batch_size: Annotated[
+        int | None, typer.Option(min=1, help="default: 16, on a GPU 256; smaller for pair scorers")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="processes that decode images; default: one per core")
+    ] = None,
     cache: Annotated[Path | None, typer.Option(help="folder of the embedding cache")] = None,
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="embed everything anew and keep nothing")] = False,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="do not read or write the embedding cache")] = False,
     average: AverageOption = None,
     blind: Annotated[
         str, typer.Option(help="folders of finished runs of blind models on the same items, separated by commas")
     ] = "",
     metric: MetricOption = None,
     templates: Annotated[
-        Path | None, typer.Option(help='of zero-shot classification: one per line, "a photo of a {}."')
+        Path | None, typer.Option(help='for zero-shot classification: one per line, "a photo of a {}."')
     ] = None,
     skip_preflight: Annotated[
-        bool, typer.Option("--skip-preflight", help="do not check the model first; every table then says so")
+        bool, typer.Option("--skip-preflight", help="do not check the model first; tables will say so")
     ] = False,
     seed: Seed = 0,
     form: FormatOption = "text",
-    verbose: Annotated[
-        bool, typer.Option("--verbose", help="all statistics below the table; they are in the JSON in any case")
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="a list of objects, for programs")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", help="print all statistics; --json always has them")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="JSON, for programs")] = False,
 ) -> None:
-    """Score and measure a model. A killed run goes on where it stopped.
+    """Score and measure a model. Run the same command again to resume a stopped run.
 
     With several GPUs: torchrun --nproc-per-node N -m equipoise eval ...
     """
@@ -250,13 +252,13 @@ def evaluate(
 
 @app.command()
 def demo(
-    out: Annotated[Path, typer.Option(help="folder for everything the demo makes")] = Path("demo-out"),
+    out: Annotated[Path, typer.Option(help="folder for the demo's files")] = Path("demo-out"),
     seeds: Annotated[int, typer.Option(min=1, help="finetuning runs of each kind")] = 1,
     captions: Annotated[Path | None, typer.Option(help="your captions, with the path of each photo")] = None,
     images: Annotated[str, typer.Option(help="with --captions: folder, tar or Parquet shards of the photos")] = "",
     model: Annotated[str, typer.Option(help="with --captions: a CLIP or SigLIP, as `train` takes it")] = "",
     options: Annotated[
-        list[str] | None, typer.Option("--set", help="with --captions: a setting of the training, e.g. --set lr=5e-5")
+        list[str] | None, typer.Option("--set", help="with --captions: a training setting, e.g. --set lr=5e-5")
     ] = None,
     device: Annotated[str, typer.Option(help="with --captions: auto, cpu, cuda or mps")] = "auto",
     as_json: Annotated[bool, typer.Option("--json", help="the table as JSON")] = False,
@@ -293,12 +295,11 @@ def demo(
 @app.command()
 def doctor(
     model: Annotated[
-        str | None, typer.Argument(help="a model to check, as `eval` takes it; without it: this machine")
+        str | None, typer.Argument(help="a model spec, as for `eval`; default: check this machine")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="a list of objects")] = False,
 ) -> None:
-    """What works on this machine, or whether MODEL is loaded right. Each extra, what it unlocks and its command; or
-    each check of a model, and its fix (exit code 1: something is wrong)."""
+    """Check this machine, or whether MODEL is loaded correctly. Prints what is wrong and its fix (exit code 1)."""
     from equipoise.cli.machine import OPTIONAL, broken, check_model
     from equipoise.cli.machine import report as found_here
 

@@ -21,7 +21,7 @@ def audit(
         ),
     ],
     source: Annotated[Path | None, typer.Option(help="folder of the annotation files")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="the whole record instead of the page")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="the whole record as JSON")] = False,
     out: Annotated[Path | None, typer.Option(help="write it to this file: .html or .md, with --json .json")] = None,
     models: Annotated[
         list[Path] | None,
@@ -31,7 +31,7 @@ def audit(
     ] = None,
     images: Annotated[Path | None, typer.Option(help="the images, shown on the page of --models")] = None,
 ) -> None:
-    """What is wrong with the texts of a benchmark.
+    """Find what is wrong with the texts of a benchmark.
 
     Duplicates, ties, broken edits, true negatives, used-up images, shortcuts; no image is needed. With --models, a
     queue of the items whose label several models contradict, for a person to judge.

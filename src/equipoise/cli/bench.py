@@ -29,7 +29,7 @@ Splits = Annotated[str, typer.Option(help="only these splits, separated by comma
 
 
 @app.command("list")
-def list_benchmarks(as_json: Annotated[bool, typer.Option("--json", help="all facts of all of them")] = False) -> None:
+def list_benchmarks(as_json: Annotated[bool, typer.Option("--json", help="all facts as JSON")] = False) -> None:
     """All benchmarks: size, chance, licence, where to get the files."""
     from equipoise.benchmarks import registry
     from equipoise.benchmarks.facts import facts
@@ -55,9 +55,7 @@ def list_benchmarks(as_json: Annotated[bool, typer.Option("--json", help="all fa
 @app.command()
 def show(
     name: Name,
-    source: Annotated[
-        Path | None, typer.Option(help="folder of the annotation files: their ceilings are shown")
-    ] = None,
+    source: Annotated[Path | None, typer.Option(help="folder of the annotation files, to show ceilings")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print the facts as JSON")] = False,
 ) -> None:
     """All about one benchmark. Splits, chance, ties, averages, licence, citation, and how to get it.
@@ -82,9 +80,9 @@ def build(
     source: Source = None,
     splits: Splits = "",
     limit: Annotated[int | None, typer.Option(min=1, help="only the first N items")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="of world: another seed, other scenes")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="for world: another seed draws other scenes")] = 0,
     layout: Annotated[str, typer.Option(help="items, or published (REPLACE's own four files)")] = "items",
-    as_json: Annotated[bool, typer.Option("--json", help="of replace-clean: the reasons as JSON")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="for replace-clean: write the reasons as JSON")] = False,
 ) -> None:
     """Turn a benchmark's annotation files into Items.
 
@@ -141,7 +139,7 @@ def _draw(out: Path, split: str, n: int, seed: int) -> None:
 
 
 def written(out: Path, items: Sequence[Item], name: str) -> str:
-    """Write the items, and say so; a file that holds others is not ours to replace."""
+    """Write the items; a file with other contents is refused."""
     from equipoise.core import run_folder
     from equipoise.core.files import plain_target
     from equipoise.data.items import holds_items, write_items
@@ -159,9 +157,9 @@ def check(
     source: Source = None,
     data: Annotated[Path | None, typer.Option("--images", help="a folder, tar or Parquet shards")] = None,
     splits: Splits = "",
-    as_json: Annotated[bool, typer.Option("--json", help="what was found as JSON")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="the findings as JSON")] = False,
 ) -> None:
-    """Look at files and images before a long run. Counts, missing and corrupt images, duplicates, forced ties."""
+    """Check files and images before a long run: counts, missing and corrupt images, duplicates, forced ties."""
     from dataclasses import asdict
 
     from equipoise.benchmarks import registry
@@ -185,12 +183,10 @@ def check(
 def fetch(
     name: Annotated[str, typer.Argument(help="a benchmark of `bench list`, or py:module:name")],
     out: Annotated[Path, typer.Option(help="folder for the files")],
-    no_images: Annotated[
-        bool, typer.Option("--no-images", help="without the photos that have a stable address")
-    ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="only say what would be downloaded")] = False,
+    no_images: Annotated[bool, typer.Option("--no-images", help="annotation files only, no photos")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="only list what would be downloaded")] = False,
 ) -> None:
-    """Download a benchmark's files, or say how. From their official addresses; where there are none, the steps."""
+    """Download a benchmark's files from their official addresses, or print the steps if there are none."""
     from equipoise.benchmarks import registry
     from equipoise.benchmarks.fetching import fetch as fetching
 

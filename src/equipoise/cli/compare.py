@@ -23,7 +23,7 @@ def compare(
         ),
     ],
     average: Annotated[
-        str | None, typer.Option("--average", help="rule of the headline, of `bench show`; all are in the JSON")
+        str | None, typer.Option("--average", help="averaging rule of the headline (see `bench show`); --json has all")
     ] = None,
     correct: Annotated[
         str, typer.Option(help="p-values of many tests: holm (no false finding) or fdr (few of the findings false)")
@@ -45,8 +45,8 @@ def compare(
             "below. Too few images fail. May be given several times",
         ),
     ] = None,
-    flips: Annotated[int, typer.Option(min=0, help="how many flipped items and tags are shown")] = 10,
-    seed: Annotated[int, typer.Option(min=0, help="of the bootstrap")] = 0,
+    flips: Annotated[int, typer.Option(min=0, help="number of flipped items and tags to show")] = 10,
+    seed: Annotated[int, typer.Option(min=0, help="seed of the bootstrap")] = 0,
     as_json: Annotated[bool, typer.Option("--json")] = False,
 ) -> None:
     """Paired differences of runs on the same items. Intervals, tests, groups, what flipped.

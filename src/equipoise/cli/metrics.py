@@ -14,13 +14,13 @@ from equipoise.core.errors import UserError, printable
 if TYPE_CHECKING:
     from equipoise.evaluation.record import Published, Summary
 
-Seed = Annotated[int, typer.Option(min=0, help="of the bootstrap")]
+Seed = Annotated[int, typer.Option(min=0, help="seed of the bootstrap")]
 AverageOption = Annotated[
-    str | None, typer.Option("--average", help="rule of the headline, of `bench show`; all are in the JSON")
+    str | None, typer.Option("--average", help="averaging rule of the headline (see `bench show`); --json has all")
 ]
 MetricOption = Annotated[
     list[str] | None,
-    typer.Option("--metric", help="also measure a metric of your own, py:module:name; may be repeated"),
+    typer.Option("--metric", help="add your own metric, py:module:name; may be repeated"),
 ]
 FormatOption = Annotated[
     str, typer.Option("--format", help=f"one of {', '.join(TABLES)}", autocompletion=offer_formats)
@@ -38,10 +38,10 @@ def metrics(
     ],
     bench: Annotated[
         str | None,
-        typer.Option(help="the benchmark, items file or py:module:name they are of: its averages and metrics"),
+        typer.Option(help="the benchmark, items file or py:module:name that was scored; sets averages and metrics"),
     ] = None,
     source: Annotated[
-        Path | None, typer.Option(help="folder of its annotation files: tags are its items', ids must match")
+        Path | None, typer.Option(help="folder of its annotation files; adds tags, matched by id")
     ] = None,
     splits: Annotated[str, typer.Option(help="only these splits, separated by commas")] = "",
     average: AverageOption = None,
@@ -57,7 +57,7 @@ def metrics(
     seed: Seed = 0,
     form: FormatOption = "text",
 ) -> None:
-    """Measure scores that were made elsewhere. With --bench as that benchmark's papers do; with --out as a run.
+    """Measure scores from another program. --bench applies a benchmark's rules; --out keeps a run for `compare`.
 
     The words, c a caption, p a hard positive (reworded, still right), n a hard negative (wrong), s a score:
 

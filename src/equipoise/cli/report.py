@@ -18,31 +18,31 @@ AsJson = Annotated[bool, typer.Option("--json", help="the table as a list of obj
 
 def report(
     runs: Annotated[list[Path], typer.Argument(help="run folders, or folders of runs")],
-    out: Annotated[Path | None, typer.Option(help="the page; tables are printed without it")] = None,
+    out: Annotated[Path | None, typer.Option(help="file to write; tables are printed without it")] = None,
     images: Annotated[
-        Path | None, typer.Option(help="the images: a folder, tar or Parquet shards; default: what the runs name")
+        Path | None, typer.Option(help="a folder, tar or Parquet shards; default: as in the runs")
     ] = None,
     points: Annotated[
         Path | None,
-        typer.Option(help="JSON of numbers from elsewhere (people, what a paper reported): rows of the table"),
+        typer.Option(help="JSON file with other numbers (people, a paper): rows of the table"),
     ] = None,
     title: Annotated[str | None, typer.Option(help="heading of the page, e.g. the name of your benchmark")] = None,
     about: Annotated[str | None, typer.Option(help="a paragraph below the title: what is ranked, and by whom")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="by which items are chosen to be shown")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="seed for the choice of items")] = 0,
     form: PageFormat = "html",
     as_json: AsJson = False,
     to: Annotated[
         str | None, typer.Option(help=f"files for another tool instead, below --out: {', '.join(EXPORTS)}")
     ] = None,
     model: Annotated[
-        str | None, typer.Option(help="with --to: ORGANISATION/NAME of the model there; default: from its spec")
+        str | None, typer.Option(help="with --to: ORGANISATION/NAME of the model; default: from its spec")
     ] = None,
     by: Annotated[str, typer.Option(help="with --to every-eval-ever: who measured")] = "unknown",
     dataset: Annotated[
-        str | None, typer.Option(help="with --to eval-results: ORGANISATION/NAME of the hub's dataset these items are")
+        str | None, typer.Option(help="with --to eval-results: ORGANISATION/NAME of the dataset on the hub")
     ] = None,
 ) -> None:
-    """One page to look at and to mail: figures, tables, items. Needs no network to read.
+    """Write one HTML page with figures, tables and items. It works offline and can be mailed.
 
     With --title and --about it is a leaderboard to publish: chance and the best text-only baseline are rows of it.
 

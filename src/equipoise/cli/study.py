@@ -19,14 +19,14 @@ Folder = Annotated[Path, typer.Argument(metavar="STUDY", help="folder of `study 
 @app.command()
 def make(
     items: Annotated[str, typer.Argument(help="a benchmark of `bench list`, an items file, or py:module:name")],
-    out: Annotated[Path, typer.Option(help="folder of the study, new")],
+    out: Annotated[Path, typer.Option(help="new folder for the study")],
     n: Annotated[int, typer.Option("--n", min=1, help="how many questions")] = 100,
-    seed: Annotated[int, typer.Option(min=0, help="by which items and orders are drawn")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="seed for the choice of items and orders")] = 0,
     ask: Annotated[str, typer.Option(help="rank: captions of a picture; pairs: the same meaning? grammar?")] = "rank",
     source: Annotated[Path | None, typer.Option(help="folder of the benchmark's annotation files")] = None,
     images: Annotated[Path | None, typer.Option(help="the images: a folder, tar or Parquet shards")] = None,
 ) -> None:
-    """Draw questions from Items. Their pictures are copied: the folder is all that the other two commands need."""
+    """Draw questions from items and copy their pictures. The other two commands need only this folder."""
     from equipoise.benchmarks import registry
     from equipoise.study.making import make_study
 
@@ -49,10 +49,10 @@ def make(
 @app.command()
 def page(
     study: Folder,
-    annotator: Annotated[str, typer.Option(help="for whom: each sees an order of their own")],
+    annotator: Annotated[str, typer.Option(help="name of the person; each gets their own order")],
     out: Annotated[Path, typer.Option(help="the page to write, .html")],
 ) -> None:
-    """Write one HTML file that asks one person and needs no server. They answer, and download and send the answers."""
+    """Write an HTML page for one person, without a server. They answer it, download the answers and send them."""
     from equipoise.study.page import write_page
     from equipoise.study.questions import annotator_name, read_study
 
@@ -65,12 +65,12 @@ def page(
 @app.command()
 def score(
     study: Folder,
-    answers: Annotated[list[Path], typer.Argument(help="what the pages' readers downloaded, a file for each person")],
-    points: Annotated[Path | None, typer.Option(help="write people as a point for `report --points`")] = None,
+    answers: Annotated[list[Path], typer.Argument(help="the downloaded answers, one file per person")],
+    points: Annotated[Path | None, typer.Option(help="write a file for `report --points`")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="the whole record")] = False,
-    seed: Annotated[int, typer.Option(min=0, help="of the bootstrap")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="seed of the bootstrap")] = 0,
 ) -> None:
-    """The papers' human estimate, and how far annotators agree. A point only if both are right; with intervals."""
+    """Score people as the papers do (a point only if both annotators are right), with intervals and agreement."""
     from equipoise.core.run_folder import write_own
     from equipoise.study.questions import read_answers, read_study
     from equipoise.study.score import as_text, human_point

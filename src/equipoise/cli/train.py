@@ -92,7 +92,7 @@ app = App(
 
 @app.command("list")
 def list_recipes(as_json: Annotated[bool, typer.Option("--json", help="print a list of objects")] = False) -> None:
-    """All recipes, a line each. With --json also what each needs of the items, and every option with its default."""
+    """List all recipes. --json adds what each needs of the items, and every option with its default."""
     if as_json:
         from equipoise.train.recipes import RECIPES
         from equipoise.train.recipes.about import about
@@ -137,27 +137,27 @@ def train(
         list[str] | None, typer.Option("--set", help="an option of the recipe, e.g. --set hn_weight=0.5")
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help=f"for small models and two cores: {QUICK}")] = False,
-    weight: Annotated[list[float] | None, typer.Option(help="share of each --items; without, each item once")] = None,
+    weight: Annotated[list[float] | None, typer.Option(help="share of each --items; default: each item once")] = None,
     crop: Annotated[
-        str | None, typer.Option(metavar="LOW,HIGH", help="random crops of such shares of the image, e.g. 0.9,1")
+        str | None, typer.Option(metavar="LOW,HIGH", help="random crops, as shares of the image, e.g. 0.9,1")
     ] = None,
     chunk: Annotated[
         int | None, typer.Option(min=1, help="samples at once (GradCache): less memory, same gradients")
     ] = None,
     max_skipped: Annotated[
         float,
-        typer.Option(min=0, max=1, metavar="SHARE", help="items whose image may be unreadable; more stop the run"),
+        typer.Option(min=0, max=1, metavar="SHARE", help="share of unreadable images that stops the run"),
     ] = 0.01,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda")] = "auto",
     workers: Annotated[int | None, typer.Option(min=0, help="processes that decode images")] = None,
     checkpoint_every: Annotated[int | None, typer.Option(min=1, help="steps between checkpoints")] = None,
     watch: Annotated[
         Path | None,
-        typer.Option(help="items file to evaluate on at the start and at every epoch; the best checkpoint is kept"),
+        typer.Option(help="items file to evaluate on at the start and after every epoch; the best is kept"),
     ] = None,
     watch_images: Annotated[Path | None, typer.Option(help="folder of its images")] = None,
     watch_metric: Annotated[
-        str | None, typer.Option(help="what makes a checkpoint the best: augmented (the default) or original")
+        str | None, typer.Option(help="metric of the best checkpoint: augmented (default) or original")
     ] = None,
     openclip: Annotated[Path | None, typer.Option(help="also write open_clip's keys to this .safetensors file")] = None,
 ) -> None:

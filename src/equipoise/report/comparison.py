@@ -198,8 +198,8 @@ def _cut(text: str) -> str:
 def gate_line(gate: Passed) -> str:
     """One sentence on one gate."""
     words = {
-        "worse": "FAILED: worse by more than allowed",
-        "not shown": "passed: worse by more than allowed is not shown",
+        "worse": "FAILED: the loss is above the limit",
+        "not shown": "passed: the loss is not shown to be above the limit",
         "fine": "passed",
     }
     if gate.strict:
