@@ -159,7 +159,7 @@ def check(
     splits: Splits = "",
     as_json: Annotated[bool, typer.Option("--json", help="the findings as JSON")] = False,
 ) -> None:
-    """Check files and images before a long run: counts, missing and corrupt images, duplicates, forced ties."""
+    """Check files and images before a long run. Counts, missing and corrupt images, duplicates, forced ties."""
     from dataclasses import asdict
 
     from equipoise.benchmarks import registry
@@ -186,7 +186,7 @@ def fetch(
     no_images: Annotated[bool, typer.Option("--no-images", help="annotation files only, no photos")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="only list what would be downloaded")] = False,
 ) -> None:
-    """Download a benchmark's files from their official addresses, or print the steps if there are none."""
+    """Download a benchmark's files. Without an official address it prints the steps."""
     from equipoise.benchmarks import registry
     from equipoise.benchmarks.fetching import fetch as fetching
 

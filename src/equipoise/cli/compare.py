@@ -49,7 +49,7 @@ def compare(
     seed: Annotated[int, typer.Option(min=0, help="seed of the bootstrap")] = 0,
     as_json: Annotated[bool, typer.Option("--json")] = False,
 ) -> None:
-    """Paired differences of runs on the same items. Intervals, tests, groups, what flipped.
+    """Compare runs item by item. Intervals, tests, groups, flips.
 
     Of retrieval, zero-shot classification and ratings the differences with their intervals.
     """

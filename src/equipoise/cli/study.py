@@ -70,7 +70,7 @@ def score(
     as_json: Annotated[bool, typer.Option("--json", help="the whole record")] = False,
     seed: Annotated[int, typer.Option(min=0, help="seed of the bootstrap")] = 0,
 ) -> None:
-    """Score people as the papers do (a point only if both annotators are right), with intervals and agreement."""
+    """Score the answers. A point only if both annotators are right, as in the papers; with intervals and agreement."""
     from equipoise.core.run_folder import write_own
     from equipoise.study.questions import read_answers, read_study
     from equipoise.study.score import as_text, human_point
