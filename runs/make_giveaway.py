@@ -18,6 +18,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterator
+from itertools import islice
 from multiprocessing import Pool
 from pathlib import Path
 from typing import NamedTuple
@@ -29,9 +30,11 @@ from numpy.typing import NDArray
 
 from equipoise.perturb import Caption, get_recipe, perturb_caption
 from equipoise.perturb.bias.importance_weights import TENTHS, names, window
+from equipoise.perturb.dial import Dial
 from equipoise.perturb.english.vocabulary import SECTIONS, Section
-from equipoise.perturb.operations.replace import NOTHING, distinct, is_bounded, passing, plain_weights
-from equipoise.perturb.recipe import Proposal, replaced
+from equipoise.perturb.operations.replace import NOTHING, distinct, is_bounded, passing, plain_weights, worth_of
+from equipoise.perturb.recipe import TOGETHER, Proposal, prepare, replaced
+from equipoise.perturb.trivial import change, trivial_kind
 
 OUT = Path(__file__).resolve().parents[1] / "src" / "equipoise" / "perturb" / "data" / "giveaway.json.gz"
 # Every so many images of a corpus, and how much a caption counts. COCO shows more kinds of things, Flickr8k has more
@@ -41,7 +44,7 @@ WORTH = {"coco": 1.0, "flickr8k": 0.4}
 LEAST = 5  # replacements that bring in or take out a word, below which nothing is learned about it
 PENALTY, BOUND = 3.0, 3.0
 ROUNDS, STEPS = 6, 40
-RECIPE = get_recipe("balanced")
+RECIPE, DIAL = get_recipe("balanced"), Dial()
 
 Floats = NDArray[np.float64]
 
@@ -61,11 +64,14 @@ def _tiers(caption: Caption, kind: str, target: Section) -> Iterator[dict[Propos
     """What is drawn from first, and where all of that is dropped, next; each with its worth: as the operations do."""
     if kind == "negative" and is_bounded(caption):
         return
+    if kind == "negative":
+        for passed in passing(caption, RECIPE.sources, target, DIAL, people=False):
+            yield {each: worth_of(chance) for each, chance in passed.items()}
+        return
     for source in RECIPE.sources:
-        if kind == "positive":
-            yield dict.fromkeys(source.synonyms(caption, target), 1.0)
-        else:
-            yield passing(caption, source, target)[0]
+        found = [each for each in source.synonyms(caption, target) if DIAL.allows(f"{each.by} {each.target}")]
+        changes = [(each, caption.text[each.start : each.end]) for each in found]
+        yield {each: max(1.0, change(old, each.to)) for each, old in changes if trivial_kind(old, each.to) is None}
 
 
 def _kept(caption: Caption, kind: str, proposals: dict[Proposal, float]) -> list[tuple[Option, Proposal]]:
@@ -188,8 +194,9 @@ def captions(shared: Path) -> Iterator[tuple[float, Caption]]:
             yield WORTH[corpus], Caption(text, tuple(other for k, other in enumerate(listed) if k != place))
 
 
-def _job(job: tuple[float, Caption]) -> tuple[float, list[Slot]]:
-    return job[0], slots_of(job[1])
+def _job(jobs: list[tuple[float, Caption]]) -> list[tuple[float, list[Slot]]]:
+    prepare([RECIPE], [caption for _, caption in jobs])
+    return [(worth, slots_of(caption)) for worth, caption in jobs]
 
 
 def main() -> None:
@@ -197,8 +204,11 @@ def main() -> None:
     parser.add_argument("shared", type=existing(*HALVES), help="the folder that holds coco/, flickr8k/ and negclip/")
     parser.add_argument("--workers", type=int, default=2)
     arguments = parser.parse_args()
+    left, blocks = captions(arguments.shared), []
+    while block := list(islice(left, TOGETHER)):
+        blocks.append(block)
     with Pool(arguments.workers) as pool:
-        listed = pool.map(_job, captions(arguments.shared), chunksize=200)
+        listed = [one for part in pool.imap(_job, blocks) for one in part]
     kept: dict[str, dict[str, int]] = {}
     for kind in ("positive", "negative"):
         flow = Flow(listed, kind)

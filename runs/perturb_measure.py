@@ -1,9 +1,11 @@
-"""Counts what `balanced` makes of captions: coverage, how many substitutions carry the positives, what a lookup knows.
+"""Counts what `balanced` makes of captions: coverage, the mix of kinds, trivial positives, what words alone give away.
 
-    python runs/perturb_measure.py --shared DIR [--flickr] [--recipe balanced] [--cap N] [--limit N]
+    python runs/perturb_measure.py --shared DIR [--flickr] [--precision 0.92] [--cap N] [--refine] [--limit N]
+    python runs/perturb_measure.py --shared DIR --curve 0.8,0.85,0.9,0.92,0.95,0.97
 
 On the captions that nothing was learned from (caption_halves.py). A lookup of substitutions is learned on half of the
 images and asked about the other half: a pair (from, to) gets the label it had more often, an unknown one a coin.
+--curve prints coverage and expected precision for each setting of the dial.
 """
 
 from __future__ import annotations
@@ -18,9 +20,13 @@ from caption_halves import coco, flickr
 from needs import HALVES, existing
 
 from equipoise.data.items import Item, Text
-from equipoise.perturb import Caption, get_recipe, perturb_caption
-from equipoise.perturb.bias.thinning import KINDS, cap_items, substitution
-from equipoise.perturb.recipe import Perturbed
+from equipoise.perturb import Caption
+from equipoise.perturb.bias.separability import separability
+from equipoise.perturb.bias.text_baselines import judge_named
+from equipoise.perturb.bias.thinning import KINDS, cap_items, refine_items, substitution
+from equipoise.perturb.mix import Mix, described, expected
+from equipoise.perturb.recipe import Perturbed, perturb_captions
+from equipoise.perturb.recipes import balanced
 
 Edits = list[tuple[str, str]]  # (kind, substitution)
 
@@ -31,24 +37,36 @@ def main() -> None:
         "--shared", required=True, type=existing(*HALVES), help="the folder that holds coco/, flickr8k/"
     )
     parser.add_argument("--flickr", action="store_true", help="Flickr8k's test images instead of COCO's")
-    parser.add_argument("--recipe", default="balanced")
+    parser.add_argument("--precision", type=float, default=0.92)
+    parser.add_argument("--curve", type=lambda text: [float(one) for one in text.split(",")])
     parser.add_argument("--cap", type=int, help="at most so many texts of each substitution, as perturb --cap")
+    parser.add_argument("--refine", action="store_true", help="as perturb --refine words,frequency")
     parser.add_argument("--limit", type=int, help="images")
     options = parser.parse_args()
     groups = _groups(options.shared, options.flickr)[: options.limit]
-    recipe = get_recipe(options.recipe)
-    images, items, began = [], [], time.process_time()
-    for image, texts in groups:
-        for place, text in enumerate(texts):
-            others = tuple(other for k, other in enumerate(texts) if k != place)
-            images.append(image)
-            items.append(_item(f"{image} {place}", perturb_caption(recipe, Caption(text, others)), text))
-    spent, count = time.process_time() - began, len(items)
+    if options.curve:
+        print("| asked | a negative | a positive | expected of negatives | expected of positives |")
+        print("| --- | --- | --- | --- | --- |")
+        for precision in options.curve:
+            found = [made for _, made in _made(groups, precision)]
+            mix = _mix(found)
+            cells = [sum(bool(getattr(one, kind)) for one in found) / len(found) for kind in ("negatives", "positives")]
+            told = [expected(mix, kind) or 0.0 for kind in ("negative", "positive")]
+            print(f"| {precision} | {' | '.join(f'{cell:.1%}' for cell in (*cells, *told))} |", flush=True)
+        return
+    began = time.process_time()
+    made = _made(groups, options.precision)
+    spent, count = time.process_time() - began, len(made)
+    items = [_item(f"{place}", found, caption.text) for place, (caption, found) in enumerate(made)]
+    images = [image for image, texts in groups for _ in texts]
+    print(f"{count:,} captions of {len(groups):,} images; {1000 * spent / count:.2f} ms of CPU a caption")
     if options.cap:
         items = list(cap_items(lambda: items, options.cap, keep_all=True))
-    print(f"{count:,} captions of {len(groups):,} images; {1000 * spent / count:.2f} ms of CPU a caption")
+    if options.refine:
+        items = _refined(items)
     for name, number in sorted(Counter(name for item in items for name in _kinds(item)).items()):
         print(f"  {number:7,} {number / count:6.1%}  {name}")
+    print("\n".join(described(_mix([found for _, found in made]), count, sum(len(item.positives) for item in items))))
     halves: tuple[Edits, Edits] = ([], [])
     for image, item in zip(images, items, strict=True):
         half = halves[zlib.crc32(f"lookup{image}".encode()) % 2]
@@ -57,6 +75,9 @@ def main() -> None:
             half += [(kind.removesuffix("s"), f"{found[1]} -> {found[2]}") for found in named if found]
     _diversity([*halves[0], *halves[1]])
     _lookup(*halves)
+    for name, numbers in separability(items[:: max(1, count // 4000)]).items():
+        if numbers is not None:
+            print(f"words alone, {name}: {numbers['unpaired']['accuracy']:.1%} one text, {numbers['paired']['accuracy']:.1%} of two")
 
 
 def _groups(shared: Path, of_flickr: bool) -> list[tuple[str, list[str]]]:
@@ -66,6 +87,22 @@ def _groups(shared: Path, of_flickr: bool) -> list[tuple[str, list[str]]]:
     return [(str(r["image"]), [" ".join(text.split()) for text in r["caption"]]) for r in records]  # type: ignore[attr-defined]
 
 
+def _made(groups: list[tuple[str, list[str]]], precision: float) -> list[tuple[Caption, Perturbed]]:
+    captions = [
+        Caption(text, tuple(other for k, other in enumerate(texts) if k != place))
+        for _, texts in groups
+        for place, text in enumerate(texts)
+    ]
+    return list(zip(captions, perturb_captions(balanced(precision), captions), strict=True))
+
+
+def _mix(found: list[Perturbed]) -> dict[str, dict[str, int]]:
+    mix = Mix()
+    for one in found:
+        mix.add(one)
+    return mix.to_json()
+
+
 def _item(name: str, made: Perturbed, caption: str) -> Item:
     positives, negatives = (
         tuple(Text(text=each.text, edit=each.edit) for each in listed) for listed in (made.positives, made.negatives)
@@ -73,12 +110,20 @@ def _item(name: str, made: Perturbed, caption: str) -> Item:
     return Item(id=name, caption=caption, positives=positives, negatives=negatives)
 
 
+def _refined(items: list[Item]) -> list[Item]:
+    judges = {kind: (judge_named("words", items, kind), judge_named("frequency", items, kind)) for kind in KINDS}
+    return list(refine_items(lambda: items, judges, keep_all=True))
+
+
 def _kinds(item: Item) -> set[str]:
     """What the caption has."""
     found = {f"a {kind.removesuffix('s')}" for kind in KINDS if getattr(item, kind)}
     for kind in KINDS:
         edits = [text.edit for text in getattr(item, kind)]
-        found |= {f"{kind.removesuffix('s')} {e.op} {e.target if e.op != 'swap' else ''}" for e in edits}
+        found |= {f"{kind.removesuffix('s')} {e.op} {e.target if e.op == 'replace' else ''}" for e in edits}
+        found |= {f"a {kind.removesuffix('s')} that is no replaced word" for e in edits if e.op != "replace"}
+    if {"a positive that is no replaced word", "a negative that is no replaced word"} <= found:
+        found.add("both that are no replaced word")
     return found
 
 

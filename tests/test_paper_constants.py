@@ -290,7 +290,8 @@ def facts() -> dict[str, Any]:
     from equipoise.perturb.recipes import RECIPES as PERTURBATIONS
 
     def named(part: Any) -> str:
-        options = "".join(f" {name}={value}" for name, value in sorted(getattr(part, "keywords", {}).items()))
+        given = sorted(getattr(part, "keywords", {}).items())
+        options = "".join(f" {name}={getattr(value, '__name__', value)}" for name, value in given)
         return getattr(part, "func", part).__name__ + options
 
     benchmarks = {}

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from equipoise.perturb import Caption
+from equipoise.perturb.dial import Dial
 from equipoise.perturb.english.vocabulary import Section
-from equipoise.perturb.judge import VERDICTS, Reading, words_of_others
-from equipoise.perturb.operations.replace import STRICT
+from equipoise.perturb.judge import VERDICTS, Reading, readings_of, words_of_others
+from equipoise.perturb.judge import chances as judged
 from equipoise.perturb.recipe import Proposal
 
 
@@ -27,7 +28,7 @@ def chances(text: str, old: str, new: str, target: Section = "object", others: t
     ],
 )
 def test_what_readers_pass_is_likely(text: str, old: str, new: str, target: Section) -> None:
-    assert chances(text, old, new, target, (text, text.replace("A ", "The ")))[0] >= STRICT[target][0]
+    assert Dial(0.92).passes(target, float(chances(text, old, new, target, (text, text.replace("A ", "The ")))[0]))
 
 
 @pytest.mark.parametrize(
@@ -62,6 +63,18 @@ def test_chances_are_the_same_one_by_one_and_together() -> None:
     assert together.shape == (4, 4) and np.allclose(together.sum(1), 1)
     for row, edit in zip(together, edits, strict=True):
         assert np.allclose(row, Reading(caption).chances([edit])[0], atol=1e-5)
+
+
+def test_a_caption_gets_the_same_numbers_in_any_company() -> None:
+    """To the last bit: else a text would depend on which captions are in its shard."""
+    texts = ["A dog", "A black dog sits on a red couch", "Two men ride horses on a long sandy beach", "Some food"]
+    captions = [Caption(text, tuple(texts[:place])) for place, text in enumerate(texts * 9)]
+    words = ("cat", "horse", "teddy bear", "tree", "woman")
+    edits = [Proposal(2, 5, word, "object", "lexicon", 1.0) for word in words]
+    together = judged([(reading, edits) for reading in readings_of(captions)])
+    for caption, rows in zip(captions, together, strict=True):
+        alone = Reading(Caption(caption.text, caption.others))
+        assert np.array_equal(alone.chances(edits), rows)
 
 
 def test_nothing_passes_where_the_net_cannot_look() -> None:

@@ -57,7 +57,9 @@ def given(module: Callable[[str], Any]) -> tuple[Any, list[str], Any]:
 
 
 @pytest.fixture
-def written(module: Callable[[str], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, Any]:
+def written(
+    module: Callable[[str], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[tuple[Any, Any]]:
     """What the learner says of all rows; the package reads with the same net."""
     arrays, words, net = given(module)
     for part in (net.r, net.out2, net.both2):
@@ -66,16 +68,14 @@ def written(module: Callable[[str], Any], tmp_path: Path, monkeypatch: pytest.Mo
     with (tmp_path / "judge.npz").open("rb") as handle:
         stored = package.loaded(handle)
     monkeypatch.setattr(package, "net", lambda: stored)
-    monkeypatch.setattr("equipoise.perturb.judge._known", _known)
+    package._known.cache_clear()
+    package._vectors.cache_clear()
     asked, _ = arrays.batch(np.arange(2), 0.0, 9, "cpu")
     with torch.no_grad():
         verdicts, ranks = net(*asked)
-    return verdicts.softmax(-1).numpy(), ranks.numpy()
-
-
-def _known(text: str) -> tuple[frozenset[str], int, package.Array]:
-    words = text.lower().split()
-    return frozenset(words), len(words), package.net().vector(words)
+    yield verdicts.softmax(-1).numpy(), ranks.numpy()
+    package._known.cache_clear()
+    package._vectors.cache_clear()
 
 
 def test_the_package_computes_what_was_learned(written: tuple[Any, Any]) -> None:
@@ -91,9 +91,10 @@ def test_the_package_computes_what_was_learned(written: tuple[Any, Any]) -> None
 
 def test_the_package_ranks_as_was_learned(written: tuple[Any, Any]) -> None:
     stored = package.net()
-    place = Reading(Caption("A man eats")).places([(2, 3)])[0]
-    rank = package.ranks(place, stored.vector(["sits"])[None], stored.weights["firstb.weight"][[stored.ids["sits"]], 0])
-    assert abs(float(rank[0]) - written[1][-1]) < 0.02
+    reading = package.reading_of(Caption("A man eats"))
+    package.find_places([(reading, [(2, 3)])])
+    rank = reading.places[2, 3].rank @ stored.vector(["sits"]) + stored.weights["firstb.weight"][stored.ids["sits"], 0]
+    assert abs(float(rank) - written[1][-1]) < 0.02
 
 
 def test_what_was_written_is_read_again(written: tuple[Any, Any], module: Callable[[str], Any], tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ READING = {
     "runs/flickr8k/keep.py": ("GONE --out OUT/x.jsonl",),
     "runs/flickr8k/run.py": ("final GONE --photos GONE --out OUT",),
     "runs/flickr8k/table.py": ("GONE",),
+    "runs/judge/calibrate.py": ("GONE --shared GONE",),
     "runs/judge/candidates.py": ("pool --shared GONE --out OUT/x", "verdicts GONE --shared GONE --out OUT/x"),
     "runs/judge/check.py": ("GONE --sheets 1",),
     "runs/judge/learn.py": ("GONE --pool GONE GONE --encoder GONE",),

@@ -52,20 +52,22 @@ def perturb(
     seed: int = 0,
     limit: int | None = None,
     keep_all: bool = False,
+    precision: float = 0.92,
     workers: int = 1,
 ) -> Items:
     """Write hard positives and hard negatives for captions.
 
     `captions` is a file that `equipoise perturb` reads, a DataFrame, a Hugging Face dataset or a list of (image,
     caption). An image is a path or a PIL picture. `caption` and `image` name the columns where they are not called so.
-    With `out` the items are written there too.
+    `precision` is the share of its edits that a strict reader should accept, of the recipe `balanced`. With `out` the
+    items are written there too.
     """
     from equipoise.perturb.recipes import Setup
     from equipoise.perturb.run.engine import perturb_file
 
     with captions_file(captions, caption, image) as (path, images), tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "items.jsonl" if out is None else Path(out)
-        setup = Setup(recipe, seed, keep_all=keep_all)
+        setup = Setup(recipe, seed, precision=precision, keep_all=keep_all)
         report = perturb_file(path, target, setup, workers=workers, limit=limit)
         return Items(load_items(target)._items, images, report)
 

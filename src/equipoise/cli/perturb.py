@@ -35,6 +35,13 @@ def perturb(
             autocompletion=offer_edits,
         ),
     ] = "",
+    precision: Annotated[
+        float,
+        typer.Option(
+            help="of balanced: the share of its edits that a strict reader should accept, 0.8 to 0.99; a lower one gives "
+            "more captions a negative"
+        ),
+    ] = 0.92,
     out: Annotated[
         Path | None, typer.Option(help="the items file to write, .jsonl; NAME.items.jsonl here if not given")
     ] = None,
@@ -137,6 +144,8 @@ def perturb(
     from equipoise.perturb.run.engine import perturb_file, report_path
 
     names = [name.strip() for name in recipe.split(",")]
+    if _is_given(ctx, "precision") and "balanced" not in names:
+        raise UserError(f"--precision: is a dial of balanced, and {recipe} has none")
     asking = [name for name in names if name in LLM_RECIPES]
     if (llm or llm_model) and not asking and all(name in recipe_names() or is_named(name) for name in names):
         raise UserError(f"--llm: recipe {recipe} asks no language model; {', '.join(LLM_RECIPES)} do")
@@ -158,6 +167,7 @@ def perturb(
         if llm or llm_model
         else None,
         masked_lm=None if masked_lm is None else str(masked_lm),
+        precision=precision,
         keep_all=keep_all,
     )
     if asking and setup.llm is not None:
@@ -221,6 +231,7 @@ def describe(report: dict[str, Any]) -> str:
     All counts and reasons are in the report file, and `--json` prints it.
     """
     from equipoise.core.llm_client import from_cache
+    from equipoise.perturb.mix import described
 
     captions, rate = report["captions"], report["captions"] / max(report["seconds"], 1e-9)
     lines = [
@@ -239,6 +250,7 @@ def describe(report: dict[str, Any]) -> str:
     if there:
         lines.append(f"  {report['having']['both']:>9,}  have both now")
     lines += _left_out(report)
+    lines += described(report["mix"], captions, _texts(report, "positive"))
     lines += _why_not(report)
     if capped := report.get("capped"):
         lost = capped["items_before"] - capped["items_after"]
@@ -265,12 +277,16 @@ def _kept(counts: dict[str, int]) -> str:
 def _got(report: dict[str, Any], kind: str) -> list[str]:
     """How many captions had a text of this kind before, how many got one, and how many texts that are."""
     had, got = (report[when][f"a {kind}"] for when in ("had", "added"))
-    texts = sum(count for name, count in report["edits"].items() if name.startswith(kind))
+    texts = _texts(report, kind)
     before = [f"  {had:>9,}  had a hard {kind} already"] if had else []
     if not got and not any(name.startswith(kind) for name in report["lacking"]):
         return [*before, f"  {0:>9}  got a hard {kind}: this recipe writes none"]
     share = 100 * got / max(report["captions"], 1)
     return [*before, f"  {got:>9,}  got a hard {kind} ({share:.1f} % of the captions, {texts:,} texts)"]
+
+
+def _texts(report: dict[str, Any], kind: str) -> int:
+    return sum(count for name, count in report["edits"].items() if name.startswith(kind))
 
 
 def _left_out(report: dict[str, Any]) -> list[str]:

@@ -1,13 +1,14 @@
-"""The judge: a learned net that tells how likely a strict reader is to let a negative pass, and which words might.
+"""The judge: a learned net that estimates how likely a strict reader is to accept a negative, and which words might do.
 
-A caption is read once, then all new words for its places are judged at once. Words of the caption and of the photo's
-other captions go through two small layers of attention. A place is what these make of the words that stand there. A new
-word is judged by its place and by what it finds among the other words, as pass, may be true, implausible or no good
-English; a swap by what is made of both its halves and of the words between. A second, cheaper head ranks all nouns or
-verbs for a place. runs/judge/learn.py has the same arithmetic in torch.
+Words of the caption and of the photo's other captions go through two small layers of attention. A place is what these
+make of the words that stand there. A new word is judged by its place and by what it finds among the other words, as
+pass, may be true, implausible or no good English; a swap by what is made of both its halves and of the words between. A
+second, cheaper head ranks all nouns or verbs for a place. runs/judge/learn.py has the same arithmetic in torch.
 
-The word table is int8, the rest float16, the arithmetic float32: on one machine the same bytes every time, on another
-a chance may differ in its sixth digit.
+Many captions are read and judged together: the products are large then, and a caption gets the same numbers in any
+company, because a row of a product does not depend on the other rows (except for a single one, see `product`). The
+word table is int8, the rest float16, the arithmetic float32: on one machine the same bytes every time, on another a
+chance may differ in its sixth digit.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from __future__ import annotations
 import functools
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib import resources
 from typing import IO, NamedTuple, Protocol
 
@@ -36,11 +37,11 @@ PAD, UNKNOWN = 0, 1
 class Net(NamedTuple):
     ids: dict[str, int]
     weights: dict[str, Array]
-    nouns: tuple[str, ...]  # what may be proposed
+    nouns: tuple[str, ...]  # that may be proposed
     verbs: tuple[str, ...]
 
     def linear(self, name: str, x: Array) -> Array:
-        made = x @ self.weights[f"{name}.weight"]
+        made = product(x, self.weights[f"{name}.weight"])
         bias = self.weights.get(f"{name}.bias")
         return made if bias is None else made + bias
 
@@ -50,12 +51,19 @@ class Net(NamedTuple):
         spread = np.sqrt(np.add.reduce(centred * centred, -1, keepdims=True) / width + np.float32(1e-5))
         return np.asarray(centred / spread * self.weights[f"{name}.weight"] + self.weights[f"{name}.bias"])
 
-    def vector(self, words: Sequence[str]) -> Array:
-        """The mean of the words' vectors."""
-        table = self.weights["words.weight"]
-        if len(words) == 1:
-            return np.asarray(table[self.ids.get(words[0], UNKNOWN)])
-        return np.asarray(table[[self.ids.get(word, UNKNOWN) for word in words]].mean(0))
+    def vector(self, words: Sequence[str], name: str = "words") -> Array:
+        """The mean of the words' vectors; with "new", of what the net makes of them as new words."""
+        return np.asarray(self.weights[f"{name}.weight"][[self.ids.get(word, UNKNOWN) for word in words]].mean(0))
+
+
+def product(x: Array, weight: Array) -> Array:
+    """`x @ weight`, where a row of the result does not depend on how many rows there are: BLAS adds up in another order
+    for a single row, and for columns that do not fill its blocks."""
+    columns = weight.shape[1]
+    if columns % 16:
+        weight = np.ascontiguousarray(np.pad(weight, ((0, 0), (0, -columns % 16))))
+    made = x @ weight if len(x) != 1 else (np.concatenate((x, x)) @ weight)[:1]
+    return made[:, :columns]
 
 
 @functools.cache
@@ -68,107 +76,17 @@ def loaded(handle: IO[bytes]) -> Net:
     """What runs/judge/learn.py wrote."""
     stored = np.load(handle, allow_pickle=False)
     texts = {name: bytes(stored[name]).decode().split("\n") for name in ("vocabulary", "nouns", "verbs")}
-    weights = {name: stored[name].astype(np.float32) for name in stored.files if name not in {*texts, "words", "scale"}}
+    listed = (name for name in stored.files if name not in {*texts, "words", "scale"})
+    weights = {name: stored[name].astype(np.float32, order="C") for name in listed}
     weights["words.weight"] = stored["words"].astype(np.float32) * stored["scale"].astype(np.float32)
-    for name, parts in (("place", ("first", "A", "C")), ("new", ("B", "Dn", "q"))):  # one product for three
-        for kind in ("weight", "bias"):
-            listed = [weights[f"{part}.{kind}"] for part in parts if f"{part}.{kind}" in weights]
-            if listed:
-                weights[f"{name}.{kind}"] = np.concatenate(listed, axis=-1)
+    for kind in ("weight", "bias"):  # one product for three
+        weights[f"place.{kind}"] = np.concatenate([weights[f"{part}.{kind}"] for part in ("first", "A", "C")], axis=-1)
+    # What new words are made into is the same in every caption.
+    parts = np.concatenate([weights[f"{part}.weight"] for part in ("B", "Dn", "q")], axis=-1)
+    weights["new.weight"] = weights["words.weight"] @ parts
+    weights["upped.weight"] = weights["words.weight"] @ weights["up.weight"]
     ids = {word: place for place, word in enumerate(texts["vocabulary"])}
     return Net(ids, weights, tuple(texts["nouns"]), tuple(texts["verbs"]))
-
-
-def read(words: list[str], others: list[tuple[str, float]]) -> Array:
-    """The states of the caption's words, then of the others' words."""
-    mine = net()
-    table = mine.weights["words.weight"]
-    own = table[[mine.ids.get(word, UNKNOWN) for word in words]] @ mine.weights["up.weight"]
-    states = own + mine.weights["pos"][: len(words)]
-    if others:
-        told = table[[mine.ids.get(word, UNKNOWN) for word, _ in others]] @ mine.weights["up.weight"]
-        shares = np.array([share for _, share in others], np.float32)[:, None]
-        states = np.concatenate((states, told + mine.weights["seg"][0] + shares * mine.weights["seg"][1]))
-    layer = 0
-    while f"layers.{layer}.o.weight" in mine.weights:
-        states = _layer(mine, f"layers.{layer}", states)
-        layer += 1
-    return mine.normed("norm", states)
-
-
-def _layer(mine: Net, name: str, states: Array) -> Array:
-    size, width = states.shape
-    asked = mine.linear(f"{name}.qkv", mine.normed(f"{name}.n1", states))
-    query, key, value = asked.reshape(size, 3, HEADS, width // HEADS).transpose(1, 2, 0, 3)
-    seen = _softmax(query @ key.transpose(0, 2, 1) / np.sqrt(np.float32(width // HEADS))) @ value
-    states = states + mine.linear(f"{name}.o", seen.transpose(1, 0, 2).reshape(size, width))
-    inner = np.maximum(mine.linear(f"{name}.f1", mine.normed(f"{name}.n2", states)), 0)
-    return states + mine.linear(f"{name}.f2", inner)
-
-
-class Place(NamedTuple):
-    """What the net makes of the words that stand somewhere: for the ranking, and twice for the judging."""
-
-    rank: Array
-    scale: Array
-    shift: Array
-
-
-def places(states: Array, words: list[str], wheres: Sequence[tuple[int, int]]) -> list[Place]:
-    """Of the caption's words `start:end`, for each."""
-    mine = net()
-    whole = _mean(states)
-    old = np.stack([mine.vector(words[start:end]) for start, end in wheres]) @ mine.weights["up.weight"]
-    seen = [np.concatenate((_mean(states[start:end]), whole)) for start, end in wheres]
-    found = np.maximum(mine.linear("slot", np.concatenate((np.stack(seen), old), axis=1)), 0)
-    rank, scale = mine.weights["first.weight"].shape[1], mine.weights["A.weight"].shape[1]
-    return [Place(*np.split(row, (rank, rank + scale))) for row in mine.linear("place", found)]
-
-
-def _mean(states: Array) -> Array:
-    return np.asarray(np.add.reduce(states, 0) / np.float32(len(states)))
-
-
-class Seen(NamedTuple):
-    """What new words ask of the caption's words, worked out once."""
-
-    key: Array
-    value: Array
-
-
-def seen_of(states: Array) -> Seen:
-    key, value = (net().linear(name, states).reshape(len(states), HEADS, -1) for name in ("k", "v"))
-    return Seen(np.ascontiguousarray(key.transpose(1, 2, 0)), np.ascontiguousarray(value.transpose(1, 0, 2)))
-
-
-def considered(seen: Seen, places: Sequence[Place], at: Ids, new: Array, facts: Array) -> Array:
-    """What the net makes of each new word, its place (by number) and its facts."""
-    mine = net()
-    width = seen.value.shape[-1]
-    size = mine.weights["B.weight"].shape[1]
-    scaled, plain, query = np.split(mine.linear("new", new), (size, 2 * size), axis=1)
-    query = query.reshape(-1, HEADS, width).transpose(1, 0, 2)
-    found = _softmax(query @ seen.key / np.sqrt(np.float32(width))) @ seen.value
-    scale, shift = np.stack([each.scale for each in places])[at], np.stack([each.shift for each in places])[at]
-    inner = scale * scaled + shift + plain + mine.linear("r", facts)
-    inner = inner + mine.linear("p", found.transpose(1, 0, 2).reshape(len(new), -1) * new)
-    return np.maximum(mine.linear("out1", np.maximum(inner, 0)), 0)
-
-
-def judged(considered: Array) -> Array:
-    """The chances of the four verdicts."""
-    return _softmax(net().linear("out2", considered))
-
-
-def judged_pairs(first: Array, second: Array, between: Array) -> Array:
-    """The same of two new words that change places, and the mean state of the words between them."""
-    joined = np.concatenate((first, second, between), axis=1)
-    return _softmax(net().linear("both2", np.maximum(net().linear("both1", joined), 0)))
-
-
-def ranks(one: Place, new: Array, bias: Array) -> Array:
-    """The cheap head: higher is likelier to pass."""
-    return np.asarray(new @ one.rank + bias)
 
 
 def _softmax(x: Array) -> Array:
@@ -184,7 +102,7 @@ class Asked(Protocol):
     """An edit to be judged: a source's proposal is one."""
 
     @property
-    def start(self) -> int: ...  # characters
+    def start(self) -> int: ...
     @property
     def end(self) -> int: ...
     @property
@@ -192,7 +110,7 @@ class Asked(Protocol):
     @property
     def target(self) -> Section: ...
     @property
-    def by(self) -> str: ...  # the source
+    def by(self) -> str: ...
 
 
 class Pair(NamedTuple):
@@ -209,19 +127,6 @@ SORTS = ("quality", "number", "noun", "phrase")
 VERDICTS = ("pass", "may be true", "implausible", "no good English")
 
 
-class _Half(NamedTuple):
-    """New words in a place."""
-
-    where: tuple[int, int]  # words
-    vector: Array
-    facts: list[float]
-
-
-def _nothing(size: int) -> Array:
-    """No chance of any verdict."""
-    return np.zeros((size, len(VERDICTS)), np.float32)
-
-
 def words_of(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
@@ -231,21 +136,26 @@ def _said(text: str) -> frozenset[str]:
     return frozenset(words_of(text))
 
 
-@functools.lru_cache(maxsize=2)  # one slot of a recipe after another asks about the same caption
-def reading_of(caption: Caption) -> Reading:
-    return Reading(caption)
+class Place(NamedTuple):
+    """What the net makes of the words that stand somewhere: for the ranking, and twice for the judging."""
+
+    rank: Array
+    scale: Array
+    shift: Array
 
 
 class Reading:
+    """A caption as the net sees it. `states` of its words and of the others' words come with `read`."""
+
     def __init__(self, caption: Caption) -> None:
         self._text = caption.text
-        self._words = words_of(caption.text)[:WORDS]
-        self._said = [_said(text) for text in caption.others]
-        self._all_said = frozenset().union(*self._said)
-        self._states = read(self._words, words_of_others(self._said))
+        self.words = words_of(caption.text)[:WORDS]
+        self.said = [_said(text) for text in caption.others]
+        self.others = words_of_others(self.said)
+        self._all_said = frozenset().union(*self.said)
+        self.states = self.keys = self.values = np.zeros((0, 0), np.float32)
+        self.places: dict[tuple[int, int], Place] = {}
         self._where: dict[tuple[int, int], tuple[int, int] | None] = {}
-        self._seen = seen_of(self._states)
-        self._places: dict[tuple[int, int], Place] = {}
         self._told: dict[tuple[int, int], float] = {}
 
     def words_at(self, start: int, end: int) -> tuple[int, int] | None:
@@ -253,91 +163,78 @@ class Reading:
         if (start, end) not in self._where:
             first = len(words_of(self._text[:start]))
             last = first + len(words_of(self._text[start:end]))
-            self._where[start, end] = (first, last) if first < last <= len(self._words) else None
+            self._where[start, end] = (first, last) if first < last <= len(self.words) else None
         return self._where[start, end]
 
     def knows(self, where: tuple[int, int]) -> bool:
         """Whether it has learned all of these words: of others it cannot tell what they exclude."""
-        return all(word in net().ids for word in self._words[slice(*where)])
+        return all(word in net().ids for word in self.words[slice(*where)])
 
-    def places(self, wheres: Sequence[tuple[int, int]]) -> list[Place]:
-        """By words."""
-        missing = [where for where in dict.fromkeys(wheres) if where not in self._places]
-        if missing:
-            self._places |= zip(missing, places(self._states, self._words, missing), strict=True)
-        return [self._places[where] for where in wheres]
+    @functools.cached_property
+    def known_share(self) -> float:  # of the caption's words
+        return sum(word in net().ids for word in self.words) / max(1, len(self.words))
 
-    def chances(self, edits: Sequence[Asked]) -> Array:
-        """Of VERDICTS for each; nothing passes where the net cannot look."""
-        found = _nothing(len(edits))
-        halves = [self._half(edit.start, edit.end, edit.to, edit.target, edit.by) for edit in edits]
-        asked = [row for row, half in enumerate(halves) if half is not None]
-        if asked:
-            found[asked] = judged(self._considered([half for half in halves if half is not None]))
-        return found
-
-    def swaps(self, pairs: Sequence[Pair]) -> Array:
-        """The same for words that change places."""
-        found = _nothing(len(pairs))
-        asked, halves, between = [], [], []
-        for row, pair in enumerate(pairs):
-            target: Section = "attribute" if pair.sort == 0 else "object"
-            first = self._half(*pair.first, pair.into_first, target, "", pair.sort)
-            second = self._half(*pair.second, pair.into_second, target, "", pair.sort)
-            if first is not None and second is not None:
-                asked.append(row)
-                halves += [first, second]
-                inside = self._states[first.where[1] : second.where[0]]
-                between.append(np.add.reduce(inside, 0) / np.float32(max(1, len(inside))))
-        if asked:
-            made = self._considered(halves)
-            found[asked] = judged_pairs(made[::2], made[1::2], np.stack(between))
-        return found
-
-    def _half(self, start: int, end: int, to: str, target: Section, by: str, sort: int | None = None) -> _Half | None:
-        where, (words, size, vector) = self.words_at(start, end), _known(to)
+    def half(self, start: int, end: int, to: str, about: int) -> _Half | None:
+        """New words in a place; `about` is a number that `_about` gave."""
+        where = self.words_at(start, end)
+        new, size, row = _known(to)
         if where is None or not size:
             return None
-        return _Half(where, vector, self._facts(target, by, where, words, size, sort))
-
-    def _considered(self, halves: Sequence[_Half]) -> Array:
-        rows = {where: row for row, where in enumerate(dict.fromkeys(half.where for half in halves))}
-        at = np.array([rows[half.where] for half in halves])
-        new, facts = np.array([half.vector for half in halves]), np.array([half.facts for half in halves], np.float32)
-        return considered(self._seen, self.places(list(rows)), at, new, facts)
-
-    def _facts(
-        self, target: Section, by: str, where: tuple[int, int], new: frozenset[str], size: int, sort: int | None
-    ) -> list[float]:
-        """Target, source and sort of swap, and how many of the other captions say the old words and the new ones."""
-        old = self._words[slice(*where)]
-        found = [0.0] * FACTS
-        found[SECTIONS.index(target)] = 1.0
-        found[4], found[5], found[6] = by == "captions", by == "gender", min(len(self._said), 7) / 5
-        found[7], found[8] = self._share_of_old(where), self._share(new.difference(old))
-        found[9], found[10] = min(len(old), OF_EDIT) / OF_EDIT, size / OF_EDIT
-        if sort is not None:
-            found[11 + sort] = 1.0
-        found[15] = by == "judge"
-        return found
-
-    def _share_of_old(self, where: tuple[int, int]) -> float:
         if where not in self._told:
-            self._told[where] = self._share(frozenset(self._words[slice(*where)]) - _LITTLE)
-        return self._told[where]
+            self._told[where] = self._share(frozenset(self.words[slice(*where)]) - _LITTLE)
+        told = 0.0 if new.isdisjoint(self._all_said) else self._share(new.difference(self.words[slice(*where)]))
+        return _Half(where, to, row, about, self._told[where], told, size)
+
+    def chances(self, edits: Sequence[Asked]) -> Array:
+        return chances([(self, edits)])[0]
+
+    def swaps(self, pairs: Sequence[Pair]) -> Array:
+        return swaps([(self, pairs)])[0]
 
     def _share(self, words: frozenset[str]) -> float:
         """Of the other captions that have one of the words."""
         if words.isdisjoint(self._all_said):
             return 0.0
-        return sum(not words.isdisjoint(said) for said in self._said) / len(self._said)
+        return sum(not words.isdisjoint(said) for said in self.said) / len(self.said)
+
+
+class _Half(NamedTuple):
+    where: tuple[int, int]  # words
+    to: str
+    row: int  # of the word table, of a single word; else -1
+    about: int
+    told_old: float  # the share of the other captions that have the old words
+    told_new: float
+    size: int  # words
+
+
+@functools.cache
+def _about(target: Section, by: str, sort: int | None = None) -> int:
+    """A number for all edits with these facts, which stand in `_ABOUT`."""
+    facts = np.zeros(FACTS, np.float32)
+    facts[SECTIONS.index(target)] = 1.0
+    facts[4], facts[5], facts[15] = by == "captions", by == "gender", by == "judge"
+    if sort is not None:
+        facts[11 + sort] = 1.0
+    _ABOUT.append(facts)
+    return len(_ABOUT) - 1
+
+
+_ABOUT: list[Array] = []
 
 
 @functools.lru_cache(maxsize=1 << 14)
-def _known(text: str) -> tuple[frozenset[str], int, Array]:
-    """The words of an edit, how many, and their vector."""
+def _known(text: str) -> tuple[frozenset[str], int, int]:
+    """The words of an edit, how many, and the row of a single one."""
     words = words_of(text)[-OF_EDIT:]
-    return frozenset(words), len(words), net().vector(words) if words else np.zeros(0, np.float32)
+    return frozenset(words), len(words), net().ids.get(words[0], UNKNOWN) if len(words) == 1 else -1
+
+
+@functools.lru_cache(maxsize=1 << 13)
+def _vectors(text: str) -> tuple[Array, Array]:
+    """Of an edit: its words, and what the net makes of them as new words."""
+    words = words_of(text)[-OF_EDIT:]
+    return net().vector(words), net().vector(words, "new")
 
 
 def words_of_others(said: Sequence[frozenset[str]]) -> list[tuple[str, float]]:
@@ -345,3 +242,162 @@ def words_of_others(said: Sequence[frozenset[str]]) -> list[tuple[str, float]]:
     counts = Counter(word for words in said for word in words - _LITTLE)
     kept = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:FROM_OTHERS]
     return [(word, number / max(4, len(said))) for word, number in kept]
+
+
+def readings_of(captions: Iterable[Caption]) -> list[Reading]:
+    """Readings of the captions, kept with them; what is missing is read together."""
+    found = [caption.kept.get("reading") or caption.kept.setdefault("reading", Reading(caption)) for caption in captions]
+    read(found)
+    return found
+
+
+def reading_of(caption: Caption) -> Reading:
+    return caption.kept.get("reading") or readings_of([caption])[0]
+
+
+def read(readings: Sequence[Reading]) -> None:
+    """The states of the captions' words, then of the others' words, where they are missing."""
+    readings = [each for each in readings if each.words and not each.states.size]
+    if not readings:
+        return
+    mine = net()
+    sizes = [len(each.words) + len(each.others) for each in readings]
+    starts = np.concatenate(([0], np.cumsum(sizes)))
+    names = [word for each in readings for word in (*each.words, *(other for other, _ in each.others))]
+    states = mine.weights["upped.weight"][[mine.ids.get(word, UNKNOWN) for word in names]]
+    for each, start in zip(readings, starts, strict=False):
+        own, all_ = start + len(each.words), start + len(each.words) + len(each.others)
+        states[start:own] += mine.weights["pos"][: len(each.words)]
+        shares = np.array([share for _, share in each.others], np.float32)[:, None]
+        states[own:all_] += mine.weights["seg"][0] + shares * mine.weights["seg"][1]
+    alike = {size: starts[:-1][[s == size for s in sizes]][:, None] + np.arange(size) for size in sorted(set(sizes))}
+    layer = 0
+    while f"layers.{layer}.o.weight" in mine.weights:
+        states = _layer(mine, f"layers.{layer}", states, list(alike.values()))
+        layer += 1
+    states = mine.normed("norm", states)
+    keys, values = mine.linear("k", states), mine.linear("v", states)
+    for each, start, size in zip(readings, starts, sizes, strict=False):
+        rows = slice(start, start + size)
+        each.states = states[rows]
+        each.keys, each.values = (
+            np.ascontiguousarray(asked[rows].reshape(size, HEADS, -1).transpose(order))
+            for asked, order in ((keys, (1, 2, 0)), (values, (1, 0, 2)))
+        )
+
+
+def _layer(mine: Net, name: str, states: Array, alike: Sequence[Ids]) -> Array:
+    """`alike`: the rows of the captions of one length, for each length."""
+    asked = mine.linear(f"{name}.qkv", mine.normed(f"{name}.n1", states))
+    width = states.shape[1]
+    found = np.empty_like(states)
+    for rows in alike:
+        count, size = rows.shape
+        query, key, value = asked[rows].reshape(count, size, 3, HEADS, width // HEADS).transpose(2, 0, 3, 1, 4)
+        seen = _softmax(query @ key.swapaxes(-1, -2) / np.sqrt(np.float32(width // HEADS))) @ value
+        found[rows] = seen.transpose(0, 2, 1, 3).reshape(count, size, width)
+    states = states + mine.linear(f"{name}.o", found)
+    inner = np.maximum(mine.linear(f"{name}.f1", mine.normed(f"{name}.n2", states)), 0)
+    return np.asarray(states + mine.linear(f"{name}.f2", inner))
+
+
+def find_places(wanted: Sequence[tuple[Reading, Iterable[tuple[int, int]]]]) -> None:
+    """What the net makes of words `start:end` of each caption, kept in `Reading.places`."""
+    mine = net()
+    missing = [(each, where) for each, wheres in wanted for where in dict.fromkeys(wheres) if where not in each.places]
+    if not missing:
+        return
+    seen = [np.concatenate((_mean(each.states[slice(*where)]), _mean(each.states))) for each, where in missing]
+    old = np.stack([mine.vector(each.words[slice(*where)], "upped") for each, where in missing])
+    found = mine.linear("place", np.maximum(mine.linear("slot", np.concatenate((np.stack(seen), old), axis=1)), 0))
+    rank, scale = mine.weights["first.weight"].shape[1], mine.weights["A.weight"].shape[1]
+    for (each, where), row in zip(missing, found, strict=True):
+        each.places[where] = Place(row[:rank], row[rank : rank + scale], row[rank + scale :])
+
+
+def _mean(states: Array) -> Array:
+    return np.asarray(np.add.reduce(states, 0) / np.float32(len(states)))
+
+
+def chances(asked: Sequence[tuple[Reading, Sequence[Asked]]]) -> list[Array]:
+    """Of VERDICTS for each edit of each caption; nothing passes where the net cannot look."""
+    halves = [[one.half(e.start, e.end, e.to, _about(e.target, e.by)) for e in edits] for one, edits in asked]
+    made = _considered([(one, [half for half in listed if half]) for (one, _), listed in zip(asked, halves, strict=True)])
+    judged = _softmax(net().linear("out2", made)) if len(made) else made
+    return _scattered([[half is not None for half in listed] for listed in halves], judged)
+
+
+def swaps(asked: Sequence[tuple[Reading, Sequence[Pair]]]) -> list[Array]:
+    """The same for words that change places."""
+    found: list[list[tuple[_Half, _Half] | None]] = []
+    for one, pairs in asked:
+        found.append([])
+        for pair in pairs:
+            target: Section = "attribute" if pair.sort == 0 else "object"
+            about = _about(target, "", pair.sort)
+            first = one.half(*pair.first, pair.into_first, about)
+            second = one.half(*pair.second, pair.into_second, about)
+            found[-1].append((first, second) if first and second else None)
+    halves, between = [], []
+    read([one for one, _ in asked])
+    for (one, _), listed in zip(asked, found, strict=True):
+        halves.append((one, [half for two in listed if two for half in two]))
+        for first, second in filter(None, listed):
+            inside = one.states[first.where[1] : second.where[0]]
+            between.append(np.add.reduce(inside, 0) / np.float32(max(1, len(inside))))
+    judged = made = _considered(halves)
+    if len(made):
+        joined = np.concatenate((made[::2], made[1::2], np.stack(between)), axis=1)
+        judged = _softmax(net().linear("both2", np.maximum(net().linear("both1", joined), 0)))
+    return _scattered([[two is not None for two in listed] for listed in found], judged)
+
+
+def _considered(asked: Sequence[tuple[Reading, Sequence[_Half]]]) -> Array:
+    """What the net makes of each new word, its place and its facts; all of a caption at a time look at its words."""
+    mine = net()
+    asked = [(one, halves) for one, halves in asked if halves]
+    read([one for one, _ in asked])
+    if not asked:
+        return np.zeros((0, mine.weights["out1.weight"].shape[1]), np.float32)
+    find_places([(one, [half.where for half in halves]) for one, halves in asked])
+    listed = [half for _, halves in asked for half in halves]
+    rows = [half.row for half in listed]
+    new, made = mine.weights["words.weight"][rows], mine.weights["new.weight"][rows]
+    for place, half in enumerate(listed):
+        if half.row < 0:
+            new[place], made[place] = _vectors(half.to)
+    size = mine.weights["B.weight"].shape[1]
+    found, start = np.empty_like(new), 0
+    for one, halves in asked:
+        rows = slice(start, start := start + len(halves))
+        width = one.values.shape[-1]
+        query = made[rows, 2 * size :].reshape(-1, HEADS, width).transpose(1, 0, 2)
+        seen = _softmax(query @ one.keys / np.sqrt(np.float32(width))) @ one.values
+        found[rows] = seen.transpose(1, 0, 2).reshape(len(halves), -1)
+    places: dict[tuple[int, tuple[int, int]], int] = {}
+    at = [places.setdefault((k, half.where), len(places)) for k, (_, halves) in enumerate(asked) for half in halves]
+    known = [asked[k][0].places[where] for k, where in places]
+    inner = np.stack([place.scale for place in known])[at] * made[:, :size] + np.stack([p.shift for p in known])[at]
+    inner += made[:, size : 2 * size]
+    inner += mine.linear("r", _facts(asked, listed))
+    inner += mine.linear("p", found * new)
+    return np.maximum(mine.linear("out1", np.maximum(inner, 0)), 0)
+
+
+def _facts(asked: Sequence[tuple[Reading, Sequence[_Half]]], halves: Sequence[_Half]) -> Array:
+    """Target, source and sort of swap, and how many of the other captions have the old words and the new ones."""
+    found = np.stack(_ABOUT)[[half.about for half in halves]]
+    found[:, 6] = [min(len(one.said), 7) / 5 for one, mine in asked for _ in mine]
+    found[:, 7], found[:, 8] = [half.told_old for half in halves], [half.told_new for half in halves]
+    found[:, 9] = [min(half.where[1] - half.where[0], OF_EDIT) / OF_EDIT for half in halves]
+    found[:, 10] = [half.size / OF_EDIT for half in halves]
+    return found
+
+
+def _scattered(known: Sequence[Sequence[bool]], judged: Array) -> list[Array]:
+    """The rows of what was judged, zeros where nothing could be."""
+    every = np.array([one for listed in known for one in listed], bool)
+    rows = np.zeros((len(every), len(VERDICTS)), np.float32)
+    if every.any():
+        rows[every] = judged
+    return np.split(rows, np.cumsum([len(listed) for listed in known])[:-1])

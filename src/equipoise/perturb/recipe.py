@@ -7,10 +7,12 @@ candidates in any order and from any number of workers.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Literal, NamedTuple, Protocol
 
 from equipoise.data.items import Edit, Operation, Target
@@ -67,6 +69,7 @@ class Candidate(NamedTuple):
     kind: Kind
     edit: Edit
     mark: str = ""  # of the line its new word is from: "sure", "kin" or "wide"
+    expected: float | None = None  # how likely a strict reader accepts it, where that was measured (dial.py)
 
 
 class Refused(NamedTuple):
@@ -98,6 +101,7 @@ def replaced(text: str, kind: Kind, proposal: Proposal) -> Candidate:
 
 Op = Callable[[Caption, Sequence[Source], random.Random], Iterator[Candidate | Refused]]
 Check = Callable[[Caption, Candidate], str | None]
+Prepare = Callable[[Sequence[Caption], Sequence[Source]], None]
 
 
 @dataclass(frozen=True)
@@ -120,6 +124,7 @@ class Recipe:
     pick: int | None = None  # at most so many of the filled slots, drawn at random
     masked_lm: Literal["none", "checked", "fourth guess"] = "checked"  # how one would be used, if there are sources
     without_masked_lm: str = ""  # what the report says where none is given
+    prepare: Prepare | None = None  # work on many captions at once, kept with each; the texts are the same without it
 
     @property
     def takes_masked_lm(self) -> bool:
@@ -158,6 +163,25 @@ def perturb_caption(recipe: Recipe, caption: Caption, seed: int = 0) -> Perturbe
     for candidate in filled:
         (result.positives if candidate.kind == "positive" else result.negatives).append(candidate)
     return result
+
+
+def perturb_captions(recipe: Recipe, captions: Iterable[Caption], seed: int = 0) -> Iterator[Perturbed]:
+    """The same of many captions: several times faster where a recipe judges what it writes."""
+    left = iter(captions)
+    while block := list(islice(left, TOGETHER)):
+        prepare([recipe], block)
+        yield from (perturb_caption(recipe, caption, seed) for caption in block)
+
+
+TOGETHER = 250  # captions that are prepared at once: enough for large products, few enough to keep what is prepared
+
+
+def prepare(recipes: Sequence[Recipe], captions: Sequence[Caption]) -> None:
+    usable = [caption for caption in captions if unusable(caption.text) is None]
+    for recipe in recipes:
+        if recipe.prepare is not None:
+            with contextlib.suppress(Exception):  # a caption that cannot be prepared is told when its turn comes
+                recipe.prepare(usable, recipe.sources)
 
 
 def _first_kept(

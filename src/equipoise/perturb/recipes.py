@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
+from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 from equipoise.core.errors import UserError, did_you_mean
@@ -28,6 +29,8 @@ from equipoise.perturb.checks import (
     shares_sense,
     small_edit,
 )
+from equipoise.perturb.dial import HIGHEST, LOWEST, PRECISION, Dial
+from equipoise.perturb.english.caption import Caption
 from equipoise.perturb.english.vocabulary import SECTIONS, Section
 from equipoise.perturb.llm.recipes import LLM_RECIPES, PROMPTS, llm_recipe
 from equipoise.perturb.operations.converse import converse_positive
@@ -45,15 +48,14 @@ from equipoise.perturb.operations.papers import (
     swap_any_nouns,
 )
 from equipoise.perturb.operations.replace import (
-    LENIENT,
-    STRICT,
-    Least,
-    replace_any_positive,
+    measured,
+    prepare,
+    replace_best,
     replace_judged,
     replace_negative,
     replace_positive,
 )
-from equipoise.perturb.operations.swap_candidates import swap_judged
+from equipoise.perturb.operations.swap_candidates import prepare_swaps, swap_judged
 from equipoise.perturb.operations.swap_negative import (
     swap_across,
     swap_alike,
@@ -63,7 +65,7 @@ from equipoise.perturb.operations.swap_negative import (
     swap_spans,
 )
 from equipoise.perturb.operations.swap_positive import swap_positive
-from equipoise.perturb.recipe import Both, Check, Op, Recipe, Slot
+from equipoise.perturb.recipe import Both, Check, Op, Recipe, Slot, Source
 from equipoise.perturb.sources.alternations import Alternations
 from equipoise.perturb.sources.captions import Gender, OtherCaptions
 from equipoise.perturb.sources.details import Details
@@ -85,10 +87,6 @@ CHECKS: tuple[Check, ...] = (
 )
 
 
-def _matched_positive(target: Section) -> Slot:
-    return Slot(f"positive {target}", (functools.partial(replace_positive, target=target, strict=True),))
-
-
 def _replace_negative(target: Section) -> Op:
     return functools.partial(replace_negative, target=target)
 
@@ -108,18 +106,48 @@ _NO_GUESSES = (
 )
 
 
-def _balanced(least: Least) -> tuple[Slot, ...]:
-    """Negatives as likely to pass a strict reader as `least` asks."""
+def _prepare(captions: Sequence[Caption], sources: Sequence[Source]) -> None:
+    prepare(captions, sources)
+    prepare_swaps(captions)
 
-    def judged(target: Section) -> Slot:
-        return Slot(f"negative {target}", (functools.partial(replace_judged, target=target, least=least),))
 
-    return (
-        *(slot(target) for target in SECTIONS for slot in (_matched_positive, judged)),
-        _SWAP_POSITIVE,
-        Slot("positive converse", (converse_positive,)),
-        Slot("positive replace", (replace_any_positive,), unless="positive"),
-        Slot("negative swap", (functools.partial(swap_judged, least=least),)),
+def balanced(precision: float = PRECISION) -> Recipe:
+    """Negatives that readers accept as often as the dial asks."""
+    dial = Dial(precision)
+
+    def judged(target: Section, people: bool) -> Op:
+        return functools.partial(replace_judged, target=target, dial=dial, people=people)
+
+    def positive(targets: Sequence[Section], **settings: bool) -> Op:
+        return functools.partial(replace_positive, targets=targets, dial=dial, **settings)
+
+    def slots(target: Section) -> Iterator[Slot]:
+        yield Slot(f"positive {target}", (positive((target,), strict=True, trivial=False),))
+        yield Slot(f"negative {target}", (judged(target, False),))
+
+    others = positive(SECTIONS, trivial=False), positive(SECTIONS, trivial=True)
+
+    return Recipe(
+        "balanced",
+        "Positives and negatives of every kind that applies, the negatives past a learned judge. The default; "
+        "--precision says how many of a hundred a strict reader should accept.",
+        (
+            *(slot for target in SECTIONS for slot in slots(target)),
+            *(
+                Slot(f"positive {name}", (functools.partial(measured, op=op, dial=dial),))
+                for name, op in (("swap", swap_positive), ("converse", converse_positive))
+            ),
+            Slot("positive replace", others, unless="positive"),
+            Slot("negative swap", (functools.partial(swap_judged, dial=dial),)),
+            Slot(
+                "negative alone",
+                (judged("object", True), functools.partial(replace_best, dial=dial)),
+                unless="negative",
+            ),
+        ),
+        (_OTHERS, _PROPOSED),
+        _BALANCED_CHECKS,
+        prepare=_prepare,
     )
 
 
@@ -142,27 +170,12 @@ RECIPES: dict[str, Recipe] = {
         Recipe(
             "hard_positives_rules",
             'One replace positive and, where an "and" allows it, one swap positive; offline.',
-            (Slot("positive replace", (replace_any_positive,)), _SWAP_POSITIVE),
+            (Slot("positive replace", (replace_positive,)), _SWAP_POSITIVE),
             (_WORDS,),
             CHECKS,
             masked_lm="none",  # its guesses are fillers, not synonyms
         ),
-        Recipe(
-            "balanced",
-            "A positive and a negative of every type that applies, matched in type and word frequency; every negative "
-            "past a learned judge. The default. For test sets, and wherever each text counts.",
-            _balanced(STRICT),
-            (_OTHERS, _PEOPLE, Fillers()),
-            _BALANCED_CHECKS,
-        ),
-        Recipe(
-            "balanced_proposed",
-            "The same, and words that the learned judge proposes beside those of our lists: more negatives, more "
-            "varied, about one in ten doubtful. For training sets where number counts.",
-            _balanced(LENIENT),
-            (_OTHERS, _PROPOSED),
-            _BALANCED_CHECKS,
-        ),
+        balanced(),
         Recipe(
             "swap_pairs",
             'A swap positive around "and" and a swap negative, for training on swaps alone; offline.',
@@ -291,6 +304,7 @@ class Setup:
     masked_lm: str | None = None  # a model folder; its guesses come before the recipe's own word sources
     # Where py: looks first, in every worker: on another machine the current folder is another.
     folder: str = dataclasses.field(default_factory=os.getcwd, compare=False)
+    precision: float = PRECISION  # of `balanced`: the share that a strict reader should accept
     keep_all: bool = False  # captions without an edit stay in the output, as in the paper's training set
 
     @property
@@ -340,6 +354,8 @@ class Setup:
             found["source"] = own
         if self.keep_all:
             found["keep_all"] = True
+        if "balanced" in self.names:
+            found["precision"] = self.precision
         if self.llm is not None and self._asks:
             prompts = [[prompt.template, self.llm.max_tokens or prompt.max_tokens] for prompt in PROMPTS.values()]
             found["llm"] = {**self.llm.identity(), "prompts": prompts}
@@ -368,6 +384,10 @@ def _build(setup: Setup) -> Recipe:
                 "OpenAI-compatible server (offline, take hard_positives_rules)"
             )
         recipe = llm_recipe(setup.name, llm_for(setup.llm))
+    elif setup.name == "balanced":
+        if not LOWEST <= setup.precision <= HIGHEST:
+            raise UserError(f"--precision {setup.precision}: expected a share from {LOWEST} to {HIGHEST}")
+        recipe = balanced(setup.precision)
     else:
         recipe = get_recipe(setup.name, setup.folder)
     if setup.masked_lm is not None and recipe.takes_masked_lm:

@@ -17,11 +17,11 @@ import pytest
 from equipoise.perturb import Candidate, Caption, get_recipe, perturb_caption
 from equipoise.perturb.bias import importance_weights
 from equipoise.perturb.bias.importance_weights import gaps, names, window
+from equipoise.perturb.dial import Dial
 from equipoise.perturb.english.vocabulary import Section
 from equipoise.perturb.judge import reading_of
 from equipoise.perturb.operations.replace import (
     plain_weights,
-    replace_any_positive,
     replace_judged,
     replace_negative,
     replace_positive,
@@ -134,11 +134,11 @@ def test_a_gap_is_the_difference_of_the_windows(
 
 
 def test_a_strict_positive_stays_away_where_it_would_give_itself_away(weights: dict[str, dict[str, float]]) -> None:
-    assert drawn(replace_positive, "a dog", target="object", strict=True)[""] <= 10
+    assert drawn(replace_positive, "a dog", targets=("object",), strict=True)[""] <= 10
     weights["positive"] = {"dog": -5.0}
-    assert drawn(replace_positive, "a dog", target="object", strict=True)[""] > 60
-    assert drawn(replace_positive, "a dog", target="object")[""] == 0
-    assert drawn(replace_any_positive, "a dog")[""] == 0
+    assert drawn(replace_positive, "a dog", targets=("object",), strict=True)[""] > 60
+    assert drawn(replace_positive, "a dog", targets=("object",))[""] == 0
+    assert drawn(replace_positive, "a dog")[""] == 0
 
 
 def test_a_word_offered_twice_counts_once() -> None:
@@ -190,7 +190,7 @@ def test_learning_lists_what_the_recipe_draws_from(learner: dict[str, Any], text
     caption, recipe = Caption(text), learner["RECIPE"]
     tiers = list(learner["_tiers"](caption, "negative", "object"))
     listed = {proposal.to for tier in tiers for proposal in tier}
-    made = list(replace_judged(caption, recipe.sources, random.Random(0), "object"))
+    made = list(replace_judged(caption, recipe.sources, random.Random(0), "object", Dial()))
     assert listed == {each.edit.to for each in made if isinstance(each, Candidate)}
     assert bool(listed) == (text == "A black dog sits on a white couch")
     weights = {proposal: worth for tier in tiers for proposal, worth in tier.items()}

@@ -19,7 +19,7 @@ def positives(text: str, *targets: Section) -> set[str]:
     return {
         candidate.text
         for target in targets or SECTIONS
-        for candidate in replace_positive(Caption(text), SOURCES, random.Random(0), target)
+        for candidate in replace_positive(Caption(text), SOURCES, random.Random(0), (target,))
         if isinstance(candidate, Candidate)
     }
 
@@ -120,7 +120,7 @@ def test_relations_break_only_where_they_are_of_place() -> None:
 
 def test_the_edit_says_what_changed_and_where() -> None:
     caption = Caption("An old couch in a room")
-    edits = [c.edit for c in replace_positive(caption, SOURCES, random.Random(0), "object") if c.edit.to == "sofa"]
+    edits = [c.edit for c in replace_positive(caption, SOURCES, random.Random(0), ("object",)) if c.edit.to == "sofa"]
     assert edits[0].source == "couch"
     assert edits[0].span == (7, 12)
     assert caption.text[7:12] == "couch"

@@ -76,7 +76,8 @@ def test_another_source_is_another_run(folder: Path) -> None:
     assert first["recipe"] == "py:own_recipe:SHOUT" and len(first["source"]["py:own_recipe:SHOUT"]) == 64
     (folder / "own_recipe.py").write_text(MODULE + "# changed\n")
     assert Setup("py:own_recipe:SHOUT").identity() != first
-    assert Setup("balanced").identity() == {"recipe": "balanced", "seed": 0}
+    assert Setup("balanced").identity() == {"recipe": "balanced", "seed": 0, "precision": 0.92}
+    assert "precision" not in Setup("swap_pairs").identity()
 
 
 def test_from_the_command_line(folder: Path) -> None:

@@ -13,7 +13,7 @@ import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from equipoise.core.errors import UserError
 from equipoise.perturb.english.forms import noun_lemma, verb_lemma
@@ -130,6 +130,10 @@ class Caption:
         for text in (self.text, *self.others):
             if not isinstance(text, str):
                 raise UserError(f"a caption is text; found {text!r} ({type(text).__name__})")
+
+    @functools.cached_property
+    def kept(self) -> dict[str, Any]:
+        return {}  # what is worked out once for a caption, by whoever works it out
 
     @functools.cached_property
     def tokens(self) -> tuple[Token, ...]:

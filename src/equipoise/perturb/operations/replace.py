@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 import re
@@ -12,40 +13,68 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
+from equipoise.data.items import Edit
 from equipoise.perturb.bias.importance_weights import gaps
+from equipoise.perturb.dial import Dial, accepted, positive_kind, positive_rate
 from equipoise.perturb.english.caption import Caption
 from equipoise.perturb.english.forms import lemma_of
 from equipoise.perturb.english.plausibility import IMPOSSIBLE, NOT_KNOWN, doubts
-from equipoise.perturb.english.vocabulary import SECTIONS, Section, count
-from equipoise.perturb.judge import Array, reading_of
-from equipoise.perturb.recipe import Candidate, Kind, Proposal, Refused, Source, replaced
+from equipoise.perturb.english.vocabulary import SECTIONS, Section, count, word_set
+from equipoise.perturb.judge import Array, chances, reading_of, readings_of
+from equipoise.perturb.recipe import Candidate, Kind, Op, Proposal, Refused, Source, replaced
+from equipoise.perturb.sources.fillers import offer
+from equipoise.perturb.trivial import change, trivial_kind
 
 NOTHING = math.exp(-2.5)  # the weight of no edit where one may be left out, against one for a plain draw of an edit
 
 
 def replace_positive(
-    caption: Caption, sources: Sequence[Source], rng: random.Random, target: Section, strict: bool = False
+    caption: Caption,
+    sources: Sequence[Source],
+    rng: random.Random,
+    targets: Sequence[Section] = SECTIONS,
+    strict: bool = False,
+    dial: Dial | None = None,
+    trivial: bool | None = None,
 ) -> Iterator[Candidate | Refused]:
-    found = False
+    """A synonym of any target, drawn among all of them. With a dial: of the kinds that readers accept often enough, and
+    the more words change the likelier. `trivial`: only trivial ones (trivial.py), or none of them."""
+    found, text = False, caption.text
+    asked = dial and dial_for(caption, dial)
+    if dial is not None and asked is None:
+        yield Refused(UNKNOWN)
+        return
     for source in sources:  # a later source is only asked when the earlier ones have nothing that passes
-        listed = list(source.synonyms(caption, target))
+        listed = [proposal for target in targets for proposal in source.synonyms(caption, target)]
+        if asked is not None:
+            listed = [each for each in listed if asked.allows(f"{each.by} {each.target}")]
+        if trivial is not None:
+            listed = [p for p in listed if (trivial_kind(text[p.start : p.end], p.to) is not None) == trivial]
         found |= bool(listed)
-        yield from _written(caption, "positive", listed, rng, strict)
+        worth = None if dial is None else {p: max(1.0, change(text[p.start : p.end], p.to)) for p in listed}
+        for each in drawn(caption, "positive", listed, rng, strict, worth):
+            if each is None:
+                yield Refused("skipped on purpose, as its words come too often and would give the edit away")
+                break
+            made = replaced(text, "positive", each)
+            yield made if dial is None else made._replace(expected=positive_rate(positive_kind(made.edit)))
     if not found:
-        yield Refused(f"our word lists know no fitting synonym for any {target} in this caption")
+        what = targets[0] if len(targets) == 1 else "word"
+        yield Refused(f"our word lists know no fitting synonym for any {what} in this caption")
 
 
-def replace_any_positive(
-    caption: Caption, sources: Sequence[Source], rng: random.Random
+def measured(
+    caption: Caption, sources: Sequence[Source], rng: random.Random, op: Op, dial: Dial
 ) -> Iterator[Candidate | Refused]:
-    """A replacement of any target, drawn among all of them."""
-    found = False
-    for source in sources:
-        listed = [proposal for target in SECTIONS for proposal in source.synonyms(caption, target)]
-        found |= bool(listed)
-        yield from _written(caption, "positive", listed, rng)
-    if not found:
-        yield Refused("our word lists know no fitting synonym for any word of this caption")
+    """The positives of another operation, if readers accept those of its kind often enough; with the share."""
+    asked = dial_for(caption, dial)
+    for made in op(caption, sources, rng):
+        if isinstance(made, Refused):
+            yield made
+        elif asked is None or not asked.allows(positive_kind(made.edit)):
+            yield Refused(UNKNOWN if asked is None else "readers accept such positives less often than asked")
+        else:
+            yield made._replace(expected=positive_rate(positive_kind(made.edit)))
 
 
 def replace_negative(
@@ -80,16 +109,6 @@ def doubt_of(caption: Caption, proposal: Proposal) -> int:
         return 0
     word = lemma_of(proposal.to, proposal.target)
     return max((doubt.weight for doubt in doubts(caption, *place, word, proposal.target, proposal.mark)), default=0)
-
-
-def _written(
-    caption: Caption, kind: Kind, proposals: Iterable[Proposal], rng: random.Random, strict: bool = False
-) -> Iterator[Candidate | Refused]:
-    for each in drawn(caption, kind, proposals, rng, strict):
-        if each is None:
-            yield Refused("skipped on purpose, as its words come too often and would give the edit away")
-            return
-        yield replaced(caption.text, kind, each)
 
 
 def drawn(
@@ -165,25 +184,6 @@ def weighted_order(weights: Sequence[float], rng: random.Random) -> list[int]:
     return [place for _, place in sorted(keyed)]
 
 
-# The least chance to pass: where nothing else speaks against an edit, where one thing does, and where both do: captions
-# have the new word with other neighbours only, or it is of a wide line or a word that the judge itself proposes. At the
-# same chance readers fail these more often. Chosen on verdicts of what the recipes write of captions that the net had
-# not seen (docs/tasks/captions.md): STRICT for what a strict reader passes 92 times in 100, LENIENT for nine in ten.
-Least = Mapping[str, tuple[float, ...]]
-STRICT: Least = {
-    "object": (0.96, 0.975, 0.985),
-    "attribute": (0.96, 0.99, 0.995),
-    "action": (0.97, 0.975, 0.99),
-    "relation": (0.98, 0.985, 0.985),
-    "swap": (0.9,),
-}
-LENIENT: Least = {
-    "object": (0.94, 0.96, 0.975),
-    "attribute": (0.94, 0.98, 0.98),
-    "action": (0.95, 0.96, 0.98),
-    "relation": (0.975, 0.98, 0.98),
-    "swap": (0.85,),
-}
 _SURE = 0.995  # what is surer than this is not drawn more often: else the same few words would always be
 _BOUNDED = re.compile(
     r"\b(at (least|most)|(fewer|less|more) than|up to) "
@@ -191,6 +191,24 @@ _BOUNDED = re.compile(
 )
 _CERTAIN = frozenset(("to the left", "to the right"))  # of something: never both, and no sheet had any
 _WHY = ("may be true of the photo as well", "is unlikely or absurd there", "is no good English there")
+Judged = dict[Section, list[list[tuple[Proposal, Array]]]]  # what each source proposes, with the chances of VERDICTS
+
+
+def prepare(captions: Sequence[Caption], sources: Sequence[Source]) -> None:
+    """Judge all that the sources propose for all captions at once, and keep it with each caption."""
+    readings = readings_of(captions)
+    offer(captions)
+    proposed = [
+        {target: [list(dict.fromkeys(source.contrasts(caption, target))) for source in sources] for target in SECTIONS}
+        for caption in captions
+    ]
+    asked = [[each for tiers in found.values() for tier in tiers for each in tier] for found in proposed]
+    for caption, found, rows in zip(captions, proposed, chances(list(zip(readings, asked, strict=True))), strict=True):
+        left = iter(rows)
+        judged: Judged = {
+            target: [[(each, next(left)) for each in tier] for tier in tiers] for target, tiers in found.items()
+        }
+        caption.kept["judged"] = judged
 
 
 def replace_judged(
@@ -198,51 +216,119 @@ def replace_judged(
     sources: Sequence[Source],
     rng: random.Random,
     target: Section,
-    least: Least = STRICT,
+    dial: Dial,
+    people: bool = True,
 ) -> Iterator[Candidate | Refused]:
-    """A later source is only asked when the earlier ones have nothing that passes."""
+    """A later source is only asked when the earlier ones have nothing that passes.
+
+    `people`: whether one plain word for a person may take the place of another.
+    """
     if is_bounded(caption):
         yield Refused("a count with a bound: of fewer than ten cars nobody knows that it is not true of bicycles")
         return
-    best, sure, known = np.zeros(4, np.float32), False, False
-    for source in sources:
-        passed, chances = passing(caption, source, target, least)
-        for one in drawn(caption, "negative", passed, rng, worth=passed):
+    sure = False
+    for passed in passing(caption, sources, target, dial, people):
+        sure = sure or bool(passed)
+        worth = {each: worth_of(chance) for each, chance in passed.items()}
+        for one in drawn(caption, "negative", passed, rng, worth=worth):
             if one is not None:
-                yield replaced(caption.text, "negative", one)
-        sure, known = sure or bool(passed), known or len(chances) > 0
-        best = max((best, *chances), key=lambda row: float(row[0]))
+                made = replaced(caption.text, "negative", one)
+                yield made._replace(expected=accepted(kind_of(one), passed[one]))
     if not sure:
-        reason = f"the likeliest {why(best)}" if known else "none is known"
-        yield Refused(f"no word is sure enough in place of any {target} in this caption: {reason}")
+        yield Refused(_why_none(caption, sources, target, dial))
+
+
+def worth_of(chance: float) -> float:
+    return 1 / (1 - min(chance, _SURE))
+
+
+def passing(
+    caption: Caption, sources: Sequence[Source], target: Section, dial: Dial, people: bool = True
+) -> Iterator[dict[Proposal, float]]:
+    """What each source proposes and the dial lets pass, with its chance."""
+    asked = dial_for(caption, dial)
+    for tier in judged_of(caption, sources)[target] if asked is not None else ():
+        yield {
+            each: float(row[0])
+            for each, row in tier
+            if _passes(each, float(row[0]), asked or dial)
+            and (people or not _are_people(each.by, caption.text[each.start : each.end], each.to))
+        }
+
+
+def _why_none(caption: Caption, sources: Sequence[Source], target: Section, dial: Dial) -> str:
+    if dial_for(caption, dial) is None:
+        return UNKNOWN
+    rows = [row for tier in judged_of(caption, sources)[target] for _, row in tier]
+    reason = f"the likeliest {why(max(rows, key=lambda row: float(row[0])))}" if rows else "none is known"
+    return f"no word is sure enough in place of any {target} in this caption: {reason}"
+
+
+def replace_best(
+    caption: Caption, sources: Sequence[Source], rng: random.Random, dial: Dial
+) -> Iterator[Candidate | Refused]:
+    """For a caption that has no negative: of all targets the one that readers are likeliest to accept. What is alone may
+    be a little less sure, for only here the best of all is taken and not any that passes."""
+    asked = dial_for(caption, dial)
+    if is_bounded(caption) or asked is None:
+        return
+    lower = Dial(asked.precision - ALONE)
+    found = [
+        (accepted(kind_of(each), float(row[0])), each)
+        for tiers in judged_of(caption, sources).values()
+        for each, row in itertools.chain.from_iterable(tiers)
+        if _passes(each, float(row[0]), lower)
+    ]
+    for likely, each in sorted(found, key=lambda pair: -pair[0]):
+        yield replaced(caption.text, "negative", each)._replace(expected=likely)
+
+
+ALONE = 0.045  # of the precision
+
+
+def judged_of(caption: Caption, sources: Sequence[Source]) -> Judged:
+    if "judged" not in caption.kept:
+        prepare([caption], sources)
+    found: Judged = caption.kept["judged"]
+    return found
+
+
+UNKNOWN = "the judge does not know enough words of this caption to tell"
+
+
+def dial_for(caption: Caption, dial: Dial) -> Dial | None:
+    """The judge and the lists know everyday photos. Where a caption has words that captions of photos do not have, more
+    is asked; where it has many of them, nothing is written."""
+    known = reading_of(caption).known_share
+    return dial if known >= _ALL_KNOWN else dial.stricter() if known >= _MOST_KNOWN else None
+
+
+_ALL_KNOWN, _MOST_KNOWN = 0.85, 0.7  # of the words
 
 
 def is_bounded(caption: Caption) -> bool:
     return _BOUNDED.search(caption.text.lower()) is not None
 
 
-def passing(
-    caption: Caption, source: Source, target: Section, least: Least = STRICT
-) -> tuple[dict[Proposal, float], Array]:
-    """What one source proposes and the judge would let pass, each with its worth in the draw; the chances of all."""
-    listed = list(dict.fromkeys(source.contrasts(caption, target)))
-    if not listed:
-        return {}, np.zeros((0, 4), np.float32)
-    chances = reading_of(caption).chances(listed)
-    passed = {
-        each: 1 / (1 - min(float(chance), _SURE))
-        for each, chance in zip(listed, chances[:, 0], strict=True)
-        if each.to in _CERTAIN or _is_likely(caption, each, float(chance), least[target])
-    }
-    return passed, chances
+_PEOPLE = word_set("plain words for people")
 
 
-def _is_likely(caption: Caption, proposal: Proposal, chance: float, least: Sequence[float]) -> bool:
-    """Enough for what speaks against it; counts, which take longer, are only asked where they decide."""
-    against = int(proposal.mark == "wide")
-    if chance < least[against] or chance >= least[against + 1]:
-        return chance >= least[against]
-    return not doubt_of(caption, proposal)
+def is_of_people(edit: Edit) -> bool:
+    """Whether a plain word for a person became another: man, woman, boy, girl."""
+    return edit.op == "replace" and edit.target == "object" and _are_people(edit.by, edit.source or "", edit.to or "")
+
+
+def _are_people(by: str | None, old: str, new: str) -> bool:
+    return by == "gender" or {old.lower().rpartition(" ")[2], new.lower().rpartition(" ")[2]} <= _PEOPLE
+
+
+def kind_of(proposal: Proposal) -> str:
+    """As the calibration counts it: words of wide lines, and those that the judge proposes, are right less often."""
+    return f"{proposal.target} wide" if proposal.mark == "wide" else proposal.target
+
+
+def _passes(proposal: Proposal, chance: float, dial: Dial) -> bool:
+    return proposal.to in _CERTAIN or dial.passes(kind_of(proposal), chance)
 
 
 def why(chances: Array) -> str:

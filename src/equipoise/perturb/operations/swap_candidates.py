@@ -13,14 +13,15 @@ from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from equipoise.data.items import Target
+from equipoise.perturb.dial import Dial, accepted
 from equipoise.perturb.english.articles import article_for
 from equipoise.perturb.english.caption import COLLECTIVES, Caption, NounPhrase, Unit
 from equipoise.perturb.english.forms import inflect, like
 from equipoise.perturb.english.plausibility import COLOURS
 from equipoise.perturb.english.vocabulary import members, word_set
 from equipoise.perturb.english.wordnet import is_animate, is_garment
-from equipoise.perturb.judge import SORTS, Pair, reading_of
-from equipoise.perturb.operations.replace import STRICT, Least, weighted_order, why
+from equipoise.perturb.judge import SORTS, Pair, readings_of, swaps
+from equipoise.perturb.operations.replace import weighted_order, why
 from equipoise.perturb.operations.swap_negative import (
     MUTUAL,
     NO_THING,
@@ -249,18 +250,28 @@ def _noun(unit: Unit) -> str:
     return "person" if unit.lemma == "people" else unit.lemma
 
 
+def prepare_swaps(captions: Sequence[Caption]) -> None:
+    """Judge the swaps of all captions at once, and keep them with each caption."""
+    found = [list(exchanges(caption)) for caption in captions]
+    asked = [(reading, [each.pair for each in listed]) for reading, listed in zip(readings_of(captions), found, strict=True)]
+    for caption, listed, chances in zip(captions, found, swaps(asked), strict=True):
+        caption.kept["swaps"] = listed, chances
+
+
 def swap_judged(
-    caption: Caption, sources: Sequence[Source], rng: random.Random, least: Least = STRICT
+    caption: Caption, sources: Sequence[Source], rng: random.Random, dial: Dial
 ) -> Iterator[Candidate | Refused]:
     """Two qualities, numbers, nouns or phrases change places; drawn by how likely they are to pass."""
-    found = list(exchanges(caption))
+    if "swaps" not in caption.kept:
+        prepare_swaps([caption])
+    found, chances = caption.kept["swaps"]
     if not found:
         yield Refused("the caption does not name two things that could change places")
         return
-    chances = reading_of(caption).swaps([each.pair for each in found])
-    passed = [place for place in range(len(found)) if chances[place, 0] >= least["swap"][0]]
+    passed = [place for place in range(len(found)) if dial.passes("swap", float(chances[place, 0]))]
     for place in weighted_order([float(chances[at, 0]) for at in passed], rng):
-        yield found[passed[place]].candidate
+        at = passed[place]
+        yield found[at].candidate._replace(expected=accepted("swap", float(chances[at, 0])))
     if not passed:
         best = max(chances, key=lambda row: float(row[0]))
         yield Refused(f"no two words of this caption are sure enough in each other's place: the likeliest {why(best)}")

@@ -9,13 +9,14 @@ another wrong is kept from whoever said it first, and counted.
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import queue
 import re
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from threadpoolctl import threadpool_limits
 
@@ -24,8 +25,10 @@ from equipoise.core.files import json_line
 from equipoise.core.plugins import is_named, own_line
 from equipoise.data.items import ImageRef, Item, Text
 from equipoise.data.readers.captions.groups import Group, Record
+from equipoise.perturb import mix
 from equipoise.perturb.english.caption import Caption
-from equipoise.perturb.recipe import Candidate, Perturbed, Recipe, edit_class, perturb_caption
+from equipoise.perturb.mix import Mix
+from equipoise.perturb.recipe import TOGETHER, Candidate, Perturbed, Recipe, edit_class, perturb_caption, prepare
 from equipoise.perturb.recipes import Setup
 from equipoise.perturb.run.parts import Parts
 
@@ -148,6 +151,7 @@ def shards_of(groups: Iterable[Group], size: int = SHARD) -> Iterator[Shard]:
 def run_shard(setup: Setup, parts: Parts, shard: Shard) -> dict[str, Any]:
     """Perturb a shard and write it; returns its counts."""
     # The judge multiplies thousands of small matrices: BLAS threads cost more than they save (bench/perturb.py).
+    gc.freeze()  # word lists and nets stay: a collection of garbage that looks at them takes longer than the rest
     with threadpool_limits(1, user_api="blas"):
         return _run_shard(setup, parts, shard)
 
@@ -195,15 +199,23 @@ def dropped_lines(where: str, text: str, found: Perturbed) -> Iterator[str]:
 
 Job = tuple[Group, Record]
 Outcome = Perturbed | str  # text is why the caption was refused
+_T = TypeVar("_T")
 
 
-def _perturb_all(recipes: tuple[Recipe, ...], setup: Setup, jobs: list[Job]) -> Iterable[Outcome]:
+def _perturb_all(recipes: tuple[Recipe, ...], setup: Setup, jobs: list[Job]) -> Iterator[Outcome]:
     """What became of each caption, in order. Threads only help where a server does the work."""
-    work: Callable[[Job], Outcome] = lambda job: _perturb(recipes, setup, *job)  # noqa: E731
-    return map(work, jobs) if setup.threads == 1 else _on_threads(work, jobs, setup.threads)
+    for start in range(0, len(jobs), TOGETHER):
+        block = [(caption_of(*job), job[1]) for job in jobs[start : start + TOGETHER]]
+        prepare(recipes, [caption for caption, _ in block])
+        work: Callable[[tuple[Caption, Record]], Outcome] = lambda one: _perturb(recipes, setup, *one)  # noqa: E731
+        yield from map(work, block) if setup.threads == 1 else _on_threads(work, block, setup.threads)
 
 
-def _on_threads(work: Callable[[Job], Outcome], jobs: list[Job], count: int) -> list[Outcome]:
+def caption_of(group: Group, record: Record) -> Caption:
+    return Caption(record.text, tuple(other.text for other in group.records if other.number != record.number))
+
+
+def _on_threads(work: Callable[[_T], Outcome], jobs: list[_T], count: int) -> list[Outcome]:
     """The threads are daemons: neither an error nor Ctrl-C waits for a server that hangs."""
     todo: queue.SimpleQueue[int] = queue.SimpleQueue()
     done: queue.SimpleQueue[tuple[int, Outcome | BaseException]] = queue.SimpleQueue()
@@ -234,10 +246,8 @@ def _on_threads(work: Callable[[Job], Outcome], jobs: list[Job], count: int) -> 
     return [found[place] for place in range(len(jobs))]
 
 
-def _perturb(recipes: tuple[Recipe, ...], setup: Setup, group: Group, record: Record) -> Outcome:
-    others = tuple(other.text for other in group.records if other.number != record.number)
+def _perturb(recipes: tuple[Recipe, ...], setup: Setup, caption: Caption, record: Record) -> Outcome:
     try:
-        caption = Caption(record.text, others)
         found = [perturb_caption(recipe, caption, setup.seed) for recipe in recipes]
     except UserError:
         raise
@@ -282,6 +292,7 @@ class Counts:
         self.nothing_at: list[list[str]] = []
         self.lacking: Counter[str] = Counter()
         self.lacking_at: dict[str, list[str]] = {}
+        self.mix = Mix()
 
     def lack(self, where: str, text: str, found: Perturbed) -> None:
         """Why a caption has no positive, or no negative: one reason for each, that of the text that came nearest."""
@@ -309,6 +320,7 @@ class Counts:
             self.refused_at.append([where, reason])
 
     def add(self, found: Perturbed) -> None:
+        self.mix.add(found)
         for candidate in (*found.positives, *found.negatives):
             self.edits[edit_class(candidate.kind, candidate.edit)] += 1
         self.empty.update({f"{slot}: {reason_class(reason)}" for slot, reason in found.empty})
@@ -341,6 +353,7 @@ class Counts:
             "nothing_at": self.nothing_at,
             "lacking": dict(sorted(self.lacking.items())),
             "lacking_at": self.lacking_at,
+            "mix": self.mix.to_json(),
         }
 
 
@@ -354,6 +367,7 @@ def summed(parts: Iterable[dict[str, Any]], shown: int = 20) -> dict[str, Any]:
     places: list[list[str]] = []
     missed: list[list[str]] = []
     examples: dict[str, list[str]] = {}
+    parts = list(parts)
     for part in parts:
         total |= {name: total.get(name, 0) + part[name] for name in ASKED if name in part}
         kinds = {
@@ -370,4 +384,5 @@ def summed(parts: Iterable[dict[str, Any]], shown: int = 20) -> dict[str, Any]:
         name: dict(sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))) for name, found in counters.items()
     }
     examples = {name: examples[name] for name in ordered["lacking"]}
-    return {**total, **kinds, **ordered, "refused_at": places, "nothing_at": missed, "lacking_at": examples}
+    listed = {"refused_at": places, "nothing_at": missed, "lacking_at": examples}
+    return {**total, **kinds, **ordered, **listed, "mix": mix.summed(part["mix"] for part in parts)}

@@ -7,7 +7,7 @@ kind are ranked for each place, and the first of them offered.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -16,11 +16,12 @@ from equipoise.perturb.english.caption import COLLECTIVES, Caption, Unit
 from equipoise.perturb.english.forms import inflect
 from equipoise.perturb.english.vocabulary import Section, count, members
 from equipoise.perturb.english.wordnet import is_person
-from equipoise.perturb.judge import UNKNOWN, Array, net, ranks, reading_of, words_of
+from equipoise.perturb.judge import UNKNOWN, Array, find_places, net, product, reading_of, readings_of, words_of
 from equipoise.perturb.recipe import Proposal
 from equipoise.perturb.sources.captions import FEMALE, HE, MALE, SHE
 
-OFFERED = {"object": 20, "action": 12}  # for a place, of all words
+OFFERED: tuple[Section, ...] = ("object", "action")
+_LEAST = 0.5  # a rank: of what passes the judge 98 in 100 have more, of all words one in ten
 
 
 class _Words(NamedTuple):
@@ -28,8 +29,9 @@ class _Words(NamedTuple):
 
     lemmas: list[str]
     forms: list[str]
-    vectors: Array
+    vectors: Array  # a column each
     bias: Array
+    weights: list[float]
 
 
 @functools.cache
@@ -42,7 +44,8 @@ def _words(pos: str) -> _Words:
     vectors = np.stack([mine.vector(words_of(form)) for form in forms])
     places = [[mine.ids.get(word, UNKNOWN) for word in words_of(form)] for form in forms]
     bias = np.array([mine.weights["firstb.weight"][ids, 0].mean() for ids in places], np.float32)
-    return _Words(lemmas, forms, vectors, bias)
+    weights = [float(count(form)) ** 0.25 for form in forms]
+    return _Words(lemmas, forms, np.ascontiguousarray(vectors.T), bias, weights)
 
 
 class Fillers:
@@ -55,23 +58,38 @@ class Fillers:
 
     def contrasts(self, caption: Caption, target: Section) -> Iterator[Proposal]:
         if target not in OFFERED:
-            return
-        places = list(_places(caption, target))
-        if not places:
-            return
-        reading = reading_of(caption)
-        found = [(unit, pos, reading.words_at(unit.start, unit.end)) for unit, pos in places]
-        known = [(unit, pos, where) for unit, pos, where in found if where is not None and reading.knows(where)]
-        if not known:
-            return
-        for (unit, pos, _), place in zip(known, reading.places([where for *_, where in known]), strict=True):
-            words = _words(pos)
-            ranked = ranks(place, words.vectors, words.bias)
-            for row in np.sort(np.argpartition(-ranked, OFFERED[target])[: OFFERED[target]]):
+            return iter(())
+        if "offered" not in caption.kept:
+            offer([caption])
+        return iter(caption.kept["offered"][target])
+
+
+def offer(captions: Sequence[Caption]) -> None:
+    """Rank words for all places of the captions, and keep what is offered with each caption."""
+    asked: list[tuple[Caption, Section, Unit, str, tuple[int, int]]] = []
+    readings = readings_of(captions)
+    for caption, reading in zip(captions, readings, strict=True):
+        caption.kept["offered"] = {target: [] for target in OFFERED}
+        for target in OFFERED:
+            for unit, pos in _places(caption, target):
+                where = reading.words_at(unit.start, unit.end)
+                if where is not None and reading.knows(where):
+                    asked.append((caption, target, unit, pos, where))
+    find_places([(reading_of(caption), [where]) for caption, *_, where in asked])
+    for pos in dict.fromkeys(pos for *_, pos, _ in asked):
+        mine, words = [each for each in asked if each[3] == pos], _words(pos)
+        places = np.stack([reading_of(caption).places[where].rank for caption, *_, where in mine])
+        likely = product(places, words.vectors) + words.bias >= _LEAST
+        for (caption, target, unit, *_), found in zip(mine, likely, strict=True):
+            for row in np.flatnonzero(found):
                 lemma, to = words.lemmas[row], words.forms[row]
                 if lemma == unit.lemma or to == unit.word or _is_told(caption, lemma) or _parts(caption, unit, lemma):
                     continue
-                yield Proposal(unit.start, unit.end, to, target, self.name, float(count(to)) ** 0.25, "wide")
+                new = Proposal(unit.start, unit.end, to, target, Fillers.name, words.weights[row], "wide")
+                caption.kept["offered"][target].append(new)
+    for caption in captions:
+        for listed in caption.kept["offered"].values():
+            listed.sort(key=lambda each: each.start)  # in any company in the same order
 
 
 def _is_told(caption: Caption, lemma: str) -> bool:

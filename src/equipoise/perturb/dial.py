@@ -1,0 +1,80 @@
+"""The dial of `balanced`: how likely an edit must be accepted, so that readers accept the share that was asked for.
+
+data/calibration.json is measured on verdicts of blind readers about captions that the judge did not learn from
+(runs/judge/calibrate.py). `accepted`: by kind of edit, the share that readers accept at a chance that the judge gives.
+`least`: by target and setting of the dial, the least such share that an edit must have, so that all that is written is
+accepted as often as asked. `positives`: the share that readers accept, by kind.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from bisect import bisect_left
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any
+
+from equipoise.data.items import Edit
+
+PRECISION = 0.92  # the default
+LOWEST, HIGHEST = 0.8, 0.99
+Curve = list[list[float]]  # points (x, y), x rising
+
+
+@functools.cache
+def calibration() -> dict[str, Any]:
+    path = resources.files("equipoise.perturb").joinpath("data", "calibration.json")
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return found
+
+
+def at(curve: Curve, x: float) -> float:
+    """The height of a curve, straight between its points and level beyond them."""
+    place = bisect_left(curve, [x])
+    if place == 0 or place == len(curve):
+        return curve[min(place, len(curve) - 1)][1]
+    (left, low), (right, high) = curve[place - 1], curve[place]
+    return low + (high - low) * (x - left) / (right - left)
+
+
+@dataclass(frozen=True)
+class Dial:
+    precision: float = PRECISION
+
+    @functools.cached_property
+    def _least(self) -> dict[str, float]:
+        return {target: at(curve, self.precision) for target, curve in calibration()["least"].items()}
+
+    def stricter(self) -> Dial:
+        """For captions that the judge knows less well."""
+        return Dial(max(self.precision, _STRICTER))
+
+    def passes(self, kind: str, chance: float) -> bool:
+        """Whether an edit of this kind may be written to which the judge gives this chance. A kind is a target, or
+        "swap"; with "wide", where the new word is of a wide line or proposed by the judge."""
+        return accepted(kind, chance) >= self._least[kind.partition(" ")[0]]
+
+    def allows(self, kind: str) -> bool:
+        """Whether positives of this kind are accepted often enough."""
+        return positive_rate(kind) >= self.precision
+
+
+_STRICTER = 0.975
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def accepted(kind: str, chance: float) -> float:
+    """How likely readers accept a negative to which the judge gives this chance."""
+    return at(calibration()["accepted"][kind], chance)
+
+
+def positive_rate(kind: str) -> float:
+    """How often readers accept positives of a kind."""
+    rates: dict[str, float] = calibration()["positives"]
+    return rates.get(kind, rates["other"])
+
+
+def positive_kind(edit: Edit) -> str:
+    """As the calibration counts them: who proposed a replacement, and of what; else the operation."""
+    return f"{edit.by} {edit.target}" if edit.op == "replace" else edit.op
