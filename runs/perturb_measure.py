@@ -77,7 +77,8 @@ def main() -> None:
     _lookup(*halves)
     for name, numbers in separability(items[:: max(1, count // 4000)]).items():
         if numbers is not None:
-            print(f"words alone, {name}: {numbers['unpaired']['accuracy']:.1%} one text, {numbers['paired']['accuracy']:.1%} of two")
+            one, two = (numbers[how]["accuracy"] for how in ("unpaired", "paired"))
+            print(f"words alone, {name}: {one:.1%} one text, {two:.1%} of two")
 
 
 def _groups(shared: Path, of_flickr: bool) -> list[tuple[str, list[str]]]:

@@ -218,7 +218,10 @@ def main() -> None:
     print("least:", {target: {p: b for p, b in curve if p in (0.85, 0.92, 0.97)} for target, curve in bounds.items()})
     if options.write:
         curves = {
-            kind: [[p, round(float(y), 3)] for p, y in zip(POINTS, accepted(weights, [kind] * len(POINTS), POINTS), strict=True)]
+            kind: [
+                [p, round(float(y), 3)]
+                for p, y in zip(POINTS, accepted(weights, [kind] * len(POINTS), POINTS), strict=True)
+            ]
             for kind in KINDS
         }
         found = {"accepted": curves, "least": bounds, "positives": dict(sorted(rates.items()))}

@@ -233,7 +233,7 @@ def test_what_is_printed_fits_eighty_columns(run: Run, narrow: None, verb: tuple
 def test_the_summary_of_perturb_fits_and_its_commands_stay_whole(run: Run, narrow: None) -> None:
     Path("caps.csv").write_text(f"image,caption\n0.png,{TEXT}\n1.png,{'quux ' * 30}\n")
     _, out, _ = run("perturb", "caps.csv", "--recipe", "balanced", "--out", "b.jsonl", "--workers", "1")
-    assert not too_wide(out) and "  no positive: our word lists know" in out
+    assert not too_wide(out) and "  no positive: the judge does not know enough words" in out
     assert "equipoise train hard_positives_kamath_2024 --items b.jsonl --images FOLDER --model MODEL --out RUN\n" in out
 
 

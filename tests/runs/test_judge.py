@@ -57,9 +57,7 @@ def given(module: Callable[[str], Any]) -> tuple[Any, list[str], Any]:
 
 
 @pytest.fixture
-def written(
-    module: Callable[[str], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[tuple[Any, Any]]:
+def written(module: Callable[[str], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Any, Any]]:
     """What the learner says of all rows; the package reads with the same net."""
     arrays, words, net = given(module)
     for part in (net.r, net.out2, net.both2):

@@ -38,8 +38,8 @@ def perturb(
     precision: Annotated[
         float,
         typer.Option(
-            help="of balanced: the share of its edits that a strict reader should accept, 0.8 to 0.99; a lower one gives "
-            "more captions a negative"
+            help="of balanced: the share of its edits that a strict reader should accept, 0.8 to 0.99; with less of it "
+            "more captions get a negative"
         ),
     ] = 0.92,
     out: Annotated[

@@ -57,8 +57,7 @@ class Net(NamedTuple):
 
 
 def product(x: Array, weight: Array) -> Array:
-    """`x @ weight`, where a row of the result does not depend on how many rows there are: BLAS adds up in another order
-    for a single row, and for columns that do not fill its blocks."""
+    """`x @ weight`. A single row, and columns that do not fill a block, BLAS would add up in another order."""
     columns = weight.shape[1]
     if columns % 16:
         weight = np.ascontiguousarray(np.pad(weight, ((0, 0), (0, -columns % 16))))
@@ -171,7 +170,7 @@ class Reading:
         return all(word in net().ids for word in self.words[slice(*where)])
 
     @functools.cached_property
-    def known_share(self) -> float:  # of the caption's words
+    def known_share(self) -> float:
         return sum(word in net().ids for word in self.words) / max(1, len(self.words))
 
     def half(self, start: int, end: int, to: str, about: int) -> _Half | None:
@@ -205,7 +204,7 @@ class _Half(NamedTuple):
     about: int
     told_old: float  # the share of the other captions that have the old words
     told_new: float
-    size: int  # words
+    size: int
 
 
 @functools.cache
@@ -246,7 +245,7 @@ def words_of_others(said: Sequence[frozenset[str]]) -> list[tuple[str, float]]:
 
 def readings_of(captions: Iterable[Caption]) -> list[Reading]:
     """Readings of the captions, kept with them; what is missing is read together."""
-    found = [caption.kept.get("reading") or caption.kept.setdefault("reading", Reading(caption)) for caption in captions]
+    found = [one.kept.get("reading") or one.kept.setdefault("reading", Reading(one)) for one in captions]
     read(found)
     return found
 
@@ -257,8 +256,7 @@ def reading_of(caption: Caption) -> Reading:
 
 def read(readings: Sequence[Reading]) -> None:
     """The states of the captions' words, then of the others' words, where they are missing."""
-    readings = [each for each in readings if each.words and not each.states.size]
-    if not readings:
+    if not (readings := [each for each in readings if each.words and not each.states.size]):
         return
     mine = net()
     sizes = [len(each.words) + len(each.others) for each in readings]
@@ -322,7 +320,7 @@ def _mean(states: Array) -> Array:
 def chances(asked: Sequence[tuple[Reading, Sequence[Asked]]]) -> list[Array]:
     """Of VERDICTS for each edit of each caption; nothing passes where the net cannot look."""
     halves = [[one.half(e.start, e.end, e.to, _about(e.target, e.by)) for e in edits] for one, edits in asked]
-    made = _considered([(one, [half for half in listed if half]) for (one, _), listed in zip(asked, halves, strict=True)])
+    made = _considered([(one, list(filter(None, mine))) for (one, _), mine in zip(asked, halves, strict=True)])
     judged = _softmax(net().linear("out2", made)) if len(made) else made
     return _scattered([[half is not None for half in listed] for listed in halves], judged)
 
@@ -345,8 +343,7 @@ def swaps(asked: Sequence[tuple[Reading, Sequence[Pair]]]) -> list[Array]:
         for first, second in filter(None, listed):
             inside = one.states[first.where[1] : second.where[0]]
             between.append(np.add.reduce(inside, 0) / np.float32(max(1, len(inside))))
-    judged = made = _considered(halves)
-    if len(made):
+    if len(judged := (made := _considered(halves))):
         joined = np.concatenate((made[::2], made[1::2], np.stack(between)), axis=1)
         judged = _softmax(net().linear("both2", np.maximum(net().linear("both1", joined), 0)))
     return _scattered([[two is not None for two in listed] for listed in found], judged)
@@ -369,11 +366,11 @@ def _considered(asked: Sequence[tuple[Reading, Sequence[_Half]]]) -> Array:
     size = mine.weights["B.weight"].shape[1]
     found, start = np.empty_like(new), 0
     for one, halves in asked:
-        rows = slice(start, start := start + len(halves))
+        here = slice(start, start := start + len(halves))
         width = one.values.shape[-1]
-        query = made[rows, 2 * size :].reshape(-1, HEADS, width).transpose(1, 0, 2)
+        query = made[here, 2 * size :].reshape(-1, HEADS, width).transpose(1, 0, 2)
         seen = _softmax(query @ one.keys / np.sqrt(np.float32(width))) @ one.values
-        found[rows] = seen.transpose(1, 0, 2).reshape(len(halves), -1)
+        found[here] = seen.transpose(1, 0, 2).reshape(len(halves), -1)
     places: dict[tuple[int, tuple[int, int]], int] = {}
     at = [places.setdefault((k, half.where), len(places)) for k, (_, halves) in enumerate(asked) for half in halves]
     known = [asked[k][0].places[where] for k, where in places]

@@ -63,8 +63,9 @@ def described(mix: dict[str, dict[str, int]], captions: int, positives: int) -> 
     told = {kind: share for kind in ("negative", "positive") if (share := expected(mix, kind)) is not None}
     if not told:
         return []
-    total, people, trivial = sum(mix["negatives"].values()), mix["people"].get("negative", 0), sum(mix["trivial"].values())
-    lines = ["", "A strict reader should accept " + ", ".join(f"{share:.1%} of the {kind}s" for kind, share in told.items()) + "."]
+    total, trivial = sum(mix["negatives"].values()), sum(mix["trivial"].values())
+    people, shares = mix["people"].get("negative", 0), [f"{share:.1%} of the {kind}s" for kind, share in told.items()]
+    lines = ["", f"A strict reader should accept {', '.join(shares)}."]
     if total:
         lines.append("Negatives by kind (percent of the texts, goal; captions that have one):")
         for kind, goal in GOAL.items():

@@ -118,14 +118,14 @@ def balanced(precision: float = PRECISION) -> Recipe:
     def judged(target: Section, people: bool) -> Op:
         return functools.partial(replace_judged, target=target, dial=dial, people=people)
 
-    def positive(targets: Sequence[Section], **settings: bool) -> Op:
-        return functools.partial(replace_positive, targets=targets, dial=dial, **settings)
+    def positive(targets: Sequence[Section], strict: bool = False, trivial: bool = False) -> Op:
+        return functools.partial(replace_positive, targets=targets, dial=dial, strict=strict, trivial=trivial)
 
     def slots(target: Section) -> Iterator[Slot]:
-        yield Slot(f"positive {target}", (positive((target,), strict=True, trivial=False),))
+        yield Slot(f"positive {target}", (positive((target,), strict=True),))
         yield Slot(f"negative {target}", (judged(target, False),))
 
-    others = positive(SECTIONS, trivial=False), positive(SECTIONS, trivial=True)
+    others = positive(SECTIONS), positive(SECTIONS, trivial=True)
 
     return Recipe(
         "balanced",

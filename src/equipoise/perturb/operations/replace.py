@@ -267,8 +267,8 @@ def _why_none(caption: Caption, sources: Sequence[Source], target: Section, dial
 def replace_best(
     caption: Caption, sources: Sequence[Source], rng: random.Random, dial: Dial
 ) -> Iterator[Candidate | Refused]:
-    """For a caption that has no negative: of all targets the one that readers are likeliest to accept. What is alone may
-    be a little less sure, for only here the best of all is taken and not any that passes."""
+    """For a caption that has no negative: of all targets the one that readers are likeliest to accept. It may be a
+    little less sure than others, since the best of all is taken here and not any that passes."""
     asked = dial_for(caption, dial)
     if is_bounded(caption) or asked is None:
         return

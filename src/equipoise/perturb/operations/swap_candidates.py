@@ -253,7 +253,8 @@ def _noun(unit: Unit) -> str:
 def prepare_swaps(captions: Sequence[Caption]) -> None:
     """Judge the swaps of all captions at once, and keep them with each caption."""
     found = [list(exchanges(caption)) for caption in captions]
-    asked = [(reading, [each.pair for each in listed]) for reading, listed in zip(readings_of(captions), found, strict=True)]
+    pairs = [[each.pair for each in listed] for listed in found]
+    asked = list(zip(readings_of(captions), pairs, strict=True))
     for caption, listed, chances in zip(captions, found, swaps(asked), strict=True):
         caption.kept["swaps"] = listed, chances
 

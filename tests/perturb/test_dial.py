@@ -1,0 +1,137 @@
+"""The dial of `balanced`: a higher setting keeps less and surer, by what the calibration file says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from equipoise.core.errors import UserError
+from equipoise.perturb import Caption, Setup, dial, perturb_caption, perturb_file
+from equipoise.perturb.dial import Dial, accepted, at, calibration, positive_kind
+from equipoise.perturb.mix import Mix, described, expected
+from equipoise.perturb.operations.replace import is_of_people, passing
+from equipoise.perturb.recipe import perturb_captions
+from equipoise.perturb.recipes import balanced
+from equipoise.perturb.trivial import kind_of_edit, trivial_kind
+
+TEXTS = [
+    "A man in a red shirt rides a brown horse on the beach",
+    "Two dogs play with a ball on the grass",
+    "A cat sleeps on a bed next to a lamp",
+    "A woman is holding a large umbrella in the rain",
+    "A boy sits on a wooden bench in a park",
+    "A white bus is parked in front of a building",
+    "A small child eats a slice of pizza",
+]
+
+
+def captions() -> list[Caption]:
+    return [Caption(text) for text in TEXTS]
+
+
+def test_a_higher_setting_lets_less_pass() -> None:
+    kept = []
+    for precision in (0.85, 0.92, 0.97):
+        found = [
+            {(each.start, each.to) for tier in passing(one, recipe.sources, target, Dial(precision)) for each in tier}
+            for recipe in [balanced(precision)]
+            for one in captions()
+            for target in ("object", "attribute", "action")
+        ]
+        kept.append(found)
+    for low, high in ((kept[0], kept[1]), (kept[1], kept[2])):
+        assert all(more >= less for more, less in zip(low, high, strict=True))
+        assert sum(map(len, low)) > sum(map(len, high))
+
+
+def test_what_is_written_is_as_sure_as_the_file_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each negative of a slot passes the bound of its kind; a file that asks for everything lets nothing pass."""
+    made = [each for one in captions() for each in perturb_caption(balanced(0.9), one).negatives]
+    assert len(made) > 5 and all(each.expected is not None and each.expected > 0.7 for each in made)
+    strict = {**calibration(), "least": {target: [[0.8, 1.1], [0.99, 1.1]] for target in calibration()["least"]}}
+    monkeypatch.setattr(dial, "calibration", lambda: strict)
+    assert not [each for one in captions() for each in perturb_caption(balanced(0.91), one).negatives]
+
+
+def test_curves_rise_and_are_straight_between_points() -> None:
+    for curve in (*calibration()["accepted"].values(), *calibration()["least"].values()):
+        assert curve == sorted(curve) and [y for _, y in curve] == sorted(y for _, y in curve)
+    assert [at([[0.0, 1.0], [1.0, 3.0]], x) for x in (-1, 0.5, 2)] == [1.0, 2.0, 3.0]
+    assert accepted("object", 0.99) > accepted("object wide", 0.99), "a wide line is right less often"
+
+
+def test_positives_of_a_kind_that_readers_accept_less_often_are_left_out() -> None:
+    rates = calibration()["positives"]
+    worst = min(rates, key=lambda kind: float(rates[kind]))
+    assert Dial(rates[worst]).allows(worst) and not Dial(rates[worst] + 0.01).allows(worst)
+    made = [each for one in captions() for each in perturb_caption(balanced(0.97), one).positives]
+    assert made and all(rates.get(positive_kind(each.edit), rates["other"]) >= 0.97 for each in made)
+
+
+@pytest.mark.parametrize("precision", [0.5, 1.0])
+def test_a_setting_that_cannot_be_had_is_refused(precision: float) -> None:
+    with pytest.raises(UserError, match=r"--precision .*from 0.8 to 0.99"):
+        Setup("balanced", precision=precision).recipe()
+
+
+def test_one_person_for_another_only_where_nothing_else_is() -> None:
+    made = perturb_caption(balanced(), Caption("A man in a red shirt rides a brown horse on the beach")).negatives
+    assert made and not any(is_of_people(each.edit) for each in made)
+    made = perturb_caption(balanced(), Caption("A man", ("A man", "A man with a beard", "A man"))).negatives
+    assert all(is_of_people(each.edit) for each in made)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "kind"),
+    [
+        ("is parked", "parked", "a verb's form"),
+        ("riding", "rides", "a verb's form"),
+        ("a", "there is a", "there is"),
+        ("photo", "picture", "photo, picture, image"),
+        ("that has", "with", "with or has"),
+        ("2", "two", "a number or its digit"),
+        ("a", "the", "articles"),
+        ("couch", "sofa", None),
+        ("is wearing", "has on", None),
+    ],
+)
+def test_kinds_of_trivial_changes(before: str, after: str, kind: str | None) -> None:
+    assert trivial_kind(before, after) == kind
+
+
+def test_trivial_positives_come_last() -> None:
+    found = list(perturb_captions(balanced(), captions()))
+    for one in found:
+        trivial = [each for each in one.positives if kind_of_edit(each.edit)]
+        assert not trivial or len(one.positives) == 1
+
+
+def test_the_mix_is_counted_and_told() -> None:
+    mix = Mix()
+    for one in perturb_captions(balanced(), captions()):
+        mix.add(one)
+    told = mix.to_json()
+    share = expected(told, "negative")
+    assert share is not None and 0.85 < share < 1
+    lines = "\n".join(described(told, len(TEXTS), 10))
+    assert f"{share:.1%} of the negatives" in lines and "object" in lines and "goal 40" in lines
+    assert "Trivial positives" in lines and "person" in lines
+
+
+def test_unknown_words_are_left_alone() -> None:
+    made = perturb_caption(balanced(), Caption("Large pleural effusion, cardiomegaly, tracheostomy and 2 catheters"))
+    assert not made.positives and not made.negatives
+    assert {reason for _, reason in made.empty} & {"the judge does not know enough words of this caption to tell"}
+
+
+def test_the_same_bytes_from_one_worker_and_two(tmp_path: Path) -> None:
+    source = tmp_path / "captions.txt"
+    source.write_text("\n".join(f"{text} {n}" for n in range(3) for text in TEXTS), encoding="utf-8")
+    for workers in (1, 2):
+        perturb_file(source, tmp_path / f"{workers}.jsonl", Setup("balanced"), workers=workers, shard=7)
+    assert (tmp_path / "1.jsonl").read_bytes() == (tmp_path / "2.jsonl").read_bytes()
+    first = json.loads((tmp_path / "1.jsonl").read_text(encoding="utf-8").splitlines()[0])
+    alone = perturb_caption(balanced(), Caption(f"{TEXTS[0]} 0"))
+    assert [each["text"] for each in first["negatives"]] == [each.text for each in alone.negatives]
