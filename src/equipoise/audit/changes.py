@@ -14,7 +14,7 @@ Kind = Literal["positives", "negatives"]
 
 
 def words(text: str) -> list[str]:
-    """In lower case; a hyphen parts words, as an edit of one part is an edit of a whole word."""
+    """The words in lower case, split at hyphens: an edit of one part counts as an edit of a word."""
     return _WORD.findall(text.lower())
 
 

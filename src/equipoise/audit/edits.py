@@ -34,7 +34,7 @@ def sub_word(found: Change, edit: Edit | None, vocabulary: Set[str]) -> str | No
     if edit is not None and edit.source and edit.to:
         return _piece_of_word(found, edit.source.lower(), edit.to.lower())
     if len(found.lost) > _FEW or len(found.gained) > 2 * _FEW:
-        return None  # written anew; a rare word there is no piece of another
+        return None  # rewritten; a rare word there is not part of another
     unknown = {word for word in found.gained if not _known(word, vocabulary)}
     if not unknown:
         return None
@@ -155,7 +155,7 @@ def broken_compound(found: Change) -> str | None:
     """Part of a compound preposition was replaced, and what stands there now is none: "within front of", "in of"."""
     touched = not found.gained or not _SIMPLE.isdisjoint(found.lost + found.gained)
     if not found.lost or not touched or set(found.gained) - _SIMPLE - _BEFORE_A_PREPOSITION:
-        return None  # "in center of" -> "on edge of": another noun, of which only a reader can judge
+        return None  # "in center of" -> "on edge of": another noun: only a reader can judge
     for start, length in itertools.product(range(max(0, found.end - _LONGEST), found.at + 1), range(_LONGEST, 1, -1)):
         end = start + length
         compound = " ".join(found.caption[start:end])
@@ -192,7 +192,7 @@ def _related(caption: str, old: str, new: str) -> str | None:
 
 @functools.lru_cache(maxsize=1 << 16)
 def _related_as(old: str, new: str) -> frozenset[Target]:
-    """As which kinds of words the two are synonyms, or one stands above the other."""
+    """The kinds of words as which the two are synonyms, or one is a kind of the other."""
     kinds = {
         target
         for target in _TARGETS.values()

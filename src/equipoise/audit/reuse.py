@@ -17,7 +17,7 @@ def effective_size(counts: Sequence[int]) -> float:
 
 
 def reuse(items: Sequence[Item]) -> Reuse | None:
-    """Of the items that have an image; by the image's path, as boxes of one photo share what is in it."""
+    """Counts over items with an image, by path: boxes of one photo share its contents."""
     images = Counter(item.image.path for item in items if item.image is not None)
     if not images:
         return None

@@ -57,7 +57,7 @@ def pairs(items: Sequence[Item], kind: Kind, seed: int) -> list[_Pair]:
 
 
 def share(right: Sequence[float], groups: Sequence[str], seed: int) -> Share:
-    """With its interval: images are resampled; Wilson's where the bootstrap would claim certainty."""
+    """A share with its interval: images are resampled; Wilson's interval if all images agree."""
     _, clusters = np.unique(np.array(groups), return_inverse=True)
     values = np.array(right, dtype=np.float64)
     sums, counts = (np.bincount(clusters, part).astype(np.float64)[:, None] for part in (values, np.ones(len(values))))
@@ -72,7 +72,7 @@ def _half(value: float) -> float:
 
 
 def shortcuts(items: Sequence[Item], seed: int = 0) -> list[Shortcut]:
-    """Of every kind of edit that at least 20 items have."""
+    """The shares for every kind of edit with at least 20 items."""
     found = {kind: listed for kind in KINDS if len(listed := pairs(items, kind, seed)) >= LEAST}
     by_words = separability(items, seed)
     shown: list[Shortcut] = []

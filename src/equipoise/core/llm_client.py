@@ -235,7 +235,7 @@ class Llm:
                 return answer
         raise UserError(
             f"{settings.shown}: {settings.tries} tries failed (last: {failure}). What was answered is kept; the same "
-            "command goes on from there when the server is well again."
+            "command resumes once the server works again."
         )
 
     def spend(self, requests: int = 1) -> None:
@@ -244,7 +244,7 @@ class Llm:
         if most is not None and not all(self.answers.spend(self._account, most) for _ in range(requests)):
             raise UserError(
                 f"{self.settings.shown}: the budget of {most:,} requests to {self.settings.model} is spent. What was "
-                "answered is kept; the same command with a larger budget goes on from there."
+                "answered is kept; the same command with a larger budget resumes."
             )
 
     def spent(self) -> int:

@@ -66,7 +66,7 @@ def source_sha256(spec: str, folder: str | Path | None = None) -> str:
     """
     path = getattr(_module(spec, folder), "__file__", None)
     if path is None or not Path(path).is_file():
-        raise UserError(f"{spec}: {_parts(spec)[0]} has no file, so nobody could tell later which code was run")
+        raise UserError(f"{spec}: {_parts(spec)[0]} has no file, so the run could not record which code it used")
     return sha256_file(path)
 
 

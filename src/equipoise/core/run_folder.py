@@ -1,4 +1,4 @@
-"""Whose folder is this? One answer for every command that keeps its work on disk.
+"""Which run does a folder hold? Every command that keeps its work on disk asks here.
 
 A command takes its folder before it works: `locked`, so that nobody else writes there meanwhile, and `take`, which lets
 it begin a new run or go on with its own. What is another's is refused with what differs and the ways out;
@@ -32,7 +32,7 @@ SCHEMA = 1
 SHOWN = 6  # differences shown in full; the rest is counted
 _LONG = 60  # characters of a value that are shown in full
 
-# ---------------------------------------------------------------------------- whose it is
+# ---------------------------------------------------------------------------- which run
 
 
 def take(
@@ -96,7 +96,7 @@ def refuse_file(path: Path, why: str = "it is already there, and not what this c
     raise UserError(f"{path}: {why}; nothing is overwritten. {_ways_out('file')}")
 
 
-_HEAD = 2_000  # bytes, within which a mark stands
+_HEAD = 2_000  # bytes searched for a mark
 
 
 def write_own(path: str | Path, text: str, mark: str = "") -> None:
@@ -156,7 +156,7 @@ def _differences(there: Any, here: Any, name: str) -> Iterator[str]:
 
 
 def _plain(value: Any) -> Any:
-    """As it will be read again: lists for tuples, words for what is not JSON."""
+    """The value as JSON will return it: tuples as lists, other objects as strings."""
     return json.loads(json.dumps(value, default=str))
 
 

@@ -203,7 +203,7 @@ def trained_key(item: Item) -> str:
 
 
 def trained_keys(model: Any, items: Sequence[Item]) -> frozenset[str] | None:
-    """Of the items, and of those that the model had been finetuned on before; None where they are too many."""
+    """Hashes of these items and of those the base model was finetuned on; None if there are too many."""
     if len(items) > MOST_TRAINED:
         return None
     keys = frozenset(map(trained_key, items)) | (_trained(getattr(model, "folder", None)) or frozenset())

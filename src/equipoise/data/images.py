@@ -262,7 +262,7 @@ class TarImages:
         return path in self.members
 
     def in_order(self, paths: Iterable[str]) -> list[str]:
-        """As they lie on the disk."""
+        """In the order on disk."""
         return sorted(paths, key=lambda path: self.members.get(path, (0, 0, 0)))
 
     def read(self, path: str) -> bytes:

@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 MOST_GROUPS = 100  # a tag with more values (an image id) is no breakdown
 _NAMED = 5  # ids of one kind in a message; all are counted
-NEED_SCORES = {"group_match", "truth", "ranks"}  # metrics of which right and wrong alone say nothing
+NEED_SCORES = {"group_match", "truth", "ranks"}  # metrics that need scores, not only right and wrong
 _NO_SCORES = MeanScores(caption=None, positive=None, negative=None)
 _SCALE = 2.0**40  # scores are summed this much smaller, which is exact: some people's are near 1e308
 

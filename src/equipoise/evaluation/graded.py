@@ -34,7 +34,7 @@ from equipoise.evaluation.scores import ItemScores, Lists, Scores
 
 @dataclass(frozen=True)
 class Pairs:
-    """Of each item: how many positives and negatives it has, and what becomes of its caption next to them."""
+    """For each item: its number of positives and negatives, and how its caption ranks among them."""
 
     positives: NDArray[np.int64]
     negatives: NDArray[np.int64]

@@ -258,7 +258,7 @@ def square_of(scores: Sequence[Sequence[float]]) -> Square:
 
 
 class _Pairs(NamedTuple):
-    """Of all right pairs of an item: the caption with the own image above; any above, level, below."""
+    """Over all right pairs of an item: whether the caption with its own image is above; any above, level, below."""
 
     original: bool
     above: bool

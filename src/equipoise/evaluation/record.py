@@ -71,7 +71,7 @@ class Numbers(_Part):
 
     @property
     def chance(self) -> dict[str, float]:
-        """Of the metrics that have one."""
+        """The values of the metrics that have one."""
         return {name: one.chance for name, one in self.metrics.items() if one.chance is not None}
 
 
@@ -154,7 +154,7 @@ class BlindNumbers(_Part):
     """What baselines that never see the image get of the same items: those metrics that compare texts."""
 
     baselines: dict[str, dict[str, Number]]  # baseline -> metric -> number
-    gain: dict[str, Gain]  # of the metrics of which more is better, each over the baseline that is best at it
+    gain: dict[str, Gain]  # metrics where more is better, each against the best baseline
 
     def best(self, metric: str = "original") -> tuple[str, Number] | None:
         """The baseline with the highest share, and the share."""
@@ -182,7 +182,7 @@ class AverageId(_Part):
 
     over: list[str]  # tags, outermost first
     least: int
-    cite: str  # whose rule it is
+    cite: str  # the paper of the rule
 
 
 class BenchmarkId(_Part):
@@ -268,9 +268,9 @@ class Seconds(_Part):
 class Published(_Part):
     """Where answers came from that were not scored here, and what is not known of them."""
 
-    layout: str  # whose, in words
+    layout: str  # in words
     files: dict[str, str]  # name -> sha256
-    source: str  # a repository or an address; "unknown" where nobody said, as below
+    source: str  # a repository or an address; "unknown" unless given, as below
     commit: str
     licence: str
     unknown: list[str]  # what the files do not say: texts, photos, scores, ties, ...
@@ -323,7 +323,7 @@ class RunRecord(_Part):
     benchmark: BenchmarkId
     images: ImagesId
     model: ModelCard
-    preflight: Preflight | None = None  # None: nobody asked for it (Python), or the model reads no images
+    preflight: Preflight | None = None  # None: not run (Python), or the model reads no images
     settings: Settings
     metrics: Metrics
     edits: dict[str, Graded] = Field(default_factory=dict)  # by what the items say was changed: "negative swap object"

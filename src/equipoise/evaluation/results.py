@@ -277,7 +277,7 @@ def refuse_edited(folder: Path, record: RunRecord, fresh: Metrics) -> None:
 
 
 def _benchmark(about: BenchmarkId) -> Benchmark:
-    """As much of the benchmark as its numbers need."""
+    """The part of the benchmark's facts that its numbers need."""
     averages = {rule: Average(tuple(one.over), one.cite, one.least) for rule, one in about.averages.items()}
     return Benchmark(
         name=about.name,

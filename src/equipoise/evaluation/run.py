@@ -376,7 +376,7 @@ def _help(model: Any, one: Loaded, limit: int | None, ranks: Ranks, options: Map
         ItemsTask(one.items[:limit], one.images, one.benchmark, None, limit, (), ()).score(model, how)
 
 
-# ---------------------------------------------------------------------------- whose folder
+# ---------------------------------------------------------------------------- which run a folder holds
 
 
 def claim(folder: Path, parts: Mapping[str, Any], command: str = "eval") -> None:

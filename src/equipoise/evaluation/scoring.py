@@ -150,7 +150,7 @@ def _rows(kind: str, model: Any, usable: Sequence[Item], found: Any, text_scores
 
 
 def _tell_kept(model: Any, counts: Mapping[str, int]) -> None:
-    """Of a server's answers, those that it was not asked for this time: kept one by one, or as scores of pairs."""
+    """The number of a server's answers that came from the cache, one by one or as scores of pairs."""
     if hasattr(model, "answered"):
         given, kept = model.answered()
         before = counts.get("pairs", 0) - counts.get("pairs_scored", 0)
@@ -344,7 +344,7 @@ def _read_alike(items: Sequence[Item], embedded: Embedded) -> list[str]:
 
 
 def _text_cosines(items: Sequence[Item], embedded: Embedded) -> dict[str, NDArray[np.float64]]:
-    """In the text tower alone: how near a caption's hard positives and negatives are; NaN where it has none."""
+    """Cosines of a caption with its hard positives and negatives in the text tower; NaN without any."""
     found = {}
     for name, others in (
         ("positive", [item.positives for item in items]),

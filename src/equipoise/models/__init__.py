@@ -27,7 +27,7 @@ FORMS = {
 }
 
 
-OF_PHOTOS = FORMS.keys() - {"py", "served", "blind"}  # certain to need torch and photos; of a user's own nobody knows
+OF_PHOTOS = FORMS.keys() - {"py", "served", "blind"}  # these always need torch and photos
 
 
 def kind_named(spec: str) -> str:

@@ -49,7 +49,7 @@ class ClipModel:
         self.spec = spec
         self.folder: Path | None = None  # where it was loaded from, if from a folder of transformers
         self.family = family_of(network)
-        self.causal_text = self.family.causal_text or self.family.masked_text  # what stands after the end never counts
+        self.causal_text = self.family.causal_text or self.family.masked_text  # tokens after the end never count
         self.context_length = int(config.text_config.max_position_embeddings)
         check_tokenizer(tokenizer, config.text_config.vocab_size, causal=self.family.causal_text, where=spec)
         if self.family.masked_text and tokenizer.pad_token_id != config.text_config.pad_token_id:
@@ -166,7 +166,7 @@ class ClipModel:
         return tuple(torch.tensor(three, device=self.device).view(3, 1, 1) for three in values)
 
     def _sent(self, tensor: torch.Tensor) -> torch.Tensor:
-        """On the device, without waiting for what a GPU is at: from memory that it can read by itself."""
+        """Copy to the device without waiting for the GPU, from pinned memory."""
         if self.device.type != "cuda":
             return tensor.to(self.device)
         return tensor.pin_memory().to(self.device, non_blocking=True)
@@ -177,7 +177,7 @@ class ClipModel:
 
     @torch.inference_mode()
     def begin_texts(self, ids: Sequence[Sequence[int]], pad_to: int | None = None) -> Callable[[], Floats]:
-        """As `encode_texts`, but a GPU computes while the caller goes on."""
+        """Like `encode_texts`, but returns before the GPU has finished."""
         if not ids:
             return lambda: np.zeros((0, self.card["embed_dim"]), np.float32)
         rows, ends = self.pad(ids, pad_to)
@@ -330,7 +330,7 @@ def _card(model: ClipModel, network: Any, dtype: str) -> dict[str, Any]:
 
 
 def config_sha256(config: Any) -> str:
-    """Of all that shapes a network; where it was saved and by which version is left out."""
+    """Hash of the configuration without the path and version it was saved with."""
     return sha256_json(_shaping(config.to_dict()))
 
 

@@ -25,7 +25,7 @@ ARCHITECTURES = {
     "ViT-g-14": (1408, 14, 224, 1024, 16),
     "ViT-bigG-14": (1664, 14, 224, 1280, 16),
 }
-HEAD_WIDTH = 64  # of every CLIP but those larger ones, whose name is therefore asked for
+HEAD_WIDTH = 64  # of every CLIP except the larger ones, which must be named
 BUFFERS = ("attn_mask", "input_resolution", "context_length", "vocab_size")  # not weights; some files hold them
 
 # The names that differ only by their prefix: (transformers, open_clip).

@@ -50,7 +50,7 @@ def _set_caption(record: RunRecord) -> str:
 
 
 def metrics_caption(metrics: Metrics, average: str | None) -> list[str]:
-    """By which rule the headline is, what the others give, and the metrics of the paper."""
+    """The headline's rule, the values of the other rules, and the paper's metrics."""
     lines = [line] if (line := graded_line(metrics.overall)) else []
     lines += _rule_line(metrics, average)
     for numbers in metrics.paper.values():

@@ -70,7 +70,7 @@ def _is_set(one: Comparison) -> bool:
 
 
 def _set_changes(found: Sequence[Comparison]) -> str:
-    """Of retrieval, classification and ratings: a line for each number."""
+    """One line per number of retrieval, classification and ratings."""
     rows = []
     for one in found:
         for place, row in enumerate(shown([one.changes])):
@@ -141,7 +141,7 @@ def _size(value: float | None) -> str:
 
 
 def _detectable(value: float | None) -> str:
-    """Of fewer than eight items, where all of them changing one way may not be enough, there is none."""
+    """None for fewer than eight items, where even a change of all of them may not be significant."""
     return "none" if value is not None and value > 1 else _size(value)
 
 

@@ -274,7 +274,7 @@ def eval_results(run: Export) -> list[File]:
     if dataset is None:
         raise UserError(
             f"{run.folder}: the hub's format names a dataset of the hub, and {name} has none that is known here. "
-            "Say which stands for these items: --dataset ORGANISATION/NAME"
+            "Name the dataset: --dataset ORGANISATION/NAME"
         )
     limit = f"; the first {record.benchmark.limit} items only" if record.benchmark.limit else ""
     skipped = f"; {record.n.skipped} items could not be scored" if record.n.skipped else ""

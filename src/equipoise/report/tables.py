@@ -302,7 +302,7 @@ def _score(value: float | None) -> str:
 
 
 def in_a_line(label: str, numbers: Numbers) -> str:
-    """For a user who waits."""
+    """A duration in words."""
     return f"{label}: " + ", ".join(f"{METRICS[name].title} {percent(numbers, name)}" for name in SHARES)
 
 

@@ -53,7 +53,7 @@ def _given(unit: Unit) -> list[Any]:
 
 
 def _alpha(pairs: Floats, level: Level, scale: Floats) -> Floats:
-    """Of (..., values, values) coincidences; `scale` are the values where distances between them mean something."""
+    """Alpha from (..., values, values) coincidences; `scale` holds the values if their distances matter."""
     each = pairs.sum(-1)
     total = each.sum(-1)
     apart = _distance(each, level, scale)

@@ -53,7 +53,7 @@ class Question(_Record):
 
 
 class Picture(_Record):
-    path: str  # as the items call it; nobody but the owner of the study sees it
+    path: str  # as in the items; not shown to annotators
     box: tuple[float, float, float, float] | None
     sha256: str  # of the study's own file
 

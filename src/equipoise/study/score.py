@@ -163,7 +163,7 @@ def _read(question: Question, value: Value) -> dict[str, float]:
 
 
 def _points(found: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    """Of one question, the share of pairs of annotators in which both are right (or one is brittle)."""
+    """The share of pairs of annotators of one question that are both right (or one of them brittle)."""
     pairs = math.comb(len(found), 2)
     points: dict[str, float] = {}
     for name in found[0]:

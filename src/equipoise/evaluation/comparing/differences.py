@@ -40,7 +40,7 @@ class Run:
 
     @property
     def ids(self) -> list[str]:
-        """Of the items that were scored."""
+        """The values of the scored items."""
         return Scores.of(self.rows).ids
 
     @property

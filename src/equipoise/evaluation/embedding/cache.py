@@ -56,7 +56,7 @@ def _update(digest: Any, part: str | bytes) -> None:
 
 
 def _crc(key: bytes, vector: bytes) -> int:
-    """Of both, so that a vector under another's key is noticed too."""
+    """A checksum of key and vector, so that a vector under the wrong key is noticed too."""
     return zlib.crc32(vector, zlib.crc32(key))
 
 

@@ -38,7 +38,7 @@ from equipoise.data.items import ImageRef
 from equipoise.models.preprocess import Preprocess
 
 PROCESSES_FROM = 500  # images; below, processes cost more than they give
-JOB = 16  # photos of which it is asked at once what to decode
+JOB = 16  # photos per request
 AHEAD = 4  # photos that are read and not yet decoded, for each worker: their bytes wait in memory
 
 _TOKENIZERS = "TOKENIZERS_PARALLELISM"

@@ -24,7 +24,7 @@ Duel = tuple[str, str]  # a right text and a negative
 
 @dataclass
 class Chosen:
-    """For each image the share of its choices that a right text won against a negative."""
+    """The share of choices that a right text won against a negative, for each image."""
 
     shares: dict[ImageRef, dict[Duel, float]] = field(default_factory=dict)
     bad: dict[ImageRef, str] = field(default_factory=dict)

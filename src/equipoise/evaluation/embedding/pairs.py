@@ -38,7 +38,7 @@ PAIR_CODE = 1  # raised when what a score is made of changes: older scores are n
 LENGTH_STEP = 8  # tokens: texts of a batch are at most so much shorter than its longest
 IMAGES = 16  # decoded at a time
 WAITING = 200_000_000  # pixels of images that wait for a batch of their texts' length, at most
-MANY = 1_000  # pairs whose cost is worth a line
+MANY = 1_000  # from this many pairs on the cost is printed
 RATE_AFTER = 10.0  # seconds of work until the rate is believed
 LONG = 60.0  # seconds still to come that are worth a line
 

@@ -133,7 +133,7 @@ def published_tables(
 def _parts(
     about: BenchmarkId, spec: str, files: Sequence[Path], seed: int, metrics: Sequence[Metric] = ()
 ) -> dict[str, Any]:
-    """By which a run is known."""
+    """The fields that identify a run."""
     digest = sha256_json([spec, *sorted(sha256_file(path) for path in files)])
     own = [own for metric in metrics if (own := metric.own)]
     return {

@@ -125,7 +125,7 @@ def check_ids(problems: Problems, found: Sequence[str], wanted: Sequence[str], w
 
 
 def check_counts(problems: Problems, found: Iterable[str], published: Mapping[str, int | None], what: str) -> None:
-    """As many of each split as the benchmark has."""
+    """Check that each split has as many items as the benchmark."""
     counts = Counter(found)
     for split, count in published.items():
         if count is not None and counts[split] != count:

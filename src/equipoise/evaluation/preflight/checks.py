@@ -90,7 +90,7 @@ def _determinism(subject: Subject) -> Check:
 
 
 def _collapse(subject: Subject) -> Check:
-    """Of a pair scorer: whether its score depends on the picture, and on the text."""
+    """Whether a pair scorer's score depends on the picture and on the text."""
     why = "Where all inputs have almost one answer, rounding decides which caption wins."
     fix = "Check that weights and inputs reach the tower: loaded state dict, pixel range, tokens, pooled position."
     pictures, texts = (np.stack(list(rows.values())) for rows in (subject.shown, subject.read))

@@ -83,7 +83,7 @@ def _lengths(subject: Subject) -> Check | None:
 
 
 def _orders_changed(one: Vector, other: Vector) -> int:
-    """In how many pairs of texts of a picture the higher one changes."""
+    """The number of pairs of texts of a picture whose order changes."""
     left, right = np.triu_indices(one.shape[1], 1)
     return int(((one[:, left] > one[:, right]) != (other[:, left] > other[:, right])).sum())
 
@@ -161,7 +161,7 @@ def _logit_scale(subject: Subject) -> Check | None:
 
 
 def _blind(subject: Subject) -> Check | None:
-    """Of a pair scorer: how often the order of two texts stays the same with a blank photo."""
+    """How often a pair scorer keeps the order of two texts with a blank photo."""
     if subject.encodes:
         return None
     scores, right = subject.matrix

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 @dataclass
 class Seen:
-    """Of each forward pass the first picture tensor and the token ids; of all of them what the modules are."""
+    """The first picture tensor and the token ids of each forward pass, and the kinds of modules."""
 
     pixels: list[NDArray[np.float32]] = field(default_factory=list)  # (n, 3, height, width)
     tokens: list[tuple[int, NDArray[np.int64]]] = field(default_factory=list)  # rows of the table, ids

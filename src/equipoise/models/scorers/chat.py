@@ -91,7 +91,7 @@ class ChatModel(Scorer):
         return list(ids)
 
     def logits(self, prompts: Sequence[Inputs], first: Sequence[int]) -> list[torch.Tensor]:
-        """For each prompt its logits from the position `first` on, of prompts whose images have any shape."""
+        """The logits of each prompt from position `first` on; images may have any shape."""
         longest = max(prompt["input_ids"].shape[1] for prompt in prompts)
         if longest > self.context_length:
             raise UserError(
@@ -172,7 +172,7 @@ def load_chat(folder: Path, spec: str, dtype: str) -> tuple[Any, Any]:
 
 
 def _processor(folder: Path, named: str, spec: str) -> Any:
-    """With Pillow, and without the part for videos, which would need torchvision and is never asked."""
+    """The processor with Pillow, without its video part, which needs torchvision."""
     import transformers
     from transformers.models.auto.processing_auto import PROCESSOR_MAPPING_NAMES as NAMES
 

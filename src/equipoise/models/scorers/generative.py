@@ -136,7 +136,7 @@ def load_vqa(rest: str, *, spec: str, device: str = "auto", dtype: str = "float3
     name, options = split_options(rest, spec, {"template": ()})
     template = options.get("template", QUESTION)
     if template.count("{}") != 1:
-        raise UserError(f"{spec}: template={template!r}: expected one {{}}, where the caption stands")
+        raise UserError(f"{spec}: template={template!r}: expected one {{}} for the caption")
     folder, notes = find_folder(name, spec)
     return YesNo(spec, *load_chat(folder, spec, dtype), template, device=device, dtype=dtype, notes=notes)
 

@@ -45,7 +45,7 @@ def _blip_look(network: Any, pixels: Tensor) -> Tensor:
 
 
 def _blip_itm(network: Any, seen: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
-    """As BLIP's own evaluation (blip_itm.py) the text begins with [CLS]; its training put [ENC] there."""
+    """The text begins with [CLS], as in BLIP's evaluation (blip_itm.py); its training code used [ENC]."""
     read = network.text_encoder(
         input_ids=ids, attention_mask=mask, encoder_hidden_states=seen, encoder_attention_mask=_ones(seen)
     )

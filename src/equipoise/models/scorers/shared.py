@@ -16,7 +16,7 @@ from equipoise.models.clip import config_sha256, pick_device, pick_dtype, quiet_
 from equipoise.models.tokens import tokenizer_sha256
 
 LENGTH_STEP = 8  # texts are padded to a multiple of it, the same for the same length whatever their neighbours
-KEPT = 256  # images whose features are kept, the last used
+KEPT = 256  # images with features in memory, the last used
 
 
 def load_image_processor(folder: Path) -> Any:

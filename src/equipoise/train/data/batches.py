@@ -67,7 +67,7 @@ class Batch:
         return self._mapped(lambda tensor: tensor.to(device, non_blocking=True))
 
     def pin_memory(self) -> Batch:
-        """In memory from which a GPU copies while the processor goes on."""
+        """Pin the memory, so that a GPU copies asynchronously."""
         return self._mapped(lambda tensor: tensor.pin_memory())
 
     def _mapped(self, change: Callable[[Tensor], Tensor]) -> Batch:

@@ -10,7 +10,7 @@ from equipoise.train.recipes.options import own_options, setting_of, type_in_wor
 
 
 def about(name: str) -> dict[str, Any]:
-    """As JSON. The defaults of the shared settings are this recipe's, not everybody's."""
+    """The recipe's facts as JSON. Shared settings have this recipe's defaults."""
     recipe, own = get_recipe(name), own_options(named(name))
     return {
         "name": name,

@@ -55,7 +55,7 @@ def hints_of(recipe: Callable[..., Recipe]) -> dict[str, Any]:
 
 
 def _guessed(default: Any) -> Any:
-    """Of an option that its author gave no type."""
+    """The type of an option without annotation."""
     return Any if default in (None, inspect.Parameter.empty) else type(default)
 
 

@@ -17,4 +17,4 @@ SWAP = Slot("swap", (("swap", None),))
 REPLACE = Slot("replace", (("replace", None),))
 SHUFFLE = Slot("shuffle", (("shuffle", None),))
 
-UNHELD = 10_000.0  # a largest scale for papers whose code has none: no model comes near it
+UNHELD = 10_000.0  # largest scale for papers without one: no model comes near it

@@ -137,7 +137,7 @@ def run_identity(recipe: Recipe, parts: Sequence[Part], model: ClipModel, photos
 # as the disk: COCO's 118,287 photos (19 GB) take half a minute at 600 MB per second, and less from memory. A source of
 # one's own is asked for every photo, unless its attribute `digest` says what its photos are.
 
-MAX_SKIPPED = 0.01  # share of the items whose image may be unreadable
+MAX_SKIPPED = 0.01  # largest share of unreadable images
 SHOWN = 5
 _TOGETHER = 1000  # photos handed to the threads at a time: Ctrl-C waits for no more
 _BAR_FROM = 5000  # photos that take long enough for a bar
@@ -148,7 +148,7 @@ _Found = TypeVar("_Found")
 class Photos:
     sha256: str
     count: int
-    unread: list[str]  # "item: why", of items whose photo is missing or cannot be read
+    unread: list[str]  # "item: why", for missing or unreadable photos
 
     def to_json(self) -> dict[str, str | int]:
         return {"count": self.count, "sha256": self.sha256}

@@ -60,7 +60,7 @@ class Interrupt:
 
     @contextmanager
     def steps(self, save: Callable[[], str]) -> Iterator[None]:
-        """In here a signal is only noted. `save` saves the last whole step, and says what to tell the user."""
+        """Inside, a signal is only noted. `save` saves the last whole step and returns the message for the user."""
         self._save = save
         if self.within is not None:  # started here and not by the signal, which may come while a lock is held
             threading.Thread(target=self._wait, args=(self.within,), daemon=True).start()
@@ -95,6 +95,6 @@ class Interrupt:
 
 
 def worker_signals(_: int) -> None:
-    """For processes that decode images: Ctrl-C is the parent's business, and SIGTERM ends them."""
+    """For processes that decode images: they ignore Ctrl-C, which the parent handles, and SIGTERM ends them."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)

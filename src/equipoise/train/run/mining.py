@@ -117,7 +117,7 @@ def nearest(vectors: Vector, k: int) -> NDArray[np.int64]:
         for start in range(0, count, step):
             part = vectors[start : start + step] @ vectors.T
             part[np.arange(len(part)), np.arange(start, start + len(part))] = -np.inf
-            best = np.sort(np.argpartition(part, -k, axis=1)[:, -k:], axis=1)  # of equals the first stands first
+            best = np.sort(np.argpartition(part, -k, axis=1)[:, -k:], axis=1)  # ties keep their order
             order = np.argsort(-np.take_along_axis(part, best, axis=1), axis=1, kind="stable")
             found[start : start + len(part)] = np.take_along_axis(best, order, axis=1)
             advance(len(part))

@@ -33,5 +33,5 @@ class Saving:
 class Evaluation:
     judge: Callable[[ClipModel], Mapping[str, float]]  # a model, as it is by then -> named numbers
     every: int | None = None  # steps; None: an epoch. Always at the end
-    best: str | None = None  # the number whose highest value makes a checkpoint the best, which is kept
+    best: str | None = None  # the metric of the best checkpoint, which is kept
     identity: Mapping[str, Any] | None = None  # what the numbers depend on: a run with others is refused. None: unknown

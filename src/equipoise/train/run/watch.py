@@ -17,7 +17,7 @@ from equipoise.train.run.check import refuse_skipped
 from equipoise.train.run.checkpoints import Checkpoints
 from equipoise.train.run.log import RunLog
 
-FIRST = 20  # steps whose median loss is the measure of divergence
+FIRST = 20  # steps; divergence is measured against their median loss
 LOST = 10.0  # so many times that, plus as much again, is no noise of a batch
 
 

@@ -45,7 +45,7 @@ def started(device: torch.device) -> Iterator[None]:
 
 
 def local_device(device: torch.device) -> torch.device:
-    """With several GPUs on a machine each process takes its own."""
+    """Each process takes its own GPU of the machine."""
     if str(device) == "cuda" and "LOCAL_RANK" in os.environ:
         return torch.device("cuda", int(os.environ["LOCAL_RANK"]))
     return device

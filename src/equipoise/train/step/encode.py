@@ -26,7 +26,7 @@ IMAGE_FIELDS = ("image", "hard_image")
 
 @dataclass
 class Embeddings:
-    """Of distinct images and texts. Patches and tokens only where the recipe's loss looks at them."""
+    """Features of distinct images and texts; patches and tokens only if the recipe's loss needs them."""
 
     images: Tensor  # (I, D) unit norm
     texts: Tensor  # (U, D) unit norm
