@@ -55,6 +55,7 @@ from equipoise.perturb.operations.replace import (
     replace_negative,
     replace_positive,
 )
+from equipoise.perturb.operations.roles import converse_negative
 from equipoise.perturb.operations.swap_candidates import prepare_swaps, swap_judged
 from equipoise.perturb.operations.swap_negative import (
     swap_across,
@@ -138,6 +139,7 @@ def balanced(precision: float = PRECISION) -> Recipe:
                 for name, op in (("swap", swap_positive), ("converse", converse_positive))
             ),
             Slot("positive replace", others, unless="positive"),
+            Slot("negative converse", (converse_negative,)),
             Slot("negative swap", (functools.partial(swap_judged, dial=dial),)),
             Slot(
                 "negative alone",

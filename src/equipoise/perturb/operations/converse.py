@@ -18,7 +18,7 @@ from equipoise.perturb.english.plausibility import COLOURS
 from equipoise.perturb.english.vocabulary import members, word_set
 from equipoise.perturb.english.wordnet import is_animate, is_garment, is_person, is_thing, same_sort
 from equipoise.perturb.operations.clause import Clause, Part, clause_of
-from equipoise.perturb.recipe import Candidate, Refused, Source, edited
+from equipoise.perturb.recipe import Candidate, Kind, Refused, Source, edited
 
 _PASSIVE = word_set("passive verbs")
 _FILLERS = frozenset("fill cover surround line crowd".split())  # a street filled with cars: they fill it
@@ -67,12 +67,12 @@ def converse_positive(caption: Caption, sources: Sequence[Source], rng: random.R
         yield written(clause, said)
 
 
-def written(clause: Clause, said: Said) -> Candidate:
+def written(clause: Clause, said: Said, kind: Kind = "positive") -> Candidate:
     """The candidate with the capital and the full stop of the caption."""
     text = clause.caption.text
     end = clause.caption.units[clause.parts[-1].end - 1].end
     new = said.text[:1].upper() + said.text[1:] if text[:1].isupper() else said.text
-    return edited(text, "positive", said.op, "relation", (0, end), new, "rules", new + text[end:])
+    return edited(text, kind, said.op, "relation", (0, end), new, "rules", new + text[end:])
 
 
 def _be(part: Part) -> str:
@@ -265,8 +265,8 @@ def around_place(clause: Clause) -> Iterator[Said]:
     if not found:
         return
     (subject,), dress, be, verb, (preposition,), (place,) = found
-    pronoun = _pronoun(place)
-    if clause.word(preposition) not in _BEFORE_IT or not _is_place(clause, preposition, place) or pronoun is None:
+    it = _pronoun(place)
+    if clause.word(preposition) not in _BEFORE_IT or not _is_place(clause, preposition, place) or it is None:
         return
     if clause.units(place)[0].word not in {"a", "an"} or not is_thing(place.head) or not _is_dressed(clause, dress):
         return
@@ -276,7 +276,7 @@ def around_place(clause: Clause) -> Iterator[Said]:
     if (verb and clause.word(verb[0]) not in _FIRST) or (is_clause and clause.opening):
         return
     what = " ".join(filter(None, (_says(clause, subject, *dress), clause.say(verb), clause.say([preposition]))))
-    yield _phrase("converse", clause, f"{_says(clause, place)} {'has' if is_clause else 'with'} {what} {pronoun}")
+    yield _phrase("converse", clause, f"{_says(clause, place)} {'has' if is_clause else 'with'} {what} {it}")
 
 
 def _pronoun(part: Part) -> str | None:
@@ -292,10 +292,10 @@ def from_around(clause: Clause) -> Iterator[Said]:
     found = clause.match("(n)([wz])([nmk])([gd]?)(p)(i)")
     if not found:
         return
-    (place,), (having,), (subject,), verb, (preposition,), (pronoun,) = found
+    (place,), (having,), (subject,), verb, (preposition,), (it,) = found
     if (having.letter == "z" and having.head != "have") or clause.word(preposition) not in _PLACES:
         return
-    if (is_animate(place.head) and not verb) or clause.word(pronoun) != _pronoun(place):
+    if (is_animate(place.head) and not verb) or clause.word(it) != _pronoun(place):
         return
     yield _phrase("converse", clause, f"{_says(clause, subject, *verb, preposition)} {_says(clause, place)}")
 
