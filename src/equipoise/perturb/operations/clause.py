@@ -2,7 +2,7 @@
 
 n a noun phrase with its "of"; m several of a kind joined by "and", k several of other kinds; g, d and z a verb in -ing,
 a participle, a finite verb; b a form of be; r "that is"; p a preposition; w "with" or "that has"; i "it" or "them"; c
-"while" or "as"; a an adverb; x anything else.
+"while" or "as"; a an adverb; & an "and" of other things; x anything else.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ class Part(NamedTuple):
     end: int
     head: str = ""
     plural: bool = False
+    members: tuple[tuple[int, int], ...] = ()  # the units of each of several
 
 
 class Clause:
@@ -163,8 +164,24 @@ def _joined(caption: Caption, parts: list[Part]) -> list[Part]:
         links = [caption.units[part.start].word for part in parts[place:end] if part.letter == ","]
         if len(members) > 1 and "and" in links[-2:]:
             alike = all(same_sort(members[0].head, member.head) for member in members)
-            found.append(Part("m" if alike else "k", parts[place].start, parts[end - 1].end, members[0].head, True))
+            found.append(
+                Part(
+                    "m" if alike else "k",
+                    parts[place].start,
+                    parts[end - 1].end,
+                    members[0].head,
+                    True,
+                    tuple((each.start, each.end) for each in members),
+                )
+            )
         else:
-            found += [part._replace(letter="x") if part.letter == "," else part for part in parts[place:end]]
+            found += [part._replace(letter=_lone(caption, part)) for part in parts[place:end]]
         place = end
     return found
+
+
+def _lone(caption: Caption, part: Part) -> str:
+    """The letter of a part that joins no noun phrases."""
+    if part.letter != ",":
+        return part.letter
+    return "&" if caption.units[part.start].word == "and" else "x"

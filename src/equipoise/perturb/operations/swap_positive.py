@@ -1,118 +1,203 @@
-"""Swap what stands around "and", where the two sides are equals: the meaning stays.
+"""Swap what stands around "and", where the two sides are plain equals: the meaning stays.
 
-The cases are tried from the smallest to the largest: single words ("blue and white bus", "ham and cheese pizza",
-"on and around"), verb phrases ("wearing glasses and holding a bottle"), clauses ("a lady wearing skis and a man
-holding skis"), noun phrases and members of lists ("a sink, toilet and shower"). Each refuses where one side depends
-on the other: a shared modifier that would move ("white plates and bowls"), a pronoun that points back ("an
-elephant and its child"), a sequence ("jumps and catches"), a description that may belong to one side only ("a couch
-and a chair with a pillow").
+Four shapes: two noun phrases ("a sink, toilet and shower"), two adjectives of one thing ("a blue and white bus"), two
+verb phrases of one subject ("wearing glasses and holding a bottle"), two halves of one shape ("a dog on a bed and a cat
+in a box"). What follows must be the end, or belong to both sides. All else is refused: a modifier that may be shared
+("white plates and bowls"), a sequence ("jumps and catches"), a description of one side ("a couch and a chair with a
+pillow").
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from equipoise.perturb.english.articles import article_for
-from equipoise.perturb.english.caption import Caption, Unit
+from equipoise.perturb.english.caption import Caption
 from equipoise.perturb.english.forms import like
-from equipoise.perturb.english.wordnet import is_thing
-from equipoise.perturb.operations.coordination.clauses import clauses, verb_phrases
-from equipoise.perturb.operations.coordination.nouns import nouns
-from equipoise.perturb.operations.coordination.shared import Rejected, Swap
-from equipoise.perturb.operations.coordination.single_words import adjectives, ages, modifiers, prepositions
+from equipoise.perturb.english.plausibility import COLOURS
+from equipoise.perturb.english.vocabulary import members, word_list, word_set
+from equipoise.perturb.english.wordnet import is_animate, is_garment, is_thing, same_sort
+from equipoise.perturb.operations.clause import Clause, Part, clause_of, inside
 from equipoise.perturb.recipe import Candidate, Refused, Source, edited
 
-# Each case, and what it says of an "and" that is not one of its own.
-_CASES: tuple[tuple[Callable[[Caption, int], Swap | Rejected | None], str], ...] = (
-    (ages, "the sides of and are not two ages of one animal"),
-    (adjectives, "the sides of and are not two adjectives of one thing"),
-    (modifiers, "the sides of and are not two nouns before a third"),
-    (prepositions, "the sides of and are not two places"),
-    (verb_phrases, "the two actions may come one after the other"),
-    (clauses, "the two halves of the sentence may need their order"),
-    (nouns, "the sides of and are not two plain things"),
-)
+Span = tuple[int, int]  # units
+_FIXED = frozenset(frozenset(pair.split(" + ")) for pair in word_list("fixed pairs"))
+_FILMED = word_set("filmed")
+_AT_ONCE = word_set("verbs at once")
+_SAID_FIRST = word_set("said first")
+_TOGETHER = word_set("done together") - {"look", "eat", "drink", "wait"}
+_BOTH_SIDES = word_set("participles of both sides")
+_PLACES = word_set("places of both")
+_SCENES = word_set("scenes of all")
+_VERBS = word_set("verbs taken for nouns")
+_ANYTHING = word_set("names of anything")
+_COUNTED = word_set("determiners that stay") | word_set("shared quantities")
+_SHADES = word_set("shades")
 
 
 def swap_positive(caption: Caption, sources: Sequence[Source], rng: random.Random) -> Iterator[Candidate | Refused]:
-    joined = [place for place, unit in enumerate(caption.units) if unit.word == "and"]
-    if not joined:
+    if all(unit.word != "and" for unit in caption.units):
         yield Refused("nothing in the caption is joined by the word and")
-    for place in joined:
-        if not 0 < place < len(caption.units) - 1:
-            yield Refused("the word and stands at the very beginning or end")
-        elif _is_quoted(caption, caption.units[place]):
-            yield Refused("the words are quoted, and a quote keeps its order")
-        else:
-            yield _around(caption, place)
+        return
+    clause = clause_of(caption)
+    if clause is None or clause.points_back or "i" in clause.letters:
+        yield Refused("the caption is no single plain clause")
+        return
+    found = [*_halves(clause), *_nouns(clause), *_adjectives(caption), *_verbs(clause)]
+    if not found:
+        yield Refused("the two sides of and are no plain equals")
+    for left, right in found:
+        yield _swapped(caption, left, right)
 
 
-def _around(caption: Caption, place: int) -> Candidate | Refused:
-    """The first case that allows a swap around this "and", or why none does."""
-    reason = ""
-    for case, alone in _CASES:
-        found = case(caption, place)
-        if isinstance(found, Swap):
-            same = caption.text_of(*found.left).lower() == caption.text_of(*found.right).lower()
-            return Refused("both sides of and are the same") if same else _swapped(caption, found)
-        plain = case is nouns and str(found) == "the sides of and are not two plain things"
-        if isinstance(found, Rejected) and not plain:
-            reason = str(found)
-            if case is not nouns:
-                return Refused(reason)
-        elif case in _applicable(caption, place):
-            reason = alone
-    return Refused(reason or "the two sides of and are not of one kind")
+def _nouns(clause: Clause) -> Iterator[tuple[Span, Span]]:
+    for place, part in enumerate(clause.parts):
+        if part.members and _context_is_safe(clause, place):
+            left, right = part.members[-2:]
+            links = [unit.word for unit in clause.units(part)].count("and")
+            if links == 1 and "and" in _between(clause, left, right) and _are_equals(clause, place, left, right):
+                yield left, right
 
 
-def _applicable(caption: Caption, place: int) -> list[Callable[[Caption, int], Swap | Rejected | None]]:
-    """The cases that the words around "and" look like, so that the reason is about them."""
-    left, right = caption.units[place - 1], caption.units[place + 1]
-    if right.kind in {"verb", "be"}:
-        return [verb_phrases]
-    if left.kind == "adjective":
-        return [adjectives]
-    if right.kind == "preposition":
-        return [prepositions]
-    return [clauses] if right.kind in {"determiner", "number"} else []
+def _between(clause: Clause, left: Span, right: Span) -> list[str]:
+    return [unit.word for unit in clause.caption.units[left[1] : right[0]]]
 
 
-def _is_quoted(caption: Caption, unit: Unit) -> bool:
-    """What a sign says is said in its order."""
-    before = caption.text[: unit.start]
-    return before.count('"') % 2 == 1 or before.count("“") > before.count("”")
+def _context_is_safe(clause: Clause, place: int) -> bool:
+    """What stands before goes with all members, and so does what comes after."""
+    part, after = clause.parts[place], clause.letters[place + 1 :]
+    heads = [clause.caption.units[clause.caption.phrase_at[start].head].lemma for start, _ in part.members]
+    alive = {is_animate(head) for head in heads}
+    if len(alive) > 1 or len(heads) != len(set(heads)) or len(set(map(is_garment, heads))) > 1 or heads[0] in _FILMED:
+        return False
+    if place == 0:
+        return part.letter == "m" and _is_said_of_both(clause, clause.parts[1:], alive == {True})
+    before = clause.parts[place - 1]
+    if before.letter not in "pwgz" or True in alive or clause.letters[0] not in "nmk":
+        return False
+    if any(letter in "nmkx" for letter in clause.letters[1 : place - 1]):
+        return False  # a cat in a box on a chair and a table
+    if before.letter != "w" and not all(same_sort(heads[0], head, strict=True) for head in heads):
+        return False
+    return not after or (len(after) == 2 and after[0] == "p" and clause.parts[-1].head in _SCENES)
 
 
-def _swapped(caption: Caption, swap: Swap) -> Candidate:
+def _is_said_of_both(clause: Clause, rest: list[Part], alive: bool) -> bool:
+    if not rest:
+        return True
+    first, word = rest[0], clause.word(rest[0])
+    if first.letter == "p":
+        head = rest[1].head if len(rest) > 1 and rest[1].letter in "nm" else "photo"
+        return word in _PLACES and not is_garment(head) and head not in COLOURS and head not in _FILMED
+    if first.letter == "b" and len(rest) > 1:
+        return rest[1].letter in "gpd" and "w" not in "".join(part.letter for part in rest)
+    if first.letter == "g":
+        return first.head in _TOGETHER if alive else word in _BOTH_SIDES
+    return (first.letter == "z" and first.head in _TOGETHER) or (first.letter == "d" and word in _BOTH_SIDES)
+
+
+def _are_equals(clause: Clause, place: int, left: Span, right: Span) -> bool:
+    """The same shape, so that no article, number or adjective may be shared by both."""
+    caption = clause.caption
+    units = caption.units
+    one, other = caption.phrase_at[left[0]], caption.phrase_at[right[0]]
+    heads = units[one.head].lemma, units[other.head].lemma
+    if (
+        frozenset(heads) in _FIXED
+        or not _ANYTHING.isdisjoint(heads)
+        or not _VERBS.isdisjoint(heads)
+        or not all(map(is_thing, heads))
+    ):
+        return False
+    if any(caption.is_name(i) for span in (left, right) for i in range(*span) if i):
+        return False
+    if caption.text_of(*left).lower() == caption.text_of(*right).lower():
+        return False
+    agree = caption.is_plural(one) == caption.is_plural(other)
+    if clause.opening == "there" and place == 0 and not agree:
+        return False  # there is a dog and two cats
+    for phrase in (one, other):
+        if any(unit.pos == "NNS" for unit in units[phrase.core : phrase.head]) or phrase.head - phrase.core > 2:
+            return False  # some chairs white pillows, a refrigerator oven sink: commas are missing
+    own = [units[phrase.start].kind in {"determiner", "number"} for phrase in (one, other)]
+    plain = [phrase.core == phrase.head and span[1] == phrase.end for phrase, span in ((one, left), (other, right))]
+    described = [units[phrase.core].kind == "adjective" for phrase in (one, other)]
+    if own[1] and not own[0] and len(clause.parts[place].members) > 2 and not caption.is_plural(one):
+        return units[one.head].lemma in members("@mass")  # a lemon, banana and an orange
+    if own[1]:
+        return own[0] or (left[1] == one.end and right[1] == other.end)  # seeds and a scoop of rice
+    if described[1]:
+        return (all(described) and not own[0]) or (caption.is_plural(other) and units[one.start].word in {"a", "an"})
+    if not own[0]:
+        return all(plain)
+    single = " " not in units[one.head].word + units[other.head].word  # a computer keyboard and mouse
+    return all(plain) and agree and single and units[one.start].word in _COUNTED  # a cat and dog
+
+
+def _adjectives(caption: Caption) -> Iterator[tuple[Span, Span]]:
+    """Both colours or both none, right before each other in one noun phrase."""
+    units = caption.units
+    for place, unit in enumerate(units):
+        phrase = caption.phrase_at.get(place)
+        if unit.word != "and" or phrase is None or not phrase.core < place < phrase.head - 1:
+            continue
+        left, right, before, after = units[place - 1], units[place + 1], units[place - 2 : place - 1], units[place + 2]
+        alike = (left.word in COLOURS) == (right.word in COLOURS) and {left.word, right.word} != {"black", "white"}
+        if not alike or left.kind != "adjective" or right.kind != "adjective" or "-" in left.word + right.word:
+            continue
+        if before and (before[0].word in _SHADES or before[0].word in COLOURS or before[0].kind in {"adverb", "mark"}):
+            continue
+        if after.kind == "noun" and not any(u.word in _FILMED for u in units[place + 2 : phrase.end]):
+            yield (place - 1, place), (place + 1, place + 2)
+
+
+def _verbs(clause: Clause) -> Iterator[tuple[Span, Span]]:
+    """Done at the same time, and neither needs the other."""
+    for verb in ("g", "z"):
+        if found := clause.match(f"[nmk](?:[pw]n)?b?({verb}[npwam]*)&({verb}[npwam]*)"):
+            one, other = found
+            heads = one[0].head, other[0].head
+            if (
+                not set(heads) <= _AT_ONCE
+                or heads[0] == heads[1]
+                or (heads[0] in _SAID_FIRST) != (heads[1] in _SAID_FIRST)
+            ):
+                continue
+            if len(one) == 1 and other[-1].letter != "g" and len(other) > 1 and other[1].letter != "n":
+                if set(heads) <= _TOGETHER and other[1].letter == "p":
+                    yield (one[0].start, one[0].end), (other[0].start, other[0].end)
+            elif len(one) > 1 or len(other) > 1 or set(heads) <= _TOGETHER:
+                yield (one[0].start, one[-1].end), (other[0].start, other[-1].end)
+
+
+def _halves(clause: Clause) -> Iterator[tuple[Span, Span]]:
+    """Two halves of the whole caption of one shape, each about a thing of its own."""
+    if found := clause.match("(n)(p|g|bg)k(p|g|bg)(n)"):
+        (one,), _, _, (last,) = found
+        both = next(part for part in clause.parts if part.letter == "k")
+        if len(both.members) == 2 and len(found[1]) == len(found[2]) and found[1][-1].letter == found[2][-1].letter:
+            other = clause.caption.units[clause.caption.phrase_at[both.members[1][0]].head].lemma
+            if is_animate(one.head) and is_animate(other):
+                yield (one.start, both.members[0][1]), (both.members[1][0], last.end)
+
+
+def _swapped(caption: Caption, left: Span, right: Span) -> Candidate:
     text, units = caption.text, caption.units
-    left, right = swap.left, swap.right
     start, end = units[left[0]].start, units[right[1] - 1].end
     left_end, right_start = units[left[1] - 1].end, units[right[0]].start
     first, second = text[start:left_end], text[right_start:end]
-    if left[0] == 0 and first[:1].isupper():
-        if not caption.is_title and not second.isupper() and not _keeps_capital(units[0]):
-            first = first[:1].lower() + first[1:]
-        second = second[:1].upper() + second[1:]
-    between = text[left_end:right_start]
-    if swap.article:
-        article = article_for(first.split()[0])
-        between += (article.upper() if text.isupper() else article) + " "
-    elif units[right[0] - 1].word in {"a", "an"}:
-        own = units[right[0] - 1]
-        article = article_for(first.split()[0])
-        written = article.upper() if text.isupper() else like(own.text, article)
-        between = text[left_end : own.start] + written + " "
-    to = second + between + first
+    one, other = caption.phrase_at.get(left[0]), caption.phrase_at.get(right[0])
+    shared = one is not None and other is not None and one.core > one.start == left[0] and other.core == other.start
+    if shared and units[right[0]].kind == "noun" and right[1] == right[0] + 1 and one is not None:
+        start = units[one.core].start  # a cat and dog: the article stays
+        first = text[start:left_end]
+    if start == 0:
+        first, second = inside(caption, first), second[:1].upper() + second[1:] if text[:1].isupper() else second
+    to = second + text[left_end:right_start] + first
     before = text[:start]
-    if left[0] and units[left[0] - 1].word in {"a", "an"}:  # the article that stayed
-        article = article_for(second.split()[0])
-        at = units[left[0] - 1]
-        written = article.upper() if text.isupper() else like(at.text, article)
-        before = text[: at.start] + written + text[at.end : start]
+    words = before.split()
+    if words and words[-1].lower() in {"a", "an"} and start:
+        kept = before.rstrip()
+        before = kept[: -len(words[-1])] + like(words[-1], article_for(second.split()[0])) + before[len(kept) :]
     return edited(text, "positive", "swap", "order", (start, end), to, "rules", before + to + text[end:])
-
-
-def _keeps_capital(unit: Unit) -> bool:
-    name = unit.pos.startswith("NNP") and not is_thing(unit.lemma)
-    return name or unit.text == "I" or (unit.text.isupper() and len(unit.text) > 1)

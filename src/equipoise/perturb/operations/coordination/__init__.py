@@ -1,1 +1,0 @@
-"""Which two sides of an "and" may be exchanged without changing what is said."""
