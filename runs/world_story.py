@@ -1,7 +1,7 @@
 """The demo's story with more seeds and items, and whether recipes rank on the drawn world as they do on photographs.
 
     python runs/world_story.py --out OUT                          three seeds, 10,000 items a test; an hour on two cores
-    python runs/world_story.py --out OUT --device cuda            minutes
+    python runs/world_story.py --out OUT --device cuda --jobs 12  minutes
     python runs/world_story.py --out OUT --seeds 1 --tests 200 --steps 4       does it run?
 
 A second call continues where the first stopped.
@@ -17,10 +17,10 @@ from pathlib import Path
 
 import numpy as np
 
-from equipoise.demo import in_lines, measured
+from equipoise.demo import in_lines, measure
 from equipoise.demo.numbers import Models, against_base, changes, value_of
 from equipoise.demo.sentences import findings
-from equipoise.demo.stories import BASE, BOTH, CONTROL, OURS, ROWS, USUAL, Row, Story, world_story
+from equipoise.demo.stories import BASE, BOTH, CONTROL, OURS, ROWS, STEPS, USUAL, Row, Story, world_story
 from equipoise.models import load_model
 
 KAMATH = "hard_positives_kamath_2024"
@@ -47,10 +47,6 @@ RUNS = Path(__file__).parent
 OLD = {"max_steps": 200, "warmup_steps": 20, "lr": 6e-4, "freeze": None}  # both towers, as the demo was before
 OLD_ROWS = {USUAL.label: USUAL, BOTH.label: replace(BOTH, data="usual"), OURS.label: replace(OURS, data="usual")}
 OLD_AS = {"usual + positives": BOTH.label, "matched negatives": USUAL.label}  # it had one kind of negatives
-
-
-def models_of(out: Path, story: Story, rows: Sequence[Row], seeds: int) -> Models:
-    return {row.label: [measured(out, story, row, seed) for seed in range(seeds if row.recipe else 1)] for row in rows}
 
 
 def on_photos(path: Path) -> dict[str, dict[str, float]]:
@@ -97,21 +93,22 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--tests", type=int, default=10_000, help="items of each test")
-    parser.add_argument("--steps", type=int, default=150)
+    parser.add_argument("--steps", type=int, default=STEPS)
     parser.add_argument("--lr", type=float, default=6e-4)
     parser.add_argument("--split", default="test", help="validation: where settings are chosen")
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--jobs", type=int, default=2, help="models at a time")
     options = parser.parse_args()
     story = world_story(options.tests, steps=options.steps, lr=options.lr, split=options.split)
-    story = replace(story, device=options.device, base=load_model("world", device=options.device))
-    models = models_of(options.out / "new", story, (*ROWS, *MORE), options.seeds)
+    story = replace(story, device=options.device, processes=options.jobs, base=load_model("world", device="cpu"))
+    models = measure(options.out / "new", story, (*ROWS, *MORE), range(options.seeds))
     print(in_lines(story, models))
     shown = {row.label: models[row.label] for row in ROWS}
     print(f"n = {2 * options.tests:,} reworded items, half of them with unseen words; {options.seeds} seeds")
     print("\n".join(findings(changes(shown, story.columns), against_base(shown, story.columns))))
 
-    before = replace(story, settings={**story.settings, **OLD, "max_steps": min(options.steps + 50, OLD["max_steps"])})
-    old = models_of(options.out / "old", before, (BASE, CONTROL, *OLD_ROWS.values()), 1)
+    before = replace(story, settings={**story.settings, **OLD, "max_steps": min(2 * options.steps, OLD["max_steps"])})
+    old = measure(options.out / "old", before, (BASE, CONTROL, *OLD_ROWS.values()), range(1))
     old_points = on_world(old, story)
     old_points |= {label: old_points[other] for label, other in OLD_AS.items()}
     print("\nBefore (both towers finetuned, usual negatives for all), points against captions alone:")

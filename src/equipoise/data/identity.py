@@ -90,14 +90,14 @@ def of_card(card: Mapping[str, Any]) -> dict[str, Any] | None:
     return {name: value for name, value in card.items() if name not in NAMES}
 
 
-def of_model(model: Any, batch_size: int, code: int) -> str | None:
+def of_model(model: Any, batch_size: int, code: int, card: str = "card") -> str | None:
     """The key of what a model answers, in a cache; None where nothing of it may be kept. `code` is the version of the
-    code that asks it."""
-    card = of_card(getattr(model, "card", None) or {})
-    if card is None:
+    code that asks it; `card` names the attribute that says what decides the answer."""
+    own = of_card(getattr(model, card, None) or getattr(model, "card", None) or {})
+    if own is None:
         return None
     how = {"code": code, "device": str(getattr(model, "device", ""))}
-    return sha256_json(how | {"batch_size": batch_size if batch_matters(model) else None, "card": card})
+    return sha256_json(how | {"batch_size": batch_size if batch_matters(model) else None, "card": own})
 
 
 def batch_matters(model: Any) -> bool:

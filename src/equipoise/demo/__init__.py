@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from equipoise.core import run_folder
-from equipoise.core.progress import is_quiet
+from equipoise.core.processes import processes
+from equipoise.core.progress import be_quiet, is_quiet, progress
 from equipoise.demo.numbers import Measured, Models, against_base, changes, numbers_of, value_of
 from equipoise.demo.opening import chart, picture
 from equipoise.demo.sentences import findings, headline, steps
@@ -36,14 +37,41 @@ def run_demo(out: Path, story: Story, seeds: Sequence[int] = (0,), lasts: str = 
             f"A model is measured on {story.title}, finetuned {len(ROWS) - 1} ways and measured again; then "
             f"{out / 'report.html'} is written.{lasts} What is there already is not done again."
         )
-        models = {row.label: [measured(out, story, row, seed) for seed in _seeds(row, seeds)] for row in ROWS}
+        models = measure(out, story, ROWS, seeds)
         page = build_page(story, models)
         write_page(out / "report.html", page)
     return models, page
 
 
-def _seeds(row: Row, seeds: Sequence[int]) -> Sequence[int]:
-    return seeds if row.recipe else (0,)
+def measure(out: Path, story: Story, rows: Sequence[Row], seeds: Sequence[int]) -> Models:
+    """Every row's runs. On several processes where the story's model is so small that one core is enough for it."""
+    jobs = [(row, seed) for row in rows for seed in (seeds if row.recipe else (0,))]
+    with progress(len(jobs), "models", "models") as advance:
+        found = []
+        for (row, _), one in zip(jobs, _each(out, story, jobs), strict=True):
+            advance(1)
+            cells = (f"{column.title} {100 * value_of([one], column)[0]:.1f}" for column in story.columns)
+            _say(f"{row.label}: {', '.join(cells)}")
+            found.append(one)
+    return {row.label: [one for (of, _), one in zip(jobs, found, strict=True) if of == row] for row in rows}
+
+
+def _each(out: Path, story: Story, jobs: Sequence[tuple[Row, int]]) -> Iterator[Measured]:
+    if story.processes == 1:
+        yield from (measured(out, story, *job) for job in jobs)
+        return
+    with processes(story.processes) as submit:
+        for one in [submit(_alone, out, story, *job) for job in jobs]:
+            yield one.result()
+
+
+def _alone(out: Path, story: Story, row: Row, seed: int) -> Measured:
+    """In a process of its own: on one core, and without bars, which would draw over those of the others."""
+    import torch
+
+    torch.set_num_threads(1)
+    be_quiet(True)
+    return measured(out, story, row, seed)
 
 
 def _say(line: str) -> None:
@@ -75,11 +103,9 @@ def measured(out: Path, story: Story, row: Row, seed: int) -> Measured:
     if read := sum(result.read_from is not None for result in (*results, searched)):
         log.warning("%s: %d of %d evaluations read from %s", row.label, read, len(results) + 1, out / "runs" / name)
     runs = {test: [load_run(places[one]) for one in parts] for test, parts in story.joins.items()}
-    found = Measured(
+    return Measured(
         {test: joined(parts) if len(parts) > 1 else parts[0] for test, parts in runs.items()}, searched.rows
     )
-    _say(f"{row.label}: " + ", ".join(f"{one.title} {100 * value_of([found], one)[0]:.1f}" for one in story.columns))
-    return found
 
 
 def _finetuned(out: Path, story: Story, row: Row, seed: int) -> Path:

@@ -76,6 +76,15 @@ class ClipModel:
         self.network = network.to(device=self.device, dtype=self.dtype).eval()
 
     @property
+    def image_card(self) -> dict[str, Any]:
+        """What decides an image's embedding: models that differ in their text towers alone share theirs. The weights
+        are hashed as they are now, since a notebook may have trained them."""
+        own = ("activation", "attention", "preprocessing", "embed_dim", "dtype")
+        vision = self.card["architecture"]["vision"], config_sha256(self.network.config.vision_config)
+        weights = weight_sha256(self.network, "vis")  # vision_model, visual_projection
+        return {name: self.card[name] for name in own} | {"vision": vision, "weight_sha256": weights}
+
+    @property
     def logit_scale(self) -> float:
         """The factor on the cosine, i.e. the exponential of the stored parameter (100 for OpenAI's CLIP)."""
         return math.exp(self.network.logit_scale.item())
@@ -237,10 +246,13 @@ def precision(tf32: bool) -> Iterator[None]:
         torch.set_float32_matmul_precision(before)
 
 
-def weight_sha256(network: torch.nn.Module) -> str:
-    """Hash of the tensors as float32, by name: the same however a model was stored, named or converted."""
+def weight_sha256(network: torch.nn.Module, part: str = "") -> str:
+    """Hash of the tensors as float32, by name: the same however a model was stored, named or converted. `part`: of
+    those whose name begins so."""
     digest = hashlib.sha256()
     for name, tensor in sorted(network.state_dict().items()):
+        if not name.startswith(part):
+            continue
         values = tensor.detach().to("cpu", torch.float32).contiguous().numpy()
         digest.update(f"{name} {tuple(values.shape)}\n".encode())
         digest.update(values.tobytes())

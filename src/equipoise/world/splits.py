@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from random import Random
 
@@ -141,7 +140,10 @@ def picture(path: str, pixels: int = PIXELS, clean: bool = False) -> Image.Image
 
 
 class DrawnImages:
-    """An image source for training that needs no files: a path is drawn when it is read."""
+    """An image source for training that needs no files: a path is drawn when it is first read."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, bytes] = {}
 
     @property
     def digest(self) -> str:
@@ -149,14 +151,13 @@ class DrawnImages:
         return f"drawn from the path by {of_code('world')}"
 
     def read(self, path: str) -> bytes:
-        return _bitmap(path)
-
-
-@lru_cache(maxsize=KEPT)
-def _bitmap(path: str) -> bytes:
-    stream = io.BytesIO()
-    picture(path).save(stream, "BMP")
-    return stream.getvalue()
+        if (found := self._kept.get(path)) is None:
+            stream = io.BytesIO()
+            picture(path).save(stream, "BMP")
+            found = stream.getvalue()
+            if len(self._kept) < KEPT:
+                self._kept[path] = found
+        return found
 
 
 def write_world(items: Sequence[Item], out: Path, name: str, *, wait: bool = True) -> Path:

@@ -70,9 +70,9 @@ def embed(
     keeper: Keeper | None = None,
 ) -> Embedded:
     """`keeper` may be the caller's, who then goes on while the last vectors are written to the cache."""
-    identity = of_model(model, batch_size, EMBEDDING_CODE) or "this run"
-    images = Images(model, items, source, cache, identity, batch_size, workers, ranks)
-    texts = Texts(model, items, cache, identity, batch_size, ranks)
+    seen, read = (of_model(model, batch_size, EMBEDDING_CODE, card) or "this run" for card in ("image_card", "card"))
+    images = Images(model, items, source, cache, seen, batch_size, workers, ranks)
+    texts = Texts(model, items, cache, read, batch_size, ranks)
     with contextlib.nullcontext(keeper) if keeper else Keeper(cache) as kept:
         seconds = _work(images, texts, kept)
         kept.flush()

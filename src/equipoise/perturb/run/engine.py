@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-import multiprocessing
-import os
-import signal
-import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from itertools import islice
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,6 +13,7 @@ from equipoise import __version__
 from equipoise.core import run_folder
 from equipoise.core.errors import UserError
 from equipoise.core.files import plain_target, read_json, sha256_file, write_json
+from equipoise.core.processes import processes
 from equipoise.core.progress import progress
 from equipoise.data.identity import of_code
 from equipoise.data.items import Item
@@ -226,67 +220,17 @@ def _run_pool(
     advance: Advance,
 ) -> None:
     """Shards on so many processes; only a few wait at a time, so that memory does not grow with the input."""
-    context = multiprocessing.get_context("spawn")
-    end, ours = context.Pipe(duplex=False)
-    pool = ProcessPoolExecutor(workers, context, initializer=_start_worker, initargs=(end,))
     running: dict[Future[dict[str, Any]], Shard] = {}
-    try:
+    with processes(workers) as submit:
         while True:
             for shard in islice(shards, 2 * workers - len(running)):
-                with _interrupts_for_us():
-                    running[pool.submit(run_shard, setup, parts, shard)] = shard
+                running[submit(run_shard, setup, parts, shard)] = shard
             if not running:
                 return
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 shard = running.pop(future)
                 found[shard.number] = future.result()
                 advance(shard.captions)
-    except BrokenProcessPool:
-        raise UserError(
-            "a worker process was killed, most likely for want of memory. What was finished is kept: the same command "
-            "goes on from there, with fewer --workers if need be. (In a script of your own, the call must stand under "
-            'if __name__ == "__main__":, since every worker reads the script.)'
-        ) from None
-    except BaseException:
-        ours.close()  # nobody waits for shards that are half done
-        raise
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-@contextlib.contextmanager
-def _interrupts_for_us() -> Iterator[None]:
-    """A process that is started meanwhile never sees Ctrl-C; for this one it waits until the end."""
-    if not hasattr(signal, "pthread_sigmask") or threading.current_thread() is not threading.main_thread():  # Windows
-        yield
-        return
-    held: list[int] = []
-    # Blocked, so that the new process begins that way; and only noted, because another thread of ours may still take
-    # the signal (the progress bar's), and a process that was started by half would complain on the terminal.
-    both = (signal.SIGINT, signal.SIGTERM)
-    handlers = {one: signal.signal(one, lambda number, _: held.append(number)) for one in both}
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, both)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        for one, handler in handlers.items():
-            signal.signal(one, handler)
-    if held:
-        signal.raise_signal(held[0])  # now for whoever had it before
-
-
-def _start_worker(end: Connection) -> None:
-    """When the main process closes its end of the pipe, or is killed, its workers must not stay behind."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM}) if hasattr(signal, "pthread_sigmask") else None
-
-    def leave_with_parent() -> None:
-        with contextlib.suppress(EOFError, OSError):
-            end.recv()
-        os._exit(1)
-
-    threading.Thread(target=leave_with_parent, daemon=True).start()
 
 
 # ---------------------------------------------------------------------------- the report

@@ -1,0 +1,79 @@
+"""Work on several processes that end with their parent, and never print a traceback when somebody presses Ctrl-C."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing.connection import Connection
+from typing import Any
+
+from equipoise.core.errors import UserError
+
+Submit = Callable[..., Future[Any]]
+
+
+@contextlib.contextmanager
+def processes(count: int) -> Iterator[Submit]:
+    """A function that runs another one, with its arguments, on one of `count` new processes."""
+    context = multiprocessing.get_context("spawn")
+    end, ours = context.Pipe(duplex=False)
+    pool = ProcessPoolExecutor(count, context, initializer=_start_worker, initargs=(end,))
+
+    def submit(work: Callable[..., Any], *given: Any) -> Future[Any]:
+        with _interrupts_for_us():
+            return pool.submit(work, *given)
+
+    try:
+        yield submit
+    except BrokenProcessPool:
+        raise UserError(
+            "a worker process was killed, most likely for want of memory. What was finished is kept: the same command "
+            "goes on from there, with fewer --workers if need be. (In a script of your own, the call must stand under "
+            'if __name__ == "__main__":, since every worker reads the script.)'
+        ) from None
+    except BaseException:
+        ours.close()  # nobody waits for work that is half done
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+@contextlib.contextmanager
+def _interrupts_for_us() -> Iterator[None]:
+    """A process that is started meanwhile never sees Ctrl-C; for this one it waits until the end."""
+    if not hasattr(signal, "pthread_sigmask") or threading.current_thread() is not threading.main_thread():  # Windows
+        yield
+        return
+    held: list[int] = []
+    # Blocked, so that the new process begins that way; and only noted, because another thread of ours may still take
+    # the signal (the progress bar's), and a process that was started by half would complain on the terminal.
+    both = (signal.SIGINT, signal.SIGTERM)
+    handlers = {one: signal.signal(one, lambda number, _: held.append(number)) for one in both}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, both)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        for one, handler in handlers.items():
+            signal.signal(one, handler)
+    if held:
+        signal.raise_signal(held[0])  # now for whoever had it before
+
+
+def _start_worker(end: Connection) -> None:
+    """When the main process closes its end of the pipe, or is killed, its workers must not stay behind."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM}) if hasattr(signal, "pthread_sigmask") else None
+
+    def leave_with_parent() -> None:
+        with contextlib.suppress(EOFError, OSError):
+            end.recv()
+        os._exit(1)
+
+    threading.Thread(target=leave_with_parent, daemon=True).start()
