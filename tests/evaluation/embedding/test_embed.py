@@ -93,3 +93,25 @@ def test_the_last_write_is_waited_for_on_leaving_alone() -> None:
         assert not wrote
         may.set()
     assert wrote == [b"1"]
+
+
+def test_models_that_differ_in_their_text_towers_share_embedded_images(tmp_path: Path) -> None:
+    from equipoise.models import load_model
+    from equipoise.world.splits import DrawnImages, world_items
+
+    items = list(world_items("test", 6))
+    cache = EmbeddingCache(tmp_path)
+
+    def encoded(change: str) -> tuple[int, bool]:
+        model = load_model("world", device="cpu")
+        for name, weights in model.network.named_parameters():
+            if change and name.startswith(change):
+                weights.data += 0.01
+        model.card["weight_sha256"] = f"world, {change} changed"
+        counts = inputs.embed(model, items, DrawnImages(), cache, 8, 1).counts
+        return counts["images_encoded"], counts["texts_encoded"] > 0
+
+    assert encoded("") == (6, True)
+    assert encoded("text_model") == (0, True)
+    assert encoded("vision_model.encoder.layers.3") == (6, True)
+    assert encoded("visual_projection") == (6, True)
