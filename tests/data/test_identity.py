@@ -327,6 +327,7 @@ def test_perturb(tmp_path: Path) -> None:
         "llm": [replace(LLM, **{name: value}) for name, value in COUNTS.items()],
         "masked_lm": [str(tmp_path / "a"), str(tmp_path / "b")],
         "keep_all": [True],
+        "precision": [0.85],
     }
     assert {field.name for field in fields(Setup)} == changed.keys() | {"folder"}
     setups = [replace(setup, **{name: value}) for name, values in changed.items() for value in values]
