@@ -15,16 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, overload
 
 import pydantic_core
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Field,
-    StringConstraints,
-    ValidationError,
-    ValidationInfo,
-    field_validator,
-)
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationInfo, field_validator
 
 from equipoise.core.errors import Problems, UserError, reading
 from equipoise.core.files import atomic_write, stays_inside
@@ -118,7 +109,7 @@ class Item(_Record):
         def __init__(self, **fields: Any) -> None:
             try:
                 super().__init__(**fields)
-            except ValidationError as error:
+            except ValueError as error:  # pydantic's
                 problems = Problems("Item")
                 explain(error, "", problems)
                 problems.raise_if_any(_EXAMPLE)

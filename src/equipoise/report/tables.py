@@ -301,11 +301,6 @@ def _score(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}" if abs(value) < 1000 else f"{value:.3g}"
 
 
-def in_a_line(label: str, numbers: Numbers) -> str:
-    """A duration in words."""
-    return f"{label}: " + ", ".join(f"{METRICS[name].title} {percent(numbers, name)}" for name in SHARES)
-
-
 def percent(numbers: Numbers, name: str, digits: int = 1) -> str:
     """'61.6 [60.9, 62.3]' of a fraction and its interval."""
     found = numbers.metrics.get(name)
