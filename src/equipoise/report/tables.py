@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from equipoise.core.errors import printable
-from equipoise.evaluation.metrics import METRICS, SET_METRICS, SHARES, MetricInfo, info, shown
+from equipoise.evaluation.metrics import SET_METRICS, MetricInfo, info, shown
 from equipoise.evaluation.record import (
     BlindNumbers,
     Interval,
