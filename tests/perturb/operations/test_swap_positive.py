@@ -189,6 +189,8 @@ def test_more_sides_that_are_equals(caption: str, swapped: str) -> None:
         "a man with a computer keyboard and mouse",
         "a man playing a game and a sofa",
         "a baby and a young boy",
+        "three adult and two child swimmers",
+        "a shed with a red door, and a green ladder",  # the shed has no ladder
         "a dog's ears and face are covered in sand",
         "a boy and a young woman in a headscarf",
         "a man wearing a helmet and racing gear",

@@ -86,11 +86,10 @@ def clause_of(caption: Caption) -> Clause | None:
         return Clause(caption, parts[3:], caption.text_of(0, 3))
     if len(parts) > 2 and units[0].word == "there" and parts[1].letter == "b":
         return Clause(caption, parts[2:], "there")
-    if parts and parts[0].letter == "n" and units[parts[0].start : parts[0].end][-1].kind == "noun":
+    if parts and parts[0].letter in "nmk":
         phrase = caption.phrase_at[parts[0].start]
         if units[phrase.head].lemma in _PICTURES:
-            inner = caption.phrase_at.get(phrase.end + 1)
-            if phrase.end + 1 >= parts[0].end or inner is None:
+            if parts[0].members or phrase.end + 1 >= parts[0].end:
                 return None
             opening = caption.text_of(0, phrase.end + 1)
             parts[0] = _noun_part(caption, phrase.end + 1)

@@ -43,6 +43,7 @@ _BOARDS = frozenset(("surfboard", "surf board", "board"))  # a wave is ridden by
 _BODY = word_set("body parts") | {"hand", "mouth", "lap", "arm", "trunk", "beak"}
 _ASIDE = _MUTUAL | {"in front of", "behind", "outside", "at", "by"}
 _NEEDS_VERB = word_set("prepositions after a verb")
+_BUSY = frozenset("cooking working eating feeding".split())  # a woman cooking on a stove is not on it
 _STILL = word_set("still postures")
 
 
@@ -89,7 +90,7 @@ def _is_place(clause: Clause, preposition: Part, thing: Part) -> bool:
         return False
     if clause.caption.is_name(thing.start) or clause.units(thing)[-1].pos.startswith("NNP"):
         return False
-    return not (word == "in" and (is_garment(head) or head in COLOURS))
+    return not (word == "in" and (is_garment(head) or head in COLOURS or clause.units(thing)[0].word in COLOURS))
 
 
 def _is_dressed(clause: Clause, parts: list[Part]) -> bool:
@@ -273,7 +274,7 @@ def around_place(clause: Clause) -> Iterator[Said]:
     if not _has_article(clause, subject) or clause.units(subject)[0].word == "the":
         return
     is_clause = bool(be) and be[0].letter == "b"
-    if (verb and clause.word(verb[0]) not in _FIRST) or (is_clause and clause.opening):
+    if (verb and clause.word(verb[0]) not in _FIRST - _BUSY) or (is_clause and clause.opening):
         return
     what = " ".join(filter(None, (_says(clause, subject, *dress), clause.say(verb), clause.say([preposition]))))
     yield _phrase("converse", clause, f"{_says(clause, place)} {'has' if is_clause else 'with'} {what} {it}")
@@ -307,11 +308,9 @@ def inside_of(clause: Clause) -> Iterator[Said]:
         if having.letter == "z" and having.head not in {"have", "contain"}:
             return
         preposition = "on" if place.head in _CARRIERS else "in" if place.head in _HOLDERS else None
-        if (
-            place.plural
-            or (rest and (place.head in _CARRIERS or things.letter != "n"))
-            or (rest and not _is_place(clause, *rest[-2:]))
-        ):
+        if rest and (place.head not in _SCENES or things.letter != "n" or not _is_place(clause, *rest[-2:])):
+            return  # a vase with ferns on a table
+        if place.plural:
             return
         if preposition and is_thing(things.head) and not _has_of(clause, place) and things.head not in _NO_PLACES:
             text = f"{_says(clause, things, *rest)} {preposition} {_says(clause, place)}"

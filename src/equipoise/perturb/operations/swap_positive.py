@@ -13,7 +13,7 @@ import random
 from collections.abc import Iterator, Sequence
 
 from equipoise.perturb.english.articles import article_for
-from equipoise.perturb.english.caption import Caption
+from equipoise.perturb.english.caption import SAME_PLURAL, Caption
 from equipoise.perturb.english.forms import like
 from equipoise.perturb.english.plausibility import COLOURS
 from equipoise.perturb.english.vocabulary import members, word_list, word_set
@@ -56,7 +56,8 @@ def _nouns(clause: Clause) -> Iterator[tuple[Span, Span]]:
         if part.members and _context_is_safe(clause, place):
             left, right = part.members[-2:]
             links = [unit.word for unit in clause.units(part)].count("and")
-            if links == 1 and "and" in _between(clause, left, right) and _are_equals(clause, place, left, right):
+            joined = ["and"], [",", "and"] if len(part.members) > 2 else ["and"]
+            if links == 1 and _between(clause, left, right) in joined and _are_equals(clause, place, left, right):
                 yield left, right
 
 
@@ -118,6 +119,9 @@ def _are_equals(clause: Clause, place: int, left: Span, right: Span) -> bool:
     if clause.opening == "there" and place == 0 and not agree:
         return False  # there is a dog and two cats
     for phrase in (one, other):
+        if units[phrase.start].kind == "number" and units[phrase.head].pos == "NN":
+            if units[phrase.head].word not in SAME_PLURAL and units[phrase.start].word not in {"one", "1"}:
+                return False  # three adult and two child skiers
         if any(unit.pos == "NNS" for unit in units[phrase.core : phrase.head]) or phrase.head - phrase.core > 2:
             return False  # some chairs white pillows, a refrigerator oven sink: commas are missing
     own = [units[phrase.start].kind in {"determiner", "number"} for phrase in (one, other)]
