@@ -119,9 +119,10 @@ def _are_equals(clause: Clause, place: int, left: Span, right: Span) -> bool:
     if clause.opening == "there" and place == 0 and not agree:
         return False  # there is a dog and two cats
     for phrase in (one, other):
-        if units[phrase.start].kind == "number" and units[phrase.head].pos == "NN":
-            if units[phrase.head].word not in SAME_PLURAL and units[phrase.start].word not in {"one", "1"}:
-                return False  # three adult and two child skiers
+        first, head = units[phrase.start], units[phrase.head]
+        several = first.kind == "number" and first.word not in {"one", "1"}
+        if several and head.pos == "NN" and head.word not in SAME_PLURAL:
+            return False  # three adult and two child skiers
         if any(unit.pos == "NNS" for unit in units[phrase.core : phrase.head]) or phrase.head - phrase.core > 2:
             return False  # some chairs white pillows, a refrigerator oven sink: commas are missing
     own = [units[phrase.start].kind in {"determiner", "number"} for phrase in (one, other)]
