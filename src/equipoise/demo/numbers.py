@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import NormalDist
 
 import numpy as np
@@ -24,6 +24,14 @@ class Measured:
 
     tests: Mapping[str, Run]
     searches: Sequence[RetrievalRow]
+    parts: dict[tuple[str, str, str], Run] = field(default_factory=dict)  # asked for again and again by the page
+
+    def part(self, test: str, tag: str, value: str) -> Run:
+        """The items of a test with a tag's value."""
+        key = test, tag, value
+        if key not in self.parts:
+            self.parts[key] = self.tests[test].where(tag, value)
+        return self.parts[key]
 
 
 Models = Mapping[str, Sequence[Measured]]  # label -> seeds
@@ -32,7 +40,7 @@ Table = Mapping[str, Mapping[str, Change]]  # label -> column's title -> change
 
 def runs_of(seeds: Sequence[Measured], test: str, tag: str = "synonym", value: str = "") -> list[Run]:
     """A test's runs; of the items with a tag's value where one is named."""
-    return [one.tests[test].where(tag, value) if value else one.tests[test] for one in seeds]
+    return [one.part(test, tag, value) if value else one.tests[test] for one in seeds]
 
 
 def numbers_of(seeds: Sequence[Measured], test: str, tag: str = "synonym", value: str = "") -> Numbers:

@@ -91,7 +91,7 @@ class Story:
 
 STEPS, BATCH = 100, 128
 FINETUNING = 6_400  # items: two passes
-TESTS = 2_000  # items of each test
+TESTS = 1_500  # items of each test
 SEARCHED = 1_000  # pictures of the retrieval test
 _REPLACE = ("world-replace-attributes", "world-replace-relations")
 _WORLD = (
