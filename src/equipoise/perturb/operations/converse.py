@@ -98,7 +98,14 @@ def _is_dressed(clause: Clause, parts: list[Part]) -> bool:
     if not parts:
         return True
     word, head = clause.word(parts[0]), parts[1].head
+    if parts[0].letter == "g":
+        return parts[0].head in {"wear", "hold", "carry"}
     return (word in {"in", "with"} and (is_garment(head) or head in COLOURS)) or (word == "on" and head in _RIDDEN)
+
+
+def _is_doer(dress: list[Part], verb: list[Part]) -> bool:
+    """After "holding a sandwich" only a verb in -ing is surely what the subject does: no "wrapped", no bare place."""
+    return not dress or dress[0].letter != "g" or (bool(verb) and verb[0].letter != "d")
 
 
 def _can_be_clause(clause: Clause, subject: Part) -> bool:
@@ -113,7 +120,7 @@ def _has_article(clause: Clause, part: Part) -> bool:
     return first.kind in {"determiner", "number"} or several or part.head in members("@mass")
 
 
-_SUBJECT = "([nmk])((?:[pw]n)?)"
+_SUBJECT = "([nmk])((?:[pwg]n)?)"
 
 
 def place_first(clause: Clause) -> Iterator[Said]:
@@ -122,7 +129,8 @@ def place_first(clause: Clause) -> Iterator[Said]:
         (subject,), dress, be, (verb,), how, rest = found
         where = _is_place(clause, *rest[:2]) or clause.word(rest[0]) in _GOING or rest[1].head in _WIDE
         good = clause.word(verb) in _FIRST and where and _is_dressed(clause, dress)
-        if good and _can_end(clause, subject) and not _describes_subject(clause, subject, rest):
+        good &= _is_doer(dress, [verb]) and not _describes_subject(clause, subject, rest)
+        if good and _can_end(clause, subject):
             moved = _says(clause, verb, *how, *rest)
             yield Said("inversion", f"{moved} {_is(clause, subject, be)} {_says(clause, subject, *dress)}")
     elif found := clause.match("([nmk])([br]?)((?:pn)+)"):
@@ -179,6 +187,8 @@ def scene_first(clause: Clause) -> Iterator[Said]:
     if middle and middle[0].letter in "nm" and verb.head not in _PASSIVE:
         return
     if (be and verb.letter == "z") or not _is_dressed(clause, dress) or not _can_be_clause(clause, subject):
+        return
+    if not _is_doer(dress, [verb]):
         return
     if any(clause.word(part) in {"of", "to", "from", "for"} for part in middle):
         return
@@ -274,6 +284,8 @@ def around_place(clause: Clause) -> Iterator[Said]:
     if not _has_article(clause, subject) or clause.units(subject)[0].word == "the":
         return
     is_clause = bool(be) and be[0].letter == "b"
+    if not _is_doer(dress, verb):
+        return
     if (verb and clause.word(verb[0]) not in _FIRST - _BUSY) or (is_clause and clause.opening):
         return
     what = " ".join(filter(None, (_says(clause, subject, *dress), clause.say(verb), clause.say([preposition]))))

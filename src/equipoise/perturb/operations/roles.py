@@ -10,7 +10,7 @@ import random
 from collections.abc import Iterator, Sequence
 
 from equipoise.perturb.english.caption import COLLECTIVES, Caption
-from equipoise.perturb.english.wordnet import is_animate, is_person
+from equipoise.perturb.english.wordnet import is_animate, is_garment, is_person
 from equipoise.perturb.operations.clause import Clause, Part, clause_of
 from equipoise.perturb.operations.converse import Said, written
 from equipoise.perturb.recipe import Candidate, Refused, Source
@@ -39,7 +39,12 @@ def converse_negative(caption: Caption, sources: Sequence[Source], rng: random.R
 
 def _are_peers(clause: Clause, one: Part, other: Part) -> bool:
     """Two persons, or two animals, of one number."""
-    heads = {one.head, other.head}
+    heads, units = {one.head, other.head}, clause.caption.units
+    named = [unit.lemma for unit in units if unit.kind == "noun"]
+    if any(named.count(head) > 1 for head in heads) or any(map(is_garment, named)):
+        return False  # a man holds a child while the child smiles; chases a girl in a dress
+    if any(units[part.start].kind != "determiner" for part in (one, other)):
+        return False
     if one.head.split()[-1] == other.head.split()[-1] or one.plural != other.plural or heads & _NO_PEERS:
         return False
     if any(unit.word in _NOT_ALIVE for part in (one, other) for unit in clause.units(part)):

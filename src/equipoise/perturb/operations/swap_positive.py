@@ -41,12 +41,12 @@ def swap_positive(caption: Caption, sources: Sequence[Source], rng: random.Rando
         yield Refused("nothing in the caption is joined by the word and")
         return
     clause = clause_of(caption)
-    if clause is None or clause.points_back or "i" in clause.letters:
-        yield Refused("the caption is no single plain clause")
-        return
-    found = [*_halves(clause), *_nouns(clause), *_adjectives(caption), *_verbs(clause)]
+    plain = clause is not None and not clause.points_back and "i" not in clause.letters
+    found = [*_adjectives(caption)]
+    if clause is not None and plain:
+        found = [*_halves(clause), *_nouns(clause), *found, *_verbs(clause)]
     if not found:
-        yield Refused("the two sides of and are no plain equals")
+        yield Refused("the two sides of and are no plain equals" if plain else "the caption is no single plain clause")
     for left, right in found:
         yield _swapped(caption, left, right)
 
@@ -143,7 +143,7 @@ def _are_equals(clause: Clause, place: int, left: Span, right: Span) -> bool:
 def _adjectives(caption: Caption) -> Iterator[tuple[Span, Span]]:
     """Both colours or both none, right before each other in one noun phrase."""
     units = caption.units
-    for place, unit in enumerate(units):
+    for place, unit in enumerate(() if caption.is_title or '"' in caption.text else units):
         phrase = caption.phrase_at.get(place)
         if unit.word != "and" or phrase is None or not phrase.core < place < phrase.head - 1:
             continue
