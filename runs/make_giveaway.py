@@ -7,7 +7,8 @@ that it brings in and takes out. Then weights are sought under which, drawing in
 as often as it goes out: the distribution nearest to a plain draw that keeps these means, whose weights are the minimum
 of a convex function (Csiszar's I-projection; iterative scaling solves the same). Not all of it is possible ("on" is
 thirty times as common as "under"), so weights are held small by a penalty and a bound.
-Writes src/equipoise/perturb/data/giveaway.json.gz. Run it again when the word lists or checks have changed.
+Writes src/equipoise/perturb/data/giveaway.json.gz. Run it again when the word lists, the judge or the dial's default
+have changed. The table `negative`, for the papers' recipes, stays as it is: what they write does not change.
 """
 
 from __future__ import annotations
@@ -104,7 +105,7 @@ def slots_of(caption: Caption) -> list[Slot]:
         )
     made = perturb_caption(RECIPE, caption)
     for candidate in (*made.positives, *made.negatives):
-        if candidate.edit.op == "swap":  # drawn without these weights, but its pairs count
+        if candidate.edit.op != "replace":  # drawn without these weights, but its pairs count
             change = Counter(names(window(candidate.text, 0, len(candidate.text))))
             change.subtract(names(window(caption.text, 0, len(caption.text))))
             found.append(Slot(candidate.kind, "always", [Option(1.0, {name: n for name, n in change.items() if n})]))
@@ -209,17 +210,17 @@ def main() -> None:
         blocks.append(block)
     with Pool(arguments.workers) as pool:
         listed = [one for part in pool.imap(_job, blocks) for one in part]
-    kept: dict[str, dict[str, int]] = {}
-    for kind in ("positive", "negative"):
+    kept: dict[str, dict[str, int]] = {"negative": json.loads(gzip.decompress(OUT.read_bytes()))["negative"]}
+    for kind, table in (("positive", "positive"), ("negative", "judged")):
         flow = Flow(listed, kind)
         print(
             f"{kind}: {len(flow.plain):,} options in {len(flow.caption):,} slots, {len(flow.names):,} words and pairs"
         )
         tenths = np.rint(TENTHS * flow.fit()).astype(int)
-        kept[kind] = {name: int(tenths[column]) for name, column in sorted(flow.names.items()) if tenths[column]}
+        kept[table] = {name: int(tenths[column]) for name, column in sorted(flow.names.items()) if tenths[column]}
     packed = gzip.compress(json.dumps(kept, separators=(",", ":")).encode(), mtime=0)
     OUT.write_bytes(packed)
-    print(f"{', '.join(f'{len(table):,} of {kind}s' for kind, table in kept.items())}; {len(packed):,} bytes")
+    print(f"{', '.join(f'{len(weights):,} of {table}s' for table, weights in kept.items())}; {len(packed):,} bytes")
 
 
 if __name__ == "__main__":

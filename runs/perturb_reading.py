@@ -1,20 +1,22 @@
 """A sheet of edits for blind reading, and the count of the verdicts.
 
-    python runs/perturb_reading.py sheet flickr8k --shared DATA --seed 1 --out DIR [--sorts "swap negative"]
+    python runs/perturb_reading.py sheet coco --shared DATA --seed 1 --out DIR [--captions 6000]
     python runs/perturb_reading.py count DIR/key.tsv DIR/reader1.tsv DIR/reader2.tsv
 
-Captions that nothing was learned from (caption_halves.py), without the photos of docs/perturb_reading.tsv, where all
-that was read before is listed. A photo gives one edit of a sort, and more (of its other captions) only where there are
-not enough photos. With --sorts only these, without anchors; with --again, where no unread photo is left that has an
-edit of a sort, unread edits of photos that were read before. Among `balanced`'s edits stand, unmarked, as
-anchors, 60 negatives of NegCLIP's file and 30 positives and 30 negatives of REPLACE. A reader gets sheet.txt and writes
-a line for each number: number, tab, pass or fail, tab, why. The key names no caption: those are not ours to publish.
+Captions that nothing was learned from, without the photos of docs/perturb_reading.tsv, where all that was read before
+is listed: `flickr8k` and `karpathy` are those of caption_halves.py, `coco` the photos of train2017 that are in no
+benchmark. Rare sorts are looked for in more captions than --captions. A photo gives one edit of a sort. Among the edits
+of `balanced` at three settings of its dial stand, unmarked, as anchors, texts of NegCLIP's file and of REPLACE. A reader
+gets sheet.txt and runs/perturb_reading_task.md, and writes a line for each number: number, tab, pass or fail, tab, why.
+The key names no caption: those are not ours to publish.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import gzip
+import json
 import random
 from collections import Counter
 from collections.abc import Iterator
@@ -27,14 +29,21 @@ from needs import HALVES, existing
 from equipoise.benchmarks.negclip import load as negclip
 from equipoise.benchmarks.replace.build import load as replace
 from equipoise.core.stats import wilson
-from equipoise.perturb import Caption, get_recipe, perturb_caption
+from equipoise.perturb import Candidate, Caption, Perturbed
+from equipoise.perturb.recipe import perturb_captions
+from equipoise.perturb.recipes import balanced
 
 WANTED = {  # sort of edit: how many are read
-    "replace positive": 200,
-    "replace negative": 200,
-    "swap positive": 100,
-    "swap negative": 100,
+    "replace positive": 150,
+    "other positive": 80,  # converse, passive, fronting, swap: no word is replaced
+    "replace negative": 150,
+    "relation negative": 60,
+    "swap negative": 60,  # and converse
+    "negative only at 0.85": 40,
+    "negative at 0.97": 40,
 }
+ANCHORS = {"REPLACE": {"positive": 15, "negative": 15}, "NegCLIP's file": {"negative": 20}}
+RARE = ("relation negative", "swap negative")
 READ_BEFORE = Path(__file__).parents[1] / "docs" / "perturb_reading.tsv"
 QUESTIONS = {"positive": "TRUE OF THE SAME PHOTO?", "negative": "FALSE OF THE PHOTO?"}
 FIELDS = ("number", "source", "sort", "image", "from", "to")
@@ -54,7 +63,7 @@ class Edited(NamedTuple):
 
     @property
     def question(self) -> str:
-        return QUESTIONS[self.sort.split()[-1]]
+        return QUESTIONS["positive" if "positive" in self.sort else "negative"]
 
 
 def read_before() -> list[dict[str, str]]:
@@ -62,62 +71,90 @@ def read_before() -> list[dict[str, str]]:
         return list(csv.DictReader(handle, delimiter="\t"))
 
 
-def groups(corpus: str, shared: Path, again: bool = False) -> list[tuple[str, list[str]]]:
-    """(image, captions) of the part that nothing was learned from, less what was read before.
-
-    `again`: with photos that were read before. (Until the eighth reading those of which an edit had failed were left
-    out, since rules were mended by failures; nets are not, and what is left would be the easier part.)
-    """
+def groups(corpus: str, shared: Path) -> list[tuple[str, list[str]]]:
+    """(image, captions) of the part that nothing was learned from, less what was read before."""
     if corpus == "flickr8k":
         found = list(flickr(shared, learned=False).items())
-    else:
+    elif corpus == "karpathy":
         records = coco(shared / "coco" / "karpathy_test_first_half.json", learned=False)
         found = [(str(r["image"]), [str(text) for text in r["caption"]]) for r in records]  # type: ignore[attr-defined]
-    read = set() if again else {row["image"] for row in read_before()}
+    else:
+        with gzip.open(shared / "coco" / "captions_train2017_part.jsonl.gz", "rt", encoding="utf-8") as lines:
+            rows = [json.loads(line) for line in lines]
+        found = [(f"train2017/{r['id']}", r["captions"]) for r in rows if r["use"] == "train" and not r["benchmarks"]]
+    read = {row["image"] for row in read_before()}
     return [(image, texts) for image, texts in found if image not in read]
 
 
-def ours(corpus: str, shared: Path, seed: int, sorts: list[str], again: bool) -> Iterator[Edited]:
-    """Edits of `balanced`, drawn; none that was read before."""
-    read = {(row["image"], row["from"], row["to"]) for row in read_before()}
-    recipe, rng = get_recipe("balanced"), random.Random(seed)
-    by_sort: dict[str, dict[str, list[Edited]]] = {sort: {} for sort in sorts}
-    for image, texts in groups(corpus, shared, again):
-        for place, text in enumerate(texts):
-            others = tuple(other.strip() for k, other in enumerate(texts) if k != place)
-            caption = Caption(text.strip(), others)
-            result = perturb_caption(recipe, caption, seed)
-            for made in (*result.positives, *result.negatives):
-                op = "swap" if made.edit.op == "swap" else "replace"
-                row = (image, caption.text, made.text, others, made.edit.source or "", made.edit.to or "")
-                edited = Edited(corpus, f"{op} {made.kind}", *row)
-                if edited.sort in by_sort and (image, edited.before, edited.after) not in read:
-                    by_sort[edited.sort].setdefault(image, []).append(edited)
+def ours(corpus: str, shared: Path, seed: int, count: int) -> Iterator[Edited]:
+    """Edits of `balanced`, drawn."""
+    rng = random.Random(seed)
+    pool = groups(corpus, shared)
+    rng.shuffle(pool)
+    by_sort: dict[str, dict[str, list[Edited]]] = {sort: {} for sort in WANTED}
+    seen = 0
+    while pool and (seen < count or any(len(by_sort[sort]) < WANTED[sort] for sort in RARE)) and seen < 4 * count:
+        block = [pool.pop() for _ in range(min(100, len(pool)))]
+        pairs = [(image, caption) for image, texts in block for caption in captions_of(texts)]
+        dials = DIALS if seen < count else DIALS[:1]
+        made = [perturb_captions(balanced(p), [caption for _, caption in pairs], seed) for p in dials]
+        for (image, caption), *at in zip(pairs, *made, strict=True):
+            for sort, each in sorts(*at):
+                if seen < count or sort in RARE:
+                    edit = each.edit
+                    row = (image, caption.text, each.text, caption.others, edit.source or "", edit.to or "")
+                    by_sort[sort].setdefault(image, []).append(Edited(corpus, sort, *row))
+        seen += len(pairs)
     for sort, by_image in by_sort.items():
         images = rng.sample(sorted(by_image), len(by_image))
-        shuffled = {image: rng.sample(listed, len(listed)) for image, listed in by_image.items()}
-        ranked = [shuffled[image][k] for k in range(5) for image in images if k < len(shuffled[image])]
-        found = ranked[: WANTED[sort]]
+        found = [rng.choice(by_image[image]) for image in images[: WANTED[sort]]]
         print(f"{sort}: {len(by_image):,} photos have one; {len(found)} of {WANTED[sort]} taken")
         yield from found
+
+
+DIALS = (0.92, 0.85, 0.97)
+
+
+def captions_of(texts: list[str]) -> list[Caption]:
+    clean = [" ".join(text.split()) for text in texts]
+    return [Caption(text, tuple(o for k, o in enumerate(clean) if k != place)) for place, text in enumerate(clean)]
+
+
+def sorts(
+    plain: Perturbed, lower: Perturbed | None = None, higher: Perturbed | None = None
+) -> Iterator[tuple[str, Candidate]]:
+    for made in plain.positives:
+        yield ("replace" if made.edit.op == "replace" else "other") + " positive", made
+    for made in plain.negatives:
+        if made.edit.op == "replace":
+            yield "replace negative", made
+        if made.edit.op != "replace" or made.edit.target == "relation":
+            yield ("relation" if made.edit.op == "replace" else "swap") + " negative", made
+    known = {made.text for made in plain.negatives}
+    if lower is not None and higher is not None:
+        yield from (("negative only at 0.85", made) for made in lower.negatives if made.text not in known)
+        yield from (("negative at 0.97", made) for made in higher.negatives)
 
 
 def anchors(shared: Path, seed: int) -> Iterator[Edited]:
     """Published edits, to see how strict a reader is."""
     rng = random.Random(seed)
-    for name, items, kinds in (
-        ("NegCLIP's file", negclip(shared / "negclip", ("valid",)), {"negative": 60}),
-        ("REPLACE", replace(shared / "vl_checklist"), {"positive": 30, "negative": 30}),
+    for name, items in (
+        ("NegCLIP's file", negclip(shared / "negclip", ("valid",))),
+        ("REPLACE", replace(shared / "vl_checklist")),
     ):
-        for kind, count in kinds.items():
+        for kind, count in ANCHORS[name].items():
             texts = [(item, made) for item in items for made in getattr(item, f"{kind}s")]
             for item, made in rng.sample(texts, count):
                 image = item.image.path if item.image else item.id
                 yield Edited(name, f"published {kind}", image, item.caption, made.text, (), "", "")
 
 
-def sheet(corpus: str, shared: Path, seed: int, out: Path, sorts: list[str] | None = None, again: bool = False) -> None:
-    rows = [*ours(corpus, shared, seed, sorts or list(WANTED), again), *(() if sorts else anchors(shared, seed))]
+def sheet(corpus: str, shared: Path, seed: int, out: Path, captions: int) -> None:
+    found: dict[tuple[str, str], Edited] = {}
+    for row in (*ours(corpus, shared, seed, captions), *anchors(shared, seed)):
+        found.setdefault((row.caption, row.text), row)  # an edit of two sorts is read once
+    rows = list(found.values())
     random.Random(seed).shuffle(rows)
     out.mkdir(parents=True, exist_ok=True)
     with (out / "sheet.txt").open("w", encoding="utf-8") as handle:
@@ -167,18 +204,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     verbs = parser.add_subparsers(dest="verb", required=True)
     make = verbs.add_parser("sheet")
-    make.add_argument("corpus", choices=("flickr8k", "coco"))
+    make.add_argument("corpus", choices=("coco", "karpathy", "flickr8k"))
     make.add_argument("--shared", required=True, type=existing(*HALVES))
     make.add_argument("--seed", required=True, type=int)
     make.add_argument("--out", required=True, type=Path)
-    make.add_argument("--sorts", type=lambda text: text.split(","), help=f"of {', '.join(WANTED)}; all if not given")
-    make.add_argument("--again", action="store_true", help="unread edits of photos read before too")
+    make.add_argument("--captions", type=int, default=6000)
     judge = verbs.add_parser("count")
     judge.add_argument("key", type=existing())
     judge.add_argument("readers", type=existing(), nargs="+")
     options = parser.parse_args()
     if options.verb == "sheet":
-        sheet(options.corpus, options.shared, options.seed, options.out, options.sorts, options.again)
+        sheet(options.corpus, options.shared, options.seed, options.out, options.captions)
     else:
         count(options.key, options.readers)
 

@@ -44,7 +44,14 @@ class Dial:
 
     @functools.cached_property
     def _least(self) -> dict[str, float]:
-        return {target: at(curve, self.precision) for target, curve in calibration()["least"].items()}
+        """By kind, the least chance that the judge must give."""
+        bounds = {target: at(curve, self.precision) for target, curve in calibration()["least"].items()}
+        return {
+            kind: at([[y, x] for x, y in curve], bounds[kind.partition(" ")[0]])
+            if bounds[kind.partition(" ")[0]] <= curve[-1][1]
+            else 2.0  # never as likely as that
+            for kind, curve in calibration()["accepted"].items()
+        }
 
     def stricter(self) -> Dial:
         """For captions that the judge knows less well."""
@@ -53,7 +60,7 @@ class Dial:
     def passes(self, kind: str, chance: float) -> bool:
         """Whether an edit of this kind may be written to which the judge gives this chance. A kind is a target, or
         "swap"; with "wide", where the new word is of a wide line or proposed by the judge."""
-        return accepted(kind, chance) >= self._least[kind.partition(" ")[0]]
+        return chance >= self._least[kind]
 
     def allows(self, kind: str) -> bool:
         """Whether positives of this kind are accepted often enough."""

@@ -173,7 +173,7 @@ def perturb_captions(recipe: Recipe, captions: Iterable[Caption], seed: int = 0)
         yield from (perturb_caption(recipe, caption, seed) for caption in block)
 
 
-TOGETHER = 250  # captions that are prepared at once: enough for large products, few enough to keep what is prepared
+TOGETHER = 50  # captions that are prepared at once: enough for large products, few enough for the processor cache
 
 
 def prepare(recipes: Sequence[Recipe], captions: Sequence[Caption]) -> None:

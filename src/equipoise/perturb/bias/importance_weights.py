@@ -2,8 +2,8 @@
 
 The standard term is importance weights: edits are drawn so that their words are as frequent as those of originals.
 
-`data/giveaway.json.gz` holds a weight for words and for pairs of neighbouring words, one table for positives and one
-for negatives: above zero for what edits would bring in more often than they take it out ("canine", "on grass"), below
+`data/giveaway.json.gz` holds a weight for words and for pairs of neighbouring words, one table for positives, one for
+negatives of the papers' recipes and one for those that `balanced` judges: above zero for what edits would bring in more often than they take it out ("canine", "on grass"), below
 zero for the opposite. A replacement drawn in proportion to exp(-gap), where the gap is what its new words weigh more
 than the old ones, leaves the frequencies of words and pairs as they were, as far as the candidates allow. These
 are the weights of the distribution nearest to a plain draw that does so; runs/make_giveaway.py finds them.
@@ -26,7 +26,7 @@ from equipoise.perturb.recipe import Proposal
 
 _TOKEN = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")
 _article_for = functools.lru_cache(maxsize=4096)(article_for)
-Kind = Literal["positive", "negative"]
+Kind = Literal["positive", "negative", "judged"]
 TENTHS = 10  # the file holds whole tenths
 
 

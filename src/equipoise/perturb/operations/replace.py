@@ -10,6 +10,7 @@ import math
 import random
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Literal
 
 import numpy as np
 
@@ -130,9 +131,10 @@ def drawn(
     if not listed:
         return
     plain = plain_weights(listed, caption.text if kind == "positive" else "")
+    table: Literal["positive", "negative", "judged"] = "judged" if worth and kind == "negative" else kind
     tilted = [
         weight * math.exp(-gap) * (worth[each] if worth else 1.0)
-        for each, weight, gap in zip(listed, plain, gaps(caption.text, kind, listed), strict=True)
+        for each, weight, gap in zip(listed, plain, gaps(caption.text, table, listed), strict=True)
     ]
     for place in weighted_order([*tilted, NOTHING] if strict else tilted, rng):
         yield listed[place] if place < len(listed) else None
@@ -196,6 +198,7 @@ Judged = dict[Section, list[list[tuple[Proposal, Array]]]]  # what each source p
 
 def prepare(captions: Sequence[Caption], sources: Sequence[Source]) -> None:
     """Judge all that the sources propose for all captions at once, and keep it with each caption."""
+    captions = [caption for caption in captions if "judged" not in caption.kept]
     readings = readings_of(captions)
     offer(captions)
     proposed = [

@@ -252,6 +252,7 @@ def _noun(unit: Unit) -> str:
 
 def prepare_swaps(captions: Sequence[Caption]) -> None:
     """Judge the swaps of all captions at once, and keep them with each caption."""
+    captions = [caption for caption in captions if "swaps" not in caption.kept]
     found = [list(exchanges(caption)) for caption in captions]
     pairs = [[each.pair for each in listed] for listed in found]
     asked = list(zip(readings_of(captions), pairs, strict=True))
