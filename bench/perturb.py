@@ -4,8 +4,8 @@
 
 The captions of the file are repeated (as new images) until there are enough; from the second turn on with variation, so
 that a cache without a limit would be seen. Every run is a process of its own. The earlier commit is checked out into a
-temporary folder and perturbs a tenth of the captions. Expected: 600,000 captions in at most 25 minutes, extrapolated; at
-least 3 times as fast as the earlier commit; a start in less than a second; memory that does not grow.
+temporary folder and perturbs a tenth of the captions. Expected: 600,000 captions in at most 25 minutes, extrapolated;
+at least 3 times as fast as the earlier commit; a start in less than a second; memory that does not grow.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def quarters(count: int) -> tuple[int, int, int]:
     return count // 10, count // 4, count
 
 
-class checked_out:  # noqa: N801
+class checked_out:
     """A commit in a folder of its own, as long as it is needed."""
 
     def __init__(self, commit: str, folder: Path) -> None:

@@ -6,7 +6,7 @@
 Captions that nothing was learned from, without the photos of docs/perturb_reading.tsv, where all that was read before
 is listed: `flickr8k` and `karpathy` are those of caption_halves.py, `coco` the photos of train2017 that are in no
 benchmark. Rare sorts are looked for in more captions than --captions. A photo gives one edit of a sort. Among the edits
-of `balanced` at three settings of its dial stand, unmarked, as anchors, texts of NegCLIP's file and of REPLACE. A reader
+of `balanced` at three settings of its dial stand, unmarked, as anchors, texts of NegCLIP and of REPLACE. A reader
 gets sheet.txt and runs/perturb_reading_task.md, and writes a line for each number: number, tab, pass or fail, tab, why.
 The key names no caption: those are not ours to publish.
 """

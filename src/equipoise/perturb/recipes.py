@@ -48,6 +48,7 @@ from equipoise.perturb.operations.papers import (
     swap_any_nouns,
 )
 from equipoise.perturb.operations.replace import (
+    ALONE,
     measured,
     prepare,
     replace_best,
@@ -68,8 +69,7 @@ from equipoise.perturb.operations.swap_negative import (
 from equipoise.perturb.operations.swap_positive import swap_positive
 from equipoise.perturb.recipe import Both, Check, Op, Recipe, Slot, Source
 from equipoise.perturb.sources.alternations import Alternations
-from equipoise.perturb.sources.captions import Gender, OtherCaptions
-from equipoise.perturb.sources.details import Details
+from equipoise.perturb.sources.captions import OtherCaptions
 from equipoise.perturb.sources.fillers import Fillers
 from equipoise.perturb.sources.lexicon import Lexicon
 from equipoise.perturb.sources.wordnet import WordNetSource
@@ -97,10 +97,8 @@ def _negative(target: Section) -> Slot:
 
 
 _SWAP_POSITIVE = Slot("positive swap", (swap_positive,))
-_OTHERS, _LEXICON, _WORDNET = Both(OtherCaptions(), Details()), Lexicon(), WordNetSource()
+_LEXICON, _WORDNET = Lexicon(), WordNetSource()
 _WORDS = Both(_LEXICON, Alternations())
-_PEOPLE = Both(_WORDS, Gender())
-_PROPOSED = Both(_PEOPLE, Fillers())
 _NO_GUESSES = (
     "no masked language model was used (the paper's is RoBERTa; --masked-lm FOLDER): words come from our lists and "
     "WordNet"
@@ -126,7 +124,9 @@ def balanced(precision: float = PRECISION) -> Recipe:
         yield Slot(f"positive {target}", (positive((target,), strict=True),))
         yield Slot(f"negative {target}", (judged(target, False),))
 
-    others = positive(SECTIONS), positive(SECTIONS, trivial=True)
+    lower = Dial(precision - ALONE)
+    alone = functools.partial(replace_positive, dial=lower, trivial=False)
+    others = positive(SECTIONS), alone, positive(SECTIONS, trivial=True)
 
     return Recipe(
         "balanced",
@@ -147,7 +147,7 @@ def balanced(precision: float = PRECISION) -> Recipe:
                 unless="negative",
             ),
         ),
-        (_OTHERS, _PROPOSED),
+        (OtherCaptions(), Both(_WORDS, Fillers())),
         _BALANCED_CHECKS,
         prepare=_prepare,
     )

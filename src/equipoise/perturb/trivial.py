@@ -26,7 +26,7 @@ _LITTLE = _THERE | _PICTURES | _HAVING | _FORMS | _ARTICLES
 @functools.lru_cache(maxsize=1 << 14)
 def trivial_kind(before: str, after: str) -> str | None:
     """The kind of a trivial change, None where a content word changes."""
-    old, new = (_WORD.findall(text.lower()) for text in (before, after))
+    old, new = (_WORD.findall(text.lower().removeprefix("in this ")) for text in (before, after))
     if _content(old) != _content(new):
         return None
     changed = set(old) ^ set(new)

@@ -3,10 +3,11 @@
 The standard term is importance weights: edits are drawn so that their words are as frequent as those of originals.
 
 `data/giveaway.json.gz` holds a weight for words and for pairs of neighbouring words, one table for positives, one for
-negatives of the papers' recipes and one for those that `balanced` judges: above zero for what edits would bring in more often than they take it out ("canine", "on grass"), below
-zero for the opposite. A replacement drawn in proportion to exp(-gap), where the gap is what its new words weigh more
-than the old ones, leaves the frequencies of words and pairs as they were, as far as the candidates allow. These
-are the weights of the distribution nearest to a plain draw that does so; runs/make_giveaway.py finds them.
+negatives of the papers' recipes and one for those that `balanced` judges: above zero for what edits would bring in more
+often than they take it out ("canine", "on grass"), below zero for the opposite. A replacement drawn in proportion to
+exp(-gap), where the gap is what its new words weigh more than the old ones, leaves the frequencies of words and pairs
+as they were, as far as the candidates allow. These are the weights of the distribution nearest to a plain draw that
+does so; runs/make_giveaway.py finds them.
 """
 
 from __future__ import annotations

@@ -134,7 +134,7 @@ def confirmed(caption: Caption, candidate: Candidate) -> str | None:
         return "no other caption of the image confirms the number"
     if edit.target != "object" or len(caption.others) < 2:
         return None
-    old = lemma_of(edit.source.split()[0] if edit.by == "gender" else edit.source, "object")
+    old = lemma_of(edit.source, "object")
     if len(caption.others) > 2 and any(old in listed and words.isdisjoint(listed) for listed in (_MALE, _FEMALE)):
         return "no other caption of the image confirms that it is a man or a woman"
     grown = old in _YOUNG and lemma_of(edit.to or "", "object") in _GROWN
@@ -226,7 +226,7 @@ def plausible(caption: Caption, candidate: Candidate) -> str | None:
     if candidate.kind != "negative" or edit.op != "replace" or edit.span is None or not edit.to:
         return None
     place = caption.units_of(edit.span)
-    if place is None or edit.by == "gender" or (edit.by == "captions" and edit.target == "attribute"):
+    if place is None or (edit.by == "captions" and edit.target == "attribute"):
         return None  # a colour is only added where captions have it with its noun; man and woman are seen everywhere
     word = lemma_of(edit.to, edit.target)
     found = doubts(caption, *place, word, edit.target or "")

@@ -103,7 +103,7 @@ def replace_negative(
 def doubt_of(caption: Caption, proposal: Proposal) -> int:
     """How much speaks against a new word where it would stand: nothing (captions have it beside all its neighbours),
     that this is not known, or that it is unlikely. What is impossible the checks drop, and say why."""
-    if proposal.by == "gender" or (proposal.by == "captions" and proposal.target == "attribute"):
+    if proposal.by == "captions" and proposal.target == "attribute":
         return 0
     place = caption.units_of((proposal.start, proposal.end))
     if place is None:
@@ -130,8 +130,8 @@ def drawn(
     listed = distinct(proposals)
     if not listed:
         return
-    plain = plain_weights(listed, caption.text if kind == "positive" else "")
     table: Literal["positive", "negative", "judged"] = "judged" if worth and kind == "negative" else kind
+    plain = plain_weights(listed, caption.text if kind == "positive" else "", EVEN if table == "judged" else 1.0)
     tilted = [
         weight * math.exp(-gap) * (worth[each] if worth else 1.0)
         for each, weight, gap in zip(listed, plain, gaps(caption.text, table, listed), strict=True)
@@ -148,13 +148,16 @@ def distinct(proposals: Iterable[Proposal]) -> list[Proposal]:
     return list(first.values())
 
 
-def plain_weights(proposals: Sequence[Proposal], text: str = "") -> list[float]:
+EVEN = 0.25  # of what is judged, rare words come nearly as often as common ones: a substitution is seldom seen twice
+
+
+def plain_weights(proposals: Sequence[Proposal], text: str = "", power: float = 1.0) -> list[float]:
     """Each place of the caption is as likely as any other, and a word there as likely as it is common.
 
     With the caption's `text`, rare words are replaced before common ones and by any of their synonyms: else half of all
     positives are a few dozen substitutions ("man" by "guy"), which a model has soon seen.
     """
-    power = 0.0 if text else 1.0
+    power = 0.0 if text else power
     totals: dict[tuple[int, int], float] = {}
     for proposal in proposals:
         place = proposal.start, proposal.end
@@ -255,7 +258,7 @@ def passing(
             each: float(row[0])
             for each, row in tier
             if _passes(each, float(row[0]), asked or dial)
-            and (people or not _are_people(each.by, caption.text[each.start : each.end], each.to))
+            and (people or not _are_people(caption.text[each.start : each.end], each.to))
         }
 
 
@@ -318,11 +321,11 @@ _PEOPLE = word_set("plain words for people")
 
 def is_of_people(edit: Edit) -> bool:
     """Whether a plain word for a person became another: man, woman, boy, girl."""
-    return edit.op == "replace" and edit.target == "object" and _are_people(edit.by, edit.source or "", edit.to or "")
+    return edit.op == "replace" and edit.target == "object" and _are_people(edit.source or "", edit.to or "")
 
 
-def _are_people(by: str | None, old: str, new: str) -> bool:
-    return by == "gender" or {old.lower().rpartition(" ")[2], new.lower().rpartition(" ")[2]} <= _PEOPLE
+def _are_people(old: str, new: str) -> bool:
+    return {old.lower().rpartition(" ")[2], new.lower().rpartition(" ")[2]} <= _PEOPLE
 
 
 def kind_of(proposal: Proposal) -> str:
