@@ -260,7 +260,7 @@ def test_the_learned_weights_bring_words_in_as_often_as_they_go_out(
         for text in record["caption"]
     ]
     learned = net_flow(captions)
-    monkeypatch.setattr(importance_weights, "_weights", lambda: {"positive": {}, "negative": {}})
+    monkeypatch.setattr(importance_weights, "_weights", lambda: {"positive": {}, "negative": {}, "judged": {}})
     monkeypatch.setattr(importance_weights, "_inside", importance_weights._inside.__wrapped__)
     plain = net_flow(captions)
     # Of negatives little is left to choose: few words are sure enough in a place.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import pytest
 
 from equipoise.perturb import Caption
@@ -65,45 +63,19 @@ def test_no_kind_stands_in_two_groups_under_one_name_twice() -> None:
 
 
 @pytest.mark.parametrize(
-    ("caption", "forms"),
+    ("caption", "openings"),
     [
-        ("A man riding a horse", {"rides", "is riding", "who is riding"}),
-        ("Two men ride a horse", {"riding", "are riding"}),
-        ("A group of performers sing and work on a stage", set()),  # both would have to change
-        ("A dog is sleeping on a bed", {"sleeping", "sleeps"}),
-        ("A man sitting and reading a book", set()),
-        ("Some people are going to go surfing", set()),
-        ("A man who is riding a horse", {"riding"}),
-        ("A group of people standing in a meadow", {"stand", "are standing", "who are standing"}),
-        ("The Miami basketball player is looking.", set()),  # neither "looking" nor "looks" says enough
-        ("The Miami basketball player is running.", {"runs"}),  # no noun phrase that breaks off
-        ("Two boys standing up near a wall", {"who are standing"}),  # who stands up was sitting
-        ("A skier dressed in black races down the mountain.", {"who is dressed"}),  # "speeds" is its verb
-        ("A group of people that are standing on a court", {"standing"}),
-        ("Large group of people standing in a meadow", {"who are standing"}),  # no subject of "are"
-        ("A man with a dog who is jumping", set()),  # which of them?
-        ("A dog that is jumping over a log", {"jumping"}),
-        ("Several snacks including fruit on a table", set()),
-        ("The dog is running on the sand", {"runs"}),
-        ("A young child wearing orange balances on a snowy rock.", {"who is wearing"}),
-        ("Two young rugby players wearing blue and yellow uniforms fight for the ball.", {"who are wearing"}),
-        ("People carrying umbrellas walking down a road", set()),
-        ("A photo shows a cat on a bed", {"showing"}),
-        ("A lady looks surprised.", set()),
-        ("A bus parked by a fence", {"is parked", "that is parked"}),
-        ("A bus is parked by a fence", {"parked"}),
-        ("The bus is parked by a fence", set()),
+        ("A dog with a ball in a yard", {"there is a"}),
+        ("Two dogs lying on a bed", {"there are two"}),
+        ("There are two dogs with a ball", {"two"}),
+        ("A cat and a dog", {"a photo of a"}),
+        ("The dog is running on the sand", {"in this photo, the"}),
+        ("A group of performers sing and work on a stage", {"in this photo, a"}),
+        ("A skier dressed in black races down the mountain.", set()),  # "races" is its verb
+        ("Two young rugby players wearing blue and yellow uniforms fight for the ball.", set()),
+        ("A picture of a dog on a bed", set()),
+        ("A Dog On A Bed In A Room", set()),
     ],
 )
-def test_verb_forms(caption: str, forms: set[str]) -> None:
-    found = {proposal.to for proposal in Alternations().synonyms(Caption(caption), "action")}
-    assert {to for to in found if not to.startswith(("there", "a photo", "a picture"))} == forms
-
-
-def test_openings_are_shared_out_by_the_text_alone() -> None:
-    texts = [f"A dog with {n} balls in a yard" for n in range(400)]
-    found = Counter(p.to for text in texts for p in Alternations().synonyms(Caption(text), "action"))
-    assert set(found) == {"there is a", "a photo of a", "a picture of a"} and found["there is a"] < 250
-    texts = [f"There are two dogs with {n} balls" for n in range(400)]
-    found = Counter(p.to for text in texts for p in Alternations().synonyms(Caption(text), "action"))
-    assert set(found) == {"two"} and found["two"] < 250
+def test_openings(caption: str, openings: set[str]) -> None:
+    assert {p.to for p in Alternations().synonyms(Caption(caption), "action")} == openings
