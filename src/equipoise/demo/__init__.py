@@ -173,7 +173,7 @@ def build_page(story: Story, models: Models) -> Page:
             "base weights": str(record.model.weight_sha256),
             "your own model": "equipoise demo --captions FILE --images FOLDER --model hf:YOUR-MODEL",
         },
-        images=story.shown,
+        images=story.shown or story.images,
         size=1_500_000,
     )  # fmt: skip
 
