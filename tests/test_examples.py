@@ -69,6 +69,8 @@ def test_the_weekly_gate_names_options_that_exist() -> None:
 
     yaml = pytest.importorskip("yaml", reason="PyYAML comes with transformers")
     steps = yaml.safe_load((EXAMPLES / "weekly_gate.yml").read_text())["jobs"]["gate"]["steps"]
+    installed = [step["run"] for step in steps if "pip install" in step.get("run", "")]
+    assert "pip install ./equipoise" in installed[-1]  # nothing is on PyPI
     commands = [step["run"].split() for step in steps if step.get("run", "").startswith("equipoise")]
     assert len(commands) == 4
     for _, verb, *rest in commands:

@@ -10,7 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from equipoise import compare
 from equipoise.cli import main
+from equipoise.core.errors import UserError
 from equipoise.data.items import Item, texts
 from equipoise.evaluation.averages import summarise
 from equipoise.evaluation.outcomes import outcomes_of
@@ -165,3 +167,45 @@ def test_other_items_are_refused_with_the_reason(run: Run, write: Write) -> None
     assert code == 2 and "were not scored on the same items" in error and "same --bench" in error
     code, _, error = run("one", "three")
     assert code == 2 and "share no benchmark" in error
+
+
+def test_a_benchmark_of_one_folder_alone_is_named_and_no_gate_passes_it(run: Run, write: Write) -> None:
+    for name, benches in (("one", "xy"), ("two", "xz")):
+        for bench in benches:
+            write(name, [1] * 40 + [0] * 20, bench)
+    code, out, _ = run("one", "two")
+    assert code == 0 and "y is left out: two has no run of it" in out and "z is left out: one has no run of it" in out
+    assert json.loads(run("one", "two", "--json")[1])["left_out"] == [
+        "y is left out: two has no run of it",
+        "z is left out: one has no run of it",
+    ]
+    for gate in ("--fail-if-worse", "--fail-unless-shown"):
+        code, out, error = run("one", "two", gate, "original:50")
+        assert code == 2 and "passed" not in out and "y is left out: two has no run of it" in error
+        assert "equipoise eval MODEL --bench" in error and "equipoise compare one/x two/x" in error
+    assert run("one/x", "two/x", "--fail-if-worse", "original:50")[0] == 0
+    with pytest.raises(UserError, match="y is left out"):
+        compare("one", "two").worse("original")
+
+
+def test_the_gate_and_the_conclusion_do_not_contradict(run: Run, write: Write) -> None:
+    """Five images lost and none gained: the interval leaves zero out, p of the sign flips does not."""
+    write("one", [1] * 60)
+    write("two", [1] * 55 + [0] * 5)
+    code, out, _ = run("one", "two", "--fail-if-worse", "original:0.5")
+    told = " ".join(out.split())
+    assert code == 1 and "no difference is shown" in told
+    assert "the gate looks at the interval alone: corrected p = 0." in told.partition("no difference is shown")[0]
+    write("three", [0] * 60)
+    assert "the interval alone" not in run("one", "three", "--fail-if-worse", "original:0.5")[1]
+
+
+def test_items_that_were_trained_on_are_named(run: Run, write: Write, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        write(name, [1] * 40 + [0] * 20)
+    place = tmp_path / "two" / "x" / "result.json"
+    record = json.loads(place.read_text())
+    place.write_text(json.dumps(record | {"counts": {**record["counts"], "trained_on": 7}}))
+    warning = f"two/x: 7 of {record['n']['items']} items were trained on: no test of this model"
+    assert f"warning: {warning}" in run("one", "two")[1]
+    assert json.loads(run("one", "two", "--json")[1])["warnings"] == [warning]

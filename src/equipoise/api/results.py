@@ -272,6 +272,7 @@ class Diff:
         known = {name for one in self.compared.differences for name in one.changes}
         if metric not in known:
             raise UserError(f"no metric {metric!r}; measured are {', '.join(sorted(known))}")
+        self.compared.require_whole()
         asked = [one for one in self.compared.differences if metric in one.changes]
         return any(one.failed for one in check_gates([Gate(metric, by)], asked))
 

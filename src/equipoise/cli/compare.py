@@ -66,6 +66,8 @@ def compare(
     gates = [read_gate(text, own=own) for text in fail_if_worse or []]
     gates += [read_gate(text, strict=True, own=own) for text in fail_unless_shown or []]
     found = compare_folders(runs, seed, average, correct, flips)
+    if gates:
+        found.require_whole()
     passed = check_gates(gates, found.differences)
     if as_json:
         value = {
@@ -76,6 +78,8 @@ def compare(
                 for name, by_metric in found.groups.items()
             },
             "gates": [asdict(gate) for gate in passed],
+            "left_out": found.left_out,
+            "warnings": found.warnings,
         }
         typer.echo(json.dumps(value, indent=2))
     else:

@@ -341,6 +341,12 @@ class RunRecord(_Part):
     scores_sha256: str | None  # of items.jsonl; None: none was written, the run is in memory
     published: Published | None = None  # None: scored here
 
+    @property
+    def trained_on(self) -> str:
+        """The warning about items that the model was trained on; "" where it is not known of any."""
+        seen = self.counts.get("trained_on")
+        return f"{seen:,} of {self.n.items:,} items were trained on: no test of this model" if seen else ""
+
 
 # ---------------------------------------------------------------------------- differences
 

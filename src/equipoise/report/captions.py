@@ -87,8 +87,8 @@ def caveats(record: RunRecord) -> list[str]:
             if record.kind == "items"
             else f"{record.n.skipped:,} photos were NOT used: {why} (result.json lists them)"
         )
-    if seen := record.counts.get("trained_on"):
-        lines.append(f"{seen:,} of {record.n.items:,} items were trained on, says its folder: judge it on others")
+    if record.trained_on:
+        lines.append(record.trained_on)
     if record.blind and record.n.scored < FEW:
         lines.append(
             f"{record.n.scored} items are too few: chance alone moves such shares by tens of points, and the baselines "

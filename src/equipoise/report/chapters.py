@@ -185,8 +185,8 @@ def _chapter(
             notes.append(f"{label}: checked: {record.preflight.words()}.")
         if record.n.skipped:
             notes.append(f"{label}: {record.n.skipped:,} of {record.n.items:,} items were NOT scored.")
-        if seen := record.counts.get("trained_on"):
-            notes.append(f"{label}: {seen:,} of {record.n.items:,} items were trained on: no test of this model.")
+        if record.trained_on:
+            notes.append(f"{label}: {record.trained_on}.")
         if cut := record.counts.get("texts_cut"):
             notes.append(f"{label}: {cut:,} texts are longer than the model reads and were cut.")
     if len({image for entry in entries for image in entry.run.images if image is not None}) > 1:

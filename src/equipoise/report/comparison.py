@@ -21,7 +21,8 @@ VERDICT = "a difference counts as shown only where its interval leaves zero out 
 def render_compared(found: Compared, correction: str, gates: Sequence[Passed] = ()) -> str:
     """Everything that `compare` found, for people."""
     of_items = [one for one in found.differences if not _is_set(one)]
-    parts = [fold("\n".join([*map(gate_line, gates), conclusion(found.differences)]))]
+    notes = [printable(f"warning: {line}") for line in (*found.left_out, *found.warnings)]
+    parts = [fold("\n".join([*map(gate_line, gates), conclusion(found.differences), *notes]))]
     parts += [render_differences(found.differences), _tests(of_items, correction) if of_items else ""]
     parts += [_groups(name, placed, found, correction) for name, placed in found.groups.items() if placed]
     for one, flipped in zip(found.differences, found.flips, strict=True):
@@ -210,7 +211,9 @@ def gate_line(gate: Passed) -> str:
     seen = "" if gate.visible is None else f"; a true loss of {gate.visible:.1f} points fails about 80 times in 100"
     if gate.strict and gate.visible is not None:
         seen = f"; a model without a loss passes about 80 times in 100 with a limit of {gate.visible:.1f} points"
+    unsure = gate.verdict == "worse" and gate.p is not None and gate.p >= 0.05
+    alone = f"; the gate looks at the interval alone: corrected p = {_p(gate.p)}" if unsure else ""
     return printable(
         f"{gate.metric}:{gate.points:g} {words[gate.verdict]}: {gate.benchmark}, {gate.after}: loss "
-        f"{gate.loss:+.2f} points [{gate.low:+.2f}, {gate.high:+.2f}]{seen}"
+        f"{gate.loss:+.2f} points [{gate.low:+.2f}, {gate.high:+.2f}]{seen}{alone}"
     )

@@ -23,6 +23,18 @@ class Compared:
     differences: list[Comparison]
     flips: list[Flips]  # of each difference
     groups: dict[str, dict[str, list[Placed]]] = field(default_factory=dict)  # by benchmark; three models or more
+    left_out: list[str] = field(default_factory=list)  # benchmarks that some folder lacks, a sentence each
+    warnings: list[str] = field(default_factory=list)  # runs whose items were trained on
+    one_benchmark: str = ""  # the run folders of a benchmark that was compared
+
+    def require_whole(self) -> None:
+        """Refuse a gate where a benchmark was left out: what was not compared must not pass."""
+        if self.left_out:
+            raise UserError(
+                f"{'; '.join(self.left_out)}. A gate does not pass what was not compared. Evaluate what is missing "
+                "(equipoise eval MODEL --bench NAME --out FOLDER), or name the runs of one benchmark: "
+                f"equipoise compare {self.one_benchmark}"
+            )
 
 
 def seeds_of(text: str) -> list[Path]:
@@ -49,6 +61,8 @@ def compare_folders(
     names = [str(model) for model in models]
     places = [[by_benchmark(folder) for folder in seeds_of(name)] for name in names]
     found, flipped = [], []
+    left_out: dict[str, None] = {}  # in order, each once
+    warnings: dict[str, None] = {}
     loaded: dict[tuple[int, str], Model] = {}
 
     def read(indices: Sequence[int], benchmark: str) -> list[Model]:
@@ -64,8 +78,15 @@ def compare_folders(
         if not shared:
             here, there = (", ".join(_all(places[index])) for index in (0, other))
             raise UserError(f"{names[0]} ({here}) and {names[other]} ({there}) share no benchmark")
+        folders = [pair for index in (0, other) for pair in zip(seeds_of(names[index]), places[index], strict=True)]
+        for name in _all([held for _, held in folders]):
+            if lacking := [str(folder) for folder, held in folders if name not in held]:
+                left_out[f"{name} is left out: {', '.join(lacking)} has no run of it"] = None
         for name in shared:
             sides = [[one[name] for one in places[index]] for index in (0, other)]
+            for folder in (*sides[0], *sides[1]):
+                if seen := read_result(folder).trained_on:
+                    warnings[f"{folder}: {seen}"] = None
             if _kind(sides[0][0]) != "items":
                 found.append(compare_sets(name, names[0], names[other], sides, seed))
                 flipped.append(Flips(0, 0, 0, [], []))
@@ -88,7 +109,8 @@ def compare_folders(
                     for row in metrics
                     if row.less is None and (placed := place(all_of_it, row.name, path, least, seed, correction))
                 }
-    return Compared(_corrected(found, correction), flipped, groups)
+    named = " ".join(",".join(map(str, side)) for side in sides)
+    return Compared(_corrected(found, correction), flipped, groups, list(left_out), list(warnings), named)
 
 
 def _kind(folder: Path) -> str:

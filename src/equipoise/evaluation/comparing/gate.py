@@ -46,6 +46,7 @@ class Passed:
     visible: float | None  # the smallest true loss that fails, or POINTS with which no loss passes, in 80 of 100
     verdict: Verdict
     strict: bool = False
+    p: float | None = None  # corrected; the verdict does not use it
 
     @property
     def failed(self) -> bool:
@@ -88,8 +89,8 @@ def check_gates(gates: Sequence[Gate], found: Sequence[Comparison]) -> list[Pass
             verdict: Verdict = "worse" if low > gate.points else "not shown" if _open(gate, loss, high) else "fine"
             least = 0.0 if gate.strict else gate.points
             visible = None if change.detectable is None else least + 100 * change.detectable
-            said = (gate.metric, gate.points, one.benchmark, one.after, loss, low, high, visible, verdict, gate.strict)
-            passed.append(Passed(*said))
+            said = (gate.metric, gate.points, one.benchmark, one.after, loss, low, high, visible, verdict)
+            passed.append(Passed(*said, gate.strict, change.adjusted))
     return passed
 
 
