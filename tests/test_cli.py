@@ -7,7 +7,6 @@ import io
 import json
 import os
 import pickle
-import re
 import struct
 import sys
 import zlib

@@ -205,9 +205,8 @@ def train(
         _write_openclip(finished, openclip)
     if watch is not None and watch_images is not None:
         _before_and_after(model, finished, watch, watch_images, out, device)
-    if watch is not None and (best := Checkpoints(out).pointed("best")) is not None:
-        named = best if _beats_base(out, watch_metric or "augmented") else "no step beat the base"
-        typer.echo(f"best on {watch}: {named}; {finished} is the last step")
+    if watch is not None and (best := Checkpoints(out).best(watch_metric or "augmented")) is not None:
+        typer.echo(f"best on {watch}: {best}; {finished} is the last step")
     typer.echo(f"the model is {finished}; judge it with: equipoise eval hf:{finished} --bench ...")
 
 
@@ -367,14 +366,6 @@ def _before_and_after(base: str, finished: Path, watch: Path, images: Path, out:
             captions = caption_set("watch-retrieval", None, source, from_items(items))
             evaluate_set(model, captions, out=folder / "watch-retrieval", cache=cache)
     typer.echo(render_differences(compare_folders(folders).differences))
-
-
-def _beats_base(out: Path, metric: str) -> bool:
-    """Whether some step of a watched run is better than step 0."""
-    from equipoise.train.run.log import read_log
-
-    found = [record["metrics"][metric] for record in read_log(out) if "metrics" in record]
-    return len(found) < 2 or max(found[1:]) > found[0]
 
 
 def _check_openclip(path: Path | None, model: ClipModel, finished: bool) -> None:

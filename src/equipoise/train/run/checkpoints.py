@@ -34,7 +34,7 @@ from equipoise.core import run_folder
 from equipoise.core.errors import UserError
 from equipoise.core.files import atomic_write, read_text
 from equipoise.core.provenance import code_revision
-from equipoise.train.run.log import in_words
+from equipoise.train.run.log import in_words, read_log
 
 STATE = "training_state.pt"
 CLAIM = "run.json"
@@ -113,6 +113,12 @@ class Checkpoints:
             return None
         folder = self.folder / read_text(path).strip()
         return folder if folder.is_dir() else None
+
+    def best(self, metric: str) -> Path | str | None:
+        """The best checkpoint, or in words that step 0 was not beaten; None where nothing was evaluated on the way."""
+        found = [record["metrics"][metric] for record in read_log(self.out) if "metrics" in record]
+        beaten = len(found) < 2 or max(found[1:]) > found[0]
+        return self.pointed("best") if beaten else "no step beat the base"
 
     def state(self, folder: Path) -> dict[str, Any]:
         state: dict[str, Any] = torch.load(folder / STATE, map_location="cpu", weights_only=True)
