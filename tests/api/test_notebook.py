@@ -139,6 +139,17 @@ def test_scores_of_a_list() -> None:
     assert found["original"] == 100 and found["brittleness"] == 100 and "1 items" in repr(found)
     with pytest.raises(eq.UserError, match=r"^scores: 1 problem"):
         eq.metrics([{"id": "a", "caption": "0.3", "negatives": [0.25]}])
+    with pytest.raises(eq.UserError, match=r"^nofile.csv"):
+        eq.metrics("nofile.csv")
+    with pytest.raises(eq.UserError, match=r"no metric 'brittlenes'.* Did you mean brittleness"):
+        found["brittlenes"]
+
+
+def test_plain_rows_are_read_like_a_frame(pairs: list[tuple[str, str]]) -> None:
+    scores = [{"caption": 0.3, "negative": 0.1, "kind": "a"}, {"caption": 0.2, "negative": 0.1, "negative_2": 0.3}]
+    assert eq.metrics(scores)["original"] == 50
+    rows = [{"image": image, "caption": caption} for image, caption in pairs[:10]]
+    assert list(eq.perturb(rows)) == list(eq.perturb(pairs[:10]))
 
 
 def test_errors_name_arguments(folder: Path, pairs: list[tuple[str, str]], tmp_path: Path) -> None:

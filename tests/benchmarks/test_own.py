@@ -64,7 +64,12 @@ def test_a_table_as_excel_writes_it_where_the_comma_is_for_numbers(tmp_path: Pat
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("image,negative\na.jpg,b\n", "line 1: expected the columns image, caption, negative"),
+        (
+            "image,negative\na.jpg,b\n",
+            "line 1: column caption is missing. Expected the columns image, caption",
+        ),
+        ("image,caption,neg\na.jpg,b,c\n", "column negative is missing. Did you mean neg. Call it negative"),
+        ("image,caption,positive\na.jpg,b,c\n", "column negative is missing. Expected"),
         ("image,caption,negative\na.jpg,b\n", "line 2: 2 cells, where the header has 3"),
         ("image,caption,negative\n", "only a header"),
         ("", "found nothing"),

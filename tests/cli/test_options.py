@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ from typer.testing import CliRunner
 from equipoise.cli import app
 from equipoise.cli.options import ADVANCED, ORDER
 from equipoise.core.errors import UserError
-from equipoise.world.splits import make_world
+from equipoise.world.splits import SPLITS, make_world
 
 # These print no table: they write a file, and a line that says so.
 NO_TABLE = {"bench fetch", "train RECIPE"}
@@ -150,6 +151,13 @@ def test_the_world_is_built_like_a_benchmark(tmp_path: Path) -> None:
     given = ["bench", "build", "world", "--splits", "test", "--limit", "3", "--seed", "2", "--out", str(tmp_path)]
     assert "wrote 3 items" in called(*given).stdout
     assert len((tmp_path / "test-2.jsonl").read_text().splitlines()) == 3 == len(list(tmp_path.rglob("*.png")))
+    given[4] = "validation,finetune-matched"
+    assert called(*given).stdout.count("wrote 3 items") == 2 and (tmp_path / "finetune-matched-2.jsonl").exists()
+    given[4] = "finetune,tset"
+    assert "no split 'tset'" in str(CliRunner().invoke(app, given).exception)
+    assert not (tmp_path / "finetune-2.jsonl").exists()
+    known = " ".join(called("bench", "build", "--help").stdout.split())
+    assert not [split for split in SPLITS if not re.search(rf" {split}[,. ]", known)]
     refused = CliRunner().invoke(app, ["bench", "build", "swap", "--seed", "1", "--out", str(tmp_path / "x.jsonl")])
     assert "--seed is of `bench build world`" in str(refused.exception)
     assert called("bench", "show", "world").stdout.count("world-") >= 5

@@ -14,6 +14,7 @@ from equipoise.evaluation.comparing.flips import FlippedItem, Flips
 from equipoise.evaluation.comparing.folders import Compared
 from equipoise.evaluation.record import (
     Change,
+    Check,
     Comparison,
     Interval,
     ItemCounts,
@@ -22,9 +23,11 @@ from equipoise.evaluation.record import (
     MeanScores,
     Metrics,
     Number,
+    Preflight,
     RunRecord,
 )
 from equipoise.evaluation.results import Texts
+from equipoise.report.captions import verdict
 from equipoise.report.comparison import render_compared, render_differences
 from equipoise.report.tables import Line, percent, render, result_rows
 
@@ -260,3 +263,22 @@ def test_at_80_columns_the_table_of_eval_keeps_its_form(screen: Callable[[int | 
     both = render_compared(Compared([compared(**moved)], [Flips(0, 0, 0, [], [])]), "holm")
     assert "│   Original accuracy  │" in both and "┃   smallest ┃" in both  # heads are folded, it stays a table
     assert "\nOrig.        +5.0 [+1.0, +9.0]\n" in both  # and where that is not enough, a list
+
+
+def test_a_verdict_near_chance_blames_what_can_be_to_blame(make_record: Callable[..., RunRecord]) -> None:
+    """The loading only where no check cleared it."""
+
+    def said(low: float, high: float, checks: str | None) -> str:
+        numbers = NUMBERS.model_copy(update={"metrics": measured(40, original=((low + high) / 2, low, high))})
+        one = {"name": "sign", "number": None, "found": "", "why": "", "fix": "", "verdict": checks}
+        listed = [Check.model_validate(one)] if checks else []
+        metrics = Metrics(overall=numbers, by={}, macro=None, paper={})
+        n = ItemCounts(items=40, scored=40, skipped=0)
+        return verdict(make_record(metrics=metrics, n=n, preflight=Preflight(checks=listed)))
+
+    for checks in (None, "suspicious", "wrong"):
+        assert "not shown to be above chance" in said(0.4, 0.6, checks) and "equipoise doctor" in said(0.4, 0.6, checks)
+    fine = said(0.4, 0.6, "fine")
+    assert "not shown to be above chance" in fine and "these 40 items are too few to tell" in fine
+    assert "doctor" not in fine and "too few" not in said(0.1, 0.3, "fine")
+    assert all(" is below chance: " in said(0.1, 0.3, checks) for checks in ("fine", "wrong"))

@@ -113,12 +113,15 @@ def _columns(value: Any, caption: str | None, image: str | None) -> tuple[list[A
     names = getattr(value, "columns", None)
     if names is None:
         names = getattr(value, "column_names", None)  # a Hugging Face dataset
+    if isinstance(value, Sequence) and value and all(isinstance(row, Mapping) for row in value):
+        names = list(dict.fromkeys(name for row in value for name in row))
+        value = {name: [row.get(name) for row in value] for name in names}
     if names is not None:
         listed = [str(name) for name in names]
         texts = _column(listed, caption, CAPTION_NAMES, "caption")
         pictures = _column(listed, image, IMAGE_NAMES, "image", needed=image is not None)
-        held = value[pictures] if pictures else None
-        return [_cell(one) for one in value[texts]], [None] * len(value) if held is None else [_seen(x) for x in held]
+        said = [_cell(one) for one in value[texts]]
+        return said, [_seen(one) for one in value[pictures]] if pictures else [None] * len(said)
     if isinstance(value, Mapping) or not isinstance(value, Sequence):
         raise UserError(
             f"{type(value).__name__}: expected a file, a DataFrame, a Hugging Face dataset or a list of "

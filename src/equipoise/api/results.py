@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import html
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from equipoise.core.errors import UserError
+from equipoise.core.errors import UserError, did_you_mean
 from equipoise.data.items import Item, write_items
 from equipoise.evaluation.comparing.folders import Compared
 from equipoise.evaluation.comparing.gate import Gate, check_gates
@@ -113,6 +113,11 @@ def _html(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> s
     return f"<p>{html.escape(title)}</p><table>{line(header, 'th')}{body}</table>"
 
 
+def _require_metric(metric: str, known: Iterable[str]) -> None:
+    if metric not in known:
+        raise UserError(f"no metric {metric!r}; there are {', '.join(known)}.{did_you_mean(metric, known)}")
+
+
 class _Measured:
     """Numbers of which the first line is the headline."""
 
@@ -121,7 +126,9 @@ class _Measured:
 
     def __getitem__(self, metric: str) -> float | None:
         """The headline's value in percent; None where it was not measured."""
-        value = self.lines()[0].numbers[metric]
+        numbers = self.lines()[0].numbers
+        _require_metric(metric, {**METRICS, **numbers.metrics})
+        value = numbers[metric]
         return None if value is None else 100 * value
 
     def to_frame(self) -> DataFrame:
@@ -270,8 +277,7 @@ class Diff:
         """Whether some model is worse than the first by more than `by` points: the whole 95% interval of the loss
         lies above `by`, as for `equipoise compare --fail-if-worse`."""
         known = {name for one in self.compared.differences for name in one.changes}
-        if metric not in known:
-            raise UserError(f"no metric {metric!r}; measured are {', '.join(sorted(known))}")
+        _require_metric(metric, sorted(known))
         self.compared.require_whole()
         asked = [one for one in self.compared.differences if metric in one.changes]
         return any(one.failed for one in check_gates([Gate(metric, by)], asked))

@@ -58,9 +58,9 @@ def perturb(
     """Write hard positives and hard negatives for captions.
 
     `captions` is a file that `equipoise perturb` reads, a DataFrame, a Hugging Face dataset or a list of (image,
-    caption). An image is a path or a PIL picture. `caption` and `image` name the columns where they are not called so.
-    `precision` is the share of its edits that a strict reader should accept, of the recipe `balanced`. With `out` the
-    items are written there too.
+    caption) or of {"image": ..., "caption": ...}. An image is a path or a PIL picture. `caption` and `image` name the
+    columns where they are not called so. `precision` is the share of its edits that a strict reader should accept, of
+    the recipe `balanced`. With `out` the items are written there too.
     """
     from equipoise.perturb.recipes import Setup
     from equipoise.perturb.run.engine import perturb_file
@@ -276,8 +276,10 @@ def metrics(scores: str | Path | Frame | Sequence[Mapping[str, Any]], *, seed: i
     """Measure scores that were made elsewhere.
 
     `scores` is a DataFrame with the columns caption, negative (negative_2, ...), positive (...), id, image, and tags;
-    a list of {"id": ..., "caption": 0.31, "positives": [0.30], "negatives": [0.28]}; or a file of either.
+    a list of rows with the same names, or of {"id": ..., "caption": 0.31, "positives": [0.30], "negatives": [0.28]};
+    or a file of either.
     """
+    import csv
     import json
 
     from equipoise.evaluation.averages import summarise
@@ -291,10 +293,18 @@ def metrics(scores: str | Path | Frame | Sequence[Mapping[str, Any]], *, seed: i
             path = Path(folder) / "scores.csv"
             scores.to_csv(path, index=False)  # type: ignore[union-attr]
         else:
-            path = Path(folder) / "scores.jsonl"
-            path.write_text("".join(f"{json.dumps(row)}\n" for row in scores), encoding="utf-8")  # type: ignore[union-attr]
+            listed: list[Any] = list(scores)  # type: ignore[arg-type]
+            plain = all(isinstance(row, Mapping) and not {"negatives", "positives"} & row.keys() for row in listed)
+            path = Path(folder) / ("scores.csv" if plain else "scores.jsonl")
+            with path.open("w", encoding="utf-8", newline="") as handle:
+                if plain:
+                    table = csv.DictWriter(handle, list(dict.fromkeys(name for row in listed for name in row)))
+                    table.writeheader()
+                    table.writerows(listed)
+                else:
+                    handle.writelines(f"{json.dumps(row)}\n" for row in listed)
         try:
             rows = read_any([path], None).rows
         except UserError as error:
-            raise UserError(str(error).replace(str(path), "scores")) from None
+            raise UserError(str(error) if is_path(scores) else str(error).replace(str(path), "scores")) from None
         return Measured(summarise(outcomes_of(rows), seed))

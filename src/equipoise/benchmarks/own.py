@@ -18,7 +18,7 @@ from equipoise.benchmarks.base import Average, Benchmark
 from equipoise.benchmarks.facts import facts
 from equipoise.benchmarks.reading import check_splits
 from equipoise.core import stats
-from equipoise.core.errors import Problems, UserError, did_you_mean
+from equipoise.core.errors import Problems, UserError, did_you_mean, missing_columns
 from equipoise.core.files import read_json, write_json
 from equipoise.data.items import ImageRef, Item, load_items, texts
 from equipoise.data.readers.records import explain, kind_of, table
@@ -57,9 +57,9 @@ def _from_table(path: Path) -> list[Item]:
     header, rows = table(path, several=_SEVERAL)
     if "caption" not in header or not any(name.startswith("negative") for name in header):
         raise UserError(
-            f"{path}, line 1: expected the columns image, caption, negative (also negative_2, positive, split, ...), "
-            f"found {', '.join(header)}. To write hard negatives and positives for its captions: "
-            f"equipoise perturb {shlex.quote(str(path))}"
+            f"{path}, line 1: {missing_columns(header)} Expected the columns image, caption, "
+            f"negative (also negative_2, positive, split, ...), found {', '.join(header)}. To write "
+            f"hard negatives and positives for its captions: equipoise perturb {shlex.quote(str(path))}"
         )
     items: list[Item] = []
     lines: dict[str, int] = {}

@@ -86,7 +86,8 @@ def build(
 ) -> None:
     """Turn a benchmark's annotation files into Items.
 
-    `bench build world` draws pictures too. Its splits: finetune, finetune-objects, finetune-actions, validation, test.
+    `bench build world` draws pictures too. Its splits: finetune (default), finetune-matched, finetune-objects,
+    finetune-actions, validation, test.
     """
     from equipoise.benchmarks import registry
     from equipoise.benchmarks.replace import build as replace
@@ -95,7 +96,7 @@ def build(
     if seed and name != "world":
         raise UserError(f"--seed is of `bench build world`; nothing is drawn for {name}")
     if name == "world":
-        _draw(out, splits or "finetune", limit or 1000, seed)
+        _draw(out, split_names(splits) or ["finetune"], limit or 1000, seed)
         return
     if as_json and name != "replace-clean":
         raise UserError("--json is of `bench build replace-clean`; nothing else prints a table here")
@@ -131,11 +132,14 @@ def build(
         typer.echo(f"wrote {kept}: how it is averaged; keep it next to the items")
 
 
-def _draw(out: Path, split: str, n: int, seed: int) -> None:
-    from equipoise.world.splits import make_world
+def _draw(out: Path, splits: Sequence[str], n: int, seed: int) -> None:
+    from equipoise.benchmarks.reading import check_splits
+    from equipoise.world.splits import SPLITS, make_world
 
-    file = make_world(n, seed, out, split)
-    typer.echo(f"wrote {n:,} items to {file}; evaluate on them: equipoise eval MODEL --bench {file} --images {out}")
+    check_splits("world", splits, SPLITS)
+    for split in splits:
+        file = make_world(n, seed, out, split)
+        typer.echo(f"wrote {n:,} items to {file}; evaluate on them: equipoise eval MODEL --bench {file} --images {out}")
 
 
 def written(out: Path, items: Sequence[Item], name: str) -> str:

@@ -97,3 +97,14 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     meant = _OTHER_NAMES.get(name.lower().replace("-", "_"))
     close = [meant] if meant in listed else difflib.get_close_matches(name, listed, n=3, cutoff=0.5)
     return f" Did you mean {' or '.join(close)}?" if close else ""
+
+
+def missing_columns(header: Iterable[str]) -> str:
+    """What a table of items or scores lacks: 'column negative is missing. Did you mean neg? Call it negative.'"""
+    several, given = ("negative", "positive"), [str(name) for name in header]
+    there = {"caption": "caption" in given, "negative": any(name.startswith("negative") for name in given)}
+    missing = [name for name, held in there.items() if not held]
+    others = [name for name in given if name not in ("id", "image", "caption") and not name.startswith(several)]
+    hints = [f"{near} Call it {name}." for name in missing if (near := did_you_mean(name, others))]
+    verb = "s {} are" if len(missing) > 1 else " {} is"
+    return f"column{verb.format(' and '.join(missing))} missing.{''.join(hints)}"

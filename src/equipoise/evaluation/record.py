@@ -298,6 +298,10 @@ class Preflight(_Part):
     def wrong(self) -> list[Check]:
         return [one for one in self.checks if one.verdict == "wrong"]
 
+    @property
+    def fine(self) -> bool:
+        return bool(self.checks) and all(one.verdict == "fine" for one in self.checks)
+
     def words(self) -> str:
         """'14 fine, 1 suspicious (exif rotation)'."""
         if not self.checks:

@@ -178,10 +178,14 @@ def verdict(record: RunRecord, average: str | None = None) -> str:
     if record.n.scored < FEW:
         return f"{spec}: too few items for a verdict."
     if chance is not None and low <= chance:
+        below = original.interval is not None and original.interval.high < chance
+        why = f"Check how it is loaded: equipoise doctor {'MODEL' if ' ' in spec else spec}"
+        if record.preflight and record.preflight.fine:
+            few = f"these {record.n.scored:,} items are too few to tell, or the benchmark is hard for it."
+            why = f"The checks of the model were fine: {'it prefers wrong texts here.' if below else few}"
         return (
-            f"{spec} is not shown to be above chance: it ranks the caption first on "
-            f"{100 * original.value:.1f}% of the items{known}. Check how it is loaded: equipoise doctor "
-            + ("MODEL" if " " in spec else spec)
+            f"{spec} is {'below chance' if below else 'not shown to be above chance'}: it ranks the caption first on "
+            f"{100 * original.value:.1f}% of the items{known}. {why}"
         )
     return (
         f"{spec} ranks the caption above every wrong text on {100 * original.value:.1f}% of "

@@ -105,7 +105,11 @@ def test_another_benchmarks_file(run: Run) -> None:
     assert code == 2 and "winoground takes 1 file(s), found 2" in error
     write_table("s.csv", [{"id": 1, "score": 2}])
     code, _, error = run("s.csv", "--bench", "valse")
-    assert code == 2 and "s.csv: in no layout that is known here (its first record has id, score)" in error
+    assert code == 2 and "s.csv: columns caption and negative are missing. Found id, score." in error
+    write_table("s.csv", [{"id": 1, "caption": 0.3, "neg": 0.2}])
+    code, _, error = run("s.csv")
+    assert code == 2 and "s.csv: column negative is missing. Did you mean neg? Call it negative. Found" in error
+    assert error.index("Expected the columns") < error.index("winoground") and len(error) < 450
     assert run("none.csv", "--bench", "valse")[0] == 2
 
 

@@ -17,7 +17,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from equipoise.benchmarks import predicate_noun
-from equipoise.core.errors import Problems, UserError
+from equipoise.core.errors import Problems, UserError, missing_columns
 from equipoise.data.readers.records import EMPTY, Row, explain, kind_of, rows, short, table
 from equipoise.evaluation.foreign import answers, outcomes, scores, wordings
 from equipoise.evaluation.foreign.sheets import Foreign, Sheet, check_single
@@ -149,10 +149,10 @@ def _layout(path: Path) -> Layout | None:
     layout = next((one for one in LAYOUTS if isinstance(first, dict) and one.known(first)), None)
     if layout is None and isinstance(first, dict) and not _may_be_ours(first):
         raise UserError(
-            f"{path}: in no layout that is known here (its first record has {', '.join(list(first)[:8])}). Known are "
-            f"{'; '.join(dict.fromkeys(one.what for one in LAYOUTS))}. Scores of your own have the columns id, "
-            "caption, positive, negative (several: negative_1, negative_2), or are one JSON object per item in a "
-            '.jsonl file: {"id": "...", "caption": 0.31, "positives": [0.30], "negatives": [0.28]}'
+            f"{path}: {missing_columns(first)} Found {', '.join(list(first)[:8])}. Expected "
+            "the columns id, caption, positive, negative (several: negative_1, negative_2), or in a .jsonl file "
+            '{"id": "...", "caption": 0.31, "positives": [0.30], "negatives": [0.28]} per item. Also known: the '
+            f"published scores of {', '.join(dict.fromkeys(one.benchmarks[0] for one in LAYOUTS))}"
         )
     caption = first["caption"] if layout is None and isinstance(first, dict) else None
     if isinstance(caption, str) and not _is_table(path) and not _number(caption):
