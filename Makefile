@@ -10,11 +10,12 @@ DEV := $(VENV)/.ready-dev
 
 setup: $(DEV)
 
-# torch first and alone: asked for together with the rest, pip may take the newest build and its CUDA packages.
+# torch first and alone: asked for together with the rest, pip may take the newest build and its CUDA packages. Not
+# compiled: that takes half of the time, and Python compiles what it imports anyway.
 $(STAMP): pyproject.toml constraints.txt
 	test -x $(PYTHON) || python3 -m venv $(VENV)
-	$(PYTHON) -m pip install --quiet --constraint constraints.txt torch
-	$(PYTHON) -m pip install --quiet --constraint constraints.txt --editable .
+	$(PYTHON) -m pip install --quiet --no-compile --constraint constraints.txt torch
+	$(PYTHON) -m pip install --quiet --no-compile --constraint constraints.txt --editable .
 	touch $(STAMP)
 
 # What only the tests need: nobody who wants to see the demo should wait for it.

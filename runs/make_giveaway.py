@@ -33,7 +33,7 @@ from equipoise.perturb import Caption, get_recipe, perturb_caption
 from equipoise.perturb.bias.importance_weights import TENTHS, names, window
 from equipoise.perturb.dial import Dial
 from equipoise.perturb.english.vocabulary import SECTIONS, Section
-from equipoise.perturb.operations.replace import EVEN, NOTHING, distinct, is_bounded, passing, plain_weights, worth_of
+from equipoise.perturb.operations.replace import NOTHING, distinct, is_bounded, passing, plain_weights, worth_of
 from equipoise.perturb.recipe import TOGETHER, Proposal, prepare, replaced
 from equipoise.perturb.trivial import change, trivial_kind
 
@@ -77,7 +77,7 @@ def _tiers(caption: Caption, kind: str, target: Section) -> Iterator[dict[Propos
 
 def _kept(caption: Caption, kind: str, proposals: dict[Proposal, float]) -> list[tuple[Option, Proposal]]:
     listed, kept = distinct(proposals), []
-    weights = plain_weights(listed, caption.text if kind == "positive" else "", EVEN)
+    weights = plain_weights(listed, caption.text if kind == "positive" else "")
     for proposal, weight in zip(listed, weights, strict=True):
         candidate = replaced(caption.text, kind, proposal)  # type: ignore[arg-type]
         if not any(check(caption, candidate) for check in RECIPE.checks):

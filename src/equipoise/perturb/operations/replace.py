@@ -131,7 +131,7 @@ def drawn(
     if not listed:
         return
     table: Literal["positive", "negative", "judged"] = "judged" if worth and kind == "negative" else kind
-    plain = plain_weights(listed, caption.text if kind == "positive" else "", EVEN if table == "judged" else 1.0)
+    plain = plain_weights(listed, caption.text if kind == "positive" else "")
     tilted = [
         weight * math.exp(-gap) * (worth[each] if worth else 1.0)
         for each, weight, gap in zip(listed, plain, gaps(caption.text, table, listed), strict=True)
@@ -148,16 +148,13 @@ def distinct(proposals: Iterable[Proposal]) -> list[Proposal]:
     return list(first.values())
 
 
-EVEN = 0.25  # of what is judged, rare words come nearly as often as common ones: a substitution is seldom seen twice
-
-
-def plain_weights(proposals: Sequence[Proposal], text: str = "", power: float = 1.0) -> list[float]:
+def plain_weights(proposals: Sequence[Proposal], text: str = "") -> list[float]:
     """Each place of the caption is as likely as any other, and a word there as likely as it is common.
 
     With the caption's `text`, rare words are replaced before common ones and by any of their synonyms: else half of all
     positives are a few dozen substitutions ("man" by "guy"), which a model has soon seen.
     """
-    power = 0.0 if text else power
+    power = 0.0 if text else 1.0
     totals: dict[tuple[int, int], float] = {}
     for proposal in proposals:
         place = proposal.start, proposal.end
