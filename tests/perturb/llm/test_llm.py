@@ -239,7 +239,7 @@ def test_a_long_answer_costs_no_time() -> None:
 
 def test_a_server_that_stays_broken_is_an_error_for_people(server: Server) -> None:
     server.reply = lambda prompt, before: (500, b'{"error": {"message": "out of memory"}}', {})
-    with pytest.raises(UserError, match=r"3 tries failed \(last: 500.*out of memory.*the same command goes on"):
+    with pytest.raises(UserError, match=r"3 tries failed \(last: 500.*out of memory.*the same command resumes"):
         Llm(settings(server)).ask("hello")
     server.http.shutdown()
     server.http.server_close()

@@ -80,6 +80,8 @@ def test_what_is_not_sure_is_left_alone(caption: str) -> None:
 @pytest.mark.parametrize(
     ("caption", "never"),
     [
+        ("The ferry is standing in the old harbour.", "is the ferry"),
+        ("A woman riding a scooter down a hill.", "being ridden"),
         ("A hydrant standing on a kerb with two spouts", "with two spouts is"),  # the hydrant has them
         ("People walking past a truck with a sign", "are people"),  # too little at the end
         ("Woman sitting on a bench in a park", "is woman"),  # a headline makes no sentence

@@ -144,8 +144,9 @@ def place_first(clause: Clause) -> Iterator[Said]:
 
 
 def _can_end(clause: Clause, subject: Part) -> bool:
-    """A sentence with its place first needs more than one word at its end."""
-    return _can_be_clause(clause, subject) and subject.end > subject.start + 1
+    """A sentence with its place first ends in something new: more than one word, and not "the train"."""
+    known = clause.units(subject)[0].word in {"the", "this", "that", "these", "those"}
+    return not known and _can_be_clause(clause, subject) and subject.end > subject.start + 1
 
 
 def _describes_subject(clause: Clause, subject: Part, rest: list[Part]) -> bool:
@@ -200,12 +201,15 @@ def scene_first(clause: Clause) -> Iterator[Said]:
 
 
 def passive(clause: Clause) -> Iterator[Said]:
-    """A bike being ridden down the street by a man. An umbrella is held by a woman."""
+    """A horse being ridden down the street by a man. An umbrella is held by a woman."""
     found = clause.match(_SUBJECT + "([br]?)([gz])([nm])((?:pn)?|pnpn)")
     if not found:
         return
     (doer,), dress, be, (verb,), (thing,), rest = found
-    can = verb.head in _PASSIVE or (verb.head in {"take", "do", "perform"} and thing.head in _DONE)
+    can = verb.head in _PASSIVE or (verb.head == "take" and thing.head in _DONE)
+    can &= verb.head != "ride" or is_animate(
+        thing.head
+    )  # no "surfboard being ridden", say readers
     if not can or (be and verb.letter == "z") or not is_animate(doer.head) or not _is_dressed(clause, dress):
         return
     if (
