@@ -207,9 +207,7 @@ def passive(clause: Clause) -> Iterator[Said]:
         return
     (doer,), dress, be, (verb,), (thing,), rest = found
     can = verb.head in _PASSIVE or (verb.head == "take" and thing.head in _DONE)
-    can &= verb.head != "ride" or is_animate(
-        thing.head
-    )  # no "surfboard being ridden", say readers
+    can &= verb.head != "ride" or is_animate(thing.head)  # no "surfboard being ridden", say readers
     if not can or (be and verb.letter == "z") or not is_animate(doer.head) or not _is_dressed(clause, dress):
         return
     if (
