@@ -140,4 +140,4 @@ def test_a_mean_over_items_and_one_over_pairs_may_have_opposite_signs() -> None:
     assert found.spread == pytest.approx(0.15)
     assert found.margin == pytest.approx(1 / 3) and found.sensitivity_gap == pytest.approx(-0.025)
     said = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text()
-    assert "+0.33 spreads of 0.15; over pairs (0.2 - 3 x 0.1) / 4 = -0.025" in said
+    assert "over items the gap is (0.2 - 0.1) / 2 = +0.05, over pairs (0.2 - 3 x 0.1) / 4 = -0.025" in said
