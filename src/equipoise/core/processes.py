@@ -1,4 +1,4 @@
-"""Work on several processes that end with their parent, and never print a traceback when somebody presses Ctrl-C."""
+"""Work on several processes that end with their parent and print no traceback on Ctrl-C."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def run_demo(out: Path, story: Story, seeds: Sequence[int] = (0,), lasts: str = 
 
 
 def measure(out: Path, story: Story, rows: Sequence[Row], seeds: Sequence[int]) -> Models:
-    """Every row's runs. On several processes where the story's model is so small that one core is enough for it."""
+    """The runs of every row; a small model is trained and measured on one core, several models at a time."""
     jobs = [(row, seed) for row in rows for seed in (seeds if row.recipe else (0,))]
     with progress(len(jobs), "models", "models") as advance:
         found = []

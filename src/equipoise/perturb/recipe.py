@@ -180,7 +180,7 @@ def prepare(recipes: Sequence[Recipe], captions: Sequence[Caption]) -> None:
     usable = [caption for caption in captions if unusable(caption.text) is None]
     for recipe in recipes:
         if recipe.prepare is not None:
-            with contextlib.suppress(Exception):  # a caption that cannot be prepared is told when its turn comes
+            with contextlib.suppress(Exception):  # perturbing the caption itself reports what is wrong with it
                 recipe.prepare(usable, recipe.sources)
 
 
