@@ -239,7 +239,7 @@ def test_a_p_value_of_zero_is_a_small_one(told: Callable[..., Models], monkeypat
         )
 
     monkeypatch.setattr(numbers, "compare_models", exact)
-    assert changes(told({USUAL.label: (120, 220)}), COLUMNS)[USUAL.label]["usual score"].shown
+    assert changes(told({USUAL.label: (120, 220)}), COLUMNS)[USUAL.label]["usual score"].significant
 
 
 def test_the_corrected_table_counts_every_cell(told: Callable[..., Models]) -> None:

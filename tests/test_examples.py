@@ -33,7 +33,7 @@ def test_own_model(tmp_path: Path) -> None:
 def test_gate(tmp_path: Path) -> None:
     make_world(40, 0, tmp_path / "other", "test")
     same = run(tmp_path, "ci_gate.py", "world", "world", "other/test-0.jsonl", "other", "gate")
-    assert same.returncode == 0 and "no difference is shown" in same.stdout, same.stderr
+    assert same.returncode == 0 and "no significant difference" in same.stdout, same.stderr
     broken = run(tmp_path, "ci_gate.py", "world", "world", "other/none.jsonl", "other", "gate")
     assert broken.returncode == 2 and "none.jsonl" in broken.stderr
 

@@ -130,12 +130,12 @@ def compared(towers: Sequence[Tower]) -> dict[Line, Change]:
 
 
 def ahead(found: dict[Line, Change], tower: Tower, name: str, kind: str, metric: str) -> bool:
-    """Whether a model is shown to be better than every other of its table."""
+    """Whether a model is significantly better than every other of its table."""
     lines = [(pair, found.get((tower.name, pair, kind, metric))) for pair in combinations_with(tower, name)]
     sign = -1 if metric == LOWER else 1
 
     def better(pair: Pair, change: Change | None) -> bool:
-        return change is not None and change.shown and sign * change.difference * (1 if pair[0] == name else -1) > 0
+        return change is not None and change.significant and sign * change.difference * (1 if pair[0] == name else -1) > 0
 
     return bool(lines) and all(better(pair, change) for pair, change in lines)
 
@@ -160,7 +160,7 @@ def head(cells: Sequence[str]) -> None:
 
 def interval(change: Change) -> str:
     low, high = change.interval
-    star = "\\*" if change.shown else ""
+    star = "\\*" if change.significant else ""
     return f"{100 * change.difference:+.1f} [{100 * low:+.1f}, {100 * high:+.1f}]{star}"
 
 
@@ -213,8 +213,8 @@ def main() -> None:
         print()
     if found:
         print("Differences are over photos and seeds, as `equipoise compare` has them.")
-        print(f"\\*: shown, by interval and by p-value, which is corrected (Holm) for all {len(found)} comparisons.")
-        print("Bold: shown to be better than every other row of its table.")
+        print(f"\\*: significant: the interval leaves zero out, and p, corrected (Holm) for all {len(found)} comparisons, is below 0.05.")
+        print("Bold: significantly better than every other row of its table.")
 
 
 if __name__ == "__main__":

@@ -203,9 +203,9 @@ def findings(rows: Sequence[dict[str, Any]], shared: Path) -> list[dict[str, Any
         {
             "title": f"“Above” for “On top”: LLaVA changes {llava['flips'].value:.0f} % of its answers",
             "words": f"Its accuracy hardly moves ({llava['right'].value:.1f} and {llava['again'].value:.1f} %), which "
-            f"hides it. Qwen2-VL-7B is right in only one wording of {qwen['flips'].value:.1f} % of symmetric "
-            f"statements (A touches B, B touches A). Finetuned, it is {lora['flips'].value:.1f} % (LoRA) and "
-            f"{tuned['flips'].value:.1f} % (LoRA with hard negatives). That finetuning lowers it is not shown: p = "
+            f"hides it. Qwen2-VL-7B is right in only one of two wordings for {qwen['flips'].value:.1f} % of "
+            f"symmetric statements (A touches B, B touches A); finetuned, for {lora['flips'].value:.1f} % (LoRA) and "
+            f"{tuned['flips'].value:.1f} % (LoRA with hard negatives). The decrease is not significant: p = "
             f"{p_lora:.2f} and {p_tuned:.2f}.",
             "chart": dots(
                 [

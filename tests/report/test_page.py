@@ -97,8 +97,8 @@ def test_the_sentence_follows_the_numbers(make_runs: Runs) -> None:
     assert finding(chapter) == (
         "made: first puts the caption above the wrong one on 50.0% of items, "
         "and on 37.5% the reworded caption as well; on 25.0% it accepts one right caption and rejects the other "
-        "(brittle). first is not shown to be ahead of second (+0.0 [-50.0, +50.0]) (Original accuracy, points, "
-        "paired). No model is shown to be above chance (50.0%)."
+        "(brittle). first is not significantly ahead of second (+0.0 [-50.0, +50.0]) (Original accuracy, points, "
+        "paired). No model is significantly above chance (50.0%)."
     )
 
 
@@ -119,7 +119,7 @@ def test_least_brittle_is_said_of_another_number_only(make_runs: Runs) -> None:
     assert "second is the least brittle: 10.0%" in finding(replace(chapter, entries=[first, steadier]))
 
 
-def test_a_model_is_called_ahead_only_where_it_is_shown(make_runs: Runs) -> None:
+def test_a_model_is_called_ahead_only_where_that_is_significant(make_runs: Runs) -> None:
     """Interval and corrected p, as `compare` has it; runs of other items are not paired at all."""
     (chapter,) = read_chapters(make_runs(64, change=lambda number: {"image": ImageRef(path=f"{number}.png")}))
     before, after = chapter.entries
@@ -127,13 +127,13 @@ def test_a_model_is_called_ahead_only_where_it_is_shown(make_runs: Runs) -> None
     outcomes = outcomes_of(rows)
     better = replace(after, numbers=summarise(outcomes).overall, run=replace(after.run, rows=rows, outcomes=outcomes))
     told = finding(replace(chapter, entries=[before, better]))
-    assert re.search(r"second is ahead of first \(\+50\.0 \[\+3\d\.\d, \+6\d\.\d\]\) \(Original accuracy", told), told
+    assert re.search(r"second is significantly ahead of first \(\+50\.0 \[\+3\d\.\d, \+6\d\.\d\]\) \(Original accuracy", told), told
     few = replace(after, run=replace(after.run, rows=after.run.rows[:60], outcomes=outcomes_of(after.run.rows[:60])))
-    assert "cannot be paired, so nothing says that first is ahead" in finding(replace(chapter, entries=[before, few]))
+    assert "cannot be paired, so whether first is ahead is unknown" in finding(replace(chapter, entries=[before, few]))
 
 
 def test_the_rule_of_a_verdict_is_where_the_table_is(make_runs: Runs, tmp_path: Path) -> None:
-    rule = "only where its interval leaves zero out and its corrected p is below 0.05"
+    rule = "significant if the interval leaves zero out and the corrected p is below 0.05"
     two = written(read_chapters(make_runs()), tmp_path / "page.html")
     assert rule in two.partition('id="table"')[2].partition("<table")[0]
     one = written(read_chapters(make_runs(models=("first",))), tmp_path / "page.html")

@@ -149,13 +149,13 @@ def test_differences_mark_what_is_not_clear() -> None:
     assert "+5.0 [+1.0, +9.0] " in text and "+1.0 [-1.0, +3.0]~" in text
 
 
-def test_what_is_shown_is_marked_and_the_rule_said() -> None:
+def test_a_significant_difference_is_marked_and_the_rule_said() -> None:
     """Interval and corrected p must both say so; an interval alone, or p alone, is no finding."""
     both = change(0.05, 0.01, 0.09, True).model_copy(update={"adjusted": 0.03})
     alone = change(0.06, 0.01, 0.09, True).model_copy(update={"adjusted": 0.06})
     text = render_compared(Compared([compared(original=both, augmented=alone)], [Flips(0, 0, 0, [], [])]), "holm")
     assert "+5.0 [+1.0, +9.0]*" in text and "+6.0 [+1.0, +9.0]*" not in text and "0.0300*" in text
-    assert "only where its interval leaves zero out and its corrected p is below 0.05" in " ".join(text.split())
+    assert "* significant: the interval leaves zero out and the corrected p is below 0.05" in " ".join(text.split())
 
 
 def test_flips_have_their_image_both_margins_and_how_many_there_are() -> None:
@@ -277,8 +277,8 @@ def test_a_verdict_near_chance_blames_what_can_be_to_blame(make_record: Callable
         return verdict(make_record(metrics=metrics, n=n, preflight=Preflight(checks=listed)))
 
     for checks in (None, "suspicious", "wrong"):
-        assert "not shown to be above chance" in said(0.4, 0.6, checks) and "equipoise doctor" in said(0.4, 0.6, checks)
+        assert "not significantly above chance" in said(0.4, 0.6, checks) and "equipoise doctor" in said(0.4, 0.6, checks)
     fine = said(0.4, 0.6, "fine")
-    assert "not shown to be above chance" in fine and "these 40 items are too few to tell" in fine
+    assert "not significantly above chance" in fine and "these 40 items are too few to tell" in fine
     assert "doctor" not in fine and "too few" not in said(0.1, 0.3, "fine")
     assert all(" is below chance: " in said(0.1, 0.3, checks) for checks in ("fine", "wrong"))

@@ -91,7 +91,7 @@ def test_the_findings_claim_no_more_than_the_numbers(rows: list[dict[str, Any]],
     make = ledger("make")
     first, _, third, _ = make.findings(rows, SHARED)
     assert "right on 79.7 % of items, its rewording on 75.3 %, both on only 69.6 %" in first["words"]
-    assert "is not shown: p = 0.32 and 0.08" in third["words"]
+    assert "is not significant: p = 0.32 and 0.08" in third["words"]
     base, *tuned = (make.pick(rows, "VSR, symmetric", end) for end in ("-7B", "-7B + LoRA", "-negative LoRA"))
     assert min(make.differ(base["entry"].flips, one["entry"].flips, one["cluster"]) for one in tuned) > make.LEVEL
 

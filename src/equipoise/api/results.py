@@ -300,7 +300,7 @@ class Diff:
                     "high": 100 * change.interval.high,
                     "p": change.p,
                     "p_corrected": change.adjusted,
-                    "shown": change.shown,
+                    "significant": change.significant,
                 }
                 for one in self.compared.differences
                 for name, change in one.changes.items()
@@ -316,7 +316,7 @@ class Diff:
                 f"{one.before} → {one.after}",
                 info(name, change).title,
                 f"{100 * change.difference:+.1f} [{100 * change.interval.low:+.1f}, {100 * change.interval.high:+.1f}]",
-                "shown" if change.shown else "not shown",
+                "significant" if change.significant else "not significant",
             ]
             for one in self.compared.differences
             for name, change in one.changes.items()

@@ -49,7 +49,7 @@ def verdict(audit: Audit) -> str:
         return texts
     name, result = best.name.replace("_", " "), f"{shown(best.result)} % of the pairs, chance {100 * best.chance:.0f}"
     if best.result.interval[0] <= best.chance:
-        return f"{texts} No judge without the image is shown to do better than chance."
+        return f"{texts} No judge without the image is significantly better than chance."
     if best.result.share >= _SOLVED:
         return f"{texts} Most answers are given away: without the image, {name} is right on {result}."
     return f"{texts} Some answers are given away: without the image, {name} is right on {result}."

@@ -32,8 +32,8 @@ def compare(
         list[str] | None,
         typer.Option(
             metavar="METRIC:POINTS",
-            help="exit 1 if a run is worse than the first by more than POINTS percentage points: the whole 95% "
-            "interval of the loss lies above POINTS. METRIC: original, augmented (lower is worse), "
+            help="exit 1 if the whole 95% interval of a run's loss against the first lies above POINTS percentage "
+            "points. METRIC: original, augmented (lower is worse), "
             "brittleness, drop (higher is worse). May be given several times",
         ),
     ] = None,
@@ -41,8 +41,8 @@ def compare(
         list[str] | None,
         typer.Option(
             metavar="METRIC:POINTS",
-            help="exit 1 unless the loss is shown to be below POINTS percentage points: the whole 95% interval lies "
-            "below. Too few images fail. May be given several times",
+            help="exit 1 unless the whole 95% interval of the loss lies below POINTS percentage points. With too few "
+            "images even an unchanged model fails. May be given several times",
         ),
     ] = None,
     flips: Annotated[int, typer.Option(min=0, help="number of flipped items and tags to show")] = 10,

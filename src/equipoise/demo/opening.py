@@ -102,7 +102,7 @@ def chart(found: Table, columns: Sequence[Column]) -> Markup:
         panels.append(el("div", el("h4", label), el("p", about[label], class_="soft"), *rows, axis(TICKS, -20, 20)))
     data = [
         [label, *(f"{signed(one.difference)} [{signed(one.interval.low)}, {signed(one.interval.high)}]"
-                  f"{'' if one.shown else ' ~'}" for one in changes.values())]
+                  f"{'' if one.significant else ' ~'}" for one in changes.values())]
         for label, changes in found.items()
     ]  # fmt: skip
     meaning = Markup(" ").join(Markup("<b>{}</b>: {}.").format(one.title, one.about) for one in columns)
@@ -118,7 +118,7 @@ def chart(found: Table, columns: Sequence[Column]) -> Markup:
 def _row(title: str, one: Change) -> Markup:
     low, high = map(_place, one.interval)
     value = one.difference
-    tone = "hollow" if not one.shown else "gain" if value > 0 else "loss"
+    tone = "hollow" if not one.significant else "gain" if value > 0 else "loss"
     marks = [line((50, 50), (0, 18), "zero"), line((low, high), (9, 9), f"spread {tone}")]
     marks.append(at(_place(value), 9, "circle", tone, f"{title} {signed(value)}"))
     return row(title, signed(value), strip(18, *marks, label=f"{title}: {signed(value)} points"))

@@ -1,4 +1,4 @@
-"""The story in words. They follow the numbers: a change that is not shown is called no clear change."""
+"""The story in words. They follow the numbers: a change that is not significant is called no clear change."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def headline(found: Table, columns: Sequence[Column]) -> str:
     gain = f"the usual score {_moved(usual)}"
     reworded = [one for one, column in zip(others, columns[1:], strict=True) if column.words]
     worst = min(reworded, key=lambda one: one.difference)
-    if usual.shown and usual.difference > 0 and worst.shown and worst.difference < 0:
+    if usual.significant and usual.difference > 0 and worst.significant and worst.difference < 0:
         return (
             f"With the usual hard negatives {gain}, and accuracy on reworded captions {_moved(worst)}: the model "
             "rejects captions that are still right."
@@ -58,7 +58,7 @@ def _all(row: Mapping[str, Change]) -> str:
 
 
 def _moved(one: Change) -> str:
-    if not one.shown:
+    if not one.significant:
         return f"shows no clear change ({_with_interval(one)})"
     way = "rises" if one.difference > 0 else "falls"
     low, high = sorted(abs(100 * value) for value in one.interval)
@@ -66,5 +66,5 @@ def _moved(one: Change) -> str:
 
 
 def _with_interval(one: Change) -> str:
-    unclear = "" if one.shown else ", not clear"
+    unclear = "" if one.significant else ", not clear"
     return f"{signed(one.difference)} [{signed(one.interval.low)}, {signed(one.interval.high)}{unclear}]"

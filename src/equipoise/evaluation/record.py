@@ -371,8 +371,8 @@ class Change(_Part):
     own: MetricInfo | None = None  # of a metric of the user's own: what it is
 
     @property
-    def shown(self) -> bool:
-        """Whether interval and corrected p-value both say that there is a difference: the rule of a verdict."""
+    def significant(self) -> bool:
+        """Whether the interval leaves zero out and the corrected p-value is below 0.05."""
         return self.clear and self.adjusted is not None and self.adjusted < 0.05
 
 

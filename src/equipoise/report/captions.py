@@ -184,7 +184,7 @@ def verdict(record: RunRecord, average: str | None = None) -> str:
             few = f"these {record.n.scored:,} items are too few to tell, or the benchmark is hard for it."
             why = f"The checks of the model were fine: {'it prefers wrong texts here.' if below else few}"
         return (
-            f"{spec} is {'below chance' if below else 'not shown to be above chance'}: it ranks the caption first on "
+            f"{spec} is {'below chance' if below else 'not significantly above chance'}: it ranks the caption first on "
             f"{100 * original.value:.1f}% of the items{known}. {why}"
         )
     return (

@@ -15,7 +15,7 @@ from equipoise.report import fold, text_table
 from equipoise.report.tables import OF_THOSE, POSITIVES, signed
 
 _CUT = 60  # characters of a text in a list
-VERDICT = "a difference counts as shown only where its interval leaves zero out and its corrected p is below 0.05"
+VERDICT = "the interval leaves zero out and the corrected p is below 0.05"
 
 
 def render_compared(found: Compared, correction: str, gates: Sequence[Passed] = ()) -> str:
@@ -31,7 +31,7 @@ def render_compared(found: Compared, correction: str, gates: Sequence[Passed] = 
 
 
 def conclusion(found: Sequence[Comparison]) -> str:
-    """One sentence a comparison: what became better, what worse, and what is not shown."""
+    """One sentence a comparison: what became better, what worse, and what did not change significantly."""
     return "\n".join(_concluded(one) for one in found)
 
 
@@ -41,14 +41,14 @@ def _concluded(one: Comparison) -> str:
         change = one.changes[row.name]
         if row.less is not None:
             continue
-        counts = change.clear if change.p is None else change.shown
+        counts = change.clear if change.p is None else change.significant
         gained = change.difference > 0 if row.better == "high" else change.difference < 0
         way = "unclear" if not counts else "better" if gained else "worse"
         said[way].append(f"{row.title} {signed(change.difference)}" if counts else row.title)
     parts = [f"{way} on {', '.join(said[way])} points" for way in ("better", "worse") if said[way]]
     if said["unclear"]:
-        none = "" if parts else "no difference is shown: "
-        parts.append(f"{none}{', '.join(said['unclear'])}{' not shown to differ' if parts else ''}")
+        none = "" if parts else "no significant difference in "
+        parts.append(f"{none}{', '.join(said['unclear'])}{': no significant difference' if parts else ''}")
     return printable(f"{one.benchmark}: {one.after} against {one.before} ({one.n:,} items): {'; '.join(parts)}")
 
 
@@ -97,7 +97,7 @@ def _differences(found: Sequence[Comparison], metrics: Sequence[MetricInfo]) -> 
     ]
     caption = "after minus before, in points [95% interval, paired over images]; ~ the interval holds zero"
     if "drop" in names:
-        caption += f"; drop: Orig. minus Aug., so + is a larger drop\n* shown: {VERDICT} (next table)"
+        caption += f"; drop: Orig. minus Aug., so + is a larger drop\n* significant: {VERDICT} (next table)"
     caption += f"\n{OF_THOSE}" if two else ""
     header = ["benchmark", "before", "after", "n", *([POSITIVES] if two else []), *names]
     return text_table(header, cells, caption, words=(0, 1, 2))
@@ -107,7 +107,7 @@ def points(change: Change | None) -> str:
     if change is None:
         return "-"
     low, high = map(signed, change.interval)
-    mark = "*" if change.shown else " " if change.clear else "~"
+    mark = "*" if change.significant else " " if change.clear else "~"
     return f"{signed(change.difference)} [{low}, {high}]{mark}"
 
 
@@ -123,7 +123,7 @@ def _tests(found: Sequence[Comparison], correction: str) -> str:
         for row in shown([one.changes]):
             change = one.changes[row.name]
             cells = [f"  {row.title}", f"{100 * change.difference:+.2f}", _p(change.p)]
-            cells += [_p(change.adjusted) + ("*" if change.shown else " ")]
+            cells += [_p(change.adjusted) + ("*" if change.significant else " ")]
             cells += [_detectable(change.detectable), _size(change.image_error)]
             rows.append(cells + ([_size(change.seed_error)] if seeds else []))
     caption = (
@@ -199,14 +199,14 @@ def _cut(text: str) -> str:
 def gate_line(gate: Passed) -> str:
     """One sentence on one gate."""
     words = {
-        "worse": "FAILED: the loss is above the limit",
-        "not shown": "passed: the loss is not shown to be above the limit",
+        "worse": "FAILED: the whole interval of the loss is above the limit",
+        "unclear": "passed: the interval of the loss reaches below the limit",
         "fine": "passed",
     }
     if gate.strict:
         words |= {
-            "not shown": "FAILED: a loss below the limit is not shown",
-            "fine": "passed: a loss below it is shown",
+            "unclear": "FAILED: the interval of the loss reaches above the limit",
+            "fine": "passed: the whole interval of the loss is below the limit",
         }
     seen = "" if gate.visible is None else f"; a true loss of {gate.visible:.1f} points fails about 80 times in 100"
     if gate.strict and gate.visible is not None:

@@ -96,7 +96,7 @@ def report_page(
         findings=[finding(chapter) for chapter in chapters],
         notes=[
             "Intervals hold 95 of 100 resamples of the images. Two overlapping intervals do not make two models equal: "
-            f"`equipoise compare A B` pairs them item by item, and {VERDICT}.",
+            f"`equipoise compare A B` pairs them item by item; a difference is significant if {VERDICT}.",
             "A tie is never a win and never brittle.",
         ],
         provenance={"made by": f"equipoise report, version {__version__}"},
@@ -122,7 +122,7 @@ def finding(chapter: Chapter) -> str:
         f"{_share(best.numbers, 'brittleness')}% it accepts one right caption and rejects the other (brittle)"
     )
     if (chance := chapter.chance.get("original")) is not None and all(_low(entry) <= chance for entry in known):
-        ahead += f". No model is shown to be above chance ({100 * chance:.1f}%)"
+        ahead += f". No model is significantly above chance ({100 * chance:.1f}%)"
     steady = min(known, key=lambda entry: 1.0 if (one := entry.numbers["brittleness"]) is None else one)
     if _share(steady.numbers, "brittleness") != _share(best.numbers, "brittleness"):
         text += f". {steady.label} is the least brittle: {_share(steady.numbers, 'brittleness')}%"
@@ -135,25 +135,25 @@ def _low(entry: Entry) -> float:
 
 
 def _ahead(best: Entry, others: Sequence[Entry]) -> str:
-    """Whether the model with the highest Original accuracy is shown to be ahead: paired with each other, by VERDICT."""
+    """Which models the one with the highest Original accuracy is significantly ahead of, and which not."""
     if not others:
         return ""
     try:
         _, path, least = rule_of(best.run, None)
         changes = [compare_models([one.run], [best.run], 0, path, least)["original"] for one in others]
     except UserError:  # other items, photos or no record of a rule
-        return f". These runs cannot be paired, so nothing says that {best.label} is ahead"
+        return f". These runs cannot be paired, so whether {best.label} is ahead is unknown"
     known = [(one.label, change) for one, change in zip(others, changes, strict=True) if change is not None]
     adjusted = holm([1.0 if change.p is None else change.p for _, change in known])
-    shown: list[str] = []
+    behind: list[str] = []
     unclear: list[str] = []
     for (label, change), p_value in zip(known, adjusted, strict=True):
         low, high = map(signed, change.interval)
-        is_shown = change.model_copy(update={"adjusted": p_value}).shown
-        (shown if is_shown else unclear).append(f"{label} ({signed(change.difference)} [{low}, {high}])")
-    parts = [f". {best.label} is ahead of {', '.join(shown)}"] if shown else []
+        sure = change.model_copy(update={"adjusted": p_value}).significant
+        (behind if sure else unclear).append(f"{label} ({signed(change.difference)} [{low}, {high}])")
+    parts = [f". {best.label} is significantly ahead of {', '.join(behind)}"] if behind else []
     if unclear:
-        parts.append(f". {best.label} is not shown to be ahead of {', '.join(unclear)}")
+        parts.append(f". {best.label} is not significantly ahead of {', '.join(unclear)}")
     return "".join(parts) + " (Original accuracy, points, paired)"
 
 

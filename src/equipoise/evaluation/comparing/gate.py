@@ -1,10 +1,9 @@
 """A gate for the CI of a model team: two questions about the loss of a new model, METRIC:POINTS each.
 
-`--fail-if-worse` fails where the whole 95% interval of the loss lies above POINTS: not where the measured loss does,
-which luck alone makes of every second change. So it lets pass what it cannot see.
+`--fail-if-worse` fails if the whole 95% interval of the loss lies above POINTS. With few images a real loss passes.
 
-`--fail-unless-shown` fails unless the whole interval lies below POINTS: the loss is shown to be smaller (a test of
-non-inferiority). So it fails what it cannot see. Both say how much that is (`visible`); more images see less.
+`--fail-unless-shown` fails unless the whole interval lies below POINTS (a test of non-inferiority). With few images an
+unchanged model fails. Both print the limit that these images can resolve (`visible`).
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from equipoise.core.errors import UserError, did_you_mean
 from equipoise.evaluation.metrics import METRICS, SET_METRICS, info
 from equipoise.evaluation.record import Comparison
 
-Verdict = Literal["worse", "not shown", "fine"]
+Verdict = Literal["worse", "unclear", "fine"]
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ class Passed:
 
     @property
     def failed(self) -> bool:
-        return self.verdict == "worse" or (self.strict and self.verdict == "not shown")
+        return self.verdict == "worse" or (self.strict and self.verdict == "unclear")
 
 
 def read_gate(text: str, strict: bool = False, own: Sequence[str] = ()) -> Gate:
@@ -86,7 +85,7 @@ def check_gates(gates: Sequence[Gate], found: Sequence[Comparison]) -> list[Pass
             sign = 1 if info(gate.metric, change).better == "low" else -1
             low, high = sorted(100 * sign * end for end in change.interval)
             loss = 100 * sign * change.difference
-            verdict: Verdict = "worse" if low > gate.points else "not shown" if _open(gate, loss, high) else "fine"
+            verdict: Verdict = "worse" if low > gate.points else "unclear" if _open(gate, loss, high) else "fine"
             least = 0.0 if gate.strict else gate.points
             visible = None if change.detectable is None else least + 100 * change.detectable
             said = (gate.metric, gate.points, one.benchmark, one.after, loss, low, high, visible, verdict)
@@ -95,5 +94,5 @@ def check_gates(gates: Sequence[Gate], found: Sequence[Comparison]) -> list[Pass
 
 
 def _open(gate: Gate, loss: float, high: float) -> bool:
-    """Whether it is neither shown that the loss is too large nor, of a strict gate, that it is not."""
+    """Whether the interval does not decide: it holds the limit."""
     return high >= gate.points if gate.strict else loss > gate.points
