@@ -124,8 +124,8 @@ def test_tags_from_the_benchmarks_items(run: Run, tmp_path: Path) -> None:
 def test_what_is_refused(run: Run, tmp_path: Path) -> None:
     write(tmp_path / "s.jsonl", scores())
     for arguments, part in (
-        (("--average", "ce_clip"), "--average is of a benchmark"),
-        (("--source", "."), "--source is of a benchmark"),
+        (("--average", "ce_clip"), "--average needs a benchmark"),
+        (("--source", "."), "--source needs a benchmark"),
         (("--bench", "sugarcrepe", "--average", "paper"), "no average 'paper'; it has vl_compo, ce_clip, items"),
         (("--bench", "sugarcrepe", "--splits", "swap_obj"), "--source"),
         (("--bench", "winoground"), "5 of 5 scores are of sugarcrepe and not of winoground"),

@@ -159,7 +159,7 @@ def test_the_world_is_built_like_a_benchmark(tmp_path: Path) -> None:
     known = " ".join(called("bench", "build", "--help").stdout.split())
     assert not [split for split in SPLITS if not re.search(rf" {split}[,. ]", known)]
     refused = CliRunner().invoke(app, ["bench", "build", "swap", "--seed", "1", "--out", str(tmp_path / "x.jsonl")])
-    assert "--seed is of `bench build world`" in str(refused.exception)
+    assert "--seed is only for `bench build world`" in str(refused.exception)
     assert called("bench", "show", "world").stdout.count("world-") >= 5
     assert len(json.loads(called("bench", "show", "world", "--json").stdout)) == 5
 

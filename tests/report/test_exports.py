@@ -355,7 +355,7 @@ def test_what_the_verb_refuses(run: Run, folder: Path, tmp_path: Path) -> None:
         (("wrong", "--to", "mteb"), "not a whole result of equipoise"),
         (("run", "--to", "mtep"), "Did you mean mteb"),
         (("run", "--to", "eval-results"), "--dataset ORGANISATION/NAME"),
-        (("run", "--to", "mteb", "--dataset", "a/b"), "--dataset is of eval-results"),
+        (("run", "--to", "mteb", "--dataset", "a/b"), "--dataset is only for --to eval-results"),
         (("run", "--to", "mteb", "--model", "../x"), "expected ORGANISATION/NAME"),
         (("run", "--to", "mteb", "--out", "x.json"), "name a folder"),
         (("two", "--to", "mteb"), "export them one by one"),

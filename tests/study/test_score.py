@@ -115,7 +115,7 @@ def test_pairs(make: Make) -> None:
     assert found.alpha["grammatical"].value == 1 and found.alpha["plausible"].value is None
     assert found.alpha["same meaning"].value is not None and 0 < found.alpha["same meaning"].value < 1
     assert found.lost == [study.questions[0].item]
-    assert "everybody always said the same" in as_text(found)
+    assert "everybody always gave the same answer" in as_text(found)
     with pytest.raises(UserError, match="--points"):
         human_point(found)
 

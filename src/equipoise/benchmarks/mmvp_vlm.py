@@ -41,7 +41,7 @@ def load(source: Path, splits: Sequence[str]) -> list[Item]:
         if pair[0].pattern != pair[1].pattern:
             raise UserError(
                 f"{files['test']}: questions {pair[0].number} and {pair[1].number} follow each other and are a pair, "
-                f"but are of two patterns, {pair[0].pattern!r} and {pair[1].pattern!r}. Is a row missing?"
+                f"but have two patterns, {pair[0].pattern!r} and {pair[1].pattern!r}. Is a row missing?"
             )
         photos = [(f"{one.pattern}/{one.number}.jpg", _PREFIX + one.statement) for one in pair]
         key = f"{pair[0].number}-{pair[1].number}"

@@ -188,7 +188,7 @@ CROPPED = Benchmark(
     citation=_CITATION,
     url=WHOLE.url,
     get=_GET
-    + " The boxes are fractions, so the photos must lie in images/ beside eval_set.json; --images names that folder.",
+    + " The boxes are fractions, so the photos must be in images/ next to eval_set.json; --images names that folder.",
     load=load_cropped,
     downloads=_DOWNLOADS,
     by_hand=WHOLE.by_hand,

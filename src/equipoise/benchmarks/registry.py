@@ -225,7 +225,7 @@ def _origin(path: Path, items: Sequence[Item]) -> Benchmark:
     if ending in items[0].id and own.named_by_ids(name, items):
         log.warning(
             "%s: items of %s, a benchmark that is not known here: its own averages and metrics are left out, the "
-            "headline is the plain mean. Keep %s beside the file, or name the benchmark itself (py:module:name).",
+            "headline is the plain mean. Keep %s next to the file, or name the benchmark itself (py:module:name).",
             path,
             name,
             own.beside(path).name,

@@ -104,7 +104,7 @@ BENCHMARK = Benchmark(
         ),
         COCO_VAL2017,
     ),
-    by_hand="Photos of train2017 that the spatial split needs, beside those of val2017.",
+    by_hand="Photos of train2017 that the spatial split needs, next to those of val2017.",
     averages={"equipoise": Average(("split",), "ours: the paper prints each part and no average")},
     metrics=("tot",),
     notes="At least 846 of the 973 generic (image, caption, negative) triples are SugarCrepe++'s, 786 with the same "

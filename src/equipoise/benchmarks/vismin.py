@@ -51,5 +51,5 @@ BENCHMARK = Benchmark(
     averages={"equipoise": Average(("category",), "ours: the authors' code prints the four categories and no average")},
     notes="object 579, attribute 294, counting 589, relation 622; ids start again in every category. Text, image and "
     "group score as Winoground's, for each category. A discussion on the hub says that images and captions of the "
-    "release are mixed up; nobody here could check it: look at some items first.",
+    "release are mixed up; we could not check it, so look at some items first.",
 )

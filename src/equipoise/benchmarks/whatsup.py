@@ -99,7 +99,7 @@ BENCHMARK = Benchmark(
     "with spatial reasoning, EMNLP",
     url="https://github.com/amitakamath/whatsup_vlms",
     get="The README links a Google Drive folder with the six JSON files and the photos; unpack all of it into one "
-    "folder: controlled_images/, controlled_clevr/, val2017/, vg_images/ beside the files. That folder is --source.",
+    "folder: controlled_images/, controlled_clevr/, val2017/, vg_images/ next to the files. That folder is --source.",
     load=load,
     averages={
         "equipoise": Average(("split",), "ours: the paper prints the six files (Table 3)"),
@@ -107,5 +107,5 @@ BENCHMARK = Benchmark(
     },
     metrics=("sets",),
     notes="Papers average the six numbers by different rules (three groups, or a rule of their own): name the six. "
-    "Chance is 1/4 for the staged photos, else 1/2, which makes 5/12 of the six; pairs and sets are of staged photos.",
+    "Chance is 1/4 for the staged photos, else 1/2, which makes 5/12 of the six; pairs and sets are of staged photos only.",
 )

@@ -204,7 +204,7 @@ def evaluate(
         names, source=source, data=data, splits=split_names(splits), out=out, average=average, templates=templates
     )
     if limit is not None and (sets := [one.name for one in loaded if one.data is not None]):
-        raise UserError(f"--limit is of items; {sets[0]} is measured as a whole")
+        raise UserError(f"--limit counts items; {sets[0]} is measured as a whole")
     for one in loaded if kind in OF_PHOTOS else ():
         if one.data is None:
             check_photos(one.items[:limit], one.images, allow_missing)  # said at once: torch takes seconds to load

@@ -94,12 +94,12 @@ def build(
     from equipoise.benchmarks.replace import clean as replace_clean
 
     if seed and name != "world":
-        raise UserError(f"--seed is of `bench build world`; nothing is drawn for {name}")
+        raise UserError(f"--seed is only for `bench build world`; {name} is not random")
     if name == "world":
         _draw(out, split_names(splits) or ["finetune"], limit or 1000, seed)
         return
     if as_json and name != "replace-clean":
-        raise UserError("--json is of `bench build replace-clean`; nothing else prints a table here")
+        raise UserError("--json is only for `bench build replace-clean`")
     if layout == "published":
         if name != "replace" or source is None:
             raise UserError("--layout published is for `bench build replace --source DIR`")

@@ -100,7 +100,7 @@ def metrics(
     if bench is None:
         named = (("source", source), ("splits", splits), ("average", average), ("out", out))
         if given := [name for name, value in named if value]:
-            raise UserError(f"--{given[0]} is of a benchmark: name it with --bench")
+            raise UserError(f"--{given[0]} needs a benchmark: name it with --bench")
         summary: Summary = summarise(outcomes_of(read_any(scores, None).rows), seed, metrics=[*ROWS, *own])
         below = [chance_line(summary.overall, {}), graded_line(summary.overall)]
     else:

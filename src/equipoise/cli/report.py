@@ -69,7 +69,7 @@ def report(
     if table is not None and images is not None:
         raise UserError("--images is for the page; a table has none (--format html)")
     if table is not None and (title or about):
-        raise UserError("--title and --about are of the page (--format html)")
+        raise UserError("--title and --about are for the page (--format html)")
     if images is not None:
         open_source(images)  # a wrong path is said before anything is read
     sets = [record for _, record in find_runs(runs, sets=True) if record.kind != "items"]

@@ -35,7 +35,7 @@ _RESUME = {
 def stopped_words(arguments: Sequence[str]) -> str:
     """What a stopped command leaves, by its words: only some go on where they were."""
     if _RESUME & {" ".join(arguments[:count]) for count in (1, 2, 3)}:
-        return "stopped; what was finished is kept, the same command goes on from there"
+        return "stopped; what was finished is kept, and the same command resumes there"
     return "stopped; the same command begins anew"
 
 

@@ -33,8 +33,8 @@ def processes(count: int) -> Iterator[Submit]:
         yield submit
     except BrokenProcessPool:
         raise UserError(
-            "a worker process was killed, most likely for want of memory. What was finished is kept: the same command "
-            "goes on from there, with fewer --workers if need be. (In a script of your own, the call must stand under "
+            "a worker process was killed, most likely for lack of memory. What was finished is kept: the same command "
+            "resumes there; try fewer --workers. (In a script of your own, the call must be inside "
             'if __name__ == "__main__":, since every worker reads the script.)'
         ) from None
     except BaseException:

@@ -151,7 +151,7 @@ def _rgb(image: Image.Image, ref: ImageRef) -> Image.Image:
     if image.mode.startswith("I;16") or (image.mode == "I" and image.format in {"PNG", "PPM"}):
         return Image.fromarray((np.asarray(image) >> 8).astype(np.uint8)).convert("RGB")
     if image.mode in {"I", "F"}:
-        raise ImageProblem(f"{ref.path}: 32-bit grey, of which nobody knows what is white; save it with 8 or 16 bits")
+        raise ImageProblem(f"{ref.path}: 32-bit grey, whose white level is unknown; save it with 8 or 16 bits")
     if image.mode == "RGB":
         image.load()
         return image  # `convert` would copy it

@@ -233,7 +233,7 @@ def find_runs(folders: Sequence[Path], sets: bool = False) -> list[tuple[Path, R
         records = [(place, read_result(place)) for place in places]
         wanted = [(place, record) for place, record in records if sets or record.kind == "items"]
         if not wanted:
-            other = f"; {records[0][0]} is of {records[0][1].kind}" if records else " (no result.json)"
+            other = f"; {records[0][0]} is a run of {records[0][1].kind}" if records else " (no result.json)"
             raise UserError(f"{folder}: no finished run in it{other}; make one with `equipoise eval`")
         found += wanted
     return found

@@ -326,7 +326,7 @@ def read_benchmarks(
         loaded.append(Loaded(benchmark.name, items, benchmark, data or folder))
     labels = [one.name for one in loaded]
     if templates is not None and not any(one.data is not None for one in loaded):
-        raise UserError("--templates is of zero-shot classification, and no --bench is that")
+        raise UserError("--templates is only for zero-shot classification; no --bench is one")
     if out is not None and len(set(labels)) < len(labels):
         raise UserError(f"two of {', '.join(labels)} would be kept in one folder of {out}; evaluate them one by one")
     if out is not None and (leaving := [label for label in labels if not stays_inside(label)]):

@@ -233,7 +233,7 @@ class _Nowhere:
     """The images of no items."""
 
     def read(self, path: str) -> bytes:
-        raise ImageProblem(f"{path}: nobody said where the images are")
+        raise ImageProblem(f"{path}: no folder of images was given")
 
 
 def _present(items: list[Item], source: ImageSource, allow_missing: bool) -> tuple[list[Item], dict[str, str]]:

@@ -50,7 +50,7 @@ def export(runs: Sequence[Path], to: str, out: Path, model: str | None, by: str,
     if to not in FORMATS:
         raise UserError(f"--to {to}: expected one of {', '.join(FORMATS)}.{did_you_mean(to, FORMATS)}")
     if dataset is not None and to != "eval-results":
-        raise UserError(f"--dataset is of eval-results; {to} has no place for it")
+        raise UserError(f"--dataset is only for --to eval-results, not for {to}")
     if model is not None and not re.fullmatch(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", model, re.ASCII):
         raise UserError(f"--model {model!r}: expected ORGANISATION/NAME of letters, digits, '.', '-' and '_'")
     files: dict[str, File] = {}

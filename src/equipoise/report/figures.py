@@ -87,7 +87,7 @@ def dumbbell(chapter: Chapter, number: int) -> Markup:
         for index, entry in enumerate(chapter.entries)
     ]
     some = any(some_without_positive(entry.numbers) for entry in chapter.entries)
-    note = " It is the drop of the items that have a reworded caption; Original is of all." if some else ""
+    note = " The drop covers only items that have a reworded caption; Original covers all." if some else ""
     return figure(
         "Does the accuracy survive a rewording?",
         f"The longer the bar, the more the model lives on the exact words.{note} Thin lines: 95% intervals. Percent.",

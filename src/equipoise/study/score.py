@@ -286,6 +286,6 @@ def _line(name: str, share: Share) -> str:
 
 def _line_of(name: str, one: Agreement) -> str:
     if one.value is None:
-        why = "nobody judged the same" if not one.n else "undefined: everybody always said the same"
+        why = "no two people judged the same" if not one.n else "undefined: everybody always gave the same answer"
         return f"  {name:<42} -  ({why})"
     return f"  {name:<42} {one.value:5.2f} [{one.low:.2f}, {one.high:.2f}]  n = {one.n:,}"

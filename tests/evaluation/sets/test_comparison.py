@@ -172,7 +172,7 @@ def test_bad_input_ends_with_2(run: Run) -> None:
         (("--bench", "coco-retrieval"), "--source"),
         (("--bench", "imagenet-zeroshot"), "imagenet-zeroshot needs its folder: --source DIR"),
         (("--bench", "zeroshot:colours,zeroshot:colours", "--out", "x"), "one folder"),
-        (("--bench", "zeroshot:colours", "--limit", "3"), "--limit is of items"),
+        (("--bench", "zeroshot:colours", "--limit", "3"), "--limit counts items"),
     ):
         code, _, err = run("eval", "--skip-preflight", "py:painted:eye", *arguments)
         assert code == 2 and words in " ".join(err.split()), (arguments, err)

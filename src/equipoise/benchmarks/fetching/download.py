@@ -111,7 +111,7 @@ def _append(answer: Any, part: Path, have: int, total: int | None, show: Show) -
             if have > (total or MOST_UNTOLD):
                 _forget(part)
                 if total is None:
-                    raise Refused(f"more than {MOST_UNTOLD:,} bytes of a file whose size nobody told; it was not kept")
+                    raise Refused(f"more than {MOST_UNTOLD:,} bytes of a file of unknown size; it was not kept")
                 raise Refused(f"more came than the {total:,} bytes that were announced; it was not kept")
             handle.write(piece)
     if total is not None and have < total:

@@ -253,7 +253,7 @@ def fitted(
     if splits and foreign.layout != "equipoise":
         kept = [row for row in rows if row.tags.get("split") in splits]
         if not kept:
-            raise UserError(f"{subject}: none of its {len(rows):,} scores is of {', '.join(splits)}")
+            raise UserError(f"{subject}: none of its {len(rows):,} scores belongs to {', '.join(splits)}")
         if len(kept) < len(rows):
             notes.append(f"{len(rows) - len(kept):,} scores of other splits than {', '.join(splits)} are left out")
         rows = kept
@@ -302,7 +302,7 @@ def _refuse_another(rows: Sequence[ItemScores], benchmark: Benchmark, subject: s
         starts = tuple(reading.item_id(name, split, "") for split in registry.get(name).splits)
         if others := [id_ for id_ in rest if id_.startswith(starts)]:
             raise UserError(
-                f"{subject}: {len(others):,} of {len(rows):,} scores are of {name} and not of {benchmark.name}, for "
+                f"{subject}: {len(others):,} of {len(rows):,} scores belong to {name}, not to {benchmark.name}, for "
                 f"instance {others[0]!r}. Name --bench {name}, or another file."
             )
 

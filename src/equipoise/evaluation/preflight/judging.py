@@ -154,7 +154,7 @@ def _logit_scale(subject: Subject) -> Check | None:
     except (TypeError, ValueError, RuntimeError):
         return None
     low, high = LOGIT_SCALE
-    why = "It multiplies every cosine: it changes no order, but every probability, and training that goes on from it."
+    why = "It multiplies every cosine: it changes no ranking, but every probability, and any further training."
     fix = "Store the logarithm and use its exponential; CLIP clamps it at 100."
     verdict: Verdict = "fine" if low <= factor <= high else "suspicious"
     return check("logit scale", factor, f"{factor:.4g} (common: {low:g} to {high:g})", verdict, why, fix)

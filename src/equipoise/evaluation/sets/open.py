@@ -47,7 +47,7 @@ def open_set(
     """The set that `bench` names, read and checked; `source` holds annotation files, `data` photos: one is both."""
     found = _open(bench, source, data, split, templates)
     if templates is not None and found.kind != "classification":
-        raise UserError(f"--templates is of zero-shot classification, and {bench} is {found.kind}")
+        raise UserError(f"--templates is only for zero-shot classification; {bench} is {found.kind}")
     return found
 
 
