@@ -309,7 +309,7 @@ def markdown(shared: Path) -> str:
     """The table of docs/ledger.md: every model that was asked in two ways."""
     rows = [row for row in measured(*read_all(shared)) if row["flips"]]
     lines = [
-        "| benchmark | model | right | rewording alone | both | changes | n |",
+        "| benchmark | model | first | second | both | changes | n |",
         "| --- | --- | ---: | ---: | ---: | ---: | ---: |",
     ]
     for row in rows:
