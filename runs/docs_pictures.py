@@ -29,7 +29,7 @@ def main() -> None:
     with sync_playwright() as started:
         browser = started.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
         desk = opened(browser, given.page, 1100, 1400)
-        desk.add_style_tag(content="nav { display: none }")
+        desk.add_style_tag(content="nav, figure details { display: none }")
         first, chart = desk.locator("section.example").bounding_box(), desk.locator("main > figure").bounding_box()
         above = {"x": first["x"], "y": first["y"], "width": first["width"]}
         height = chart["y"] + chart["height"] - first["y"]

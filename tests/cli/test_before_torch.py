@@ -71,3 +71,33 @@ def test_the_doctor_and_a_wrong_device_need_no_torch(folder: Path) -> None:
         code, error = call(folder, *verb, "--device", "tpu")
         assert code == 2 and "--device tpu is not known; use auto, cpu, cuda or mps" in " ".join(error.split()), error
         assert "torch was" not in error and "loading" not in error
+
+
+@pytest.mark.skipif(any(Path("/dev").glob("nvidia[0-9c]*")), reason="this machine has a GPU")
+def test_a_missing_gpu_is_reported_without_torch(folder: Path) -> None:
+    code, error = call(folder, "eval", "world", "--bench", "items.csv", "--images", "photos", "--device", "cuda")
+    assert code == 2 and error == "error: --device cuda: this machine has no GPU; use --device cpu\n"
+
+
+def test_the_folder_of_another_run_is_refused_without_torch(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Image.new("RGB", (4, 4)).save(folder / "photos" / "1.png")
+    (folder / "own.py").write_text(
+        "import numpy as np\n"
+        "class Model:\n"
+        "    card = {'spec': 'py:own:Model', 'digest': '1'}\n"
+        "    def embed_images(self, images): return np.ones((len(images), 2))\n"
+        "    def embed_texts(self, texts): return np.array([[len(text), 1.0] for text in texts])\n"
+    )
+    asked = ("--bench", "items.csv", "--images", "photos", "--out", "run")
+    stub = (folder / "stub" / "torch.py").rename(folder / "torch.away")
+    code, error = call(folder, "eval", "py:own:Model", *asked, "--skip-preflight")
+    assert code == 0, error
+    stub.rename(folder / "stub" / "torch.py")
+    code, error = call(folder, "eval", "world", *asked)
+    assert code == 2 and "run/items holds another run:\n  model spec: there py:own:Model, here world\n" in error, error
+    code, error = call(folder, "eval", "py:own:Model", *asked, "--limit", "1")
+    assert code == 2 and "run/items holds another run:\n  benchmark items sha256" in error, error
+    (folder / "mine" / "items").mkdir(parents=True)
+    (folder / "mine" / "items" / "items.jsonl").write_text("MY THESIS")
+    code, error = call(folder, "eval", "world", *asked[:-1], "mine")
+    assert code == 2 and "mine/items is not empty and holds no run of equipoise eval: items.jsonl" in error, error

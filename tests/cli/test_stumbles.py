@@ -282,7 +282,7 @@ def test_eval_says_at_once_what_it_loads(run: Run) -> None:
         (("train", "control", "--set", "learning_rate=1", "--items", "i", "--model", "m", "--out", "o"),
          "Did you mean lr?"),
         ((*EVAL, "--bench", "SugarCrepe"), "holds none of the files of sugarcrepe"),
-        (("eval", "world", "--bench", "world-replace-attributes", "--device", "gpu"), "torch sees no CUDA device here"),
+        (("eval", "world", "--bench", "world-replace-attributes", "--device", "gpu"), "--device gpu: this machine has no GPU"),
     ],
 )  # fmt: skip
 def test_other_peoples_words_are_understood(run: Run, command: tuple[str, ...], said: str) -> None:
@@ -296,3 +296,22 @@ def test_other_peoples_words_are_understood(run: Run, command: tuple[str, ...], 
 def test_an_option_of_the_recipe_is_given_with_set(run: Run) -> None:
     code, _, error = run("train", "hn_only", "--epochs", "3")
     assert code == 2 and "--set epochs=3" in error
+
+
+def test_train_refuses_the_folder_of_another_run_before_the_model_is_loaded(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("the model was loaded")
+
+    monkeypatch.setattr("equipoise.cli.train._model", never)
+    Path("mine.csv").write_text("image,caption,negative\n0.png,a dog,a cat\n1.png,a cat,a dog\n")
+    asked = ("train", "hn_only", "--items", "mine.csv", "--images", "photos", "--model", "world", "--out")
+    Path("trained").mkdir()
+    Path("trained/run.json").write_text('{"schema": 1, "command": "train", "run": {"recipe": "hp_only"}}')
+    code, _, error = run(*asked, "trained")
+    assert code == 2 and "trained holds another run:\n  recipe: there hp_only, here hn_only\n" in error
+    Path("notes").mkdir()
+    Path("notes/thesis.txt").write_text("mine")
+    code, _, error = run(*asked, "notes")
+    assert code == 2 and "notes is not empty and holds no run of equipoise train: thesis.txt" in error

@@ -190,7 +190,8 @@ def evaluate(
     from equipoise.evaluation.embedding.cache import EmbeddingCache
     from equipoise.evaluation.embedding.processes import joined
     from equipoise.evaluation.metrics import load_metrics
-    from equipoise.evaluation.run import evaluate_loaded, read_benchmarks
+    from equipoise.evaluation.run import evaluate_loaded, read_benchmarks, refuse_early
+    from equipoise.evaluation.run_id import benchmark_id
     from equipoise.evaluation.scoring import check_photos
     from equipoise.models import OF_PHOTOS, kind_named, load_model
     from equipoise.models.base import device_named
@@ -205,6 +206,10 @@ def evaluate(
     )
     if limit is not None and (sets := [one.name for one in loaded if one.data is not None]):
         raise UserError(f"--limit counts items; {sets[0]} is measured as a whole")
+    if out is not None:
+        for one in loaded:
+            items = None if one.data is not None else benchmark_id(one.items[:limit], one.benchmark, one.name, limit)
+            refuse_early(out / one.name, model, items)
     for one in loaded if kind in OF_PHOTOS else ():
         if one.data is None:
             check_photos(one.items[:limit], one.images, allow_missing)  # said at once: torch takes seconds to load

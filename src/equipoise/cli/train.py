@@ -166,6 +166,7 @@ def train(
 
     device_named(device)  # before torch is loaded
     from equipoise.train.recipes import get_recipe
+    from equipoise.train.run.check import data_identity
     from equipoise.train.run.checkpoints import Checkpoints
     from equipoise.train.run.loop import train as run
     from equipoise.train.run.options import Hardware, Saving
@@ -181,6 +182,7 @@ def train(
         )
     parts = _parts(items or [], images or [], weight)
     evaluation = _evaluation(watch, watch_images, watch_metric)
+    Checkpoints(out).refuse_early(data_identity(chosen, parts))
     loaded = _model(model, device)
     known = Checkpoints(out).model.is_dir()
     _check_openclip(openclip, loaded, known)

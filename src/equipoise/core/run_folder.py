@@ -65,6 +65,23 @@ def take(
     write_json(folder / claim, {"schema": SCHEMA, "command": command, "run": _plain(identity)})
 
 
+def refuse_early(
+    folder: str | Path,
+    command: str,
+    known: Mapping[str, Any],
+    *,
+    writes: Iterable[str] | None = None,
+    claim: str = CLAIM,
+) -> None:
+    """What `take` would refuse, as far as `known` (a part of the identity) tells: asked before long work."""
+    folder = Path(folder)
+    there = claim_of(folder / claim)
+    if there is None:
+        _refuse_foreign(folder, command, writes, claim)
+    else:
+        refuse_other(folder, {name: there["run"].get(name) for name in known}, known)
+
+
 def claim_of(path: Path) -> dict[str, Any] | None:
     """The claim in a file, as `command` and `run`; None where there is no file."""
     if not path.exists():

@@ -379,16 +379,31 @@ def _help(model: Any, one: Loaded, limit: int | None, ranks: Ranks, options: Map
 # ---------------------------------------------------------------------------- which run a folder holds
 
 
+_WRITES = ("items.jsonl", "result.json")
+
+
 def claim(folder: Path, parts: Mapping[str, Any], command: str = "eval") -> None:
     """Take the folder for this run; an unfinished one leaves nothing to keep, its embeddings are in the cache."""
     refuse_other_run(folder, parts)
     if not (folder / "result.json").exists():
-        run_folder.take(folder, command, of_run(parts), writes=("items.jsonl", "result.json"), resumes=False)
+        run_folder.take(folder, command, of_run(parts), writes=_WRITES, resumes=False)
 
 
 def refuse_other_run(folder: Path, parts: Mapping[str, Any]) -> None:
     if (folder / "result.json").exists():
         refuse_other(folder, of_run(read_result(folder)), of_run(parts))
+
+
+def refuse_early(folder: Path, spec: str, benchmark: BenchmarkId | None) -> None:
+    """What `claim` would refuse, as far as it is known before the model is loaded."""
+    if not (folder / "result.json").exists():
+        run_folder.refuse_early(folder, "eval", {}, writes=_WRITES)
+        return
+    record = read_result(folder)
+    there, here = of_run(record), {} if benchmark is None else of_run({"benchmark": benchmark})
+    if record.arguments.passed.get("model") == record.model.spec != spec:
+        there["model"], here["model"] = {"spec": record.model.spec}, {"spec": spec}
+    run_folder.refuse_other(folder, {part: there[part] for part in here}, here)
 
 
 def is_finished(folder: Path) -> bool:

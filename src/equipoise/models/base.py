@@ -7,7 +7,9 @@ here: these are protocols, and `kind_of` is the one place that asks which one a 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 from urllib.parse import parse_qsl
 
@@ -132,9 +134,16 @@ def split_options(rest: str, spec: str, known: Mapping[str, Sequence[str]]) -> t
 
 
 def device_named(device: str) -> str:
-    """The device as torch calls it; costs nothing."""
+    """The device as torch calls it; what is surely not here is refused without loading torch."""
     kind, colon, index = device.partition(":")
     kind = "cuda" if kind == "gpu" else kind
     if kind not in DEVICES:
         raise UserError(f"--device {device} is not known; use auto, cpu, cuda or mps")
+    if kind == "cuda" and sys.platform == "linux" and not any(file for one in _GPUS for file in Path("/").glob(one)):
+        raise UserError(f"--device {device}: this machine has no GPU; use --device cpu")
+    if kind == "mps" and sys.platform != "darwin":
+        raise UserError(f"--device {device}: only a Mac has it; use --device cpu")
     return kind + colon + index
+
+
+_GPUS = ("dev/nvidia[0-9c]*", "dev/nvmap", "dev/kfd", "dev/dxg")  # NVIDIA, Jetson, AMD, Windows' Linux

@@ -111,8 +111,19 @@ def run_identity(recipe: Recipe, parts: Sequence[Part], model: ClipModel, photos
 
     Images count by their bytes. Chunks, workers, device and number of processes change rounding at most.
     """
+    found = data_identity(recipe, parts) | {
+        "images": photos.to_json(),
+        "model": of_card(model.card),
+        "code": of_code("train/data", "train/losses", "train/step"),
+    }
+    identity: dict[str, Any] = json.loads(json.dumps(found, default=str))
+    return identity
+
+
+def data_identity(recipe: Recipe, parts: Sequence[Part]) -> dict[str, Any]:
+    """The part of it that is known before the model and the photos are read."""
     settings = recipe.describe()
-    found = {
+    return {
         "recipe": settings.pop("name"),
         **{name: value for name, value in settings.items() if name != "citation"},
         "items": {
@@ -120,12 +131,7 @@ def run_identity(recipe: Recipe, parts: Sequence[Part], model: ClipModel, photos
             "sha256": sha256_json([of_items(part.items) for part in parts]),
             "mixing": shares(parts) or "every item once per epoch",
         },
-        "images": photos.to_json(),
-        "model": of_card(model.card),
-        "code": of_code("train/data", "train/losses", "train/step"),
     }
-    identity: dict[str, Any] = json.loads(json.dumps(found, default=str))
-    return identity
 
 
 # ----------------------------------------------------------------------------

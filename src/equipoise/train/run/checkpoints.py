@@ -55,6 +55,11 @@ class Checkpoints:
         """Take the output folder for this run, or find that it already is this run's."""
         run_folder.take(self.out, "train", identity, claim=CLAIM)
 
+    def refuse_early(self, known: dict[str, Any]) -> None:
+        """Raise where `claim` would, before the model is loaded and the photos are hashed."""
+        known.pop("warmup_steps", None)  # cut to the number of steps, which depends on the photos
+        run_folder.refuse_early(self.out, "train", known, claim=CLAIM)
+
     def watch(self, identity: Mapping[str, Any]) -> None:
         """What `best` is measured by, once it is known: the log and `best` are never of two test sets."""
         run_folder.take(self.out, "train --watch", identity, writes=(), claim=WATCHED)
