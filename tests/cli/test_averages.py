@@ -128,7 +128,7 @@ def test_what_is_refused(run: Run, tmp_path: Path) -> None:
         (("--source", "."), "--source needs a benchmark"),
         (("--bench", "sugarcrepe", "--average", "paper"), "no average 'paper'; it has vl_compo, ce_clip, items"),
         (("--bench", "sugarcrepe", "--splits", "swap_obj"), "--source"),
-        (("--bench", "winoground"), "5 of 5 scores are of sugarcrepe and not of winoground"),
+        (("--bench", "winoground"), "5 of 5 scores belong to sugarcrepe, not to winoground"),
         (("--bench", "sugarcrep"), "Did you mean sugarcrepe"),
     ):
         code, _, error = run("metrics", "s.jsonl", *arguments)

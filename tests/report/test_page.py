@@ -66,7 +66,7 @@ def test_items_without_a_rewording_do_not_make_two_denominators(make_runs: Runs,
     shown = [f"{100 * (one['brittleness'] or 0):.1f}" for one in numbers]
     assert re.findall(r"([\d.]+) brittle<", text) == shown
     assert text.count("of 60, 48 with a reworded caption</small>") == len(numbers)
-    assert "It is the drop of the items that have a reworded caption" in text
+    assert "The drop covers only items that have a reworded caption" in text
     by_type = chapters[0].entries[0].by["type"]
     for value in ("colour", "size"):
         assert f"{value} (n {by_type[value].n_positives})" in text and by_type[value].n_positives != by_type[value].n
