@@ -104,7 +104,9 @@ def compared() -> dict[tuple[str, tuple[str, str], str, str], Change]:
 
 def cell(change: Change) -> str:
     low, high = change.interval
-    return f"{100 * change.difference:+.1f} [{100 * low:+.1f}, {100 * high:+.1f}]" + ("\\*" if change.significant else "")
+    return f"{100 * change.difference:+.1f} [{100 * low:+.1f}, {100 * high:+.1f}]" + (
+        "\\*" if change.significant else ""
+    )
 
 
 def main() -> None:
@@ -130,7 +132,10 @@ def main() -> None:
             cells = [cell(found[tower, (after, before), kind, metric]) for metric in METRICS]
             print(f"| {after} - {before} | {KINDS[kind]} | " + " | ".join(cells) + " |")
         print()
-    print(f"\\*: significant: the interval leaves zero out, and p, corrected (Holm) for all {len(found)} comparisons, is below 0.05.")
+    print(
+        f"\\*: significant: the interval leaves zero out, and p, corrected (Holm) for all {len(found)} "
+        "comparisons, is below 0.05."
+    )
     counts = {kind: len(scores("m")[f"{kind}/photo"]) for kind in KINDS}
     print("n: " + ", ".join(f"{words} {counts[kind]:,}" for kind, words in KINDS.items()))
 

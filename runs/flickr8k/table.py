@@ -135,7 +135,9 @@ def ahead(found: dict[Line, Change], tower: Tower, name: str, kind: str, metric:
     sign = -1 if metric == LOWER else 1
 
     def better(pair: Pair, change: Change | None) -> bool:
-        return change is not None and change.significant and sign * change.difference * (1 if pair[0] == name else -1) > 0
+        return (
+            change is not None and change.significant and sign * change.difference * (1 if pair[0] == name else -1) > 0
+        )
 
     return bool(lines) and all(better(pair, change) for pair, change in lines)
 
@@ -213,7 +215,10 @@ def main() -> None:
         print()
     if found:
         print("Differences are over photos and seeds, as `equipoise compare` has them.")
-        print(f"\\*: significant: the interval leaves zero out, and p, corrected (Holm) for all {len(found)} comparisons, is below 0.05.")
+        print(
+            f"\\*: significant: the interval leaves zero out, and p, corrected (Holm) for all {len(found)} "
+            "comparisons, is below 0.05."
+        )
         print("Bold: significantly better than every other row of its table.")
 
 

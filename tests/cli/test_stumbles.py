@@ -282,7 +282,8 @@ def test_eval_says_at_once_what_it_loads(run: Run) -> None:
         (("train", "control", "--set", "learning_rate=1", "--items", "i", "--model", "m", "--out", "o"),
          "Did you mean lr?"),
         ((*EVAL, "--bench", "SugarCrepe"), "holds none of the files of sugarcrepe"),
-        (("eval", "world", "--bench", "world-replace-attributes", "--device", "gpu"), "--device gpu: this machine has no GPU"),
+        (("eval", "world", "--bench", "world-replace-attributes", "--device", "gpu"),
+         "--device gpu: this machine has no GPU"),
     ],
 )  # fmt: skip
 def test_other_peoples_words_are_understood(run: Run, command: tuple[str, ...], said: str) -> None:

@@ -57,7 +57,7 @@ def test_device_and_dtype_that_are_none(clip_folder: Path) -> None:
     with pytest.raises(UserError, match="device tpu is not known"):
         load_model(f"hf:{clip_folder}", device="tpu")
     if not torch.cuda.is_available():
-        with pytest.raises(UserError, match="no CUDA|no GPU"):
+        with pytest.raises(UserError, match=r"no CUDA|no GPU"):
             load_model(f"hf:{clip_folder}", device="cuda")
 
 

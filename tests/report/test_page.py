@@ -127,7 +127,9 @@ def test_a_model_is_called_ahead_only_where_that_is_significant(make_runs: Runs)
     outcomes = outcomes_of(rows)
     better = replace(after, numbers=summarise(outcomes).overall, run=replace(after.run, rows=rows, outcomes=outcomes))
     told = finding(replace(chapter, entries=[before, better]))
-    assert re.search(r"second is significantly ahead of first \(\+50\.0 \[\+3\d\.\d, \+6\d\.\d\]\) \(Original accuracy", told), told
+    assert re.search(
+        r"second is significantly ahead of first \(\+50\.0 \[\+3\d\.\d, \+6\d\.\d\]\) \(Original accuracy", told
+    ), told
     few = replace(after, run=replace(after.run, rows=after.run.rows[:60], outcomes=outcomes_of(after.run.rows[:60])))
     assert "cannot be paired, so whether first is ahead is unknown" in finding(replace(chapter, entries=[before, few]))
 

@@ -277,7 +277,9 @@ def test_a_verdict_near_chance_blames_what_can_be_to_blame(make_record: Callable
         return verdict(make_record(metrics=metrics, n=n, preflight=Preflight(checks=listed)))
 
     for checks in (None, "suspicious", "wrong"):
-        assert "not significantly above chance" in said(0.4, 0.6, checks) and "equipoise doctor" in said(0.4, 0.6, checks)
+        assert "not significantly above chance" in said(0.4, 0.6, checks) and "equipoise doctor" in said(
+            0.4, 0.6, checks
+        )
     fine = said(0.4, 0.6, "fine")
     assert "not significantly above chance" in fine and "these 40 items are too few to tell" in fine
     assert "doctor" not in fine and "too few" not in said(0.1, 0.3, "fine")

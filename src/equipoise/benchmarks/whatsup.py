@@ -107,5 +107,5 @@ BENCHMARK = Benchmark(
     },
     metrics=("sets",),
     notes="Papers average the six numbers by different rules (three groups, or a rule of their own): name the six. "
-    "Chance is 1/4 for the staged photos, else 1/2, which makes 5/12 of the six; pairs and sets are of staged photos only.",
+    "Chance is 1/4 for the staged photos, else 1/2, which makes 5/12 of the six; pairs and sets are of staged photos.",
 )

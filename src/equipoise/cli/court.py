@@ -78,5 +78,5 @@ def _outcomes(path: Path, bench: str, items: Sequence[Item]) -> dict[str, bool]:
     }
     known = {item.id for item in items}
     if not answers.keys() & known:
-        raise UserError(f"{path}: has no answer to any of the {len(items):,} items of {bench}; its ids belong to other items")
+        raise UserError(f"{path}: answers none of the {len(items):,} items of {bench}; its ids belong to others")
     return answers

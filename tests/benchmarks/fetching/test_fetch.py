@@ -190,9 +190,7 @@ def test_a_file_of_untold_size_may_not_fill_the_disk(
 ) -> None:
     monkeypatch.setattr("equipoise.benchmarks.fetching.download.MOST_UNTOLD", 1_000_000)
     server.say_length = False
-    assert "more than 1,000,000 bytes of a file of unknown size" in failure(
-        plan(benchmark(file(server)), tmp_path)
-    )
+    assert "more than 1,000,000 bytes of a file of unknown size" in failure(plan(benchmark(file(server)), tmp_path))
     assert left(tmp_path) == []
 
 

@@ -35,8 +35,8 @@ def equipoise_2026(
     negatives apart, both score alike, and photos and captions go on preferring each other as in the base. Chosen on
     Flickr8k's validation photos; docs/appendix/flickr8k.md has the numbers. `gamma` is FSC-CLIP's focal factor, which
     did not help. It gains most on substitutions that occur in training, less on unseen ones; on
-    the drawn world, with the usual negatives, it is worse on unseen synonyms than captions alone. `by_type` takes CE-CLIP's four
-    negatives a step instead: one by swap and one of each type of replaced word.
+    the drawn world, with the usual negatives, it is worse on unseen synonyms than captions alone.
+    `by_type` takes CE-CLIP's four negatives a step instead: one by swap and one of each type of replaced word.
     """
     own = (REPLACE, SWAP) if by_operation else (ANY,)
     return Recipe(
