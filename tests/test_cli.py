@@ -440,7 +440,7 @@ TRAIN = ("train", "hn_only", "--quick", *TRAIN_ON)
 @pytest.mark.parametrize(
     ("arguments", "part"),
     [
-        (("--weight", "1"), "nothing to weigh"),
+        (("--weight", "1"), "one for each of several --items"),
         (("--items", "items.jsonl", "--weight", "1", "--weight", "nan"), "--weight nan: expected a finite number"),
         (("--items", "items.jsonl", "--weight", "0", "--weight", "1"), "--weight 0.0: expected a finite number"),
         (("--set", "lr=nan"), "lr: input should be a finite number"),

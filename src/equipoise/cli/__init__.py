@@ -190,8 +190,8 @@ def evaluate(
     from equipoise.evaluation.embedding.cache import EmbeddingCache
     from equipoise.evaluation.embedding.processes import joined
     from equipoise.evaluation.metrics import load_metrics
-    from equipoise.evaluation.run import evaluate_loaded, read_benchmarks, refuse_early
-    from equipoise.evaluation.run_id import benchmark_id
+    from equipoise.evaluation.run import evaluate_loaded, read_benchmarks
+    from equipoise.evaluation.run_id import benchmark_id, refuse_early
     from equipoise.evaluation.scoring import check_photos
     from equipoise.models import OF_PHOTOS, kind_named, load_model
     from equipoise.models.base import device_named

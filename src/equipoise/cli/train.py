@@ -276,10 +276,8 @@ def _parts(items: list[Path], images: list[str], weights: list[float] | None) ->
 
     if len(images) not in (1, len(items)):
         raise UserError(f"{len(items)} --items and {len(images)} --images: give one --images, or one for each --items")
-    if weights and len(weights) != len(items):
-        raise UserError(f"{len(items)} --items and {len(weights)} --weight: give one for each --items")
-    if weights and len(weights) == 1:
-        raise UserError("--weight: there is nothing to weigh one --items against; leave it out")
+    if weights and (len(items) == 1 or len(weights) != len(items)):
+        raise UserError(f"{len(items)} --items and {len(weights)} --weight: give one for each of several --items")
     if wrong := [weight for weight in weights or [] if not 0 < weight < float("inf")]:
         raise UserError(f"--weight {wrong[0]}: expected a finite number above 0")
     sources = [open_source(place) for place in images] * (len(items) if len(images) == 1 else 1)

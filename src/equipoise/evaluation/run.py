@@ -43,8 +43,16 @@ from equipoise.evaluation.record import (
     RunRecord,
     Seconds,
 )
-from equipoise.evaluation.results import measured_again, read_result, write_run, write_set
-from equipoise.evaluation.run_id import benchmark_id, images_id, model_card, of_run, refuse_other, settings_of
+from equipoise.evaluation.results import measured_again, write_run, write_set
+from equipoise.evaluation.run_id import (
+    benchmark_id,
+    claim,
+    images_id,
+    is_finished,
+    model_card,
+    refuse_other_run,
+    settings_of,
+)
 from equipoise.evaluation.scores import Scores
 from equipoise.evaluation.scoring import (
     Scoring,
@@ -374,37 +382,3 @@ def _help(model: Any, one: Loaded, limit: int | None, ranks: Ranks, options: Map
         SetTask(one.data).score(model, how)
     else:
         ItemsTask(one.items[:limit], one.images, one.benchmark, None, limit, (), ()).score(model, how)
-
-
-# ---------------------------------------------------------------------------- which run a folder holds
-
-
-_WRITES = ("items.jsonl", "result.json")
-
-
-def claim(folder: Path, parts: Mapping[str, Any], command: str = "eval") -> None:
-    """Take the folder for this run; an unfinished one leaves nothing to keep, its embeddings are in the cache."""
-    refuse_other_run(folder, parts)
-    if not (folder / "result.json").exists():
-        run_folder.take(folder, command, of_run(parts), writes=_WRITES, resumes=False)
-
-
-def refuse_other_run(folder: Path, parts: Mapping[str, Any]) -> None:
-    if (folder / "result.json").exists():
-        refuse_other(folder, of_run(read_result(folder)), of_run(parts))
-
-
-def refuse_early(folder: Path, spec: str, benchmark: BenchmarkId | None) -> None:
-    """What `claim` would refuse, as far as it is known before the model is loaded."""
-    if not (folder / "result.json").exists():
-        run_folder.refuse_early(folder, "eval", {}, writes=_WRITES)
-        return
-    record = read_result(folder)
-    there, here = of_run(record), {} if benchmark is None else of_run({"benchmark": benchmark})
-    if record.arguments.passed.get("model") == record.model.spec != spec:
-        there["model"], here["model"] = {"spec": record.model.spec}, {"spec": spec}
-    run_folder.refuse_other(folder, {part: there[part] for part in here}, here)
-
-
-def is_finished(folder: Path) -> bool:
-    return (folder / "result.json").exists() and (folder / "items.jsonl").exists()

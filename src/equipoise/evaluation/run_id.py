@@ -18,6 +18,7 @@ from equipoise.data.readers.records import explain
 from equipoise.evaluation.embedding.embed import EMBEDDING_CODE
 from equipoise.evaluation.metrics import Metric
 from equipoise.evaluation.record import AverageId, BenchmarkId, ImagesId, ModelCard, RunRecord, Settings
+from equipoise.evaluation.results import read_result
 
 # The rest of a benchmark's id are words about it.
 _COUNTED: Any = dict.fromkeys(("name", "items_sha256", "macro", "least", "metrics"), True)
@@ -103,3 +104,37 @@ def model_card(model: Any, *, probe: bool) -> ModelCard:
     if probe and not (card.weight_sha256 or card.digest):
         card = card.model_copy(update={"digest": identity.of_answers(model)})
     return card
+
+
+# ---------------------------------------------------------------------------- which run a folder holds
+
+
+_WRITES = ("items.jsonl", "result.json")
+
+
+def claim(folder: Path, parts: Mapping[str, Any], command: str = "eval") -> None:
+    """Take the folder for this run; an unfinished one leaves nothing to keep, its embeddings are in the cache."""
+    refuse_other_run(folder, parts)
+    if not (folder / "result.json").exists():
+        run_folder.take(folder, command, of_run(parts), writes=_WRITES, resumes=False)
+
+
+def refuse_other_run(folder: Path, parts: Mapping[str, Any]) -> None:
+    if (folder / "result.json").exists():
+        refuse_other(folder, of_run(read_result(folder)), of_run(parts))
+
+
+def refuse_early(folder: Path, spec: str, benchmark: BenchmarkId | None) -> None:
+    """What `claim` would refuse, as far as it is known before the model is loaded."""
+    if not (folder / "result.json").exists():
+        run_folder.refuse_early(folder, "eval", {}, writes=_WRITES)
+        return
+    record = read_result(folder)
+    there, here = of_run(record), {} if benchmark is None else of_run({"benchmark": benchmark})
+    if record.arguments.passed.get("model") == record.model.spec != spec:
+        there["model"], here["model"] = {"spec": record.model.spec}, {"spec": spec}
+    run_folder.refuse_other(folder, {part: there[part] for part in here}, here)
+
+
+def is_finished(folder: Path) -> bool:
+    return (folder / "result.json").exists() and (folder / "items.jsonl").exists()

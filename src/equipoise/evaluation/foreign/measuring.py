@@ -41,8 +41,8 @@ from equipoise.evaluation.record import (
     Settings,
 )
 from equipoise.evaluation.results import write_run, write_set
-from equipoise.evaluation.run import Result, claim
-from equipoise.evaluation.run_id import benchmark_id, images_id
+from equipoise.evaluation.run import Result
+from equipoise.evaluation.run_id import benchmark_id, claim, images_id
 from equipoise.evaluation.scores import ItemScores
 
 OUTCOMES_ONLY = "outcomes only: no score was published, so a tie counts as a wrong answer"
