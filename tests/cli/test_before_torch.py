@@ -101,3 +101,20 @@ def test_the_folder_of_another_run_is_refused_without_torch(folder: Path, monkey
     (folder / "mine" / "items" / "items.jsonl").write_text("MY THESIS")
     code, error = call(folder, "eval", "world", *asked[:-1], "mine")
     assert code == 2 and "mine/items is not empty and holds no run of equipoise eval: items.jsonl" in error, error
+    (folder / "thesis").write_text("MY THESIS")
+    for verb in (("eval", "world", *asked[:-1], "thesis"), ("demo", "--out", "thesis")):
+        code, error = call(folder, *verb)
+        assert code == 2 and error == "error: --out thesis: a file, where a folder was expected; choose another --out\n"
+
+
+def test_nothing_is_computed_for_a_file_of_the_users(folder: Path) -> None:
+    Image.new("RGB", (4, 4)).save(folder / "photos" / "1.png")
+    (folder / "mine.jsonl").write_text("MY THESIS")
+    code, error = call(folder, "perturb", "items.csv", "--add-positives", "--out", "mine.jsonl")
+    assert code == 2 and error.startswith("error: mine.jsonl: it is already there"), error
+    (folder / "items.jsonl").write_text('{"id": "1", "image": {"path": "0.png"}, "caption": "a dog"}\n')
+    (folder / "stub" / "torch.py").unlink()  # the search for hard images needs it, but no model that is not there
+    mining = ("--hard-images", "hf:absent/", "--images", "photos")
+    code, error = call(folder, "perturb", "items.jsonl", *mining, "--out", "mine.jsonl")
+    assert code == 2 and error.startswith("error: mine.jsonl: it is already there"), error
+    assert (folder / "mine.jsonl").read_text() == "MY THESIS"

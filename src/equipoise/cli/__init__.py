@@ -275,6 +275,9 @@ def demo(
         raise UserError(f"the demo on your own photos needs {', '.join(name for name in own if not own[name])} as well")
     if options and captions is None:
         raise UserError("--set is for the demo on your own photos: give --captions, --images and --model")
+    from equipoise.core.run_folder import refuse_early
+
+    refuse_early(out, "demo", {}, writes=("report.html", "training", "runs"))  # before torch is loaded
     from equipoise.demo import in_lines, run_demo, table
 
     if captions is None:

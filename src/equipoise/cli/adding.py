@@ -12,12 +12,16 @@ from equipoise.core.errors import UserError, printable
 
 def add_hard_images(items: Path, out: Path, model: str, images: str, count: int, cache: Path | None) -> None:
     from equipoise.core.provenance import default_cache
+    from equipoise.core.run_folder import refuse_file
+    from equipoise.data.items import load_items
     from equipoise.evaluation.embedding.cache import EmbeddingCache
     from equipoise.models import load_model
-    from equipoise.train.run.mining import mine_file
+    from equipoise.train.run.mining import mine_file, same_items
 
     if not images:
         raise UserError("--hard-images MODEL embeds the images of the items: name their folder with --images")
+    if out.exists() and not same_items(load_items(items), out):
+        refuse_file(out)  # before the model is loaded
     found = mine_file(items, out, load_model(model), images, count, EmbeddingCache(cache or default_cache()))
     typer.echo(
         f"{out}: {found:,} items with their hard images; train on them: "
@@ -35,13 +39,15 @@ def add_positives_to(
     from equipoise.cli.audit import MARKS, write_audit
     from equipoise.cli.bench import written
     from equipoise.core.progress import progress
-    from equipoise.core.run_folder import refuse_foreign
+    from equipoise.core.run_folder import refuse_file, refuse_foreign
     from equipoise.perturb.recipes import get_recipe
 
     if out.suffix not in {".jsonl", ".parquet"}:
         raise UserError(f"--out {out}: items are written as .jsonl or .parquet")
     page = out.with_suffix(".audit.md")
     refuse_foreign(page, MARKS[page.suffix])
+    if out.exists() and not page.exists():
+        refuse_file(out)
     chosen = get_recipe(recipe)
     items, benchmark = registry.load(name, source, split_names(splits))
     items = items[:limit]

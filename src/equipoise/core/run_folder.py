@@ -75,6 +75,9 @@ def refuse_early(
 ) -> None:
     """What `take` would refuse, as far as `known` (a part of the identity) tells: asked before long work."""
     folder = Path(folder)
+    nearest = next((place for place in (folder, *folder.parents) if os.path.lexists(place)), folder)
+    if nearest.exists() and not nearest.is_dir():
+        raise UserError(f"--out {nearest}: a file, where a folder was expected; choose another --out")
     there = claim_of(folder / claim)
     if there is None:
         _refuse_foreign(folder, command, writes, claim)

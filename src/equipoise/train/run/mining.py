@@ -37,7 +37,7 @@ def mine_file(
 ) -> int:
     """Write the items of `path` with their hard images to `out`; a file there that is not this is left alone."""
     items = load_items(path)
-    if out.exists() and not _same(items, out):
+    if out.exists() and not same_items(items, out):
         run_folder.refuse_file(out)
     found = with_hard_images(items, model, images, k, cache)
     if out.exists():
@@ -47,7 +47,7 @@ def mine_file(
     return write_items(out, found)
 
 
-def _same(items: Sequence[Item], out: Path) -> bool:
+def same_items(items: Sequence[Item], out: Path) -> bool:
     """Whether a file holds these items, hard images aside: asked before anything is embedded."""
     try:
         return [_plain(item) for item in load_items(out)] == [_plain(item) for item in items]
