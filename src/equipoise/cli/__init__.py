@@ -276,7 +276,9 @@ def demo(
     if options and captions is None:
         raise UserError("--set is for the demo on your own photos: give --captions, --images and --model")
     from equipoise.core.run_folder import refuse_early
+    from equipoise.models.base import device_named
 
+    device_named(device)
     refuse_early(out, "demo", {}, writes=("report.html", "training", "runs"))  # before torch is loaded
     from equipoise.demo import in_lines, run_demo, table
 
