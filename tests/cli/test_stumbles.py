@@ -279,6 +279,7 @@ def test_eval_says_at_once_what_it_loads(run: Run) -> None:
         (("metrics", "some.jsonl"), "holds texts where scores were expected (caption \"a dog\"). To score them with a "
          "model: equipoise eval MODEL --bench some.jsonl --images FOLDER"),
         (("audit", "items.json"), "items.json: no such file. Did you mean items.jsonl?"),
+        (("audit", "items.josnl"), "Did you mean items.jsonl?"),
         (("train", "control", "--set", "learning_rate=1", "--items", "i", "--model", "m", "--out", "o"),
          "Did you mean lr?"),
         ((*EVAL, "--bench", "SugarCrepe"), "holds none of the files of sugarcrepe"),

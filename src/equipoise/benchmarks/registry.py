@@ -84,10 +84,10 @@ def get(name: str) -> Benchmark:
     if name in ALIASES:
         raise UserError(f"{name} is {len(ALIASES[name])} benchmarks; name one of {', '.join(ALIASES[name])}")
     if name not in _ROWS:
+        files = [path.name for path in Path().iterdir() if kind_of(path) in own.SUFFIXES]
         if kind_of(Path(name)) in {*own.SUFFIXES, ".json"}:
-            near = did_you_mean(name, [path.name for path in Path().iterdir() if kind_of(path) in own.SUFFIXES])
-            raise UserError(f"{name}: no such file.{near}")
-        hint = did_you_mean(name, [*_ROWS, *ALIASES])
+            raise UserError(f"{name}: no such file.{did_you_mean(name, files)}")
+        hint = did_you_mean(name, [*_ROWS, *ALIASES, *files])
         raise UserError(
             f"no benchmark {name!r}.{hint} `equipoise bench list` shows all; items of your own are named by the path "
             "of their file (.jsonl, .parquet, .csv, .tsv), a benchmark of your own by py:module:name."
