@@ -14,7 +14,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from equipoise.benchmarks.base import PAIR_CHANCE, Average, Benchmark
+from equipoise.benchmarks.facts import described
 from equipoise.benchmarks.reading import Case, Raw, choose, read
 from equipoise.data.items import Edit, ImageRef, Item, texts
 
@@ -102,45 +102,6 @@ def load_attribution(source: Path, splits: Sequence[str]) -> list[Item]:
     return read("aro-vg-a", files, Attribution, build)
 
 
-CITATION = (
-    "Yuksekgonul et al. 2023, When and Why Vision-Language Models Behave like Bags-of-Words, and What to Do About It?, "
-    "ICLR"
-)
-URL = "https://github.com/mertyg/vision-language-models-are-bows"
-_LICENCE = "MIT (annotations); Visual Genome images CC BY 4.0"
-_GET = (
-    "The repository's loaders fetch {file} and vgr_vga_images.zip (1 GB) from Google Drive. --source is the folder of "
-    "the JSON file; unpack the archive, --images is its folder images: image_path is relative to that."
-)
-_TIES = "a tie is wrong (the false caption comes first and argmax takes the first)"
+RELATION = described("aro-vg-r", load_relation)
 
-RELATION = Benchmark(
-    name="aro-vg-r",
-    title="ARO Visual Genome Relation: the two objects swapped",
-    splits={"test": None},
-    chance=PAIR_CHANCE,
-    ties=_TIES,
-    licence=_LICENCE,
-    citation=CITATION,
-    url=URL,
-    get=_GET.format(file="visual_genome_relation.json"),
-    load=load_relation,
-    averages={"paper": Average(("relation",), "Yuksekgonul et al. 2023: the mean of the 48 relations that are scored")},
-    notes="The file holds 23,937 records, symmetric relations among them; only the 48 scored relations are loaded "
-    "(their number of records was never published). Boxes are cut out before scoring.",
-)
-
-ATTRIBUTION = Benchmark(
-    name="aro-vg-a",
-    title="ARO Visual Genome Attribution: the two attributes swapped",
-    splits={"test": 28_748},
-    chance=PAIR_CHANCE,
-    ties=_TIES,
-    licence=_LICENCE,
-    citation=CITATION,
-    url=URL,
-    get=_GET.format(file="visual_genome_attribution.json"),
-    load=load_attribution,
-    averages={"paper": Average(("pair",), "Yuksekgonul et al. 2023: the mean of the attribute pairs", least=25)},
-    notes="Averaged over ordered attribute pairs with 25 items or more. Boxes are cut out before scoring.",
-)
+ATTRIBUTION = described("aro-vg-a", load_attribution)

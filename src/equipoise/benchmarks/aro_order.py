@@ -19,8 +19,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from equipoise.benchmarks.aro import CITATION, URL
-from equipoise.benchmarks.base import Benchmark
+from equipoise.benchmarks.facts import described
 from equipoise.benchmarks.reading import Case, Raw, choose, read
 from equipoise.data.items import Edit, ImageRef, Item, Text
 from equipoise.perturb.english.tagging import Token, tag
@@ -143,37 +142,6 @@ def load(name: str, file: str, source: Path, splits: Sequence[str]) -> list[Item
     return items
 
 
-def _benchmark(name: str, title: str, file: str, count: int, licence: str, images: str) -> Benchmark:
-    return Benchmark(
-        name=name,
-        title=title,
-        splits={"test": count},
-        chance={"original": 1 / 5},
-        ties="a tie is RIGHT in the paper's code (the caption comes first and argmax takes the first); not here",
-        licence=licence,
-        citation=CITATION,
-        url=URL,
-        get=f"https://storage.googleapis.com/sfr-vision-language-research/datasets/{file}; {images}",
-        load=functools.partial(load, name, file),
-        notes="Built with a fixed seed and without forced ties; the original is random at every load. One caption "
-        "against four shuffles; a few short captions have fewer.",
-    )
+COCO = described("aro-coco-order", functools.partial(load, "aro-coco-order", "coco_karpathy_test.json"))
 
-
-COCO = _benchmark(
-    "aro-coco-order",
-    "ARO COCO Order: caption against four shuffles of its words",
-    "coco_karpathy_test.json",
-    25_010,
-    "CC BY 4.0 (captions); COCO images under their Flickr licences",
-    "images: COCO val2014, --images is the folder above val2014",
-)
-
-FLICKR = _benchmark(
-    "aro-flickr-order",
-    "ARO Flickr30k Order: caption against four shuffles of its words",
-    "flickr30k_test.json",
-    5_000,
-    "Flickr30k: research and education only, on request",
-    "images: ask at https://forms.illinois.edu/sec/229675, --images is the folder above flickr30k-images",
-)
+FLICKR = described("aro-flickr-order", functools.partial(load, "aro-flickr-order", "flickr30k_test.json"))

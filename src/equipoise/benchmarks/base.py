@@ -1,4 +1,4 @@
-"""What every benchmark states about itself, its addresses among it: a benchmark is one file.
+"""What every benchmark states about itself: its loader is a module, its facts are data/NAME.toml (facts.described).
 
 How the addresses were verified, without a network: sizes and hashes of annotation files are those of copies that were
 compared with the repositories (length and end of each file at the commit named). Where nothing could be compared, size
@@ -24,7 +24,6 @@ PAPER_METRICS = {  # what a benchmark may ask for beside Original accuracy; eval
     "truth": "AUC of true against false sentences, and of one sentence true of one photo and false of another (VSR)",
     "sets": "pairs of opposite places and sets of four of the same two objects, all right (What's Up)",
 }
-GROUP_CHANCE = {"original": 1 / 2, "text": 1 / 4, "image": 1 / 4, "group": 1 / 6}  # two images, two captions
 TRIPLE_CHANCE = {"original": 1 / 2, "augmented": 1 / 3, "brittleness": 1 / 3}
 
 
@@ -37,15 +36,6 @@ class Download:
     size: int | None = None  # bytes, where known
     sha256: str | None = None
     unpack: bool = False  # an archive, unpacked beside itself
-
-
-Row = tuple[str, int | None, str | None]  # path, bytes, sha256
-
-
-def github(repository: str, commit: str, folder: str, rows: Sequence[Row], below: str = "") -> tuple[Download, ...]:
-    """Files of a repository. A commit where one is known to hold these very bytes; else the branch, for the newest."""
-    base = f"https://raw.githubusercontent.com/{repository}/{commit}/{folder}"
-    return tuple(Download(base + path, below + path, size, sha256) for path, size, sha256 in rows)
 
 
 def in_words(count: int | None) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from equipoise.benchmarks import sugarcrepe
-from equipoise.benchmarks.base import GROUP_CHANCE, Benchmark
+from equipoise.benchmarks.facts import described
 from equipoise.benchmarks.reading import Case, Raw, check_splits, hub_files, read_through, two_by_two
 from equipoise.data.items import Item
 
@@ -43,23 +43,4 @@ def load(source: Path, splits: Sequence[str]) -> list[Item]:
     return read_through("bivlc", "test", files, Record, cases)
 
 
-BENCHMARK = Benchmark(
-    name="bivlc",
-    title="BiVLC: SugarCrepe in both directions, an image for the wrong caption too",
-    splits={"test": 2933},
-    chance=GROUP_CHANCE,
-    ties="a tie is wrong (strictly greater wins)",
-    licence="MIT (code, captions, made images); COCO photos under their Flickr licences",
-    citation="Miranda et al. 2024, BiVLC: Extending Vision-Language Compositionality Evaluation with Text-to-Image "
-    "Retrieval, NeurIPS",
-    url="https://huggingface.co/datasets/imirandam/BiVLC",
-    get="Download the two Parquet files of imirandam/BiVLC (537 MB); --source is their folder. The images are in them "
-    "and have no names; write them to the folder --images, with the datasets library: for n, row in "
-    "enumerate(load_dataset('imirandam/BiVLC', split='test')): row['image'].save(f'{n}_pos.png'); "
-    "row['negative_image'].save(f'{n}_neg.png').",
-    load=load,
-    metrics=("groups",),
-    notes="The paper's I2T, T2I and group score are text, image and group; it averages over items. 39 % of "
-    "SugarCrepe's pairs survive, least of `add`, and 688 captions were re-formatted, so Original accuracy is not "
-    "SugarCrepe's. One pair of captions is there twice.",
-)
+BENCHMARK = described("bivlc", load)

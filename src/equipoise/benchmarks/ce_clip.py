@@ -22,7 +22,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from equipoise.benchmarks.base import Benchmark
+from equipoise.benchmarks.facts import described
 from equipoise.benchmarks.reading import Raw, check_splits
 from equipoise.core.errors import Problems, UserError
 from equipoise.data.items import Edit, ImageRef, Item, Operation, Target, Text
@@ -139,17 +139,4 @@ def _plain(value: Any) -> Any:
     return value
 
 
-BENCHMARK = Benchmark(
-    name="ce-clip",
-    title="CE-CLIP's training captions: COCO caption with four hard negatives",
-    splits={"train": None},
-    chance={},
-    ties="not evaluated in the paper",
-    licence="none stated (negatives); captions CC BY 4.0; COCO images under their Flickr licences",
-    citation="Zhang et al. 2024, Contrasting Intra-Modal and Ranking Cross-Modal Hard Negatives, CVPR",
-    url="https://github.com/lezhang7/Enhance-FineGrained",
-    get="generated_data/coco_train/processed_dataset*.npy of the repository; --source is their folder or the one above "
-    "generated_data. Images: COCO train2014 as train2014/ below --images.",
-    load=load,
-    notes="For training; the chance of Original is 1 / (1 + negatives) and differs by caption.",
-)
+BENCHMARK = described("ce-clip", load)

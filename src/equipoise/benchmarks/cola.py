@@ -12,8 +12,7 @@ from typing import Any
 
 from pydantic import model_validator
 
-from equipoise.benchmarks.base import Benchmark, github
-from equipoise.benchmarks.photos import VISUAL_GENOME
+from equipoise.benchmarks.facts import described
 from equipoise.benchmarks.reading import Case, Raw, choose, read, two_by_two
 from equipoise.data.items import Item
 
@@ -48,30 +47,4 @@ def load(source: Path, splits: Sequence[str]) -> list[Item]:
     return read("cola", choose("cola", source, {"multi-objects": _FILE}, splits), _Record, _items)
 
 
-BENCHMARK = Benchmark(
-    name="cola",
-    title="COLA multi-object matching: two photos, the same objects and attributes bound differently",
-    splits={"multi-objects": 210},
-    chance={"original": 1 / 2, "image": 1 / 4},
-    ties="a tie is wrong (strictly greater wins)",
-    licence="MIT (captions); Visual Genome's photos under their Flickr licences",
-    citation="Ray et al. 2023, COLA: A Benchmark for Compositional Text-to-image Retrieval, NeurIPS",
-    url="https://github.com/arijitray1993/COLA",
-    get="The repository's data/ has the file; photos: Visual Genome's two archives. --images is one folder with the "
-    "photos of both (ln -s ../VG_100K_2/*.jpg VG_100K/).",
-    load=load,
-    downloads=(
-        *github(
-            "arijitray1993/COLA",
-            "1fa52fba9cff4e6ffb7bfcf3550838748347273b",
-            "data/",
-            [(_FILE, 56_746, "e2846dcc958e3277813ca572bce53db96fd5dd65caaa57ccd20dc1ce51d73ec0")],
-        ),
-        *VISUAL_GENOME,
-    ),
-    by_hand="The photos unpack to images/VG_100K/ and images/VG_100K_2/; the captions' file does not say which of the "
-    "two has a photo, so put all into one folder.",
-    metrics=("image_score",),
-    notes="The official score is the image score, chance 25. 218 photos in 210 items: items that share one are "
-    "resampled together. 10 pairs of captions have the same words.",
-)
+BENCHMARK = described("cola", load)

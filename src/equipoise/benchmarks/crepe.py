@@ -17,8 +17,8 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import BeforeValidator, Field
 
-from equipoise.benchmarks.base import Average, Benchmark
 from equipoise.benchmarks.ceilings import as_read
+from equipoise.benchmarks.facts import described
 from equipoise.benchmarks.reading import Case, Raw, choose, literal_list, read
 from equipoise.data.items import ImageRef, Item, texts
 
@@ -125,23 +125,4 @@ def load(source: Path, splits: Sequence[str]) -> list[Item]:
     return items
 
 
-BENCHMARK = Benchmark(
-    name="crepe",
-    title="CREPE: caption ranked among several hard negatives",
-    splits=dict.fromkeys(TABLES),
-    chance={"original": 1 / 6},
-    ties="undefined (argsort); here a negative with the caption's score ranks above it",
-    licence="none stated (annotations); Visual Genome images CC BY 4.0",
-    citation="Ma et al. 2023, CREPE: Can Vision-Language Foundation Models Reason Compositionally?, CVPR",
-    url="https://github.com/RAIVNLab/CREPE",
-    get="The repository links the tables (syst_hard_negatives/, prod_hard_negatives/); --source is the folder above "
-    "them. Images: Visual Genome's VG_100K/ and VG_100K_2/ in that same folder, which is --images too: the tables name "
-    "an image by its number, and its folder is looked up there. Or all images in one folder; that is --images then.",
-    load=load,
-    averages={"equipoise": Average(("kind", "type", "split"), "ours: the paper draws curves and prints no average")},
-    metrics=("ranks",),
-    notes="The chance of Original (recall at 1) is that of productivity, whose rows all have 5 negatives; in "
-    "systematicity it is 1 / (1 + negatives) and differs by row. The paper draws curves by "
-    "complexity and prints no average; the headline averages splits, then types, then kinds. Systematicity is for "
-    "models trained on the corpus that a split names.",
-)
+BENCHMARK = described("crepe", load, splits=dict.fromkeys(TABLES))

@@ -15,22 +15,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from equipoise.benchmarks.base import GROUP_CHANCE, Average, Benchmark
+from equipoise.benchmarks.facts import described
 from equipoise.benchmarks.reading import Raw, check_splits, choose, two_by_two
 from equipoise.core.errors import Problems, UserError
 from equipoise.core.files import read_json
 from equipoise.data.items import Item
 from equipoise.data.readers.records import explain
-
-SPLITS: dict[str, int | None] = {
-    "ag": 195_872,
-    "youcook2": 45_849,
-    "gebc": 1_814,
-    "kubric_loc": 2_000,
-    "kubric_attr": 2_000,
-    "kubric_cnt": 2_000,
-    "sd": 1_513,
-}
 
 
 class _Record(Raw):
@@ -87,24 +77,5 @@ def load(source: Path, splits: Sequence[str]) -> list[Item]:
     return items
 
 
-BENCHMARK = Benchmark(
-    name="eqben",
-    title="EqBen: two images that differ in little, a caption of each; seven subsets",
-    splits=SPLITS,
-    chance=GROUP_CHANCE,
-    ties="a tie is wrong (strictly greater wins)",
-    licence="Apache-2.0 (code, captions); the frames of Action Genome, YouCook2 and GEBC under the terms of these sets",
-    citation="Wang et al. 2023, Equivariant Similarity for Vision-Language Foundation Models, ICCV",
-    url="https://github.com/Wangt-CN/EqBen",
-    get="The repository's README links to images (100 GB; a light version of 23 GB) and to the annotations that were "
-    "published in 2023-09, on Google Drive. --source is a folder with eqbenag.json, eqbenyoucook2.json, "
-    "eqbengebc.json, eqbenkubric_loc.json, eqbenkubric_attr.json, eqbenkubric_cnt.json, eqbensd.json, or one file of "
-    "pairs whose image paths begin with these names; --images is the image root. The light version has .jpg where the "
-    "annotations say .png: sed -i 's/\\.png\"/.jpg\"/g' *.json. YouCook2's frames are .npy arrays: save them as "
-    "pictures and change the ending likewise.",
-    load=load,
-    averages={"equipoise": Average(("split",), "ours: the paper prints the subsets")},
-    notes="Never the mean over items: ag is 78 % of them. A 10 % subset is published unsorted; it is read as one file "
-    "and sorted by the images' folders. vl_compo's row of OpenAI's ViT-B/32 is on 5,000 pairs of ag and of youcook2 "
-    "and not comparable with its others. The annotations could not be had here: read as the authors' code reads them.",
-)
+BENCHMARK = described("eqben", load)
+SPLITS = BENCHMARK.splits

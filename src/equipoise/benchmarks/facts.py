@@ -1,16 +1,50 @@
-"""What a benchmark says about itself, for people (`bench show`) and for programs (--json)."""
+"""What a benchmark says about itself: read from data/NAME.toml, for people (`bench show`), for programs (--json)."""
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import textwrap
+import tomllib
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 from equipoise.benchmarks.base import PAPER_METRICS, PLAIN, Average, Benchmark, Download, in_words
 from equipoise.benchmarks.ceilings import Ceilings
+from equipoise.benchmarks.photos import photos
+from equipoise.data.items import Item
 
 TIES_HERE = "never a win, never brittle, always counted"
 _WIDTH, _LABEL = 100, 10
+DATA = Path(__file__).with_name("data")
+
+
+@functools.cache
+def stored(name: str) -> dict[str, Any]:
+    """data/NAME.toml as it is."""
+    return tomllib.loads((DATA / f"{name}.toml").read_text(encoding="utf-8"))
+
+
+def described(name: str, load: Callable[[Path, Sequence[str]], Sequence[Item]], **more: Any) -> Benchmark:
+    """The benchmark with the facts of data/NAME.toml, else of the one that `like` names; `more` its module computes."""
+    facts = {"files": [], "photos": {}, "averages": {}, "metrics": []}
+    facts |= (stored(stored(name)["like"]) if "like" in stored(name) else {}) | stored(name) | more
+    files = [_download(group, *row) for group in facts.pop("files") for row in group["rows"]]
+    sets = [part for photo_set, folder in facts.pop("photos").items() for part in photos(photo_set, folder)]
+    facts |= {
+        "splits": {split: None if count == "unknown" else count for split, count in facts["splits"].items()},
+        "chance": {metric: float(Fraction(value)) for metric, value in facts["chance"].items()},
+        "averages": {rule: Average(**one | {"path": tuple(one["path"])}) for rule, one in facts["averages"].items()},
+        "metrics": tuple(facts["metrics"]),
+    }
+    known = {key: value for key, value in facts.items() if key not in ("place", "like")}
+    return Benchmark(name=name, load=load, downloads=(*files, *sets), **known)
+
+
+def _download(group: dict[str, Any], path: str, size: int | None = None, sha256: str | None = None) -> Download:
+    return Download(group["from"] + path, group.get("below", "") + path, size, sha256)
 
 
 def facts(benchmark: Benchmark) -> dict[str, Any]:

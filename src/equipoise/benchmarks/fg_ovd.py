@@ -13,11 +13,10 @@ from typing import Annotated
 
 from pydantic import Field
 
-from equipoise.benchmarks.base import Average, Benchmark
+from equipoise.benchmarks.facts import described
 from equipoise.benchmarks.reading import Case, Raw, choose, read
 from equipoise.data.items import Edit, ImageRef, Item, texts
 
-SPLITS: dict[str, int | None] = {"easy": 1299, "medium": 2968, "hard": 3545, "trivial": 3545}
 _FILES = {
     "easy": "e_attributes_llava.jsonl",
     "medium": "m_attributes_llava.jsonl",
@@ -53,20 +52,5 @@ def load(source: Path, splits: Sequence[str]) -> list[Item]:
     return read("fg-ovd", choose("fg-ovd", source, _FILES, splits), _Region, _items)
 
 
-BENCHMARK = Benchmark(
-    name="fg-ovd",
-    title="FG-OVD: a region's description against ten with other attributes",
-    splits=SPLITS,
-    chance={"original": 1 / 11},
-    ties="a tie counts as right (the maximum equals the right option's score)",
-    licence="Apache-2.0 (FG-CLIP's repository, whose copy this is); COCO images under their Flickr licences",
-    citation="Bianchi et al. 2024, The Devil Is in the Fine-Grained Details: Evaluating Open-Vocabulary Object "
-    "Detectors for Fine-Grained Understanding, CVPR",
-    url="https://github.com/360CVGroup/FG-CLIP",
-    get="FG-CLIP's data page links the four files (fgovd/); --source is their folder. Images: COCO train2017 and "
-    "val2017 (the boxes need both); --images is the folder that holds the two.",
-    load=load,
-    averages={"equipoise": Average(("split",), "ours: papers print hard, medium, easy and trivial")},
-    notes="The chance is that of ten negatives; 37 rows of hard and of trivial have fewer (tag `negatives`). The tag "
-    "`side` tells boxes with a side under 32 pixels: 296 of the 1,299 easy ones.",
-)
+BENCHMARK = described("fg-ovd", load)
+SPLITS = BENCHMARK.splits

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from equipoise.benchmarks.base import Benchmark
+from equipoise.benchmarks.facts import described
 from equipoise.benchmarks.reading import Raw, check_splits
 from equipoise.core.errors import Problems, UserError
 from equipoise.core.files import read_json
@@ -119,18 +119,4 @@ def _shared(answer: str, caption: str) -> float:
     return sum(word in others for word in words) / max(1, len(words))
 
 
-BENCHMARK = Benchmark(
-    name="hard-positives-ft",
-    title="hard_positives_ft: COCO captions with Llama-2's hard positives, for training",
-    splits={"train": 591_753},
-    chance={},
-    ties="no negatives: nothing to judge",
-    licence="none stated (positives); captions CC BY 4.0; COCO images under their Flickr licences",
-    citation="Kamath et al. 2024, The Hard Positive Truth about Vision-Language Compositionality, arXiv:2409.17958",
-    url="https://github.com/amitakamath/hard_positives",
-    get="hard_positives_ft/ of the repository, and COCO's annotations/captions_train2017.json in the same folder, "
-    "which is --source. Images: COCO train2017 as train2017/ below --images.",
-    load=load,
-    notes="For training: no negatives, so no chance and nothing to judge. Add CREPE's: equipoise perturb ITEMS.jsonl "
-    "--recipe crepe_ma_2023. The published files are 591,753 lines each, 119,071 of the swap file not None.",
-)
+BENCHMARK = described("hard-positives-ft", load)

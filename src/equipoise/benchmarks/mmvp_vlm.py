@@ -14,7 +14,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from equipoise.benchmarks.base import Benchmark
+from equipoise.benchmarks.facts import described
 from equipoise.benchmarks.reading import Case, Raw, choose, read, two_by_two
 from equipoise.core.errors import UserError
 from equipoise.data.items import Item
@@ -53,19 +53,4 @@ def load(source: Path, splits: Sequence[str]) -> list[Item]:
     return items
 
 
-BENCHMARK = Benchmark(
-    name="mmvp-vlm",
-    title="MMVP-VLM: two photos that CLIP finds alike, a statement of each",
-    splits={"test": 135},
-    chance={"original": 1 / 2, "text": 1 / 4, "image": 1 / 4, "group": 1 / 6},
-    ties="a tie is wrong (a probability above one half wins)",
-    licence="MIT",
-    citation="Tong et al. 2024, Eyes Wide Shut? Exploring the Visual Shortcomings of Multimodal LLMs, CVPR",
-    url="https://huggingface.co/datasets/MMVP/MMVP_VLM",
-    get='Download the dataset from the hub. --source is its folder, --images the folder of the photos in it ("MLLM_VLM '
-    'Images", other names in other copies), which holds one folder a pattern.',
-    load=load,
-    metrics=("groups",),
-    notes="135 pairs, one item each. The official number is the image score; vl_compo prints the group score. The "
-    "published file was not to be had when this reader was written: its layout is that of the code that reads it.",
-)
+BENCHMARK = described("mmvp-vlm", load)

@@ -19,7 +19,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
-from equipoise.benchmarks.base import Average, Benchmark
+from equipoise.benchmarks.facts import described
 from equipoise.benchmarks.reading import Case, Raw, choose, entries, literal_list, read
 from equipoise.core.errors import Problems, UserError
 from equipoise.data.items import Edit, ImageRef, Item, texts
@@ -111,42 +111,5 @@ def _name(row: _Captions) -> str:
     return PurePosixPath(row.filepath).name
 
 
-_GET = (
-    "The CSV files are in the Google Drive folder that the repository's datasets.md links (data/images); --source is "
-    "their folder. Images: COCO val2017 (--images is the folder val2017), VOC2007's JPEGImages, the synthetic photos."
-)
-_CITE = "Alhamoud et al. 2025, Vision-Language Models Do Not Understand Negation, CVPR"
-_URL = "https://github.com/m1k2zoo/negbench"
-_LICENCE = "MIT (annotations); COCO images under their Flickr licences"
-
-BENCHMARK = Benchmark(
-    name="negbench",
-    title="NegBench, multiple choice: one right caption of four, with and without negation",
-    splits={"coco": 5914, "voc2007": None, "synthetic": None},
-    chance={"original": 1 / 4},
-    ties="the first option wins a tie (argmax), and the right one is always the first: a constant scorer has 100%",
-    licence=_LICENCE,
-    citation=_CITE,
-    url=_URL,
-    get=_GET,
-    load=load,
-    averages={"equipoise": Average(("split",), "ours: the paper prints each file by itself")},
-    notes="By template see the tag `template`. Published numbers from before March 2025 come from features that were "
-    "not normalised. Rows with remarks of the language model have the tag `debris`. Wrong options of the COCO file "
-    "have a fixed form (1 hybrid, 2 affirmative, 3 negated), and so has the order of the synthetic file, another one.",
-)
-RETRIEVAL = Benchmark(
-    name="negbench-retrieval",
-    title="NegBench, retrieval layout: a caption and the same with a true negation, against captions of other photos",
-    splits={"coco": None},
-    chance={"original": 1 / (1 + OTHERS)},
-    ties="not asked: the paper ranks photos (R@5)",
-    licence=_LICENCE,
-    citation=_CITE,
-    url=_URL,
-    get=_GET + " Needed are COCO_val_retrieval.csv and COCO_val_negated_retrieval_llama3.1_rephrased_affneg_true.csv.",
-    load=load_retrieval,
-    metrics=("ranks",),
-    notes="Not the paper's R@5 over 5,000 photos: a caption is ranked among those of nine other photos, which are "
-    "easy. What carries over is the drop: Original asks the plain caption, Augmented also the one with a negation.",
-)
+BENCHMARK = described("negbench", load)
+RETRIEVAL = described("negbench-retrieval", load_retrieval)

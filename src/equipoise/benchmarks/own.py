@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
-from equipoise.benchmarks.base import Average, Benchmark
+from equipoise.benchmarks.base import Benchmark
 from equipoise.benchmarks.facts import facts
 from equipoise.benchmarks.reading import check_splits
 from equipoise.core import stats
@@ -140,46 +140,16 @@ def write_facts(path: Path, benchmark: Benchmark) -> Path:
     return beside(path)
 
 
-class _StoredAverage(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    path: list[str]
-    cite: str
-    least: int
-
-
-class _Stored(BaseModel):
-    """A benchmark's facts as they are read again; what nobody can do from a file (fetching) is left out."""
-
-    model_config = ConfigDict(extra="ignore", strict=True)
-
-    name: str
-    title: str
-    splits: dict[str, int | None]
-    chance: dict[str, float]
-    ties: str
-    licence: str
-    citation: str
-    url: str
-    get: str
-    notes: str
-    averages: dict[str, _StoredAverage]
-    metrics: list[str]
-
-    def rules(self) -> dict[str, Average]:
-        return {rule: Average(tuple(one.path), one.cite, one.least) for rule, one in self.averages.items()}
-
-
 def read_facts(path: Path, items: Sequence[Item]) -> Benchmark | None:
     """The benchmark that was written beside `path`, if these are its items still."""
     if not beside(path).is_file():
         return None
+    value = read_json(beside(path))
     try:
-        found = _Stored.model_validate(read_json(beside(path)))
+        found = TypeAdapter(Benchmark).validate_python(value | {"load": load} if isinstance(value, dict) else value)
     except ValidationError as error:
         problems = Problems(str(beside(path)))
         explain(error, "", problems)
         problems.raise_if_any("Build the file again with `equipoise bench build`, or delete this one.")
         raise  # never: a ValidationError has a problem at least
-    values = dict(found) | {"averages": found.rules(), "metrics": tuple(found.metrics)}
-    return Benchmark(**values, load=load) if named_by_ids(found.name, items) else None
+    return found if named_by_ids(found.name, items) else None

@@ -20,14 +20,13 @@ from typing import Annotated
 
 from pydantic import Field
 
-from equipoise.benchmarks.base import TRIPLE_CHANCE, Benchmark, github
+from equipoise.benchmarks.facts import described
 from equipoise.benchmarks.reading import Case, Raw, choose, read
 from equipoise.core.errors import Problems, UserError
 from equipoise.data.images import ImageProblem, absent, image_size, open_source
 from equipoise.data.items import ImageRef, Item, texts
 
 ROWS = 2584
-SPLITS: dict[str, int | None] = {"first": ROWS, "alt": ROWS}
 PARTS = {"subject": "noun", "object": "predicate"}  # what the paper calls the values of `pos`
 _FILE = "eval_set.json"
 _NAMED = 5
@@ -147,52 +146,6 @@ def _sizes(folder: Path, names: Sequence[str]) -> dict[str, tuple[int, int]]:
     return sizes
 
 
-_GET = (
-    "Clone the repository (data/sentence-semantics/eval_set.json). Photos: Open Images, by the id in img_filename and "
-    "the folder in open_images_split (s3://open-images-dataset/SPLIT/ID.jpg, no account needed), or from the authors."
-)
-_DOWNLOADS = github(
-    "mitjanikolaus/multimodal-predicate-noun-dependencies",
-    "a84730fbb4f97026efc19602b345c7fefa7292ff",
-    "data/sentence-semantics/",
-    [("eval_set.json", 1_921_825, "fe9d4a5d052b30207df799a544c3d8697b4eccada672276f9256f3ff2e693ef5")],
-)
-_CITATION = (
-    "Nikolaus et al. 2022, Do Vision-and-Language Transformers Learn Grounded Predicate-Noun Dependencies?, EMNLP"
-)
-
-WHOLE = Benchmark(
-    name="predicate-noun",
-    title="Predicate-noun dependencies: right and wrong sentence in two human wordings",
-    splits=SPLITS,
-    chance={**TRIPLE_CHANCE, "pair": 1 / 4},
-    ties="a tie is wrong (strictly greater wins)",
-    licence="none stated for the annotations; Open Images photos are CC BY 2.0",
-    citation=_CITATION,
-    url="https://github.com/mitjanikolaus/multimodal-predicate-noun-dependencies",
-    get=_GET + " --images is one folder with all photos.",
-    load=load,
-    downloads=_DOWNLOADS,
-    by_hand="The 1,673 photos, one by one from Open Images (see above), as images/ID.jpg.",
-    metrics=("mirrored",),
-    notes="Every row is asked once in each wording. Original accuracy is the accuracy per row; the paper prints pairs "
-    "of mirrored rows (`pair`): CLIP gets 52 % of the rows and 20 % of the pairs, where chance is 25.",
-)
-CROPPED = Benchmark(
-    name="predicate-noun-cropped",
-    title="Predicate-noun dependencies, photos cut to the box of the right sentence (the paper's control)",
-    splits=SPLITS,
-    chance=WHOLE.chance,
-    ties=WHOLE.ties,
-    licence=WHOLE.licence,
-    citation=_CITATION,
-    url=WHOLE.url,
-    get=_GET
-    + " The boxes are fractions, so the photos must be in images/ next to eval_set.json; --images names that folder.",
-    load=load_cropped,
-    downloads=_DOWNLOADS,
-    by_hand=WHOLE.by_hand,
-    metrics=WHOLE.metrics,
-    notes="Published scores of crops are judged with `--bench predicate-noun` too: rows and sentences are the same, "
-    "and no photos are needed for that.",
-)
+WHOLE = described("predicate-noun", load)
+SPLITS = WHOLE.splits
+CROPPED = described("predicate-noun-cropped", load_cropped)

@@ -14,6 +14,7 @@ from typing import Any, cast
 from equipoise.benchmarks import own, reading
 from equipoise.benchmarks.base import PAPER_METRICS, PLAIN, Average, Benchmark
 from equipoise.benchmarks.ceilings import Ceilings, ceilings
+from equipoise.benchmarks.facts import DATA, stored
 from equipoise.core.errors import Problems, UserError, did_you_mean
 from equipoise.core.plugins import is_named, load_named, own_code
 from equipoise.data.items import Item
@@ -21,44 +22,7 @@ from equipoise.data.readers.records import kind_of
 
 log = logging.getLogger(__name__)
 
-_ROWS = {  # name: module, below equipoise, and its variable; modules are imported when they are asked for
-    "replace": ("benchmarks.replace.build", "BENCHMARK"),
-    "replace-clean": ("benchmarks.replace.clean", "BENCHMARK"),
-    "swap": ("benchmarks.swap", "BENCHMARK"),
-    "sugarcrepe": ("benchmarks.sugarcrepe", "BENCHMARK"),
-    "sugarcrepe-pp": ("benchmarks.sugarcrepe_pp", "BENCHMARK"),
-    "visla": ("benchmarks.visla", "BENCHMARK"),
-    "predicate-noun": ("benchmarks.predicate_noun", "WHOLE"),
-    "predicate-noun-cropped": ("benchmarks.predicate_noun", "CROPPED"),
-    "aro-vg-r": ("benchmarks.aro", "RELATION"),
-    "aro-vg-a": ("benchmarks.aro", "ATTRIBUTION"),
-    "aro-coco-order": ("benchmarks.aro_order", "COCO"),
-    "aro-flickr-order": ("benchmarks.aro_order", "FLICKR"),
-    "valse": ("benchmarks.valse", "BENCHMARK"),
-    "vl-checklist": ("benchmarks.vl_checklist", "BENCHMARK"),
-    "winoground": ("benchmarks.winoground", "BENCHMARK"),
-    "bivlc": ("benchmarks.bivlc", "BENCHMARK"),
-    "cola": ("benchmarks.cola", "BENCHMARK"),
-    "colorswap": ("benchmarks.colorswap", "BENCHMARK"),
-    "eqben": ("benchmarks.eqben", "BENCHMARK"),
-    "vismin": ("benchmarks.vismin", "BENCHMARK"),
-    "crepe": ("benchmarks.crepe", "BENCHMARK"),
-    "negbench": ("benchmarks.negbench", "BENCHMARK"),
-    "negbench-retrieval": ("benchmarks.negbench", "RETRIEVAL"),
-    "vsr": ("benchmarks.vsr", "BENCHMARK"),
-    "vsr-pairs": ("benchmarks.vsr_pairs", "BENCHMARK"),
-    "whatsup": ("benchmarks.whatsup", "BENCHMARK"),
-    "fg-ovd": ("benchmarks.fg_ovd", "BENCHMARK"),
-    "mmvp-vlm": ("benchmarks.mmvp_vlm", "BENCHMARK"),
-    "negclip": ("benchmarks.negclip", "BENCHMARK"),
-    "ce-clip": ("benchmarks.ce_clip", "BENCHMARK"),
-    "hard-positives-ft": ("benchmarks.hard_positives_ft", "BENCHMARK"),
-    "world-replace-attributes": ("world.benchmarks", "REPLACE_ATTRIBUTES"),
-    "world-replace-relations": ("world.benchmarks", "REPLACE_RELATIONS"),
-    "world-swap": ("world.benchmarks", "SWAP"),
-    "world-unseen": ("world.benchmarks", "UNSEEN_TYPE"),
-    "world-balanced": ("world.benchmarks", "BALANCED_WORDS"),
-}
+_NAMES = sorted(path.stem for path in DATA.glob("*.toml"))
 KINDS = ("zeroshot", "retrieval", "ratings")  # of sets that are not items: NAME-KIND or KIND:PATH
 ALIASES = {
     "aro": ("aro-vg-r", "aro-vg-a", "aro-coco-order", "aro-flickr-order"),
@@ -67,8 +31,8 @@ ALIASES = {
 
 
 def names() -> list[str]:
-    """Every benchmark, in the order in which people should see them."""
-    return list(_ROWS)
+    """Every benchmark: each has a file of facts."""
+    return _NAMES
 
 
 def expand(name: str) -> tuple[str, ...]:
@@ -80,19 +44,19 @@ def get(name: str) -> Benchmark:
     """The benchmark of that name, or the user's own that `py:module:name` names."""
     if is_named(name):
         return _own(name)
-    name = name.lower() if name.lower() in (_ROWS.keys() | ALIASES.keys()) else name
+    name = name.lower() if name.lower() in {*_NAMES, *ALIASES} else name
     if name in ALIASES:
         raise UserError(f"{name} is {len(ALIASES[name])} benchmarks; name one of {', '.join(ALIASES[name])}")
-    if name not in _ROWS:
+    if name not in _NAMES:
         files = [path.name for path in Path().iterdir() if kind_of(path) in own.SUFFIXES]
         if kind_of(Path(name)) in {*own.SUFFIXES, ".json"}:
             raise UserError(f"{name}: no such file.{did_you_mean(name, files)}")
-        hint = did_you_mean(name, [*_ROWS, *ALIASES, *files])
+        hint = did_you_mean(name, [*_NAMES, *ALIASES, *files])
         raise UserError(
             f"no benchmark {name!r}.{hint} `equipoise bench list` shows all; items of your own are named by the path "
             "of their file (.jsonl, .parquet, .csv, .tsv), a benchmark of your own by py:module:name."
         )
-    module, variable = _ROWS[name]
+    module, _, variable = stored(name)["place"].partition(":")  # imported when it is asked for
     return cast(Benchmark, getattr(importlib.import_module(f"equipoise.{module}"), variable))
 
 
@@ -103,7 +67,7 @@ def _own(spec: str) -> Benchmark:
     problems = Problems(f"{spec}: not a benchmark that can be run")
     if not re.fullmatch(r"\w[\w.-]*", benchmark.name):
         problems.add("name", f"expected letters, digits, '-', '_' and '.', found {benchmark.name!r}")
-    elif benchmark.name in _ROWS or benchmark.name in ALIASES:
+    elif benchmark.name in _NAMES or benchmark.name in ALIASES:
         problems.add("name", f"{benchmark.name!r} is a benchmark of this package; results would be taken for its own")
     if not (isinstance(benchmark.splits, Mapping) and benchmark.splits):
         problems.add("splits", 'expected each split with its number of items, e.g. {"test": 100} (None: not published)')
@@ -141,7 +105,7 @@ def load(name_or_path: str, source: Path | None = None, splits: Sequence[str] = 
     if is_file(name_or_path):
         items = own.load(path, splits)
         return items, _origin(path, items)
-    if path.exists() and name_or_path not in _ROWS:
+    if path.exists() and name_or_path not in _NAMES:
         raise UserError(f"{path}: neither a benchmark nor a file of items (.jsonl, .parquet, .csv, .tsv)")
     benchmark = get(name_or_path)
     reading.check_splits(benchmark.name, splits, benchmark.splits)
@@ -188,7 +152,7 @@ def show(name_or_path: str, source: Path | None = None) -> tuple[Benchmark, Ceil
 
 def keep_facts(path: Path, items: Sequence[Item], benchmark: Benchmark) -> Path | None:
     """Beside a built file of a benchmark that this package does not know: its facts, so that they are not lost."""
-    if benchmark.name in _ROWS or not own.named_by_ids(benchmark.name, items):
+    if benchmark.name in _NAMES or not own.named_by_ids(benchmark.name, items):
         return None
     return own.write_facts(path, benchmark)
 
@@ -215,7 +179,7 @@ def _check(benchmark: Benchmark, items: Sequence[Item], splits: Sequence[str]) -
 
 def _origin(path: Path, items: Sequence[Item]) -> Benchmark:
     """The benchmark whose items these are, by their ids; else what a file can say about itself."""
-    for name in sorted(_ROWS, key=len, reverse=True):
+    for name in sorted(_NAMES, key=len, reverse=True):
         if own.named_by_ids(name, items):
             return get(name)
     if (stored := own.read_facts(path, items)) is not None:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from equipoise.benchmarks import reading
 from equipoise.benchmarks.aro import Attribution
-from equipoise.benchmarks.base import TRIPLE_CHANCE, Benchmark
+from equipoise.benchmarks.facts import described
 from equipoise.core.errors import UserError
 from equipoise.data.items import Edit, Item, texts
 
@@ -156,28 +156,4 @@ def _summary(misfits: list[Misfit]) -> str:
     return "\n  ".join(lines)
 
 
-BENCHMARK = Benchmark(
-    name="swap",
-    title="SWAP: two things with attributes; conjuncts swapped (hard positive), attributes swapped (hard negative)",
-    splits={"swap": 28_748},
-    chance=TRIPLE_CHANCE,
-    ties="all comparisons are strict: a tie is wrong and not brittle",
-    licence="MIT (ARO's annotations); Visual Genome images CC BY 4.0",
-    citation=(
-        "Kamath, Hsieh, Chang, Krishna: The Hard Positive Truth about Vision-Language Compositionality, ECCV 2024; "
-        "made from ARO (Yuksekgonul et al., ICLR 2023)"
-    ),
-    url="https://github.com/amitakamath/hard_positives",
-    get=(
-        "1. Annotations: visual_genome_attribution.json, which the loaders of "
-        "https://github.com/mertyg/vision-language-models-are-bows fetch from Google Drive.\n"
-        "2. Photos: vgr_vga_images.zip from the same place (1 GB). --images is its folder images: image_path is "
-        "relative to that, so the folder of VG_100K/ and VG_100K_2/ that REPLACE wants does not fit. Evaluate the two "
-        "apart."
-    ),
-    load=load,
-    notes=(
-        "Plain mean over records. The box is cut out before scoring. Written from the format's description: the real "
-        "file was not at hand, so the number of records that do not fit is unknown; the log says it."
-    ),
-)
+BENCHMARK = described("swap", load)

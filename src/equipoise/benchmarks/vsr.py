@@ -20,11 +20,10 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator
 
-from equipoise.benchmarks.base import PAIR_CHANCE, Benchmark, github
+from equipoise.benchmarks.facts import described
 from equipoise.benchmarks.reading import Case, Raw, check_splits, choose, read
 from equipoise.data.items import Edit, ImageRef, Item, texts
 
-SPLITS: dict[str, int | None] = {"random": 2195, "zeroshot": 1222}
 _VERBS = {  # of every relation the verb, negated
     " contains ": " does not contain ",
     " consists of ": " does not consist of ",
@@ -92,34 +91,5 @@ def load(source: Path, splits: Sequence[str]) -> list[Item]:
     return read("vsr", files("vsr", source, splits), _Negatable, _items)
 
 
-BENCHMARK = Benchmark(
-    name="vsr",
-    title="VSR: is a sentence about where two objects are true of a photo?",
-    splits=SPLITS,
-    chance={**PAIR_CHANCE, "auc": 1 / 2, "auc_within_relation": 1 / 2, "same_statement": 1 / 2},
-    ties="the paper classifies and has none; in the AUC a tie counts half, in pairs of one statement it is wrong",
-    licence="Apache-2.0 (annotations); COCO images under their Flickr licences",
-    citation="Liu, Emerson and Collier 2023, Visual Spatial Reasoning, TACL",
-    url="https://github.com/cambridgeltl/visual-spatial-reasoning",
-    get="Clone the repository; --source is the clone. Images: COCO train2017 and val2017 (the sentences need both); "
-    "--images is the folder that holds the two.",
-    load=load,
-    downloads=github(
-        "cambridgeltl/visual-spatial-reasoning",
-        "master",  # the commits that could be read hold older files
-        "data/",
-        [
-            (
-                "splits/random/test.jsonl",
-                674_712,
-                "8ade82a0b93ac9dc1e53f6cf1f11e9d5536776a3715102b6b4d27d4f81d551cc",
-            ),
-            ("splits/zeroshot/test.jsonl", None, None),
-        ],
-    ),
-    by_hand="COCO's photos: unzip train2017.zip (18 GB) and val2017.zip (0.8 GB) of cocodataset.org into one folder.",
-    metrics=("truth",),
-    notes="The threshold-free number is the AUC of the metric `truth`; Original asks the sentence against itself with "
-    '"not", which is ours. Naming the more frequent label gives 53.8 on the random split, and 57.4 by relation; '
-    "both are in the metric. The README counts 616 sentences in the zero-shot test split, the file holds 1,222.",
-)
+BENCHMARK = described("vsr", load)
+SPLITS = BENCHMARK.splits

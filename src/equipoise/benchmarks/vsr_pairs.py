@@ -24,11 +24,10 @@ from pathlib import Path
 from pydantic import model_validator
 
 from equipoise.benchmarks import vsr
-from equipoise.benchmarks.base import TRIPLE_CHANCE, Benchmark
+from equipoise.benchmarks.facts import described
 from equipoise.benchmarks.reading import Case, read
 from equipoise.data.items import Edit, ImageRef, Item, texts
 
-SPLITS: dict[str, int | None] = {"random": 981, "zeroshot": None}
 INVERSE = {  # A relation B -> B converse A; none of them holds both ways
     "above": "is below",
     "below": "is above",
@@ -111,19 +110,5 @@ def load(source: Path, splits: Sequence[str]) -> list[Item]:
     return read("vsr-pairs", vsr.files("vsr-pairs", source, splits), _Statement, _items)
 
 
-BENCHMARK = Benchmark(
-    name="vsr-pairs",
-    title="VSR pairs: a true statement about two objects, reworded with the same truth and made false",
-    splits=SPLITS,
-    chance=TRIPLE_CHANCE,
-    ties="none: the pairs are ours",
-    licence=vsr.BENCHMARK.licence,
-    citation=f"{vsr.BENCHMARK.citation} (statements); the rewordings are Equipoise's",
-    url=vsr.BENCHMARK.url,
-    get=vsr.BENCHMARK.get,
-    load=load,
-    downloads=vsr.BENCHMARK.downloads,
-    by_hand=vsr.BENCHMARK.by_hand,
-    notes="Only true statements whose rewording follows from the relation: inverse relations (above, below), each with "
-    "two hard negatives, and symmetric ones (near, touching). Read them apart by the tag `law`.",
-)
+BENCHMARK = described("vsr-pairs", load)
+SPLITS = BENCHMARK.splits

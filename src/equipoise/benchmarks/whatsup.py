@@ -14,18 +14,10 @@ from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
-from equipoise.benchmarks.base import Average, Benchmark
+from equipoise.benchmarks.facts import described
 from equipoise.benchmarks.reading import Case, Raw, choose, read
 from equipoise.data.items import Edit, ImageRef, Item, texts
 
-SPLITS: dict[str, int | None] = {
-    "controlled_a": 412,
-    "controlled_b": 408,
-    "coco_one": 2247,
-    "coco_two": 440,
-    "vg_one": 1160,
-    "vg_two": 291,
-}
 _FILES = {
     "controlled_a": "controlled_images_dataset.json",
     "controlled_b": "controlled_clevr_dataset.json",
@@ -88,24 +80,5 @@ def load(source: Path, splits: Sequence[str]) -> list[Item]:
     return items + (read("whatsup", found, _Found, _found) if found else [])
 
 
-BENCHMARK = Benchmark(
-    name="whatsup",
-    title="What's Up: where one object is to another, only the preposition differs",
-    splits=SPLITS,
-    chance={"original": (2 / 4 + 4 / 2) / 6, "pair": 1 / 16, "set": 1 / 256},
-    ties="the first option wins a tie (argmax), and the right one is always the first: a constant scorer has 100%",
-    licence="MIT (annotations and staged photos); COCO and Visual Genome images under their own licences",
-    citation='Kamath, Hessel and Chang 2023, What\'s "up" with vision-language models? Investigating their struggle '
-    "with spatial reasoning, EMNLP",
-    url="https://github.com/amitakamath/whatsup_vlms",
-    get="The README links a Google Drive folder with the six JSON files and the photos; unpack all of it into one "
-    "folder: controlled_images/, controlled_clevr/, val2017/, vg_images/ next to the files. That folder is --source.",
-    load=load,
-    averages={
-        "equipoise": Average(("split",), "ours: the paper prints the six files (Table 3)"),
-        "groups": Average(("group", "split"), "the README on Table 1: staged, COCO and VG, each the mean of its two"),
-    },
-    metrics=("sets",),
-    notes="Papers average the six numbers by different rules (three groups, or a rule of their own): name the six. "
-    "Chance is 1/4 for the staged photos, else 1/2, which makes 5/12 of the six; pairs and sets are of staged photos.",
-)
+BENCHMARK = described("whatsup", load)
+SPLITS = BENCHMARK.splits

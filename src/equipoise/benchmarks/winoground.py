@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from equipoise.benchmarks.base import GROUP_CHANCE, Benchmark
+from equipoise.benchmarks.facts import described
 from equipoise.benchmarks.reading import Case, Raw, check_splits, hub_files, read_through, two_by_two
 from equipoise.data.items import Item
 
@@ -37,21 +37,4 @@ def load(source: Path, splits: Sequence[str]) -> list[Item]:
     return read_through("winoground", "test", hub_files("winoground", source, ["examples.jsonl"]), _Record, _items)
 
 
-BENCHMARK = Benchmark(
-    name="winoground",
-    title="Winoground: two images, two captions of the same words",
-    splits={"test": 400},
-    chance=GROUP_CHANCE,
-    ties="a tie is wrong (strictly greater wins); CLIP_benchmark takes the first of a tie instead",
-    licence="Meta's Winoground licence: research only, images by Getty",
-    citation="Thrush et al. 2022, Winoground: Probing Vision and Language Models for Visio-Linguistic "
-    "Compositionality, CVPR",
-    url="https://huggingface.co/datasets/facebook/winoground",
-    get="Accept the terms on the hub and download the dataset. --source is the folder of examples.jsonl or of the "
-    "Parquet file; --images is a folder with the images as ex_<id>_img_0.png and ex_<id>_img_1.png (images.zip has "
-    "them so; from Parquet: row['image_0'].save(f\"ex_{row['id']}_img_0.png\") with the datasets library).",
-    load=load,
-    metrics=("groups",),
-    notes="400 examples, one item each. The paper's numbers are text, image and group score; Original accuracy asks of "
-    "the first image alone.",
-)
+BENCHMARK = described("winoground", load)

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from equipoise.benchmarks.base import TRIPLE_CHANCE, Benchmark
+from equipoise.benchmarks.base import Benchmark
+from equipoise.benchmarks.facts import described
 from equipoise.data.items import Item
 from equipoise.world.splits import BALANCED, UNSEEN, picture, world_items, write_world
 
@@ -21,60 +22,16 @@ def _load(test: str, splits: tuple[str, ...], source: Path, wanted: Sequence[str
     return [item for item in items if not wanted or item.tags["split"] in wanted]
 
 
-def _benchmark(test: str, title: str, splits: tuple[str, ...], notes: str) -> Benchmark:
-    return Benchmark(
-        name=f"world-{test}",
-        title=title,
-        splits={split: SIZE // len(splits) for split in splits},
-        chance=TRIPLE_CHANCE,
-        ties="never a win",
-        licence="Apache-2.0",
-        citation="Equipoise's drawn world",
-        url="none: drawn by this package",
-        get="nothing to get: the images are drawn below --source",
-        load=partial(_load, test, splits),
-        drawn=True,
-        notes=notes,
-    )
+def _benchmark(test: str, splits: tuple[str, ...]) -> Benchmark:
+    counts = {split: SIZE // len(splits) for split in splits}
+    return described(f"world-{test}", partial(_load, test, splits), splits=counts)
 
 
-_SYNONYMS = (
-    "Tag `synonym`: is the positive's word one that finetuning positives use (seen) or not (unseen)? "
-    "Tag `negative`: does the negative name the wrong value by its common word or by a rare one?"
-)
-
-BENCHMARKS = {
-    benchmark.name: benchmark
-    for benchmark in (
-        _benchmark(
-            "replace-attributes",
-            "The drawn world: a colour, texture or size replaced",
-            ("replace-attributes",),
-            _SYNONYMS,
-        ),
-        _benchmark("replace-relations", "The drawn world: a relation replaced", ("replace-relations",), _SYNONYMS),
-        _benchmark(
-            "swap",
-            "The drawn world: attributes swapped between two things",
-            ("swap",),
-            "The positive names the two things in the other order; no word is replaced, so `synonym` is none.",
-        ),
-        _benchmark(
-            "unseen",
-            "The drawn world: numbers and absence, which finetuning never changes",
-            UNSEEN,
-            "One perturbation type that no finetuning set of the world holds.",
-        ),
-        _benchmark(
-            "balanced",
-            "The drawn world: attributes, relations, numbers and absence; the texts alone tell nothing",
-            BALANCED,
-            "Of twins, whose captions are each other's negatives, a coin took one: captions have every word, rare ones "
-            f"too, as often as negatives have it. {_SYNONYMS} Tag `caption`: the same of the caption's word.",
-        ),
-    )
-}
-REPLACE_ATTRIBUTES, REPLACE_RELATIONS, SWAP, UNSEEN_TYPE, BALANCED_WORDS = BENCHMARKS.values()
+REPLACE_ATTRIBUTES = _benchmark("replace-attributes", ("replace-attributes",))
+REPLACE_RELATIONS = _benchmark("replace-relations", ("replace-relations",))
+SWAP = _benchmark("swap", ("swap",))
+UNSEEN_TYPE = _benchmark("unseen", UNSEEN)
+BALANCED_WORDS = _benchmark("balanced", BALANCED)
 
 
 class LargePictures:

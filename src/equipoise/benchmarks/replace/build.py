@@ -16,16 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from equipoise.benchmarks.base import TRIPLE_CHANCE, Average, Benchmark, github
-from equipoise.benchmarks.photos import VISUAL_GENOME
+from equipoise.benchmarks.facts import described
 from equipoise.benchmarks.reading import check_splits, item_id
 from equipoise.core import run_folder
 from equipoise.core.errors import Problems, UserError
 from equipoise.core.files import atomic_write, plain_target, read_json
 from equipoise.data.items import Edit, Item, Target, Text
 from equipoise.data.readers.records import short
-
-SPLITS: dict[str, int | None] = {"attributes": 10_575, "relations": 16_868}
 
 # Phrase and hard positive, by split and VL-CheckList type. The order is the order of matching. The paper
 # speaks of 14 relations and 24 attributes; its files hold these 16 (15 that differ) and 23.
@@ -337,50 +334,6 @@ def _comes_from(caption: str, positive: str, phrase: str, synonym: str, whole: b
 
 
 # The paper's own four files, which the rebuild from VL-CheckList equals.
-_FILES = github(
-    "amitakamath/hard_positives",
-    "8397123a9fb0140c174765df38c08309fdd197ea",
-    "data/",
-    [
-        ("vl_checklist_attributes.json", 1_522_662, "4c7d262e77e1a1fd5a89ee0de43191fe697d4cf1c044e76c496761f07d824950"),
-        ("vl_checklist_relations.json", 2_484_434, "f4aee47194df09f73c4bdb13e2f24c17901d71fbb15ab629b40c8667a841d535"),
-    ],
-    below="data/",
-) + github(
-    "amitakamath/hard_positives",
-    "bab28ba0825c27680540db2fae36c5ec4d2be511",
-    "swapped_data/",
-    [
-        ("vl_checklist_attributes.json", 1_535_707, "7f6d2f2614ff8a037780ab4b6243c6e1165ceabc5e4db506ad70c63fd95f6441"),
-        ("vl_checklist_relations.json", 2_499_572, "25174b3f0286c124cd7c2c844c1e57bb85179e37cdee0d55fc2857387dede9b5"),
-    ],
-    below="swapped_data/",
-)
 
-BENCHMARK = Benchmark(
-    name="replace",
-    title="REPLACE: one word replaced by a synonym (hard positive) or by another word (hard negative)",
-    splits=SPLITS,
-    chance=TRIPLE_CHANCE,
-    ties="all comparisons are strict: a tie is wrong and not brittle. 16 records are forced ties (two texts equal)",
-    licence="no licence stated for VL-CheckList's annotations or the paper's files; Visual Genome is CC BY 4.0",
-    citation="Kamath, Hsieh, Chang, Krishna: The Hard Positive Truth about Vision-Language Compositionality, ECCV 2024",
-    url="https://github.com/amitakamath/hard_positives",
-    get=(
-        "1. Annotations, one of: VL-CheckList's (https://github.com/om-ai-lab/VL-CheckList, folder data/) or the "
-        "paper's own four files (https://github.com/amitakamath/hard_positives, data/ and swapped_data/).\n"
-        "2. Photos: Visual Genome part 1 and 2 from https://homes.cs.washington.edu/~ranjay/visualgenome/, unpacked "
-        "as VG_100K/ and VG_100K_2/ in one folder; that folder is --images."
-    ),
-    load=load,
-    downloads=(*_FILES, *VISUAL_GENOME),
-    averages={
-        "paper": Average(
-            ("split",), "Kamath et al. 2024, Table 1: REPLACE averages performance on Attributes and Relations"
-        )
-    },
-    notes=(
-        "Rebuilt byte for byte from VL-CheckList. One record in five is a duplicate or flawed; `replace-clean` is the "
-        "same without those."
-    ),
-)
+BENCHMARK = described("replace", load)
+SPLITS = BENCHMARK.splits

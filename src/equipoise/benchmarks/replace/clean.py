@@ -15,9 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from equipoise.benchmarks import vl_checklist
-from equipoise.benchmarks.base import TRIPLE_CHANCE, Benchmark
-from equipoise.benchmarks.photos import VISUAL_GENOME
+from equipoise.benchmarks.facts import described
 from equipoise.benchmarks.replace import build as replace
 from equipoise.benchmarks.replace.words import (
     ARTICLES,
@@ -355,21 +353,4 @@ def load(source: Path, splits: Sequence[str] = ()) -> list[Item]:
     return clean(replace.load(source, splits)).kept
 
 
-BENCHMARK = Benchmark(
-    name="replace-clean",
-    title="REPLACE without duplicates, forced ties, broken edits and negatives that are true",
-    splits={"attributes": 9_299, "relations": 12_274},
-    chance=TRIPLE_CHANCE,
-    ties=replace.BENCHMARK.ties.split(".")[0] + "; no record is a forced tie",
-    licence=replace.BENCHMARK.licence,
-    citation=replace.BENCHMARK.citation + " (REPLACE); cleaned by Equipoise",
-    url=replace.BENCHMARK.url,
-    get=replace.BENCHMARK.get,
-    load=load,
-    downloads=(*vl_checklist.VISUAL_GENOME_FILES, *VISUAL_GENOME),
-    averages=replace.BENCHMARK.averages,
-    notes=(
-        "Numbers are not comparable with the paper's: use `replace` for those. The checks read texts, not photos; "
-        "`equipoise.benchmarks.replace.clean.clean` gives every dropped and repaired record with its reasons."
-    ),
-)
+BENCHMARK = described("replace-clean", load)
