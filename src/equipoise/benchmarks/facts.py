@@ -29,7 +29,7 @@ def stored(name: str) -> dict[str, Any]:
 
 def described(name: str, load: Callable[[Path, Sequence[str]], Sequence[Item]], **more: Any) -> Benchmark:
     """The benchmark with the facts of data/NAME.toml, else of the one that `like` names; `more` its module computes."""
-    facts = {"files": [], "photos": {}, "averages": {}, "metrics": []}
+    facts: dict[str, Any] = {"files": [], "photos": {}, "averages": {}, "metrics": []}
     facts |= (stored(stored(name)["like"]) if "like" in stored(name) else {}) | stored(name) | more
     files = [_download(group, *row) for group in facts.pop("files") for row in group["rows"]]
     sets = [part for photo_set, folder in facts.pop("photos").items() for part in photos(photo_set, folder)]
