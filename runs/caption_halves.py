@@ -1,12 +1,14 @@
 """Which captions the word tables of perturb/data may learn from, and which are kept for measuring.
 
 Learned from: Flickr8k without its test images, the captions of NegCLIP's file (COCO's, of other images), and the COCO
-images of Karpathy's test half whose name hashes to it. Measured: the other COCO images, and Flickr8k's test images.
+images of Karpathy's test half and of train2017 whose name hashes to it. Measured: the other COCO images, and Flickr8k's
+test images.
 """
 
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 import zlib
 from collections.abc import Iterator
@@ -33,6 +35,14 @@ def flickr(shared: Path, learned: bool) -> dict[str, list[str]]:
         if (image not in test) == learned:
             found.setdefault(image, []).append(text)
     return found
+
+
+def train2017(shared: Path, learned: bool) -> dict[str, list[str]]:
+    """Image -> captions of the photos of train2017 that are in no benchmark: three eighths of them, or the others."""
+    with gzip.open(shared / "coco" / "captions_train2017_part.jsonl.gz", "rt", encoding="utf-8") as lines:
+        rows = [row for row in map(json.loads, lines) if row["use"] == "train" and not row["benchmarks"]]
+    mine = [row for row in rows if (zlib.crc32(f"sheet{row['id']}".encode()) % 8 < 3) == learned]
+    return {f"train2017/{row['id']}": row["captions"] for row in mine}
 
 
 def learning(shared: Path) -> Iterator[tuple[str, list[str]]]:

@@ -19,13 +19,13 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 from multiprocessing import Pool
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from caption_halves import learning
+from caption_halves import learning, train2017
 from needs import HALVES, existing
 from numpy.typing import NDArray
 
@@ -33,15 +33,23 @@ from equipoise.perturb import Caption, get_recipe, perturb_caption
 from equipoise.perturb.bias.importance_weights import TENTHS, names, window
 from equipoise.perturb.dial import Dial
 from equipoise.perturb.english.vocabulary import SECTIONS, Section
-from equipoise.perturb.operations.replace import NOTHING, distinct, is_bounded, passing, plain_weights, worth_of
+from equipoise.perturb.operations.replace import (
+    COMMONNESS,
+    NOTHING,
+    distinct,
+    is_bounded,
+    passing,
+    plain_weights,
+    worth_of,
+)
 from equipoise.perturb.recipe import TOGETHER, Proposal, prepare, replaced
 from equipoise.perturb.trivial import change, trivial_kind
 
 OUT = Path(__file__).resolve().parents[1] / "src" / "equipoise" / "perturb" / "data" / "giveaway.json.gz"
 # Every so many images of a corpus, and how much a caption counts. COCO shows more kinds of things, Flickr8k has more
 # captions: what is learned from all of it alone suits Flickr8k and not COCO.
-EVERY = {"coco": 1, "flickr8k": 4}
-WORTH = {"coco": 1.0, "flickr8k": 0.4}
+EVERY = {"coco": 1, "flickr8k": 4, "train2017": 3}
+WORTH = {"coco": 1.0, "flickr8k": 0.4, "train2017": 1.0}
 LEAST = 5  # replacements that bring in or take out a word, below which nothing is learned about it
 PENALTY, BOUND = 3.0, 3.0
 ROUNDS, STEPS = 6, 40
@@ -77,7 +85,7 @@ def _tiers(caption: Caption, kind: str, target: Section) -> Iterator[dict[Propos
 
 def _kept(caption: Caption, kind: str, proposals: dict[Proposal, float]) -> list[tuple[Option, Proposal]]:
     listed, kept = distinct(proposals), []
-    weights = plain_weights(listed, caption.text if kind == "positive" else "")
+    weights = plain_weights(listed, caption.text if kind == "positive" else "", COMMONNESS)
     for proposal, weight in zip(listed, weights, strict=True):
         candidate = replaced(caption.text, kind, proposal)  # type: ignore[arg-type]
         if not any(check(caption, candidate) for check in RECIPE.checks):
@@ -188,7 +196,8 @@ class Flow:
 
 
 def captions(shared: Path) -> Iterator[tuple[float, Caption]]:
-    for number, (corpus, texts) in enumerate(learning(shared)):
+    more = (("train2017", texts) for texts in train2017(shared, learned=True).values())
+    for number, (corpus, texts) in enumerate(chain(learning(shared), more)):
         if number % EVERY[corpus]:
             continue
         listed = [" ".join(text.split()) for text in texts]

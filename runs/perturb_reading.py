@@ -3,11 +3,11 @@
     python runs/perturb_reading.py sheet coco --shared DATA --seed 1 --out DIR [--captions 6000]
     python runs/perturb_reading.py count DIR/key.tsv DIR/reader1.tsv DIR/reader2.tsv
 
-Captions that nothing was learned from, without the photos of docs/perturb_reading.tsv, where all that was read before
-is listed: `flickr8k` and `karpathy` are those of caption_halves.py, `coco` the photos of train2017 that are in no
-benchmark. Rare sorts are looked for in more captions than --captions. A photo gives one edit of a sort. Among the edits
-of `balanced` at three settings of its dial stand, unmarked, as anchors, texts of NegCLIP and of REPLACE. A reader
-gets sheet.txt and runs/perturb_reading_task.md, and writes a line for each number: number, tab, pass or fail, tab, why.
+Captions that nothing was learned from (caption_halves.py; `coco`: its photos of train2017), without the photos of
+docs/perturb_reading.tsv, where all that was read before is listed. Rare sorts are looked for in more captions than
+--captions. A photo gives one edit of a sort. Among the edits of `balanced` at three settings of its dial stand,
+unmarked, as anchors, texts of NegCLIP and of REPLACE. A reader gets sheet.txt and runs/perturb_reading_task.md, and
+writes a line for each number: number, tab, pass or fail, tab, why.
 The key names no caption: those are not ours to publish.
 """
 
@@ -15,15 +15,13 @@ from __future__ import annotations
 
 import argparse
 import csv
-import gzip
-import json
 import random
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from caption_halves import coco, flickr
+from caption_halves import coco, flickr, train2017
 from needs import HALVES, existing
 
 from equipoise.benchmarks.negclip import load as negclip
@@ -79,9 +77,7 @@ def groups(corpus: str, shared: Path) -> list[tuple[str, list[str]]]:
         records = coco(shared / "coco" / "karpathy_test_first_half.json", learned=False)
         found = [(str(r["image"]), [str(text) for text in r["caption"]]) for r in records]  # type: ignore[attr-defined]
     else:
-        with gzip.open(shared / "coco" / "captions_train2017_part.jsonl.gz", "rt", encoding="utf-8") as lines:
-            rows = [json.loads(line) for line in lines]
-        found = [(f"train2017/{r['id']}", r["captions"]) for r in rows if r["use"] == "train" and not r["benchmarks"]]
+        found = list(train2017(shared, learned=False).items())
     read = {row["image"] for row in read_before()}
     return [(image, texts) for image, texts in found if image not in read]
 

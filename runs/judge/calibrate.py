@@ -4,7 +4,7 @@
     python runs/judge/calibrate.py v.jsonl --shared DATA [--write]
 
 Two sets of verdicts, both about captions that the judge did not learn from. docs/perturb_reading.tsv has what blind
-readers said of edits that the recipes wrote. Sheets 500 to 506 of verdicts.tsv.gz have edits of all chances, read by
+readers said of edits that the recipes wrote. Sheets 500 to 509 of verdicts.tsv.gz have edits of all chances, read by
 stricter rules. One logistic regression tells the share that is accepted from the chance, the kind of edit and the rules
 of the reader; kinds with few verdicts lean on the others. The curves are for rules between the two.
 
@@ -35,14 +35,15 @@ from equipoise.perturb import Caption
 from equipoise.perturb.dial import HIGHEST, LOWEST, positive_kind
 from equipoise.perturb.english.vocabulary import SECTIONS
 from equipoise.perturb.operations.replace import kind_of
+from equipoise.perturb.operations.swap_candidates import kind_of_swap
 from equipoise.perturb.operations.swap_positive import swap_positive
 from equipoise.perturb.recipe import Candidate, replaced
 from equipoise.perturb.recipes import balanced
 
 OUT = Path(__file__).resolve().parents[2] / "src" / "equipoise" / "perturb" / "data" / "calibration.json"
 READ = Path(__file__).resolve().parents[2] / "docs" / "perturb_reading.tsv"
-HELD = range(500, 507)  # sheets about photos that the judge never saw
-KINDS = (*SECTIONS, *(f"{target} wide" for target in SECTIONS), "swap")
+HELD = range(500, 510)  # sheets about photos that the judge never saw; the last three of changed numbers
+KINDS = (*SECTIONS, *(f"{target} wide" for target in SECTIONS), "swap", "number")
 POINTS = (0.0, 0.3, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.93, 0.95, 0.96, 0.97, 0.98, 0.985, 0.99, 0.995, 1.0)
 FLOOR = 0.4  # what readers accept less often is never written
 RULES = 0.75  # between the blind readers' rules (0) and the stricter ones (1). Older filters had chosen what the blind
@@ -75,8 +76,8 @@ def judged(caption: Caption) -> list[tuple[str, str, float, str, str]]:
     ]
     exchanges, chances = caption.kept["swaps"]
     for each, row in zip(exchanges, chances, strict=True):
-        edit = each.candidate.edit
-        found.append(("swap", "swap", float(row[0]), edit.source, edit.to))
+        kind, edit = kind_of_swap(each), each.candidate.edit
+        found.append((kind, kind, float(row[0]), edit.source, edit.to))
     return found
 
 
@@ -136,7 +137,9 @@ def read_strict(path: Path) -> list[Verdict]:
     for line in path.open(encoding="utf-8"):
         row = json.loads(line)
         if row["sheet"] in HELD:
-            kind = "swap" if row["op"] == "swap" else row["target"] + (" wide" if row["mark"] == "wide" else "")
+            kind = row["target"] + (" wide" if row["mark"] == "wide" else "")
+            if row["op"] == "swap":
+                kind = "number" if row["sort"] == "number" else "swap"
             found.append(Verdict(kind, chance(row), float(row["verdict"] == 0), True))
     return found
 

@@ -33,7 +33,7 @@ from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from caption_halves import coco, flickr
+from caption_halves import coco, flickr, train2017
 from needs import HALVES, existing
 
 from equipoise.perturb import Caption, checks, get_recipe
@@ -233,6 +233,7 @@ def _stored_row(row: dict[str, Any], sheet: str, verdict: int) -> dict[str, Any]
 def verdicts(source: Path, shared: Path, more: Path | None, out: Path) -> None:
     """What `collect` wrote, with the captions again."""
     texts = {image: listed for _, image, listed in learning(shared, more)}
+    texts |= {image: [" ".join(text.split()) for text in listed] for image, listed in train2017(shared, True).items()}
     unknown = 0
     with out.open("w", encoding="utf-8") as written:
         for row in _stored(source):

@@ -28,6 +28,11 @@ def made(text: str, sort: str) -> list[str]:
         ("A girl in pink and a man in black paddle", "quality", "A girl in black and a man in pink paddle"),
         ("A man feeding two horses", "number", "Two men feeding a horse"),
         ("Two people are sitting near an old bench", "number", "A person is sitting near two old benches"),
+        ("A group of people next to an elephant", "number", "A person next to a group of elephants"),
+        ("A couple of men are walking past a bus", "number", "A man is walking past several buses"),
+        ("There are people that are flying a kite", "number", "There is a person that is flying kites"),
+        ("A woman and three children at a table", "number", "Three women and a child at a table"),
+        ("A large cow next to two small cows", "number", "Two large cows next to a small cow"),
         ("A dog watches a cat", "noun", "A cat watches a dog"),
         ("An elephant follows a dog", "noun", "A dog follows an elephant"),
         ("Two dogs and a cat on a bed", "noun", "Two cats and a dog on a bed"),
@@ -49,6 +54,11 @@ def test_what_changes_places(text: str, sort: str, swapped: str) -> None:
         ("A man with two dogs is running", "number"),  # is, are
         ("A man watches as two dogs run", "number"),
         ("A MAN FEEDS TWO HORSES", "number"),
+        ("A couple of dogs in a park", "number"),  # a dog in several parks
+        ("A man on a skateboard next to two dogs", "number"),  # two men on a skateboard
+        ("Two people hugging next to a bus", "number"),
+        ("A bowl filled with an apple and oranges", "number"),
+        ("A man on a horse near people", "number"),
         ("A scissors beside lamps", "noun"),
         ("An orange next to a red apple", "quality"),
         ("A girl in a white dress stands next to a girl in a blue dress", "quality"),  # the same both ways
@@ -86,3 +96,8 @@ def test_a_number_that_another_caption_sees_otherwise_stays() -> None:
     assert made(text, "number") == ["Two men are taking a stroll with a dog"]
     others = Caption(text, ("Two men with dogs",))
     assert [each for each in exchanges(others) if SORTS[each.pair.sort] == "number"] == []
+
+
+def test_no_new_number_that_another_caption_tells() -> None:
+    others = ("Some buses in the rain",)
+    assert not [e for e in exchanges(Caption("Two people next to a bus", others)) if SORTS[e.pair.sort] == "number"]

@@ -9,7 +9,7 @@ from collections import Counter
 from equipoise.perturb.english.articles import article_for
 from equipoise.perturb.english.caption import Caption
 from equipoise.perturb.english.forms import noun_lemma, verb_lemma
-from equipoise.perturb.english.vocabulary import members
+from equipoise.perturb.english.vocabulary import members, word_set
 from equipoise.perturb.recipe import Candidate
 
 _WORD = re.compile(r"[\w'’-]+")
@@ -55,7 +55,10 @@ def small_edit(caption: Caption, candidate: Candidate) -> str | None:
 
 def _lemmas(words: list[str]) -> list[str]:
     """Two men and a dog, two dogs and a man: the same words in other forms."""
-    return sorted(verb_lemma(noun_lemma(word)) for word in words if word not in {"is", "are", "one", "has", "have"})
+    return sorted(verb_lemma(noun_lemma(word)) for word in words if word not in _OF_NUMBER)
+
+
+_OF_NUMBER = word_set("forms of be") | word_set("words for a number")
 
 
 def _plain_words(text: str) -> list[str]:

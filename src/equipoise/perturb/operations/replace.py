@@ -26,6 +26,7 @@ from equipoise.perturb.recipe import Candidate, Kind, Op, Proposal, Refused, Sou
 from equipoise.perturb.sources.fillers import offer
 from equipoise.perturb.trivial import change, trivial_kind
 
+COMMONNESS = 0.5  # how far `balanced` prefers common words in negatives: with less a lookup knows fewer of its words
 NOTHING = math.exp(-2.5)  # the weight of no edit where one may be left out, against one for a plain draw of an edit
 
 
@@ -131,7 +132,7 @@ def drawn(
     if not listed:
         return
     table: Literal["positive", "negative", "judged"] = "judged" if worth and kind == "negative" else kind
-    plain = plain_weights(listed, caption.text if kind == "positive" else "")
+    plain = plain_weights(listed, caption.text if kind == "positive" else "", COMMONNESS if worth else 1.0)
     tilted = [
         weight * math.exp(-gap) * (worth[each] if worth else 1.0)
         for each, weight, gap in zip(listed, plain, gaps(caption.text, table, listed), strict=True)
@@ -148,13 +149,13 @@ def distinct(proposals: Iterable[Proposal]) -> list[Proposal]:
     return list(first.values())
 
 
-def plain_weights(proposals: Sequence[Proposal], text: str = "") -> list[float]:
-    """Each place of the caption is as likely as any other, and a word there as likely as it is common.
+def plain_weights(proposals: Sequence[Proposal], text: str = "", power: float = 1.0) -> list[float]:
+    """Each place of the caption is as likely as any other, and a word there as likely as it is common (to the `power`).
 
     With the caption's `text`, rare words are replaced before common ones and by any of their synonyms: else half of all
     positives are a few dozen substitutions ("man" by "guy"), which a model has soon seen.
     """
-    power = 0.0 if text else 1.0
+    power = 0.0 if text else power
     totals: dict[tuple[int, int], float] = {}
     for proposal in proposals:
         place = proposal.start, proposal.end

@@ -10,17 +10,16 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Iterator, Sequence
-from typing import Literal, NamedTuple
 
 from equipoise.data.items import Target
 from equipoise.perturb.dial import Dial, accepted
-from equipoise.perturb.english.articles import article_for
-from equipoise.perturb.english.caption import COLLECTIVES, Caption, NounPhrase, Unit
+from equipoise.perturb.english.caption import COLLECTIVES, Caption, NounPhrase
 from equipoise.perturb.english.forms import inflect, like
 from equipoise.perturb.english.plausibility import COLOURS
-from equipoise.perturb.english.vocabulary import members, word_set
+from equipoise.perturb.english.vocabulary import word_set
 from equipoise.perturb.english.wordnet import is_animate, is_garment
-from equipoise.perturb.judge import SORTS, Pair, readings_of, swaps
+from equipoise.perturb.judge import SORTS, readings_of, swaps
+from equipoise.perturb.operations.counts import Exchange, Sort, exchange, is_countable, noun_of, number_exchanges
 from equipoise.perturb.operations.replace import weighted_order, why
 from equipoise.perturb.operations.swap_negative import (
     MUTUAL,
@@ -32,34 +31,20 @@ from equipoise.perturb.operations.swap_negative import (
 )
 from equipoise.perturb.recipe import Candidate, Refused, Source, edited
 
-Sort = Literal["quality", "number", "noun"]
 _TARGETS: dict[Sort, Target] = {"quality": "attribute", "number": "attribute", "noun": "relation"}
 _ONE = frozenset(("a", "an", "one"))
-_SEVERAL = word_set("counted numbers")
 _SHADES = frozenset(("dark", "light", "bright", "neon"))
 _HAIR = word_set("hair colours")
-_POINTS = word_set("words that point")
 _JOINS = frozenset(("and", ",", "&"))
-_AGREE = {"is": "are", "are": "is", "was": "were", "were": "was", "has": "have", "have": "has"}
-Span = tuple[int, int]  # characters
-
-
-class Exchange(NamedTuple):
-    candidate: Candidate
-    pair: Pair
-
-
-def _exchange(candidate: Candidate, sort: Sort, spans: list[Span], into: list[str]) -> Exchange:
-    return Exchange(candidate, Pair(SORTS.index(sort), spans[0], spans[1], into[0], into[1]))
 
 
 def exchanges(caption: Caption) -> Iterator[Exchange]:
     yield from _of_qualities(caption)
+    yield from number_exchanges(caption)
     for one, other in itertools.combinations([p for p in caption.phrases if _names_a_thing(caption, p)], 2):
         nouns = caption.units[one.head].lemma, caption.units[other.head].lemma
         if nouns[0] == nouns[1]:
             continue
-        yield from filter(None, [_with_numbers(caption, one, other)])
         if is_animate(nouns[0]) != is_animate(nouns[1]) or _is_mutual(caption, one, other):
             continue  # a street parked on a man; boys who pass girls
         alike = caption.is_plural(one) == caption.is_plural(other)
@@ -118,10 +103,10 @@ def _inflected(caption: Caption, one: NounPhrase, other: NounPhrase) -> Exchange
     """Two nouns of different number, each in the number of the place it takes: two cats and a dog."""
     text, units = caption.text, caption.units
     heads = units[one.head], units[other.head]
-    if text.isupper() or not all(_is_countable(head) for head in heads):
+    if text.isupper() or not all(is_countable(head) for head in heads):
         return None
     into = [
-        like(at.text, inflect(_noun(new), "NNS") if caption.is_plural(phrase) else _noun(new))
+        like(at.text, inflect(noun_of(new), "NNS") if caption.is_plural(phrase) else noun_of(new))
         for phrase, at, new in ((one, heads[0], heads[1]), (other, heads[1], heads[0]))
     ]
     spans = [(head.start, head.end) for head in heads]
@@ -129,13 +114,7 @@ def _inflected(caption: Caption, one: NounPhrase, other: NounPhrase) -> Exchange
     to = into[0] + article_before(text[b:c], into[1]) + into[1]
     before = article_before(text[:a], into[0])
     made = edited(text, "negative", "swap", "relation", (a, d), to, "rules", before + to + text[d:])
-    return _exchange(made, "noun", spans, into)
-
-
-def _is_countable(unit: Unit) -> bool:
-    """Whether the noun has a singular and a plural: no luggage, scissors, cattle."""
-    noun = _noun(unit)
-    return noun not in members("@mass") and not noun.endswith("s") and inflect(noun, "NNS") != noun
+    return exchange(made, "noun", spans, into)
 
 
 def _names_a_thing(caption: Caption, phrase: NounPhrase) -> bool:
@@ -185,69 +164,7 @@ def _exchanged(caption: Caption, sort: Sort, one: tuple[int, int], other: tuple[
     first, second = sorted((one, other))
     spans = [(caption.units[a].start, caption.units[b - 1].end) for a, b in (first, second)]
     texts = [caption.text[slice(*span)] for span in spans]
-    return _exchange(swapped(caption, first, second, _TARGETS[sort]), sort, spans, texts[::-1])
-
-
-def _agrees(caption: Caption, first: NounPhrase) -> bool:
-    """No verb but the one right after the first phrase has to change with its number; a SHOUTED one is left alone."""
-    return not caption.text.isupper() and all(
-        place == first.end for place, unit in enumerate(caption.units) if _is_finite(unit)
-    )
-
-
-def _is_finite(unit: Unit) -> bool:
-    return unit.word in _AGREE or (unit.kind == "verb" and unit.pos in {"VBZ", "VBP"})
-
-
-def _other_number(verb: Unit) -> str:
-    return _AGREE.get(verb.word) or (verb.lemma if verb.pos == "VBZ" else inflect(verb.lemma, "VBZ"))
-
-
-def _with_numbers(caption: Caption, first: NounPhrase, second: NounPhrase) -> Exchange | None:
-    """Both phrases with the number of the other; articles, plurals and a verb right after the first follow."""
-    text, units = caption.text, caption.units
-    starts = units[first.start].word, units[second.start].word
-    if starts[0] == starts[1] or not all(word in _ONE | _SEVERAL for word in starts) or set(starts) <= _ONE:
-        return None
-    if not caption.words.isdisjoint(_POINTS) or _is_told_otherwise(caption, first, second):
-        return None
-    joined = [unit.word for unit in units[first.end : second.start]] == ["and"]  # two men and a woman pose
-    if text.isupper() or (not joined and not _agrees(caption, first)):
-        return None
-    if any(phrase.core - phrase.start != 1 or not _is_countable(units[phrase.head]) for phrase in (first, second)):
-        return None
-    written = []
-    for mine, other in ((first, second), (second, first)):
-        number, head = units[other.start].word, units[mine.head]
-        middle = text[units[mine.core].start : head.start]
-        noun = _noun(head) if number in _ONE else inflect(_noun(head), "NNS")
-        if number in {"a", "an"}:
-            number = article_for((middle or noun).split()[0])
-        written.append(like(units[mine.start].text, f"{number} {middle}{noun}"))
-    a, b = units[first.start].start, units[first.head].end
-    c, d = units[second.start].start, units[second.head].end
-    between, verb = text[b:c], units[first.end]
-    if _is_finite(verb) and {starts[0] in _ONE, starts[1] in _ONE} == {True, False}:
-        between = text[b : verb.start] + _other_number(verb) + text[verb.end : c]
-    to = written[0] + between + written[1]
-    made = edited(text, "negative", "swap", "attribute", (a, d), to, "rules", text[:a] + to + text[d:])
-    return _exchange(made, "number", [(a, b), (c, d)], written)
-
-
-def _is_told_otherwise(caption: Caption, *phrases: NounPhrase) -> bool:
-    """Another caption sees one of the two things in the other number."""
-    for phrase in phrases:
-        noun, mine = _noun(caption.units[phrase.head]), caption.is_plural(phrase)
-        for text in caption.others:
-            words = [word.strip(".,") for word in text.lower().split()]
-            if (noun if mine else inflect(noun, "NNS")) in words:
-                return True
-    return False
-
-
-def _noun(unit: Unit) -> str:
-    """The singular: of "people" it is another word."""
-    return "person" if unit.lemma == "people" else unit.lemma
+    return exchange(swapped(caption, first, second, _TARGETS[sort]), sort, spans, texts[::-1])
 
 
 def prepare_swaps(captions: Sequence[Caption]) -> None:
@@ -260,6 +177,11 @@ def prepare_swaps(captions: Sequence[Caption]) -> None:
         caption.kept["swaps"] = listed, chances
 
 
+def kind_of_swap(exchange: Exchange) -> str:
+    """As the calibration counts it: new numbers are right more often than the judge, which has seen few, says."""
+    return "number" if SORTS[exchange.pair.sort] == "number" else "swap"
+
+
 def swap_judged(
     caption: Caption, sources: Sequence[Source], rng: random.Random, dial: Dial
 ) -> Iterator[Candidate | Refused]:
@@ -270,10 +192,14 @@ def swap_judged(
     if not found:
         yield Refused("the caption does not name two things that could change places")
         return
-    passed = [place for place in range(len(found)) if dial.passes("swap", float(chances[place, 0]))]
-    for place in weighted_order([float(chances[at, 0]) for at in passed], rng):
-        at = passed[place]
-        yield found[at].candidate._replace(expected=accepted("swap", float(chances[at, 0])))
+    likely = {
+        each.candidate: accepted(kind_of_swap(each), float(row[0]))
+        for each, row in zip(found, chances, strict=True)
+        if dial.passes(kind_of_swap(each), float(row[0]))
+    }
+    passed = list(likely)
+    for place in weighted_order(list(likely.values()), rng):
+        yield passed[place]._replace(expected=likely[passed[place]])
     if not passed:
         best = max(chances, key=lambda row: float(row[0]))
         yield Refused(f"no two words of this caption are sure enough in each other's place: the likeliest {why(best)}")

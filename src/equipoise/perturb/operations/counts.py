@@ -1,0 +1,207 @@
+"""Two things change their numbers: "a man with two dogs" becomes "two men with a dog".
+
+Left out is what the new number would break: "a woman wearing hats", "two men on a skateboard", "dogs in two parks".
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+from equipoise.perturb.english.articles import article_for
+from equipoise.perturb.english.caption import COLLECTIVES, Caption, NounPhrase, Unit
+from equipoise.perturb.english.forms import inflect, like
+from equipoise.perturb.english.vocabulary import members, word_set
+from equipoise.perturb.english.wordnet import is_animate, is_garment, is_thing, same_sort
+from equipoise.perturb.judge import SORTS, Pair
+from equipoise.perturb.operations.swap_negative import NO_THING
+from equipoise.perturb.recipe import Candidate, edited
+
+Sort = Literal["quality", "number", "noun"]
+Span = tuple[int, int]  # characters
+_ONE = frozenset(("a", "an", "one"))
+_EXACT = word_set("counted numbers") - {"several"}
+_SEVERAL = _EXACT | {"several", "some", "many", ""}
+_GROUPS = frozenset("couple group pair bunch".split())
+_POINTS = (word_set("words that point") | word_set("pronouns of persons")) - {"one", "that", "which", "who"}
+_AGREE = {"is": "are", "are": "is", "was": "were", "were": "was", "has": "have", "have": "has"}
+_LINKS = word_set("mutual places") | {"with", "by", "in front of", "behind", "past"}
+_SCENES = word_set("scenes of all") | word_set("holders") | word_set("wide places") | {"runway", "shelf", "stand"}
+_CARRIERS = word_set("carriers")
+_PARTS = word_set("body parts") | word_set("places of things") | word_set("parts and surroundings")
+_OF_SEVERAL = frozenset("different various other matching similar".split())
+_ALONE = frozenset("alone single lone solo only".split())
+_TOGETHER = word_set("done by several")
+_NO_LINKS = frozenset("ride wear have use".split())
+
+
+class Exchange(NamedTuple):
+    candidate: Candidate
+    pair: Pair
+
+
+def exchange(candidate: Candidate, sort: Sort, spans: list[Span], into: list[str]) -> Exchange:
+    return Exchange(candidate, Pair(SORTS.index(sort), spans[0], spans[1], into[0], into[1]))
+
+
+class Count(NamedTuple):
+    """How many of something: the units of "a", "two", "a couple of" or of a bare plural, and the noun's."""
+
+    start: int
+    core: int
+    head: int
+    words: str
+    several: bool
+    noun: str
+
+
+def noun_of(unit: Unit) -> str:
+    """The singular: of "people" it is another word."""
+    return "person" if unit.lemma == "people" else unit.lemma
+
+
+def is_countable(unit: Unit) -> bool:
+    """Whether the noun has a singular and a plural: no luggage, scissors, cattle."""
+    noun = noun_of(unit)
+    return noun not in members("@mass") and not noun.endswith(("ss", "rs", "ts")) and inflect(noun, "NNS") != noun
+
+
+def _counted(caption: Caption, phrase: NounPhrase) -> Count | None:
+    units, head = caption.units, caption.units[phrase.head]
+    after = units[phrase.end] if phrase.end < len(units) else None
+    if after is not None and (after.pos == "POS" or after.word == "of" or after.word.startswith("-")):
+        return None
+    noun = noun_of(head)
+    if not is_countable(head) or caption.is_name(phrase.head) or noun in NO_THING | COLLECTIVES or not is_thing(noun):
+        return None
+    start, several = phrase.start, caption.is_plural(phrase)
+    if start and units[start - 1].word == "of":
+        group = caption.phrase_at.get(start - 2)
+        if group is None or start != phrase.core or units[group.head].word not in _GROUPS or not several:
+            return None
+        if units[group.start].word != "a" or group.head != group.start + 1:
+            return None
+        start = group.start
+    words = " ".join(unit.word for unit in units[start : phrase.core])
+    inside = units[phrase.core : phrase.head]
+    if any(unit.kind not in {"adjective", "noun"} or unit.word in _OF_SEVERAL for unit in inside):
+        return None
+    if start == phrase.start and words not in (_SEVERAL if several else _ONE):
+        return None
+    return Count(start, phrase.core, phrase.head, words, several, noun)
+
+
+def number_exchanges(caption: Caption) -> Iterator[Exchange]:
+    """Two phrases each with the number of the other; articles, plurals and a verb right after the first follow."""
+    if caption.text.isupper() or not caption.words.isdisjoint(_POINTS):
+        return
+    counts = [found for phrase in caption.phrases if (found := _counted(caption, phrase))]
+    for first, second in itertools.combinations(counts, 2):
+        exact = first.words != second.words and {first.words, second.words} <= _EXACT
+        if first.several == second.several and not exact:
+            continue
+        if first.noun == second.noun and _modifiers(caption, first) == _modifiers(caption, second):
+            continue
+        told = any(_is_told_several(caption, one) for one in (first, second) if not one.several)
+        if not told and _can_change(caption, first, second) and (found := _exchanged(caption, first, second)):
+            yield found
+
+
+def _modifiers(caption: Caption, count: Count) -> tuple[str, ...]:
+    return tuple(unit.word for unit in caption.units[count.core : count.head])
+
+
+def _can_change(caption: Caption, first: Count, second: Count) -> bool:
+    units = caption.units
+    between = units[first.head + 1 : second.start]
+    if not between or any(map(_is_part, (first, second))) or not caption.words.isdisjoint(("as", "or")):
+        return False
+    nouns = [noun_of(units[phrase.head]) for phrase in caption.phrases]
+    if first.noun != second.noun and any(nouns.count(one.noun) > 1 for one in (first, second)):
+        return False
+    after = units[second.head + 1] if second.head + 1 < len(units) else None
+    if after is not None and (after.pos in {"VB", "VBP", "VBZ"} or after.kind == "relative"):
+        return False  # watching a dog catch a ball
+    if not caption.words.isdisjoint(_ALONE) or (first.several and not caption.words.isdisjoint(_TOGETHER)):
+        return False
+    if any(unit.pos == "VBN" for unit in (*units[max(0, first.start - 2) : first.start], *between[-2:])):
+        return False  # filled with, surrounded by
+    if all(unit.word in {"and", ","} for unit in between):
+        return same_sort(first.noun, second.noun)
+    before = [phrase for phrase in caption.phrases if phrase.start < first.start]
+    if any(units[phrase.head].lemma not in NO_THING for phrase in before):
+        return False  # a man on a horse near people: the horse
+    link = between[-1]
+    if after is not None and after.word in {"and", ","}:
+        return False  # with two dogs and a cat
+    if link.word == "with" and not is_animate(first.noun) and not is_animate(second.noun):
+        return False  # a clock with carvings
+    if link.word not in _LINKS and not (link.pos == "VBG" and is_animate(first.noun) and link.lemma not in _NO_LINKS):
+        return False
+    inside = [phrase for phrase in caption.phrases if first.head < phrase.start and phrase.end <= second.start]
+    return not any(_goes_along(caption, phrase, first.several) for phrase in inside)
+
+
+def _is_part(count: Count) -> bool:
+    names = {count.noun, count.noun.split()[-1]}
+    return not names.isdisjoint(_SCENES | _PARTS) or is_garment(count.noun)
+
+
+def _goes_along(caption: Caption, phrase: NounPhrase, several: bool) -> bool:
+    """Whether each of several has one: two men on skateboards, a man on a skateboard."""
+    noun, first = caption.units[phrase.head].lemma, caption.units[phrase.start]
+    if noun in _SCENES | _CARRIERS | NO_THING | COLLECTIVES or first.word == "the" or not is_thing(noun):
+        return False
+    return not several or is_garment(noun) or caption.is_plural(phrase)
+
+
+def _exchanged(caption: Caption, first: Count, second: Count) -> Exchange | None:
+    text, units = caption.text, caption.units
+    joined = [unit.word for unit in units[first.head + 1 : second.start]] == ["and"]  # two men and a woman pose
+    finite = [place for place, unit in enumerate(units) if _is_finite(unit)]
+    # Verbs that agree with the first phrase: "there is a man that is". What other verbs go with is not known.
+    follows = first.head + 1 + (units[first.head + 1].kind == "relative")
+    agree = [1, follows] if first.start == 2 and units[0].word == "there" else [follows] if first.start == 0 else []
+    if not joined and not set(finite) <= set(agree):
+        return None
+    written = []
+    for mine, other in ((first, second), (second, first)):
+        head = units[mine.head]
+        middle = text[units[mine.core].start : head.start]
+        if mine.start == mine.core and not mine.start:
+            middle = middle[:1].lower() + middle[1:]
+        noun = inflect(mine.noun, "NNS") if other.several else mine.noun
+        number = other.words if other.words not in {"a", "an"} else article_for((middle or noun).split()[0])
+        if number.endswith("of") and not is_animate(mine.noun):
+            number = "several"  # hardly anybody writes of a group of cakes
+        new = f"{number} {middle}{noun}".strip()
+        written.append(like(units[0].text, new) if not mine.start else new)
+    a, b = units[first.start].start, units[first.head].end
+    c, d = units[second.start].start, units[second.head].end
+    before, between = text[:a], text[b:c]
+    if not joined and first.several != second.several:
+        for verb in (units[place] for place in finite):
+            if verb.start < a:
+                before = text[: verb.start] + _other_number(verb) + text[verb.end : a]
+            else:
+                between = text[b : verb.start] + _other_number(verb) + text[verb.end : c]
+    to = written[0] + between + written[1]
+    start = units[1].start if before != text[:a] else a
+    new = before + to
+    made = edited(text, "negative", "swap", "attribute", (start, d), new[start:], "rules", new + text[d:])
+    return exchange(made, "number", [(a, b), (c, d)], written)
+
+
+def _is_finite(unit: Unit) -> bool:
+    return unit.word in _AGREE or (unit.kind == "verb" and unit.pos in {"VBZ", "VBP"})
+
+
+def _other_number(verb: Unit) -> str:
+    return _AGREE.get(verb.word) or (verb.lemma if verb.pos == "VBZ" else inflect(verb.lemma, "VBZ"))
+
+
+def _is_told_several(caption: Caption, count: Count) -> bool:
+    """Another caption sees several of what would become several. (Of several people "a person" is true anyway.)"""
+    several = inflect(count.noun, "NNS")
+    return any(several in (word.strip(".,") for word in text.lower().split()) for text in caption.others)
