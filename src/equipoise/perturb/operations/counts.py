@@ -104,8 +104,8 @@ def number_exchanges(caption: Caption) -> Iterator[Exchange]:
         if first.noun == second.noun and _modifiers(caption, first) == _modifiers(caption, second):
             continue
         told = any(_is_told_several(caption, one) for one in (first, second) if not one.several)
-        if not told and _can_change(caption, first, second) and (found := _exchanged(caption, first, second)):
-            yield found
+        if not told and _can_change(caption, first, second) and (made := _exchanged(caption, first, second)):
+            yield made
 
 
 def _modifiers(caption: Caption, count: Count) -> tuple[str, ...]:
