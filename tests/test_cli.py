@@ -541,10 +541,11 @@ def test_the_best_checkpoint_is_that_of_augmented_accuracy(photos: Path, tmp_pat
 def test_build_replace_clean_cleans_once(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from equipoise.benchmarks.replace import build as replace
     from equipoise.benchmarks.replace import clean as replace_clean
+    from equipoise.benchmarks.replace.words import LEXICON
 
     red = [["VG_100K/1.jpg", {"POS": ["red car"], "NEG": ["green car"]}]]
     other = [["VG_100K/2.jpg", {"POS": ["a dog"], "NEG": ["a cat"]}]]
-    for kind in replace.LEXICON["attributes"]:
+    for kind in LEXICON["attributes"]:
         path = tmp_path / "vlc" / "Attribute" / "vg" / f"{kind}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(red * 2 if kind == "color" else other))

@@ -17,29 +17,13 @@ from pathlib import Path
 
 from equipoise.benchmarks.facts import described
 from equipoise.benchmarks.replace import build as replace
-from equipoise.benchmarks.replace.words import (
-    ARTICLES,
-    COLOURS,
-    COMPATIBLE,
-    EXCLUDES,
-    FLAT_ON_WALL,
-    GARMENTS,
-    IN_COMPOUND,
-    MANNERS,
-    NEAR,
-    OPPOSITE,
-    PARTICLES,
-    PEOPLE,
-    SIDES,
-    WEARS_NOTHING,
-    WHILE_HOLDING,
-    WITH_HANDS,
-    WORN_NOT_IN,
-    words,
-)
+from equipoise.benchmarks.replace.words import ARTICLES, COMPATIBLE, EXCLUDES, NEAR, OPPOSITE, WHILE_HOLDING, words
 from equipoise.data.items import Item, Text
 from equipoise.perturb.english.articles import fix_articles
 
+COLOURS, GARMENTS, SIDES, MANNERS = map(words, ("colours", "garments", "sides", "manners"))
+IN_COMPOUND, WORN_NOT_IN, WITH_HANDS = map(words, ("in_compound", "worn_not_in", "with_hands"))
+FLAT_ON_WALL, WEARS_NOTHING, PEOPLE, PARTICLES = map(words, ("flat_on_wall", "wears_nothing", "people", "particles"))
 REASONS = {
     "duplicate": "the same image and texts as an earlier record",
     "tie": "the hard negative is the caption or the hard positive",
@@ -227,7 +211,7 @@ def both_true(record: Record) -> str | None:
     if record.source == "holding":
         true |= bool(WHILE_HOLDING.search(" ".join(record.negative)))
     if {"zebra", "zebras"} & set(record.after):
-        true |= {record.source, word} <= words("black white gray")
+        true |= {record.source, word} <= {"black", "white", "gray"}
     return "both true" if true else None
 
 
