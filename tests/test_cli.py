@@ -539,7 +539,6 @@ def test_the_best_checkpoint_is_that_of_augmented_accuracy(photos: Path, tmp_pat
 
 
 def test_build_replace_clean_cleans_once(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from equipoise.benchmarks.replace import build as replace
     from equipoise.benchmarks.replace import clean as replace_clean
     from equipoise.benchmarks.replace.words import LEXICON
 

@@ -76,10 +76,7 @@ def test_two_runs(run: Run, write: Write) -> None:
     found = json.loads(run("one", "two", "--json", "--flips", "3")[1])
     (one,) = found["differences"]
     assert one["changes"]["original"]["difference"] == pytest.approx(-1 / 3) and one["changes"]["original"]["p"] < 0.001
-    assert (
-        one["changes"]["original"]["mcnemar"] < 0.001
-        and one["changes"]["original"]["adjusted"] >= one["changes"]["original"]["p"]
-    )
+    assert one["changes"]["original"]["adjusted"] >= one["changes"]["original"]["p"]
     assert len(found["flips"][0]["items"]) == 3 and found["flips"][0]["lost"] == 20
     assert found["flips"][0]["items"][0]["texts"]["negatives"] == ["a cat"]
     assert found["groups"] == {} and found["gates"] == []
@@ -127,11 +124,7 @@ def test_seeds_are_joined_by_commas(run: Run, write: Write) -> None:
     code, out, _ = run("base", "s0,s1,s2")
     assert code == 0 and "seeds" in out and "s0,s1,s2" in out
     (one,) = json.loads(run("base", "s0,s1,s2", "--json")[1])["differences"]
-    assert (
-        one["runs"] == [1, 3]
-        and one["changes"]["original"]["seed_error"] >= 0
-        and "mcnemar" not in one["changes"]["original"]
-    )
+    assert one["runs"] == [1, 3] and one["changes"]["original"]["seed_error"] >= 0
     write("again", [1] * 60, weights="s0")
     code, _, error = run("base", "s0,again")
     assert code == 2 and "same weights, not two seeds" in error

@@ -34,12 +34,10 @@ from equipoise.report import exports
 from equipoise.report.exports import (
     Export,
     File,
-    clip_benchmark,
     eval_results,
     every_eval_ever,
     export,
     model_id,
-    mteb,
     write,
 )
 
@@ -91,27 +89,6 @@ def exported(folder: Path, **more: Any) -> Export:
 # ---------------------------------------------------------------------------- each format
 
 
-def test_clip_benchmark(folder: Path) -> None:
-    record = read_result(folder)
-    found = [json.loads(file.text) for file in clip_benchmark(exported(folder))]
-    assert [one["dataset"] for one in found] == ["mine", "mine/a", f"mine/{HOSTILE}"]
-    for one in found:
-        assert list(one) == ["dataset", "model", "pretrained", "task", "metrics", "language"]
-        assert one["task"] == "image_caption_selection" and one["language"] == "en"
-        assert all(isinstance(one[name], str) for name in ("dataset", "model", "pretrained", "task", "language"))
-        assert all(isinstance(value, int | float) for value in one["metrics"].values())
-        assert "image_acc" not in one["metrics"]  # nothing was asked of images
-    headline, part, _ = (one["metrics"] for one in found)
-    for name in record.metrics.headline.metrics:
-        assert headline[name] == record.metrics.headline[name] and part[name] == record.metrics.by["split"]["a"][name]
-        assert (headline[f"{name}_low"], headline[f"{name}_high"]) == record.metrics.headline.interval(name)
-    assert headline["text_acc"] == headline["acc"] == record.metrics.headline["original"]
-    assert headline["text_acc"] != record.metrics.overall["original"]  # the paper's average, not the plain mean
-    names = [file.path for file in clip_benchmark(exported(folder))]
-    assert names[0] == "mine_beb7f0f47375_equipoise_world_en_image_caption_selection.json"
-    assert all(re.fullmatch(r"[\w.-]+\.json", name, re.ASCII) for name in names)
-
-
 def test_the_three_scores_of_winoground(make_record: Callable[..., RunRecord]) -> None:
     golden = read_result(GOLDEN)
     shares = {"image_original": 0.2, "text": 0.3075, "image": 0.105, "group": 0.08}
@@ -124,82 +101,11 @@ def test_the_three_scores_of_winoground(make_record: Callable[..., RunRecord]) -
     items = sum(count or 0 for count in registry.get("winoground").splits.values())
     record = record.model_copy(update={"n": record.n.model_copy(update={"items": items})})
     run = Export(GOLDEN, record, "openai/clip", "us")
-    (first, *_) = clip_benchmark(run)
-    found = json.loads(first.text)["metrics"]
-    assert (found["text_acc"], found["image_acc"], found["acc"]) == (0.3075, 0.105, 0.08)
-    assert (found["text"], found["text_low"]) == (0.3075, 0.26)
-    result, meta = mteb(run)
-    (entry,) = json.loads(result.text)["scores"]["test"]
-    assert (entry["text_acc"], entry["image_acc"], entry["accuracy"], entry["main_score"]) == (
-        0.3075,
-        0.105,
-        0.08,
-        0.08,
-    )
-    assert result.path.endswith("/Winoground.json") and meta.path == f"{Path(result.path).parent}/model_meta.json"
     assert "facebook/winoground" in eval_results(run)[0].text
     aggregate = json.loads(every_eval_ever(run)[0].text)
     scores = {one["evaluation_result_id"]: one["score_details"]["score"] for one in aggregate["evaluation_results"]}
     assert len(scores) == len(aggregate["evaluation_results"])
     assert (scores["winoground/group"], scores["winoground/text"]) == (0.08, 0.3075)
-
-
-def test_mteb(folder: Path) -> None:
-    record = read_result(folder)
-    result, meta = mteb(exported(folder))
-    found = json.loads(result.text)
-    assert list(found) == [
-        "dataset_revision", "task_name", "mteb_version", "scores", "evaluation_time", "kg_co2_emissions", "date",
-        "evaluation_phases",
-    ]  # fmt: skip
-    assert found["dataset_revision"] == record.benchmark.items_sha256
-    assert found["task_name"] == "Equipoise-mine" and found["mteb_version"] is None
-    assert found["date"] == record.date.timestamp()
-    assert isinstance(found["evaluation_time"], float)
-    (entry,) = found["scores"]["test"]
-    assert entry["hf_subset"] == "default" and entry["languages"] == ["eng-Latn"]
-    assert entry["main_score"] == entry["text_acc"] == round(record.metrics.headline["original"], 6)
-    assert "image_acc" not in entry and "accuracy" not in entry
-    assert entry["splits"]["a"]["brittleness"] == round(record.metrics.by["split"]["a"]["brittleness"], 6)
-    assert result.path == "results/equipoise__world/beb7f0f47375/Equipoise-mine.json"
-    needed = [
-        "name",
-        "revision",
-        "loader",
-        "release_date",
-        "languages",
-        "n_parameters",
-        "memory_usage_mb",
-        "max_tokens",
-    ]
-    needed += ["embed_dim", "license", "open_weights", "public_training_code", "public_training_data", "framework"]
-    needed += ["similarity_fn_name", "use_instructions", "training_datasets"]
-    assert set(needed) <= set(json.loads(meta.text))
-
-
-@pytest.mark.parametrize(
-    ("change", "name"),
-    [
-        ({}, "SugarCrepe"),
-        ({"limit": 5}, "Equipoise-sugarcrepe"),
-        ({"skipped": 1}, "Equipoise-sugarcrepe"),
-        ({"items": 7266}, "Equipoise-sugarcrepe"),  # without swap_obj
-    ],
-)
-def test_mteb_s_own_name_is_for_whole_runs(
-    make_record: Callable[..., RunRecord], change: dict[str, int], name: str
-) -> None:
-    record = make_record("sugarcrepe")
-    record = record.model_copy(
-        update={
-            "benchmark": record.benchmark.model_copy(update={"limit": change.get("limit")}),
-            "n": record.n.model_copy(update={"items": 7511} | {"skipped": 0} | change),
-        }
-    )
-    found = json.loads(mteb(Export(GOLDEN, record, "a/b", "us"))[0].text)
-    assert found["task_name"] == name
-    numbers = record.metrics.overall if name == "SugarCrepe" else record.metrics.headline
-    assert found["scores"]["test"][0]["main_score"] == round(numbers["original"], 6)
 
 
 def test_eval_results(folder: Path) -> None:
@@ -285,7 +191,7 @@ def test_lone_surrogates_can_be_written(tmp_path: Path) -> None:
 def test_model_ids(spec: str, name: str) -> None:
     assert model_id(spec) == name
     with pytest.raises(UserError, match="no finished run"):  # and it is a name that a user may give
-        export([Path("nowhere")], "mteb", Path(), name, "us", None)
+        export([Path("nowhere")], "every-eval-ever", Path(), name, "us", None)
 
 
 def test_the_same_run_gives_the_same_bytes(folder: Path) -> None:
@@ -331,13 +237,12 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
 
 
 def test_the_verb(run: Run, folder: Path, tmp_path: Path) -> None:
-    for to in ("clip-benchmark", "mteb", "every-eval-ever"):
-        assert run("report", "run", "--to", to, "--out", "out")[0] == 0
+    assert run("report", "run", "--to", "every-eval-ever", "--out", "out")[0] == 0
     code, out, _ = run("report", "run", "--to", "eval-results", "--dataset", "a/b", "--out", "x.yaml")
     assert (code, out) == (0, "x.yaml written\n") and yaml.safe_load((tmp_path / "x.yaml").read_text())
-    assert len(list((tmp_path / "out").rglob("*.json*"))) == 3 + 2 + 1
-    assert run("report", "run", "--to", "mteb", "--model", "us/mine")[0] == 0
-    assert (tmp_path / "results" / "us__mine").is_dir()
+    assert len(list((tmp_path / "out").rglob("*.json*"))) == 1
+    assert run("report", "run", "--to", "every-eval-ever", "--model", "us/mine")[0] == 0
+    assert (tmp_path / "data" / "equipoise" / "us" / "mine").is_dir()
 
 
 def test_what_the_verb_refuses(run: Run, folder: Path, tmp_path: Path) -> None:
@@ -350,15 +255,15 @@ def test_what_the_verb_refuses(run: Run, folder: Path, tmp_path: Path) -> None:
         path.read_text().replace('"skipped": 0', '"skipped": 1')
     )
     cases = [
-        (("empty", "--to", "mteb"), "no finished run"),
-        (("nowhere", "--to", "mteb"), "no finished run"),
-        (("wrong", "--to", "mteb"), "not a whole result of equipoise"),
-        (("run", "--to", "mtep"), "Did you mean mteb"),
+        (("empty", "--to", "every-eval-ever"), "no finished run"),
+        (("nowhere", "--to", "every-eval-ever"), "no finished run"),
+        (("wrong", "--to", "every-eval-ever"), "not a whole result of equipoise"),
+        (("run", "--to", "eval-result"), "Did you mean eval-results"),
         (("run", "--to", "eval-results"), "--dataset ORGANISATION/NAME"),
-        (("run", "--to", "mteb", "--dataset", "a/b"), "--dataset is only for --to eval-results"),
-        (("run", "--to", "mteb", "--model", "../x"), "expected ORGANISATION/NAME"),
-        (("run", "--to", "mteb", "--out", "x.json"), "name a folder"),
-        (("two", "--to", "mteb"), "export them one by one"),
+        (("run", "--to", "every-eval-ever", "--dataset", "a/b"), "--dataset is only for --to eval-results"),
+        (("run", "--to", "every-eval-ever", "--model", "../x"), "expected ORGANISATION/NAME"),
+        (("run", "--to", "every-eval-ever", "--out", "x.json"), "name a folder"),
+        (("two", "--to", "every-eval-ever"), "export them one by one"),
     ]
     for arguments, words in cases:
         code, _, error = run("report", *arguments)

@@ -93,10 +93,8 @@ def test_a_page_ends_in_html(runs: list[str]) -> None:
         ("report", ["--format", "csv"]),
         ("report", ["--out", "page.html"]),
         ("compare", []),
-        ("report", ["--to", "clip-benchmark", "--out", "exported"]),
         ("report", ["--to", "eval-results", "--out", "exported"]),
         ("report", ["--to", "every-eval-ever", "--out", "exported"]),
-        ("report", ["--to", "mteb", "--out", "exported"]),
     ],
 )
 @pytest.mark.parametrize("edited", ["number", "share of a tag", "scores"])

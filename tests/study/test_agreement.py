@@ -26,7 +26,7 @@ def units(observers: list[list[Any]]) -> list[Unit]:
     return [Unit(place, values) for place, values in enumerate(zip(*observers, strict=True))]
 
 
-@pytest.mark.parametrize(("level", "published"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)])
+@pytest.mark.parametrize(("level", "published"), [("nominal", 0.743), ("ordinal", 0.815)])
 def test_krippendorffs_four_observers(level: Any, published: float) -> None:
     found = krippendorff_alpha(units(FOUR), level)
     assert found.value == pytest.approx(published, abs=5e-4) and found.n == 11  # one unit has one judgement

@@ -12,7 +12,7 @@ from equipoise.core.errors import UserError, printable
 from equipoise.report import Format
 
 PageFormat = Annotated[str, typer.Option("--format", help=f"html, or a table: {', '.join(TABLES)}")]
-EXPORTS = ("clip-benchmark", "mteb", "eval-results", "every-eval-ever")
+EXPORTS = ("eval-results", "every-eval-ever")
 AsJson = Annotated[bool, typer.Option("--json", help="the table as a list of objects")]
 
 

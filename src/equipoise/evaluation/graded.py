@@ -21,7 +21,7 @@ import functools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,9 @@ from equipoise.core import stats
 from equipoise.data.items import Item, Text
 from equipoise.evaluation.record import Graded, Interval, Number
 from equipoise.evaluation.scores import ItemScores, Lists, Scores
+
+if TYPE_CHECKING:
+    from equipoise.evaluation.outcomes import Outcomes
 
 
 @dataclass(frozen=True)
@@ -71,21 +74,6 @@ def _share(values: Sequence[float]) -> float:
     return math.fsum(value / len(values) for value in values)
 
 
-class Scored(Protocol):
-    """What of `metrics.Outcomes` is read here; positive and negative are means within the item."""
-
-    @property
-    def caption(self) -> stats.Floats: ...
-    @property
-    def positive(self) -> stats.Floats: ...
-    @property
-    def negative(self) -> stats.Floats: ...
-    @property
-    def pairs(self) -> Pairs: ...
-    @property
-    def cluster(self) -> NDArray[np.int64]: ...
-
-
 def spread(captions: stats.Floats) -> float | None:
     """The standard deviation of the captions' scores; None where there is none to measure by."""
     largest = float(np.abs(captions).max(initial=0.0)) or 1.0  # some people's scores are near 1e308
@@ -93,7 +81,7 @@ def spread(captions: stats.Floats) -> float | None:
     return found if found > 1e-12 * largest and math.isfinite(found) else None
 
 
-def graded(scored: Scored, mask: NDArray[np.bool_], unit: float | None) -> Graded:
+def graded(scored: Outcomes | _Part, mask: NDArray[np.bool_], unit: float | None) -> Graded:
     """The graded numbers of the items of `mask`; `unit` is the spread over all items."""
     cluster = scored.cluster[mask]
     caption, positive, negative = scored.caption[mask], scored.positive[mask], scored.negative[mask]

@@ -362,7 +362,6 @@ class Change(_Part):
     interval: Interval
     clear: bool  # the interval leaves zero out
     by_run: list[float]
-    mcnemar: float | None = None  # p-value; one run a side, one item an image, all of the same weight
     p: float | None = None  # of comparing.models: images' signs flipped; with several seeds Student's t
     adjusted: float | None = None  # that p-value, corrected for all of its table
     detectable: float | None = None  # the smallest difference that would be found in 80 of 100 repetitions

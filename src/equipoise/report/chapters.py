@@ -13,7 +13,6 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from equipoise.benchmarks.base import PLAIN
 from equipoise.core.errors import Problems, UserError, printable
 from equipoise.core.files import read_json
 from equipoise.data.readers.records import explain
@@ -21,7 +20,7 @@ from equipoise.evaluation.comparing import models
 from equipoise.evaluation.comparing.differences import Run, load_run, shared_metrics
 from equipoise.evaluation.comparing.folders import rule_of
 from equipoise.evaluation.metrics import METRICS
-from equipoise.evaluation.record import Interval, MacroNumbers, Number, Numbers
+from equipoise.evaluation.record import Interval, Number, Numbers
 from equipoise.evaluation.results import find_runs
 from equipoise.evaluation.scores import ItemScores, Scores, kinds_of
 from equipoise.report.orderings import NOT_COMPARED, classify_all
@@ -32,8 +31,6 @@ from equipoise.report.tables import (
     by_chance,
     checked_words,
     gain_words,
-    percent,
-    signed,
 )
 
 Numbered = Mapping[str, Mapping[str, Numbers]]  # tag -> value -> numbers
@@ -200,7 +197,6 @@ def _chapter(
         notes.append(f"What the texts alone decide: {record.ceilings.line()}.")
     notes += _blind_notes(entries)
     given = [point for point in points if point.benchmark == name]
-    notes += [line for point in given for line in _reported_notes(point, entries)]
     if record.benchmark.limit:
         notes.append(f"Only the first {record.benchmark.limit:,} items of the test set, for a first look.")
     return Chapter(
@@ -260,26 +256,6 @@ def _lettered(entries: Sequence[Entry]) -> list[Entry]:
         replace(entry, letters={metric: of[entry.label] for metric, of in letters.items() if entry.label in of})
         for entry in entries
     ]
-
-
-def _reported_notes(point: Point, entries: Sequence[Entry]) -> list[str]:
-    """What others reported of a model that is one of the runs, and how far ours is from it."""
-    entry = next((one for one in entries if one.label.casefold() == point.label.casefold()), None)
-    if entry is None:
-        return []
-    record, lines = entry.run.records[0], []
-    rule = entry.numbers.rule if isinstance(entry.numbers, MacroNumbers) else PLAIN
-    for metric, value in point.metrics.items():
-        ours, name = entry.numbers[metric], METRICS[metric].title
-        said = f"{point.label}: {name} {100 * value:.1f} was reported ({point.source or 'no source is given'})"
-        if ours is None or record.benchmark.limit or record.n.skipped:
-            lines.append(f"{said}; here not all items were measured.")
-        elif point.average not in (None, rule):
-            lines.append(f"{said} by the rule {point.average}; here the rule is {rule}.")
-        else:
-            stated = "" if point.average else ", if their rule is ours"
-            lines.append(f"{said}; here it is {percent(entry.numbers, metric)}, {signed(ours - value)} points{stated}.")
-    return lines
 
 
 def labels(places: Mapping[Path, str]) -> dict[Path, str]:

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from equipoise.benchmarks import registry
 from equipoise.core import stats
 from equipoise.core.errors import UserError, did_you_mean
 from equipoise.core.files import atomic_write, plain_target
@@ -110,34 +109,10 @@ def _safe(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip(".-") or "unnamed"
 
 
-def _weights(record: RunRecord) -> str:
-    """What tells this model's weights from others', short; the word "unknown" where its card has nothing."""
-    return (record.model.weight_sha256 or record.model.digest or "unknown")[:12]
-
-
 def _parts(record: RunRecord) -> dict[str, Numbers]:
     """The headline under "", and where there are several splits each of them."""
     splits = record.metrics.by.get("split", {})
     return {"": record.metrics.headline} | (dict(splits) if len(splits) > 1 else {})
-
-
-def _flat(numbers: Numbers) -> dict[str, Any]:
-    """Numbers and their intervals as one level of names, as tables want them; what was not measured is left out."""
-    found: dict[str, Any] = {"n": numbers.n, "ties": numbers.ties}
-    if numbers.image_ties is not None:
-        found |= {"image_n": numbers.count("image_original"), "image_ties": numbers.image_ties}
-    for name, one in numbers.metrics.items():
-        found[name] = one.value
-        if one.interval is not None:
-            found |= {f"{name}_low": one.interval.low, f"{name}_high": one.interval.high}
-    return {name: value for name, value in found.items() if value is not None}
-
-
-def _selection(numbers: Numbers) -> dict[str, float]:
-    """Right by text, by image and by both, where the benchmark asks for images too (Winoground's three scores)."""
-    names = {"text_acc": "text", "image_acc": "image", "acc": "group"}
-    found = {theirs: value for theirs, ours in names.items() if (value := numbers[ours]) is not None}
-    return found if len(found) == len(names) else {}
 
 
 # What neither UTF-8 nor YAML takes as it is, beyond what JSON escapes; both know \uXXXX.
@@ -147,117 +122,6 @@ _UNPRINTABLE = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff
 def _json(value: Any, indent: int | None = 2) -> str:
     text = json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False)
     return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
-
-
-# ---------------------------------------------------------------------------- CLIP_benchmark
-
-
-def clip_benchmark(run: Export) -> list[File]:
-    """One JSON for the headline, and one for each split: sugar_crepe/add_att is a dataset of its own there.
-
-    Its own code gives image_acc 1.0 to any model where an item has one image; that number is left out here, as nothing
-    was asked. Our metrics are further columns of `clip_benchmark build`; a tie is never a win.
-    """
-    name = {"sugarcrepe": "sugar_crepe"}.get(run.record.benchmark.name, run.record.benchmark.name)
-    task = "image_caption_selection"
-    found = []
-    for part, numbers in _parts(run.record).items():
-        original = numbers["original"]  # acc is both directions at once; with one image it is text_acc
-        metrics: dict[str, Any] = _selection(numbers) or (
-            {} if original is None else {"text_acc": original, "acc": original}
-        )
-        metrics |= _flat(numbers)
-        if run.record.n.skipped and not part:
-            metrics["skipped"] = run.record.n.skipped
-        if run.record.preflight and not part:
-            metrics["checked"] = run.record.preflight.words()
-        value = {
-            "dataset": f"{name}/{part}" if part else name,
-            "model": run.model,
-            "pretrained": _weights(run.record),
-            "task": task,
-            "metrics": metrics,
-            "language": "en",
-        }
-        words = (value["dataset"], value["pretrained"], run.model, "en", task)
-        path = "_".join(_safe(str(word).replace("/", "_")) for word in words)
-        found.append(File(f"{path}.json", f"{_json(value)}\n"))
-    return found
-
-
-# ---------------------------------------------------------------------------- mteb
-
-_MTEB = {"sugarcrepe": "SugarCrepe", "winoground": "Winoground"}  # the same items and the same question
-
-
-def mteb(run: Export) -> list[File]:
-    """mteb's TaskResult, results/ORG__MODEL/REVISION/TASK.json, and its model_meta.json.
-
-    A whole run of a benchmark that mteb has as well takes mteb's name for it; ties are right there and never right
-    here. Any other run keeps our name, which no task of mteb has. `dataset_revision` is the hash of our items: they
-    were not read from mteb's copy. `mteb_version` is null, as mteb measured nothing.
-    """
-    record = run.record
-    known = _MTEB.get(record.benchmark.name) if _whole(record) else None
-    headline = record.metrics.overall if known else record.metrics.headline  # mteb's SugarCrepe: one mean of all items
-    scores: dict[str, Any] = {"text_acc": headline["original"]}
-    if asked := _selection(headline):  # Winoground's main score is right in both directions
-        scores = {"text_acc": asked["text_acc"], "image_acc": asked["image_acc"], "accuracy": asked["acc"]}
-    scores = {name: value for name, value in scores.items() if value is not None}
-    entry = scores | {"main_score": scores.get("accuracy", scores.get("text_acc")), "hf_subset": "default"}
-    entry |= {"languages": ["eng-Latn"], **_flat(headline), "average": average_words(headline)}
-    entry |= {"equipoise_version": record.environment.equipoise}
-    entry |= {"skipped": record.n.skipped} if record.n.skipped else {}
-    entry |= {"checked": record.preflight.words()} if record.preflight else {}
-    if splits := {part: _flat(numbers) for part, numbers in _parts(record).items() if part}:
-        entry["splits"] = splits
-    name = known or f"Equipoise-{record.benchmark.name}"
-    result = {
-        "dataset_revision": record.benchmark.items_sha256,
-        "task_name": name,
-        "mteb_version": None,
-        "scores": {"test": [_rounded(entry)]},
-        "evaluation_time": record.seconds.score + record.seconds.measure,
-        "kg_co2_emissions": None,
-        "date": record.date.timestamp(),
-        "evaluation_phases": None,
-    }
-    folder = f"results/{run.model.replace('/', '__')}/{_weights(record)}"
-    return [
-        File(f"{folder}/{_safe(name)}.json", f"{_json(result)}\n"),
-        File(f"{folder}/model_meta.json", f"{_json(_mteb_model(run))}\n"),
-    ]
-
-
-def _whole(record: RunRecord) -> bool:
-    """Whether the run speaks for its whole benchmark: every item that was published was scored."""
-    if record.benchmark.name not in _MTEB or record.n.skipped or record.benchmark.limit:
-        return False
-    return record.n.items == sum(count or 0 for count in registry.get(record.benchmark.name).splits.values())
-
-
-def _rounded(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _rounded(one) for name, one in value.items()}
-    return round(value, 6) if isinstance(value, float) else value  # as mteb writes
-
-
-def _mteb_model(run: Export) -> dict[str, Any]:
-    """mteb's ModelMeta: all its required fields, null where a run does not know (licence, release, training data)."""
-    card = run.record.model.model_dump()
-    unknown = "loader release_date memory_usage_mb license open_weights public_training_code public_training_data"
-    return dict.fromkeys((*unknown.split(), "training_datasets")) | {
-        "name": run.model,
-        "revision": _weights(run.record),
-        "languages": ["eng-Latn"],
-        "n_parameters": card.get("parameters") if isinstance(card.get("parameters"), int) else None,
-        "max_tokens": card.get("context_length"),
-        "embed_dim": card.get("embed_dim") if isinstance(card.get("embed_dim"), int) else None,
-        "framework": ["PyTorch"],
-        "similarity_fn_name": "cosine",
-        "use_instructions": False,
-        "modalities": ["image", "text"],
-    }
 
 
 # ---------------------------------------------------------------------------- the hub's .eval_results
@@ -393,8 +257,6 @@ def _results(record: RunRecord) -> Iterator[dict[str, Any]]:
 
 
 FORMATS: dict[str, Callable[[Export], list[File]]] = {
-    "clip-benchmark": clip_benchmark,
-    "mteb": mteb,
     "eval-results": eval_results,
     "every-eval-ever": every_eval_ever,
 }

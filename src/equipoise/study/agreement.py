@@ -1,6 +1,6 @@
 """How far people agree beyond chance: Krippendorff's alpha, for any number of annotators and missing answers.
 
-Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability" (coincidence matrices; nominal, ordinal, interval). It
+Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability" (coincidence matrices; nominal, ordinal). It
 is a ratio of sums over questions, so one multiplication with the bootstrap's counts gives all resamples. Undefined
 (None) if everybody always gives the same answer: chance agreement is then 1 too.
 """
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from equipoise.core import stats
 from equipoise.core.stats import Floats
 
-Level = Literal["nominal", "ordinal", "interval"]
+Level = Literal["nominal", "ordinal"]
 
 
 class Agreement(NamedTuple):
@@ -44,19 +44,18 @@ def krippendorff_alpha(units: Sequence[Unit], level: Level, seed: int = 0) -> Ag
     for place, unit in enumerate(kept):
         counts = np.bincount([number[value] for value in unit.values], minlength=len(values)).astype(float)
         pairs[place] = (np.outer(counts, counts) - np.diag(counts)) / (len(unit.values) - 1)
-    scale = np.array(values, dtype=float) if level == "interval" else np.arange(len(values), dtype=float)
-    return _resampled(pairs, kept, lambda found: _alpha(found, level, scale), seed)
+    return _resampled(pairs, kept, lambda found: _alpha(found, level), seed)
 
 
 def _given(unit: Unit) -> list[Any]:
     return [value for value in unit.values if value is not None]
 
 
-def _alpha(pairs: Floats, level: Level, scale: Floats) -> Floats:
-    """Alpha from (..., values, values) coincidences; `scale` holds the values if their distances matter."""
+def _alpha(pairs: Floats, level: Level) -> Floats:
+    """Alpha from (..., values, values) coincidences."""
     each = pairs.sum(-1)
     total = each.sum(-1)
-    apart = _distance(each, level, scale)
+    apart = _distance(each, level)
     with np.errstate(invalid="ignore", divide="ignore"):
         observed = (pairs * apart).sum((-2, -1)) / total
         expected = (each[..., :, None] * each[..., None, :] * apart).sum((-2, -1)) / (total * (total - 1))
@@ -64,14 +63,13 @@ def _alpha(pairs: Floats, level: Level, scale: Floats) -> Floats:
     return found
 
 
-def _distance(each: Floats, level: Level, scale: Floats) -> Floats:
+def _distance(each: Floats, level: Level) -> Floats:
     """Squared differences between values; ordinal ones count how many judgements lie between two ranks."""
     if level == "ordinal":
         upto = np.cumsum(each, -1) - each / 2  # the middle of each rank
         found: Floats = (upto[..., :, None] - upto[..., None, :]) ** 2
         return found
-    apart = (scale[:, None] - scale[None, :]) ** 2
-    return apart if level == "interval" else (apart > 0).astype(float)
+    return 1 - np.eye(each.shape[-1])
 
 
 def _resampled(tables: NDArray[Any], units: Sequence[Unit], measure: Any, seed: int) -> Agreement:

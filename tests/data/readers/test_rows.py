@@ -10,10 +10,11 @@ import pytest
 
 from equipoise.benchmarks import registry
 from equipoise.core.errors import UserError
+from equipoise.data.images import open_source
 from equipoise.data.items import load_items
 from equipoise.data.readers.captions.groups import read_captions
 from equipoise.data.readers.records import Row, rows
-from equipoise.data.readers.sets.ratings import holds_ratings
+from equipoise.data.readers.sets.ratings import read_ratings
 from equipoise.evaluation.scores import read_scores
 
 VALUES = [{"id": "1", "caption": "a cat"}, {"id": "2", "caption": "a dog"}]
@@ -68,7 +69,7 @@ def test_items_scores_and_ratings_may_be_gzipped(tmp_path: Path) -> None:
     scores = write(tmp_path / "scores.jsonl", '{"id": "1", "caption": 0.5, "negatives": [0.1]}\n', packed=True)
     assert read_scores(scores)[0].caption == 0.5
     rated = write(tmp_path / "rated.csv", "image,caption,rating\na.jpg,a cat,3\n", packed=True)
-    assert holds_ratings(rated)
+    assert read_ratings(rated, "rated", open_source(tmp_path)).pairs[0].rating == 3
 
 
 def test_half_a_gzip_file_is_named(tmp_path: Path) -> None:

@@ -96,9 +96,8 @@ def test_what_is_skipped_is_said_everywhere(world: list[str], tmp_path: Path) ->
     assert "--skip-preflight" in run("report", "runs", "--format", "csv").stdout
     run("report", "runs", "--out", "page.html")
     assert "--skip-preflight" in Path("page.html").read_text()
-    for to in ("clip-benchmark", "mteb", "every-eval-ever"):
-        run("report", "runs", "--to", to, "--out", to)
-        assert any("--skip-preflight" in path.read_text() for path in Path(to).rglob("*.json")), to
+    run("report", "runs", "--to", "every-eval-ever", "--out", "exported")
+    assert any("--skip-preflight" in path.read_text() for path in Path("exported").rglob("*.json"))
 
 
 def test_what_is_suspicious_is_said_and_kept(world: list[str], tmp_path: Path) -> None:

@@ -137,10 +137,6 @@ def measured_difference(
         for at, (row, value) in enumerate(zip(metrics, found.values.tolist(), strict=True))
         if not np.isnan(value)
     }
-    alone = len(groups.kept) == stats.distinct(outcomes.cluster)  # items that share an image are no coin tosses
-    if len(first) == len(second) == 1 and not path and alone and "original" in changes:
-        p_value = stats.mcnemar(*_discordant(outcomes, second[0].outcomes))
-        changes["original"] = changes["original"].model_copy(update={"mcnemar": p_value})
     whole = Difference(
         n=int(groups.kept.sum()),
         n_positives=int((groups.kept & outcomes.has_positive).sum()),
@@ -203,10 +199,6 @@ def average(
             if not np.isnan(measured.values[at])
         },
     )
-
-
-def _discordant(a: Outcomes, b: Outcomes) -> tuple[int, int]:
-    return int((a.original & ~b.original).sum()), int((b.original & ~a.original).sum())
 
 
 def per_item(outcomes: Outcomes, metrics: Sequence[Metric]) -> stats.Floats:

@@ -21,7 +21,7 @@ from equipoise.core.errors import Problems, UserError
 from equipoise.core.files import read_text
 from equipoise.data.images import ImageSource
 from equipoise.data.items import ImageRef
-from equipoise.data.readers.records import checked, explain, jsonl_lines, kind_of, lines, table
+from equipoise.data.readers.records import checked, explain, jsonl_lines, kind_of, table
 from equipoise.data.readers.sets.captions import flickr8k_captions
 from equipoise.data.readers.sets.kinds import Rated, RatingSet
 
@@ -37,17 +37,6 @@ class _Line(BaseModel):
     caption: str = Field(min_length=1)
     rating: float | None = None
     ratings: list[float] = Field(default_factory=list)
-
-
-def holds_ratings(path: Path) -> bool:
-    """Whether a file has ratings, by its first line."""
-    if kind_of(path) not in {".csv", ".tsv", ".jsonl"} or not path.is_file():
-        return False
-    _, first, _ = next(lines(path, most=2**16, errors="replace"), (1, "", ""))
-    if kind_of(path) == ".jsonl":
-        return '"rating' in first and '"negatives"' not in first
-    names = first.split("\t" if kind_of(path) == ".tsv" else ",")
-    return any(name.strip().strip('"').startswith("rating") for name in names)
 
 
 def read_ratings(path: Path, name: str, source: ImageSource) -> RatingSet:
