@@ -262,8 +262,8 @@ def test_what_the_verb_refuses(run: Run, folder: Path, tmp_path: Path) -> None:
         (("run", "--to", "eval-results"), "--dataset ORGANISATION/NAME"),
         (("run", "--to", "every-eval-ever", "--dataset", "a/b"), "--dataset is only for --to eval-results"),
         (("run", "--to", "every-eval-ever", "--model", "../x"), "expected ORGANISATION/NAME"),
-        (("run", "--to", "every-eval-ever", "--out", "x.json"), "name a folder"),
-        (("two", "--to", "every-eval-ever"), "export them one by one"),
+        (("two", "--to", "every-eval-ever", "--out", "x.json"), "name a folder"),
+        (("two", "--to", "eval-results", "--dataset", "a/b"), "export them one by one"),
     ]
     for arguments, words in cases:
         code, _, error = run("report", *arguments)

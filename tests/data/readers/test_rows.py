@@ -68,7 +68,7 @@ def test_items_scores_and_ratings_may_be_gzipped(tmp_path: Path) -> None:
     assert registry.is_file(str(table)) and registry.load(str(table))[0][0].negatives[0].text == "a dog"
     scores = write(tmp_path / "scores.jsonl", '{"id": "1", "caption": 0.5, "negatives": [0.1]}\n', packed=True)
     assert read_scores(scores)[0].caption == 0.5
-    rated = write(tmp_path / "rated.csv", "image,caption,rating\na.jpg,a cat,3\n", packed=True)
+    rated = write(tmp_path / "rated.csv", "image,caption,rating\na.jpg,a cat,3\nb.jpg,a cat,1\n", packed=True)
     assert read_ratings(rated, "rated", open_source(tmp_path)).pairs[0].rating == 3
 
 
