@@ -51,8 +51,8 @@ def verdict(audit: Audit) -> str:
     if best.result.interval[0] <= best.chance:
         return f"{texts} No judge without the image is significantly better than chance."
     if best.result.share >= _SOLVED:
-        return f"{texts} Most answers are given away: without the image, {name} is right on {result}."
-    return f"{texts} Some answers are given away: without the image, {name} is right on {result}."
+        return f'{texts} Most answers are given away: without the image, the shortcut "{name}" is right on {result}.'
+    return f'{texts} Some answers are given away: without the image, the shortcut "{name}" is right on {result}.'
 
 
 def _opening(audit: Audit) -> str:
