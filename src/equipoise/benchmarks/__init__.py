@@ -1,1 +1,1 @@
-"""One file per benchmark: somebody's annotation files -> Items. No model, no scoring; names live in `registry`."""
+"""One file per benchmark: annotation files -> Items. No model, no scoring; names live in `registry`."""

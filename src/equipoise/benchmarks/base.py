@@ -15,7 +15,7 @@ from equipoise.core.errors import UserError
 from equipoise.data.items import Item
 
 PAIR_CHANCE = {"original": 1 / 2}  # caption against one negative
-PAPER_METRICS = {  # what a benchmark may ask for beside Original accuracy; evaluation/paper_metrics.py computes them
+PAPER_METRICS = {  # what a benchmark may ask for next to Original accuracy; evaluation/paper_metrics.py computes them
     "ranks": "recall at 1, 3, 5 and 10, mean and median rank of the caption among its negatives (CREPE)",
     "groups": "text, image and group score of two images and two captions (Winoground)",
     "image_score": "the image score of two images and two captions: each caption prefers its own image (COLA)",
@@ -35,7 +35,7 @@ class Download:
     to: str  # path below the folder the user names
     size: int | None = None  # bytes, where known
     sha256: str | None = None
-    unpack: bool = False  # an archive, unpacked beside itself
+    unpack: bool = False  # an archive, unpacked where it lies
 
 
 def in_words(count: int | None) -> str:
@@ -90,7 +90,7 @@ class Benchmark:
     get: str  # steps that get the files, for people
     load: Callable[[Path, Sequence[str]], Sequence[Item]]
     averages: Mapping[str, Average] = field(default_factory=dict)
-    metrics: tuple[str, ...] = ()  # the paper's metrics beside Original, of PAPER_METRICS
+    metrics: tuple[str, ...] = ()  # the paper's metrics next to Original, of PAPER_METRICS
     downloads: tuple[Download, ...] = ()  # what `bench fetch` gets; nothing where there is no stable public address
     by_hand: str = ""  # what the downloads still lack, for people
     drawn: bool = False  # load() draws the images below `source` itself: no files are needed

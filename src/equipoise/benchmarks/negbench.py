@@ -30,7 +30,7 @@ CHOICES = {
     "synthetic": "synthetic_mcq_llama3.1_rephrased.csv",
 }
 _PLAIN, _NEGATED = "COCO_val_retrieval.csv", "COCO_val_negated_retrieval_llama3.1_rephrased_affneg_true.csv"
-OTHERS = 9  # captions of other photos beside a photo's own
+OTHERS = 9  # captions of other photos next to a photo's own
 # No caption of an object needs these signs, speaks of captions, or closes a quotation and goes on.
 _DEBRIS = re.compile(r"[()?:=>#*\[\]/]|rephras|caption|\bor\b.*\"|\w\"\s*\w", re.IGNORECASE)
 

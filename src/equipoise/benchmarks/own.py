@@ -141,7 +141,7 @@ def write_facts(path: Path, benchmark: Benchmark) -> Path:
 
 
 def read_facts(path: Path, items: Sequence[Item]) -> Benchmark | None:
-    """The benchmark that was written beside `path`, if these are its items still."""
+    """The benchmark that was written next to `path`, if these are its items still."""
     if not beside(path).is_file():
         return None
     value = read_json(beside(path))

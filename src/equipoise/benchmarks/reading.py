@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 
 class Raw(BaseModel):
-    """A record of somebody's annotation file: the fields we use, typed; others are ignored."""
+    """A record of an annotation file: the fields we use, typed; others are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
     quoted: ClassVar[bool] = True  # False: a quote in a table is a mark like any other (VISLA)

@@ -1,6 +1,6 @@
 """`bench fetch`: a benchmark's files from their official addresses, resumable and checked.
 
-What will be downloaded, and how large it is, is said before anything is. An archive is unpacked beside itself and then
+What will be downloaded, and how large it is, is said before anything is. An archive is unpacked where it lies and then
 deleted; NAME.unpacked remembers it.
 """
 
@@ -186,7 +186,7 @@ def _bar(progress: Progress, what: str) -> Show:
 def _unpack(step: Step, progress: Progress) -> None:
     names = safe_unpack(step.path, step.path.parent, _bar(progress, f"unpacking {step.path.name}"))
     write_json(_marker(step.path), {"url": step.download.url, "names": names})
-    step.path.unlink()  # its contents lie beside it; another 15 GB would help nobody
+    step.path.unlink()  # its contents are there; another 15 GB would help nobody
 
 
 def _check_disk(plan: Plan) -> None:
