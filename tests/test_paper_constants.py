@@ -39,6 +39,15 @@ OPEN_CLIP = {
     "seed": 0,
 }
 KAMATH = {"batch_size": 512, "warmup_steps": 500}  # SVLC's 128 on each of the 4 GPUs of appendix D.1; 5 epochs
+XVLM = {  # CE 4.1: 5 epochs, batch 64, defaults: X-VLM's configs/Retrieval_coco.yaml and optim.py
+    "batch_size": 64,
+    "lr": 3e-5,
+    "warmup_steps": 4_400,  # num_warmup_steps 0.1 of 5 x 8,850 steps
+    "weight_decay": 0.01,
+    "eps": 1e-8,
+    "max_scale": 1000.0,  # temp.clamp_(0.001, 0.5)
+    "seed": 42,
+}
 PINNED: dict[str, dict[str, Any]] = {
     "control": KAMATH,
     "hn_only": KAMATH,
@@ -48,6 +57,8 @@ PINNED: dict[str, dict[str, Any]] = {
     "svlc_doveh_2023": {"batch_size": 128, "warmup_steps": 10_000, "warmup_share": 0.35, "lora": Lora(4, 1.0)},
     "dac_doveh_2023": {"batch_size": 32, "warmup_steps": 10_000, "warmup_share": 0.35, "lora": Lora(4, 1.0)},
     "ce_clip_zhang_2024": {"seed": 42},  # CE 4.1: 5 epochs, batch 256, defaults; seed 42 is the code's
+    "ce_xvlm_zhang_2024": XVLM,
+    "control_itm": XVLM,
     "fsc_clip_oh_2024": {},
     "read_clip_kwon_2025": {  # the code's trainer; its scale is not held
         "lr": 1e-5,
@@ -94,6 +105,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "upper_threshold": 10.0,  # u, CE 4.4 and figure 5c
         "types": ["relation", "attribute", "object", "action"],
     },
+    "ce_xvlm_zhang_2024": {"imc_weight": 0.2, "cmr_weight": 0.4},
     "fsc_clip_oh_2024": {"global_weight": 0.5, "local_weight": 0.2, "gamma": 2.0, "smoothing": 0.02, "lora": 0},
     "read_clip_kwon_2025": {"alignment_weight": 0.5},
     "clic_peleg_2025": {"plain_weight": 1.0, "contrast_weight": 0.5, "negative_weight": 0.5, "uni_weight": 1.0},
@@ -171,6 +183,8 @@ def test_which_texts_each_recipe_asks_for() -> None:
     assert slots("hard_positives_kamath_2024", replace_only=True) == ("replace", ["replace"])
     assert slots("svlc_doveh_2023") == ("any", ["any"])
     assert slots("ce_clip_zhang_2024") == (None, ["relation", "attribute", "object", "action"])
+    assert slots("ce_xvlm_zhang_2024") == slots("ce_clip_zhang_2024") and slots("control_itm") == (None, [])
+    assert get_recipe("ce_xvlm_zhang_2024").needs.matching and get_recipe("control_itm").needs.matching
     assert slots("fsc_clip_oh_2024") == (None, ["swap", "replace", "shuffle"])
     assert get_recipe("fsc_clip_oh_2024").needs.tokens
     assert slots("clic_peleg_2025") == ("any", ["any"])
@@ -370,6 +384,8 @@ def test_weights_of_the_terms() -> None:
         "svlc_doveh_2023": kamath,
         "dac_doveh_2023": {"clip": 1, "mil": 1, "mil_negative": 1, "negative": 1},
         "ce_clip_zhang_2024": {"itc": 1, "imc": 0.2, "cmr": 0.4},
+        "ce_xvlm_zhang_2024": {"itc": 1, "imc": 0.2, "cmr": 0.4, "itm": 1},
+        "control_itm": {"itc": 1, "itm": 1},
         "fsc_clip_oh_2024": {"clip": 1, "global": 0.5, "local": 0.2},
         "read_clip_kwon_2025": {"itc": 1, "alignment": 0.5},
         "clic_peleg_2025": {"clip": 1, "contrast": 0.5, "negative": 0.5, "uni": 1},
@@ -388,6 +404,7 @@ def test_a_recipe_needs_nothing_that_it_does_not_name() -> None:
         "dense_negatives": False,
         "tokens": False,
         "distinct_images": False,
+        "matching": False,
         "teacher": None,
     }
 

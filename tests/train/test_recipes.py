@@ -48,6 +48,8 @@ def batch_for(needs: Needs, samples: int = 4) -> Features:
     if needs.tokens:
         features.patches, features.caption_tokens = vectors(b, 5), vectors(b, 3)
         features.negative_tokens = vectors(b, k, 3)
+    if needs.matching:
+        features.match, features.matching = torch.randn(3 * b, generator=draw), torch.zeros(3 * b)
     if needs.teacher is not None:
         features.teacher_image, features.teacher_caption = vectors(b), vectors(b)
         features.teacher_negative = vectors(b, k)

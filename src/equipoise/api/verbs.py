@@ -27,7 +27,7 @@ from equipoise.data.items import Item
 
 if TYPE_CHECKING:
     from equipoise.evaluation.metrics import Metric
-    from equipoise.models.clip import ClipModel
+    from equipoise.train.model import Trainable
     from equipoise.train.recipe import Recipe
 
 AnyRun = Run | str | Path
@@ -223,7 +223,7 @@ def report(
 def train(
     recipe: str | Recipe,
     items: str | Path | Sequence[Item] | Frame,
-    model: AnyModel | ClipModel,
+    model: AnyModel | Trainable,
     *,
     images: Images | None = None,
     out: str | Path | None = None,
@@ -232,7 +232,7 @@ def train(
     workers: int | None = None,
     chunk: int | None = None,
     **options: Any,
-) -> ClipModel:
+) -> Trainable:
     """Finetune a model with a recipe and return the finetuned one; `model` itself stays as it is.
 
     `options` are those of the recipe and the settings of all recipes: epochs=3, lr=1e-6, hn_weight=0.5. The run is kept
@@ -240,8 +240,8 @@ def train(
     OUT/model, as transformers' `save_pretrained` writes them.
     """
     from equipoise.benchmarks.own import load
-    from equipoise.models.clip import ClipModel
-    from equipoise.models.hf import load_folder
+    from equipoise.models import load_model
+    from equipoise.train.model import saved_spec, trainable
     from equipoise.train.recipe import Recipe
     from equipoise.train.recipes import get_recipe
     from equipoise.train.run.loop import train as run
@@ -255,20 +255,17 @@ def train(
     if workers is None and not is_path(images if images is not None else getattr(items, "images", None)):
         workers = 0  # pictures in memory are read where they are
     with as_model(model, device, "float32") as ready:
-        if not isinstance(ready, ClipModel):
-            raise UserError(
-                f"{type(ready).__name__}: only CLIP- and SigLIP-style models of transformers can be finetuned; for "
-                "others use the losses in your own loop (docs/python.md)"
-            )
+        base = trainable(ready, type(ready).__name__)
         finished = run(
             chosen,
             listed,
-            ready,
+            base,
             Path("runs") / chosen.name.replace(":", "-") if out is None else Path(out),
             images=pictures,
             hardware=Hardware(device, workers, chunk),
         )
-    return load_folder(finished, spec=f"hf:{finished}", device=device)
+    made = saved_spec(base, finished)
+    return trainable(load_model(made, device=device), made)
 
 
 @for_python

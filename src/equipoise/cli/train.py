@@ -23,8 +23,8 @@ from equipoise.core.progress import is_watched
 from equipoise.report import fold
 
 if TYPE_CHECKING:
-    from equipoise.models.clip import ClipModel
     from equipoise.train.data.batches import Part
+    from equipoise.train.model import Trainable
     from equipoise.train.recipe import Recipe
     from equipoise.train.run.options import Evaluation
 
@@ -165,6 +165,7 @@ def train(
     from equipoise.models.base import device_named
 
     device_named(device)  # before torch is loaded
+    from equipoise.train.model import saved_spec
     from equipoise.train.recipes import get_recipe
     from equipoise.train.run.check import data_identity
     from equipoise.train.run.checkpoints import Checkpoints
@@ -200,16 +201,17 @@ def train(
     )
     if os.environ.get("RANK", "0") != "0":  # of the processes of a torchrun one speaks
         return
+    made = saved_spec(loaded, finished)
     if known:
-        again = f"for more steps or other settings name another --out (from this model on: --model hf:{finished})"
+        again = f"for more steps or other settings name another --out (from this model on: --model {made})"
         typer.echo(f"{out} holds this very run, finished before: nothing was trained; {again}", err=True)
     if openclip is not None:
         _write_openclip(finished, openclip)
     if watch is not None and watch_images is not None:
-        _before_and_after(model, finished, watch, watch_images, out, device)
+        _before_and_after(model, made, watch, watch_images, out, device)
     if watch is not None and (best := Checkpoints(out).best(watch_metric or "augmented")) is not None:
         typer.echo(f"best on {watch}: {best}; {finished} is the last step")
-    typer.echo(f"the model is {finished}; judge it with: equipoise eval hf:{finished} --bench ...")
+    typer.echo(f"the model is {finished}; judge it with: equipoise eval {made} --bench ...")
 
 
 def _changed(paper: Recipe, quick: Recipe) -> str:
@@ -286,14 +288,11 @@ def _parts(items: list[Path], images: list[str], weights: list[float] | None) ->
     return [Part(*part) for part in zip(loaded, sources, shares, strict=True)]
 
 
-def _model(spec: str, device: str) -> ClipModel:
+def _model(spec: str, device: str) -> Trainable:
     from equipoise.models import load_model
-    from equipoise.models.clip import ClipModel
+    from equipoise.train.model import trainable
 
-    loaded = load_model(spec, device=device)
-    if not isinstance(loaded, ClipModel):
-        raise UserError(f"{spec}: only CLIP- and SigLIP-style models of transformers can be finetuned")
-    return loaded
+    return trainable(load_model(spec, device=device), spec)
 
 
 def _evaluation(watch: Path | None, images: Path | None, metric: str | None) -> Evaluation | None:
@@ -341,7 +340,7 @@ def _evaluation(watch: Path | None, images: Path | None, metric: str | None) -> 
     return Evaluation(judge, best=best, identity={"items": of_items(judged), "images": photos, "best by": best})
 
 
-def _before_and_after(base: str, finished: Path, watch: Path, images: Path, out: Path, device: str) -> None:
+def _before_and_after(base: str, made: str, watch: Path, images: Path, out: Path, device: str) -> None:
     """What training gained on the watched items, and next to it what retrieval among their photos lost: paired.
 
     Both models are judged into OUT/before and OUT/after, which `compare` and `report` take.
@@ -359,7 +358,7 @@ def _before_and_after(base: str, finished: Path, watch: Path, images: Path, out:
     items, source, cache = load_own(watch, ()), open_source(images), EmbeddingCache(default_cache())
     photos = {item.image for item in items if item.image is not None}
     folders = [out / "before", out / "after"]
-    for folder, spec in zip(folders, (base, f"hf:{finished}"), strict=True):
+    for folder, spec in zip(folders, (base, made), strict=True):
         model = load_model(spec, device=device)
         evaluate(model, items, images=source, name="watch", out=folder / "watch", cache=cache)
         if len(photos) > 1:
@@ -368,7 +367,7 @@ def _before_and_after(base: str, finished: Path, watch: Path, images: Path, out:
     typer.echo(render_differences(compare_folders(folders).differences))
 
 
-def _check_openclip(path: Path | None, model: ClipModel, finished: bool) -> None:
+def _check_openclip(path: Path | None, model: Trainable, finished: bool) -> None:
     """A night of training must not end in a file that cannot be written."""
     if path is None:
         return

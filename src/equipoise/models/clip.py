@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import functools
 import hashlib
 import itertools
@@ -205,6 +206,13 @@ class ClipModel:
         ids = [self.truncate(row) for row in self.tokenize(texts)]
         batches = [self.encode_texts(ids[start : start + BATCH]) for start in range(0, len(ids), BATCH)]
         return np.concatenate(batches) if batches else np.zeros((0, self.card["embed_dim"]), np.float32)
+
+    def holding(self, network: Any) -> ClipModel:
+        """This model with other weights."""
+        other = copy.copy(self)
+        weight = next(network.parameters())
+        other.folder, other.network, other.device, other.dtype = None, network, weight.device, weight.dtype
+        return other
 
     def save(self, folder: str | Path) -> None:
         """A standard transformers folder (config, safetensors, tokenizer, preprocessor) that `hf:` loads."""

@@ -62,6 +62,10 @@ class Features:
     teacher_caption: Tensor | None = None  # (B, D)
     teacher_negative: Tensor | None = None  # (B, K, D)
 
+    # A matching head's pairs of the batch, however many there are
+    match: Tensor | None = None  # (N,) log-odds that image and text belong together
+    matching: Tensor | None = None  # (N,) 1 where they do, else 0
+
     def tensors(self) -> dict[str, Tensor]:
         """The fields that are there, by name: for gathering, caching and moving to a device."""
         found = ((one.name, getattr(self, one.name)) for one in fields(self))

@@ -41,6 +41,7 @@ class Needs:
     dense_negatives: bool = False  # and for each of them a negative of the item it came from
     tokens: bool = False  # patch and token features (FSC-CLIP's local loss)
     distinct_images: bool = False  # no two items of one image in a batch
+    matching: bool = False  # pairs for a matching head: captions, in-batch hard pairs, the negatives
     teacher: float | None = (
         None  # decay of a moving average of the weights, which fills Features.teacher_*; 1: the base
     )

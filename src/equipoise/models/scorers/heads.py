@@ -30,10 +30,19 @@ class Head:
 
 
 @dataclass(frozen=True)
+class Contrast:
+    """The contrastive embeddings, not yet normalised: of what "itm" looks at, and of a text alone."""
+
+    image: Callable[[Any, Tensor], Tensor]
+    text: Callable[[Any, Tensor, Tensor], Tensor]
+
+
+@dataclass(frozen=True)
 class Family:
     name: str  # model_type of config.json
     heads: Mapping[str, Head]  # the first is the default
     text: str = "text_config"  # where its config keeps the text tower; "": at the top
+    contrast: Contrast | None = None  # a family with it can be finetuned
 
 
 # ---------------------------------------------------------------------------- BLIP
@@ -52,9 +61,19 @@ def _blip_itm(network: Any, seen: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
     return _log_odds(network.itm_head(read.last_hidden_state[:, 0]))
 
 
-def _blip_itc(network: Any, seen: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
+def _blip_image(network: Any, seen: Tensor) -> Tensor:
+    features: Tensor = network.vision_proj(seen[:, 0])
+    return features
+
+
+def _blip_text(network: Any, ids: Tensor, mask: Tensor) -> Tensor:
     read = network.text_encoder(input_ids=ids, attention_mask=mask).last_hidden_state[:, 0]
-    return _cosine(network.vision_proj(seen[:, 0]), network.text_proj(read))
+    features: Tensor = network.text_proj(read)
+    return features
+
+
+def _blip_itc(network: Any, seen: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
+    return _cosine(_blip_image(network, seen), _blip_text(network, ids, mask))
 
 
 # ---------------------------------------------------------------------------- BLIP-2
@@ -177,7 +196,11 @@ _FLAVA, _VILT = "FlavaForPreTraining", "ViltForImageAndTextRetrieval"
 FAMILIES = {
     family.name: family
     for family in (
-        Family("blip", {"itm": Head(_BLIP, _blip_look, _blip_itm), "itc": Head(_BLIP, _blip_look, _blip_itc)}),
+        Family(
+            "blip",
+            {"itm": Head(_BLIP, _blip_look, _blip_itm), "itc": Head(_BLIP, _blip_look, _blip_itc)},
+            contrast=Contrast(_blip_image, _blip_text),
+        ),
         Family(
             "blip-2",
             {"itm": Head(_BLIP2, _blip_look, _blip2_itm), "itc": Head(_BLIP2, _blip2_queries, _blip2_itc)},

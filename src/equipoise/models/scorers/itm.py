@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,13 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from equipoise.core.errors import UserError
+from equipoise.core.files import as_new
 from equipoise.models.base import split_options
-from equipoise.models.clip import precision
+from equipoise.models.clip import precision, quiet_transformers
 from equipoise.models.families import text_positions
 from equipoise.models.hf import check_folder, find_folder, load_network, load_tokenizer, read_config
-from equipoise.models.scorers.heads import Head, family_named
+from equipoise.models.preprocess import Preprocess, from_config
+from equipoise.models.scorers.heads import Family, Head, family_named
 from equipoise.models.scorers.shared import Scorer, Seen, load_image_processor, padded
 from equipoise.models.tokens import check_tokenizer
 
@@ -26,9 +29,15 @@ SCORES = {"itm": "log-odds of a match", "itc": "cosine", "sum": "logit of a matc
 class MatchingModel(Scorer):
     """Scores pairs by one head; an image's features are made once for all its texts."""
 
-    def __init__(self, spec: str, network: Any, tokenizer: Any, image_processor: Any, head: Head, **rest: Any) -> None:
+    def __init__(
+        self, spec: str, network: Any, tokenizer: Any, image_processor: Any, family: Family, head: str, **rest: Any
+    ) -> None:
         super().__init__(spec, network, tokenizer, image_processor, **rest)
-        self._head = head
+        self.folder: Path | None = None  # where it was loaded from, if from a folder of transformers
+        self.family, self._head = family, family.heads[head]
+        self._forget()
+
+    def _forget(self) -> None:
         self._seen = Seen(self._look, at_once=32 if self.device.type == "cuda" else 1)
 
     @torch.inference_mode()
@@ -56,6 +65,32 @@ class MatchingModel(Scorer):
                 found += self._head.look(self.network, torch.stack(part).to(self.device, self.dtype)).unbind()
         return found
 
+    # ------------------------------------------------------------------ what training needs, as of ClipModel
+
+    @property
+    def preprocess(self) -> Preprocess:
+        return from_config(self.card["preprocessing"], self.spec)
+
+    def pad(self, ids: Sequence[Sequence[int]]) -> tuple[torch.Tensor, torch.Tensor]:
+        return padded(ids, self.tokenizer.pad_token_id, self.context_length)
+
+    def holding(self, network: Any) -> MatchingModel:
+        """This model with other weights; it remembers no image that it saw with the old ones."""
+        other = copy.copy(self)
+        weight = next(network.parameters())
+        other.folder, other.network, other.device, other.dtype = None, network, weight.device, weight.dtype
+        other._forget()
+        return other
+
+    def save(self, folder: Path) -> None:
+        """A folder of transformers that `itm:` loads."""
+        with quiet_transformers():
+            self.network.save_pretrained(folder)
+        for weights in folder.glob("*.safetensors"):
+            as_new(weights)
+        self.tokenizer.save_pretrained(folder)
+        self.image_processor.save_pretrained(folder)
+
 
 def load_itm(rest: str, *, spec: str, device: str = "auto", dtype: str = "float32") -> MatchingModel:
     name, options = split_options(rest, spec, {"head": ("itm", "itc", "sum")})
@@ -73,6 +108,8 @@ def load_itm(rest: str, *, spec: str, device: str = "auto", dtype: str = "float3
     tokenizer, image_processor = load_tokenizer(folder), load_image_processor(folder)
     head = family.heads[chosen]
     network = load_network(folder, head.network, "eager", safe_only=True, heads=True)
+    if family.contrast is not None:
+        _read_scale(folder, network)
     text = getattr(network.config, family.text) if family.text else network.config
     check_tokenizer(tokenizer, text.vocab_size, causal=False, where=spec)
     if tokenizer.pad_token_id is None:
@@ -82,17 +119,30 @@ def load_itm(rest: str, *, spec: str, device: str = "auto", dtype: str = "float3
         "heads": list(family.heads),
         "score": "cosine" if chosen == "itc" else "log-odds of a match",
     }
-    return MatchingModel(
+    model = MatchingModel(
         spec,
         network,
         tokenizer,
         image_processor,
-        head,
+        family,
+        chosen,
         context_length=_context(tokenizer, text),
         device=device,
         dtype=dtype,
         notes=said | notes,
     )
+    model.folder = folder
+    return model
+
+
+def _read_scale(folder: Path, network: Any) -> None:
+    """The temperature that training saved next to BLIP's weights; transformers' class has none and leaves it out."""
+    from safetensors import safe_open
+
+    for path in folder.glob("*.safetensors"):
+        with safe_open(path, "pt") as weights:
+            if "logit_scale" in weights.keys():  # noqa: SIM118 (not a dict)
+                network.logit_scale = torch.nn.Parameter(weights.get_tensor("logit_scale").float())
 
 
 def _load_xvlm(path: Path, chosen: str, spec: str, device: str, dtype: str) -> MatchingModel:
@@ -100,17 +150,18 @@ def _load_xvlm(path: Path, chosen: str, spec: str, device: str, dtype: str) -> M
     from equipoise.models.scorers import xvlm
 
     matches = {"itm": xvlm.itm, "itc": xvlm.itc, "sum": xvlm.match_plus_cosine}
+    family = Family("xvlm", {name: Head("XVLM", xvlm.look, match) for name, match in matches.items()})
     tokenizer = load_tokenizer(path.parent)
     network, pixels, notes = xvlm.read_xvlm(path)
     check_tokenizer(tokenizer, network.config.vocab_size, causal=False, where=spec)
-    head = Head("XVLM", lambda network, pixels: network.look(pixels), matches[chosen])
     said = {"head": chosen, "heads": list(matches), "score": SCORES[chosen]}
     return MatchingModel(
         spec,
         network,
         tokenizer,
         pixels,
-        head,
+        family,
+        chosen,
         context_length=xvlm.CONTEXT,
         device=device,
         dtype=dtype,

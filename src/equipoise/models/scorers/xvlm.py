@@ -80,6 +80,10 @@ class XVLM(nn.Module):
         return logits
 
 
+def look(network: XVLM, pixels: torch.Tensor) -> torch.Tensor:
+    return network.look(pixels)
+
+
 def itm(network: XVLM, seen: torch.Tensor, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     logits = network.match(seen, *network.read(ids, mask))
     return logits[:, 1] - logits[:, 0]

@@ -27,6 +27,7 @@ from equipoise.models.clip import ClipModel
 from equipoise.models.preprocess import Preprocess
 from equipoise.train.data.draws import Draw, batches, epoch_order
 from equipoise.train.data.texts import PackedTexts, pack, row_length
+from equipoise.train.model import Trainable
 from equipoise.train.recipe import Recipe
 
 CACHE_BYTES = 1 << 30  # images are kept ready in memory as long as all of them together fit
@@ -84,8 +85,10 @@ class Batch:
 class TextChunks:
     """Texts as a model's tower wants them: packed where its family allows it, else padded."""
 
-    def __init__(self, model: ClipModel) -> None:
+    def __init__(self, model: Trainable) -> None:
         self.model = model
+        self._packs = isinstance(model, ClipModel) and model.family.by_pieces
+        self._end = model.end_id if isinstance(model, ClipModel) and model.causal_text else None
         self._known: dict[str, list[int]] = {}
 
     def __call__(self, texts: Sequence[str], size: int) -> list[PackedTexts | Tensor]:
@@ -100,14 +103,14 @@ class TextChunks:
         unknown = [text for text in texts if text not in self._known]
         for text, ids in zip(unknown, self.model.tokenize(unknown), strict=True):
             ids = self.model.truncate(ids)
-            new[text] = ids[: ids.index(self.model.end_id) + 1] if self.model.causal_text else ids
+            new[text] = ids if self._end is None else ids[: ids.index(self._end) + 1]
         found = [new[text] if text in new else self._known[text] for text in texts]
         if len(self._known) < KEPT_TEXTS:
             self._known.update(new)
         return found
 
     def _chunk(self, ids: Sequence[Sequence[int]]) -> PackedTexts | Tensor:
-        if self.model.family.by_pieces:
+        if self._packs:
             return pack(ids, row_length(self.model.context_length))
         return self.model.pad(ids)[0]
 

@@ -31,12 +31,14 @@ RECIPES = {  # name: the file of this folder that holds it, loaded when it is as
     "svlc_doveh_2023": "svlc",
     "dac_doveh_2023": "dac",
     "ce_clip_zhang_2024": "ce_clip",
+    "ce_xvlm_zhang_2024": "ce_xvlm",
     "fsc_clip_oh_2024": "fsc_clip",
     "read_clip_kwon_2025": "read_clip",
     "clic_peleg_2025": "clic",
     "degla_hu_2025": "degla",
     "cs_clip_kargi_2026": "cs_clip",
     "control_siglip": "siglip",
+    "control_itm": "ce_xvlm",
     "equipoise_2026": "equipoise_2026",
 }
 

@@ -45,6 +45,8 @@ def needs_in_words(needs: Needs) -> list[str]:
         found.append('hard images (ids in tags["hard_images"])')
     if needs.dense:
         found.append(f"several captions per image ({needs.dense} are drawn)")
+    if needs.matching:
+        found.append("a BLIP model (itm:, with its matching head)")
     if needs.tokens:
         found.append("a CLIP model (token features)")
     return found

@@ -21,13 +21,13 @@ from equipoise.core.progress import is_quiet, progress
 from equipoise.data.identity import of_card, of_code, of_items
 from equipoise.data.images import FolderImages, ImageProblem, ImageSource, ParquetImages, TarImages, absent
 from equipoise.data.items import Item, Text
-from equipoise.models.clip import ClipModel
 from equipoise.train.data.batches import Part, shares
+from equipoise.train.model import Trainable, misfits
 from equipoise.train.recipe import Recipe, Slot
 from equipoise.train.step.lora import refuse_with_freeze
 
 
-def check_items(recipe: Recipe, parts: Sequence[Part], model: ClipModel) -> list[str]:
+def check_items(recipe: Recipe, parts: Sequence[Part], model: Trainable) -> list[str]:
     """All that is wrong with the items for this recipe, at once; returns how many samples have what it needs."""
     items = [item for part in parts for item in part.items]
     problems = Problems(f"{recipe.name} cannot train on these items")
@@ -45,8 +45,8 @@ def check_items(recipe: Recipe, parts: Sequence[Part], model: ClipModel) -> list
     if needs.hard_images and not any("hard_images" in item.tags for item in items):
         advice = "equipoise perturb ITEMS --hard-images MODEL --images DIR --out F.jsonl finds them"
         problems.add("hard images", f'none of {len(items)} items names any in tags["hard_images"]; {advice}')
-    if needs.tokens and not model.family.by_pieces:
-        problems.add("model", f"{model.spec} has no token features; this recipe's local loss needs a CLIP")
+    for why in misfits(recipe, model):
+        problems.add("model", why)
     if wrong := [weight for weight in shares(parts) or () if not 0 < weight < math.inf]:
         problems.add("weights", f"every part needs a finite weight above 0, found {wrong[0]}")
     refuse_with_freeze(recipe)
@@ -104,7 +104,7 @@ def _none(what: str, slots: Sequence[Slot], items: Sequence[Item]) -> str:
     return f"none of {len(items)} items has a {what} this recipe takes ({kinds}); {having} have a {what} at all"
 
 
-def run_identity(recipe: Recipe, parts: Sequence[Part], model: ClipModel, photos: Photos) -> dict[str, Any]:
+def run_identity(recipe: Recipe, parts: Sequence[Part], model: Trainable, photos: Photos) -> dict[str, Any]:
     """Everything that decides the trained weights, as JSON; a folder with another identity is another run's.
 
     The base is its whole card: other activations or another preprocessing of the same weights train another model.

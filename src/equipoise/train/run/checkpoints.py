@@ -189,6 +189,7 @@ _revision = functools.cache(code_revision)  # a run is of one revision; asking g
 def model_card(
     identity: Mapping[str, Any],
     base: str,
+    spec: str,
     citation: str,
     step: int,
     steps: int,
@@ -202,10 +203,10 @@ def model_card(
     scores += [f"| {name} | {in_words(name, value)} |" for name, value in metrics.items()]
     measured = "\n".join(scores) if metrics else "Not evaluated during training."
     left_out = f"{skipped:,} of them were skipped: their image could not be read" if skipped else "none was skipped"
+    dual = "pipeline_tag: zero-shot-image-classification\ntags: [clip, equipoise]"
     return f"""---
 library_name: transformers
-pipeline_tag: zero-shot-image-classification
-tags: [clip, equipoise]
+{dual if spec.startswith("hf:") else "tags: [equipoise]"}
 ---
 
 # {base} finetuned by `{identity["recipe"]}`
@@ -218,7 +219,7 @@ Code: equipoise {equipoise.__version__}{revision}.
 
 {measured}
 
-Load it with `equipoise eval hf:THIS_FOLDER --bench ...` or `transformers.CLIPModel.from_pretrained`.
+Load it with `equipoise eval {spec} --bench ...` or `transformers.{identity["model"]["architecture"]["class"]}.from_pretrained`.
 
 ## Everything the run was started with
 
@@ -239,9 +240,8 @@ def interpolate(base: torch.nn.Module, tuned: torch.nn.Module, alpha: float) -> 
         raise UserError(f"WiSE-FT's weight of the finetuned model must lie between 0 and 1, found {alpha}")
     old = base.state_dict()
     new = tuned.state_dict()
-    if old.keys() != new.keys():
-        odd = sorted(old.keys() ^ new.keys())
+    if odd := sorted((old.keys() ^ new.keys()) - {"logit_scale"}):  # training may have added it
         raise UserError(f"base and finetuned model are of different architectures ({len(odd)} weights, first {odd[0]})")
     for name, weight in new.items():
-        if weight.is_floating_point():
+        if weight.is_floating_point() and name in old:
             weight.lerp_(old[name].to(weight), 1 - alpha) if alpha != 1 else None

@@ -27,9 +27,11 @@ from equipoise.core.progress import is_quiet
 from equipoise.data.identity import trained_keys, write_trained
 from equipoise.data.images import ImageSource, open_source
 from equipoise.data.items import Item
-from equipoise.models.clip import ClipModel, pick_device
+from equipoise.models.clip import pick_device
+from equipoise.models.scorers.itm import MatchingModel
 from equipoise.train.data.batches import Batch, Part, TextChunks, TrainingData
 from equipoise.train.features import LossParts
+from equipoise.train.model import Trainable, saved_spec
 from equipoise.train.recipe import Recipe
 from equipoise.train.run.check import MAX_SKIPPED, check_items, read_photos, refuse_skipped, run_identity
 from equipoise.train.run.checkpoints import Checkpoints, interpolate, model_card, whole_folder
@@ -40,6 +42,7 @@ from equipoise.train.run.watch import Watch, left_out, read_skipped
 from equipoise.train.step import distributed
 from equipoise.train.step.backward import backward
 from equipoise.train.step.lora import add_lora, freeze, merged, trained_weights
+from equipoise.train.step.matching import MatchingTowers, add_scale
 from equipoise.train.step.optim import adamw, clamp_scale, learning_rate, set_learning_rate, warmup_used
 from equipoise.train.step.towers import Teacher, Towers
 
@@ -47,7 +50,7 @@ from equipoise.train.step.towers import Teacher, Towers
 def train(
     recipe: Recipe,
     items: Sequence[Item] | Sequence[Part],
-    model: ClipModel,
+    model: Trainable,
     out: str | Path,
     *,
     images: str | Path | ImageSource | None = None,
@@ -120,7 +123,7 @@ class _Run:
         self,
         recipe: Recipe,
         parts: list[Part],
-        model: ClipModel,
+        model: Trainable,
         out: Path,
         device: torch.device,
         hardware: Hardware,
@@ -146,10 +149,10 @@ class _Run:
         self.identity: dict[str, Any] = {}  # of the first process, once the photos are hashed
         self.checkpoints = Checkpoints(out, saving.keep)
         self.trained = trained_keys(model, self.data.items)
-        self.model = copy.copy(model)
-        self.model.folder = None
-        self.network = self.model.network = copy.deepcopy(model.network).to(device, torch.float32)
-        self.model.device, self.model.dtype = device, torch.float32
+        self.network = copy.deepcopy(model.network).to(device, torch.float32)
+        if recipe.needs.matching:
+            add_scale(self.network)
+        self.model = model.holding(self.network)
         if recipe.lora is not None:
             add_lora(self.network, recipe.lora, recipe.seed)
         if recipe.freeze is not None:
@@ -158,13 +161,16 @@ class _Run:
         self.optimizer = adamw(self.network, recipe)
         on_gpu = device.type == "cuda"
         compiled = on_gpu if hardware.compiled is None else hardware.compiled
-        self.towers = Towers(
-            self.network,
-            model.preprocess,
-            tokens=recipe.needs.tokens,
-            compiled=compiled,
-            graphed=compiled and on_gpu and hardware.chunk is None,
-        )
+        if isinstance(model, MatchingModel):
+            self.towers: Towers = MatchingTowers(model, self.network)
+        else:
+            self.towers = Towers(
+                self.network,
+                model.preprocess,
+                tokens=recipe.needs.tokens,
+                compiled=compiled,
+                graphed=compiled and on_gpu and hardware.chunk is None,
+            )
         decay = recipe.needs.teacher
         self.teacher = None if decay is None else Teacher(self.network, model.preprocess, decay)
         self.workers = self._workers(hardware.workers)
@@ -294,7 +300,7 @@ class _Run:
         if self.main:
             self.network.eval()
             with torch.no_grad():
-                self.metrics = dict(evaluation.judge(self.model))
+                self.metrics = dict(evaluation.judge(self.model.holding(self.network)))
             self.network.train()
             log.evaluation(self.step, self.metrics)
         distributed.barrier()
@@ -360,20 +366,19 @@ class _Run:
         }
         self.checkpoints.save(self.step, lambda folder: self._write(self._plain(), folder), state, is_best)
 
-    def _write(self, model: ClipModel, folder: Path) -> None:
+    def _write(self, model: Trainable, folder: Path) -> None:
         model.save(folder)
         write_trained(folder, self.trained)
         with atomic_write(folder / "README.md") as handle:
-            about = (self.identity, self.base.spec, self.recipe.citation, self.step, self.steps, self.metrics)
+            spec = saved_spec(model, "THIS_FOLDER")
+            about = (self.identity, self.base.spec, spec, self.recipe.citation, self.step, self.steps, self.metrics)
             handle.write(model_card(*about, skipped=len(left_out(read_skipped(self.checkpoints.out)))))
 
-    def _plain(self) -> ClipModel:
+    def _plain(self) -> Trainable:
         """The model as others know it: no adapters."""
         if self.recipe.lora is None:
             return self.model
-        exported = copy.copy(self.model)
-        exported.network = merged(self.network, self.base.network)
-        return exported
+        return self.model.holding(merged(self.network, self.base.network))
 
     def _finish(self, watch: Watch) -> Path:
         if self.main:

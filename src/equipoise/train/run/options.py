@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from equipoise.models.clip import ClipModel
+from equipoise.train.model import Trainable
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Saving:
 
 @dataclass(frozen=True)
 class Evaluation:
-    judge: Callable[[ClipModel], Mapping[str, float]]  # a model, as it is by then -> named numbers
+    judge: Callable[[Trainable], Mapping[str, float]]  # a model, as it is by then -> named numbers
     every: int | None = None  # steps; None: an epoch. Always at the end
     best: str | None = None  # the metric of the best checkpoint, which is kept
     identity: Mapping[str, Any] | None = None  # what the numbers depend on: a run with others is refused. None: unknown

@@ -15,6 +15,7 @@ from torch import Tensor
 from equipoise.train.data.batches import Batch
 from equipoise.train.features import LossParts, StatefulLoss
 from equipoise.train.step.encode import Embeddings, assemble, encode, gather, join
+from equipoise.train.step.matching import MatchingTowers
 from equipoise.train.step.towers import Towers
 
 
@@ -36,26 +37,37 @@ def backward(
         torch.manual_seed(seed)
         with precision:
             embeddings = encode(towers, batch)
-        parts = _loss(towers, loss, batch, embeddings, taught)
+        parts = _loss(towers, loss, batch, embeddings, taught, seed, precision)
         parts.total.backward()  # type: ignore[no-untyped-call]
     else:
         with torch.no_grad(), precision:
             cached = _chunks(towers, batch, seed)
         for leaf in cached.leaves().values():
             leaf.requires_grad_()
-        parts = _loss(towers, loss, batch, cached, taught)
+        parts = _loss(towers, loss, batch, cached, taught, seed, precision)
         parts.total.backward()  # type: ignore[no-untyped-call]
         _feed(towers, batch, cached, seed, precision)
     return LossParts(parts.total.detach(), {name: value.detach() for name, value in parts.parts.items()})
 
 
-def _loss(towers: Towers, loss: StatefulLoss, batch: Batch, local: Embeddings, taught: Embeddings | None) -> LossParts:
+def _loss(
+    towers: Towers,
+    loss: StatefulLoss,
+    batch: Batch,
+    local: Embeddings,
+    taught: Embeddings | None,
+    seed: int,
+    precision: torch.autocast,
+) -> LossParts:
     embeddings, fields = gather(local, batch.fields)
     features = assemble(embeddings, fields, towers.scale(), towers.bias())
     if taught is not None:
         seen = assemble(gather(taught, batch.fields)[0], fields, features.scale, None)
         features.teacher_image, features.teacher_caption = seen.image, seen.caption
         features.teacher_negative = seen.negative
+    if isinstance(towers, MatchingTowers) and embeddings.patches is not None:
+        with precision:
+            towers.match(features, batch, embeddings.patches, seed)
     return loss(features)
 
 

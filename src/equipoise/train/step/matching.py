@@ -1,0 +1,88 @@
+"""The towers of a model with a matching head, and the pairs of a batch that the head learns from.
+
+The head reads the states of all patches, so an image's pass gives them next to its embedding. A text is read twice:
+alone for its embedding, and with an image for each of its pairs.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from equipoise.core.errors import UserError
+from equipoise.models.scorers.itm import MatchingModel
+from equipoise.train.data.batches import MISSING, Batch
+from equipoise.train.features import Features
+from equipoise.train.step.towers import Towers
+
+TEMPERATURE = 0.07  # where BLIP and X-VLM start
+FLOOR = 1e-5  # X-VLM's: no pair is out of the draw
+
+
+def add_scale(network: Any) -> None:
+    """Give the contrastive part a scale where it has none: transformers does not keep BLIP's."""
+    if not hasattr(network, "logit_scale"):
+        weight = next(network.parameters())
+        network.logit_scale = torch.nn.Parameter(weight.new_tensor(math.log(1 / TEMPERATURE)))
+
+
+class MatchingTowers(Towers):
+    def __init__(self, model: MatchingModel, network: Any) -> None:
+        if model.family.contrast is None:
+            raise UserError(f"{model.spec}: a model of the family {model.family.name} cannot be finetuned")
+        self.network, self.padding = network, int(model.tokenizer.pad_token_id)
+        self._contrast, self._head = model.family.contrast, model.family.heads["itm"]
+        weight = next(network.parameters())
+        self.dtype = weight.dtype
+        self.mean, self.deviation = (weight.new_tensor(three) for three in (model.preprocess.mean, model.preprocess.std))
+
+    def images(self, pixels: Tensor) -> tuple[Tensor, Tensor | None]:
+        """Bytes (I, H, W, 3) -> (I, D) unit norm, and the states (I, P, width) for the head."""
+        states = self._head.look(self.network, self.normalized(pixels).permute(0, 3, 1, 2))
+        return self._unit(self._contrast.image(self.network, states)), states
+
+    def texts(self, chunk: Any) -> tuple[Tensor, Tensor | None, Tensor | None]:
+        return self._unit(self._contrast.text(self.network, chunk, self._mask(chunk))), None, None
+
+    def match(self, features: Features, batch: Batch, states: Tensor, seed: int) -> None:
+        """Fill in the log-odds of the batch's pairs. `states` are those of its distinct images."""
+        widest = max(chunk.shape[1] for chunk in batch.texts)  # type: ignore[union-attr]
+        ids = torch.cat([pad(chunk, [0, widest - chunk.shape[1]], value=self.padding) for chunk in batch.texts])  # type: ignore[union-attr, arg-type]
+        images, texts, features.matching = pairs(features, batch.fields, seed)
+        read = ids[texts]
+        features.match = self._head.match(self.network, states[images], read, self._mask(read)).to(self.dtype)
+
+    def _mask(self, ids: Tensor) -> Tensor:
+        return (ids != self.padding).long()
+
+
+@torch.no_grad()
+def pairs(features: Features, fields: dict[str, Tensor], seed: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Rows of the batch's distinct images and texts, and 1 where they match: every image with its caption, every
+    caption with a hard image, every image with a hard caption, every image with its hard negatives.
+
+    Hard ones are drawn with the softmax of the scaled cosines, never of the same photo or the same caption."""
+    image, caption = fields["image"], fields["caption"]
+    same = (image[:, None] == image) | (caption[:, None] == caption)
+    scores = features.scale * features.image @ features.caption.T
+    chance = torch.Generator().manual_seed(seed)
+    to_text, texts_of = _drawn(scores, same, chance)
+    to_image, images_of = _drawn(scores.T, same, chance)
+    negative = fields.get("negative", image.new_empty(len(image), 0))
+    there = negative != MISSING
+    images = [image, image[images_of], image[to_text], image[:, None].expand_as(negative)[there]]
+    texts = [caption, caption[to_image], caption[texts_of], negative[there]]
+    matching = torch.arange(sum(map(len, images)), device=image.device) < len(image)
+    return torch.cat(images), torch.cat(texts), matching.to(features.image.dtype)
+
+
+def _drawn(scores: Tensor, same: Tensor, chance: torch.Generator) -> tuple[Tensor, Tensor]:
+    """Rows that have a column to draw, and the column drawn for each. On the CPU, to draw alike on every device."""
+    weights = (scores.softmax(1) + FLOOR).masked_fill(same, 0).cpu()
+    rows = weights.any(1).nonzero()[:, 0]
+    drawn = torch.multinomial(weights[rows], 1, generator=chance)[:, 0] if len(rows) else rows
+    return rows.to(scores.device), drawn.to(scores.device)
