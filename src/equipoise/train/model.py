@@ -15,11 +15,11 @@ Trainable: TypeAlias = ClipModel | MatchingModel
 
 
 def trainable(model: object, spec: str) -> Trainable:
-    if isinstance(model, ClipModel) or (isinstance(model, MatchingModel) and model.family.contrast is not None):
+    if isinstance(model, Trainable):
         return model
     raise UserError(
-        f"{spec}: only CLIP- and SigLIP-style models of transformers (hf:) and BLIP with its matching head (itm:) can be "
-        "finetuned; for others use the losses in your own loop (docs/python.md)"
+        f"{spec}: only CLIP- and SigLIP-style models of transformers (hf:) and BLIP (itm:) can be finetuned; for "
+        "others use the losses in your own loop (docs/python.md)"
     )
 
 
@@ -36,8 +36,10 @@ def misfits(recipe: Recipe, model: Trainable) -> Iterator[str]:
         if recipe.needs.tokens and not model.family.by_pieces:
             yield f"{model.spec} has no token features; this recipe's local loss needs a CLIP"
         return
+    if model.family.contrast is None:
+        yield f"{model.spec} is of the family {model.family.name}; of the models of itm: only BLIP can be finetuned"
     if not recipe.needs.matching:
-        yield f"{model.spec} has a matching head, which this recipe does not train; use ce_xvlm_zhang_2024 or control_itm"
+        yield f"{model.spec} has a matching head; only ce_xvlm_zhang_2024 and control_itm train it"
     for given, what in (
         (recipe.lora, "lora"),
         (recipe.freeze, "freeze"),

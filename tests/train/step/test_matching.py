@@ -23,7 +23,7 @@ def _features(images: torch.Tensor, captions: torch.Tensor, scale: float = 1.0) 
 
 
 def test_pairs_are_matches_hard_pairs_of_the_batch_and_written_negatives() -> None:
-    """Four samples: 0 and 1 show one photo, 2 and 3 have one caption, so 0 may only be drawn with 2 and 3, and so on."""
+    """Samples 0 and 1 show one photo, 2 and 3 have one caption: neither two are ever drawn together."""
     torch.manual_seed(0)
     fields = {
         "image": torch.tensor([0, 0, 1, 2]),

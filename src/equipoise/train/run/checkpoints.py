@@ -203,6 +203,7 @@ def model_card(
     scores += [f"| {name} | {in_words(name, value)} |" for name, value in metrics.items()]
     measured = "\n".join(scores) if metrics else "Not evaluated during training."
     left_out = f"{skipped:,} of them were skipped: their image could not be read" if skipped else "none was skipped"
+    network = identity["model"]["architecture"]["class"]
     dual = "pipeline_tag: zero-shot-image-classification\ntags: [clip, equipoise]"
     return f"""---
 library_name: transformers
@@ -219,7 +220,7 @@ Code: equipoise {equipoise.__version__}{revision}.
 
 {measured}
 
-Load it with `equipoise eval {spec} --bench ...` or `transformers.{identity["model"]["architecture"]["class"]}.from_pretrained`.
+Load it with `equipoise eval {spec} --bench ...` or `transformers.{network}.from_pretrained`.
 
 ## Everything the run was started with
 

@@ -13,7 +13,6 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from equipoise.core.errors import UserError
 from equipoise.models.scorers.itm import MatchingModel
 from equipoise.train.data.batches import MISSING, Batch
 from equipoise.train.features import Features
@@ -32,13 +31,12 @@ def add_scale(network: Any) -> None:
 
 class MatchingTowers(Towers):
     def __init__(self, model: MatchingModel, network: Any) -> None:
-        if model.family.contrast is None:
-            raise UserError(f"{model.spec}: a model of the family {model.family.name} cannot be finetuned")
+        assert model.family.contrast is not None  # refused before (train/model.py)
         self.network, self.padding = network, int(model.tokenizer.pad_token_id)
         self._contrast, self._head = model.family.contrast, model.family.heads["itm"]
-        weight = next(network.parameters())
+        weight, preprocess = next(network.parameters()), model.preprocess
         self.dtype = weight.dtype
-        self.mean, self.deviation = (weight.new_tensor(three) for three in (model.preprocess.mean, model.preprocess.std))
+        self.mean, self.deviation = weight.new_tensor(preprocess.mean), weight.new_tensor(preprocess.std)
 
     def images(self, pixels: Tensor) -> tuple[Tensor, Tensor | None]:
         """Bytes (I, H, W, 3) -> (I, D) unit norm, and the states (I, P, width) for the head."""
@@ -50,8 +48,9 @@ class MatchingTowers(Towers):
 
     def match(self, features: Features, batch: Batch, states: Tensor, seed: int) -> None:
         """Fill in the log-odds of the batch's pairs. `states` are those of its distinct images."""
-        widest = max(chunk.shape[1] for chunk in batch.texts)  # type: ignore[union-attr]
-        ids = torch.cat([pad(chunk, [0, widest - chunk.shape[1]], value=self.padding) for chunk in batch.texts])  # type: ignore[union-attr, arg-type]
+        chunks = [chunk for chunk in batch.texts if isinstance(chunk, Tensor)]
+        widest = max(chunk.shape[1] for chunk in chunks)
+        ids = torch.cat([pad(chunk, [0, widest - chunk.shape[1]], value=self.padding) for chunk in chunks])
         images, texts, features.matching = pairs(features, batch.fields, seed)
         read = ids[texts]
         features.match = self._head.match(self.network, states[images], read, self._mask(read)).to(self.dtype)
