@@ -40,7 +40,7 @@ def items(folder: Path, count: int = 8) -> list[Item]:
         other = "blue" if colour == "red" else "red"
         negatives = texts(f"a {other} {thing} on the table", edit=Edit(op="replace", target="attribute"))
         if number % 3:
-            negatives += texts(f"a table on the {colour} {thing}", edit=Edit(op="swap", target="object"))
+            negatives += texts(f"two small cup and a table on the {colour} {thing}", edit=Edit(op="swap", target="object"))
         found.append(
             Item(
                 id=f"item-{number}",
