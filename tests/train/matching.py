@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from PIL import Image
 from tests.models.scorers.conftest import MADE, bert_tokenizer
+from tests.models.scorers.test_xvlm import layout
 
 from equipoise.data.items import Edit, ImageRef, Item, texts
 from equipoise.models import load_model
@@ -30,6 +31,17 @@ def blip(folder: Path) -> MatchingModel:
     return loaded
 
 
+def xvlm(folder: Path) -> MatchingModel:
+    """A random file in X-VLM's layout."""
+    folder.mkdir(exist_ok=True)
+    state = {name: 0.3 * weight if weight.dim() > 1 else weight for name, weight in layout().items()}
+    torch.save({"model": state | {"temp": torch.tensor(0.07)}}, folder / "xvlm.pth")
+    bert_tokenizer().save_pretrained(folder)
+    loaded = load_model(f"itm:{folder / 'xvlm.pth'}", device="cpu")
+    assert isinstance(loaded, MatchingModel)
+    return loaded
+
+
 def items(folder: Path, count: int = 8) -> list[Item]:
     """Each photo is four fields of colour, with a caption of its own; some have one negative, some two."""
     folder.mkdir(exist_ok=True)
@@ -40,7 +52,9 @@ def items(folder: Path, count: int = 8) -> list[Item]:
         other = "blue" if colour == "red" else "red"
         negatives = texts(f"a {other} {thing} on the table", edit=Edit(op="replace", target="attribute"))
         if number % 3:
-            negatives += texts(f"two small cup and a table on the {colour} {thing}", edit=Edit(op="swap", target="object"))
+            longer = " and two small cup" if number == 1 else ""
+            swapped = f"a table on the {colour} {thing}{longer}"
+            negatives += texts(swapped, edit=Edit(op="swap", target="object"))
         found.append(
             Item(
                 id=f"item-{number}",

@@ -18,8 +18,8 @@ def trainable(model: object, spec: str) -> Trainable:
     if isinstance(model, Trainable):
         return model
     raise UserError(
-        f"{spec}: only CLIP- and SigLIP-style models of transformers (hf:) and BLIP (itm:) can be finetuned; for "
-        "others use the losses in your own loop (docs/python.md)"
+        f"{spec}: only CLIP- and SigLIP-style models of transformers (hf:) and BLIP and X-VLM (itm:) can be "
+        "finetuned; for others use the losses in your own loop (docs/python.md)"
     )
 
 
@@ -32,12 +32,12 @@ def misfits(recipe: Recipe, model: Trainable) -> Iterator[str]:
     """Why a recipe cannot train this model."""
     if not isinstance(model, MatchingModel):
         if recipe.needs.matching:
-            yield f"{model.spec} has no matching head, which this recipe trains; name a BLIP, as itm:FOLDER"
+            yield f"{model.spec} has no matching head, which this recipe trains; name a BLIP or X-VLM, as itm:FOLDER"
         if recipe.needs.tokens and not model.family.by_pieces:
             yield f"{model.spec} has no token features; this recipe's local loss needs a CLIP"
         return
     if model.family.contrast is None:
-        yield f"{model.spec} is of the family {model.family.name}; of the models of itm: only BLIP can be finetuned"
+        yield f"{model.spec} is a {model.family.name}; of the models of itm:, only BLIP and X-VLM can be finetuned"
     if not recipe.needs.matching:
         yield f"{model.spec} has a matching head; only ce_xvlm_zhang_2024 and control_itm train it"
     for given, what in (

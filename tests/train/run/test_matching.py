@@ -9,6 +9,7 @@ import pytest
 import torch
 from PIL import Image
 from safetensors.torch import load_file
+from tests.models.scorers.test_xvlm import layout
 from tests.train import matching
 from typer.testing import CliRunner
 
@@ -53,7 +54,7 @@ def _wins(model: Any, tmp_path: Path) -> int:
 
 def test_it_learns_to_match(tmp_path: Path) -> None:
     before = matching.blip(tmp_path / "blip")
-    finished = _run(tmp_path, "run", max_steps=80, lr=5e-3)
+    finished = _run(tmp_path, "run", max_steps=120, lr=3e-3)
     log = read_log(tmp_path / "run")
     assert log[-1]["parts"]["itm"] < 0.5 * log[0]["parts"]["itm"]
     assert _wins(load_model(f"itm:{finished}", device="cpu"), tmp_path) == 8 > _wins(before, tmp_path)
@@ -61,8 +62,8 @@ def test_it_learns_to_match(tmp_path: Path) -> None:
     assert "BlipForImageTextRetrieval.from_pretrained" in (finished / "README.md").read_text()
 
 
-def test_both_heads_of_the_saved_model_score_as_in_the_run(tmp_path: Path) -> None:
-    """The run's model is asked at its last step, the saved one after loading; transformers reads the same folder."""
+def test_the_saved_model_scores_as_in_the_run(tmp_path: Path) -> None:
+    """The run's model is asked at its last step, the saved one after loading. Training goes on with its scale."""
     seen: dict[str, Any] = {}
 
     def judge(model: Any) -> dict[str, float]:
@@ -87,8 +88,10 @@ def test_both_heads_of_the_saved_model_score_as_in_the_run(tmp_path: Path) -> No
     assert kept.network.logit_scale.item() == pytest.approx(loaded.network.logit_scale.item(), abs=1e-6)
 
 
-def test_a_stopped_run_ends_with_the_same_bits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = _run(tmp_path, "whole")
+@pytest.mark.parametrize("kind", ["blip", "xvlm"])
+def test_a_stopped_run_ends_with_the_same_bits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    base = getattr(matching, kind)(tmp_path / kind)
+    whole = _run(tmp_path, "whole", model=base)
     plain, taken = loop.backward, 0
 
     def stops(*arguments: Any, **options: Any) -> Any:
@@ -100,13 +103,27 @@ def test_a_stopped_run_ends_with_the_same_bits(tmp_path: Path, monkeypatch: pyte
 
     monkeypatch.setattr(loop, "backward", stops)
     with pytest.raises(KeyError):
-        _run(tmp_path, "cut")
+        _run(tmp_path, "cut", model=base)
     assert (tmp_path / "cut" / "latest").read_text() == "step-00000002\n"
-    cut = _run(tmp_path, "cut")
+    cut = _run(tmp_path, "cut", model=base)
     assert taken == 8  # 3 steps and the one that stopped, then the 4 that were left
     first, second = (load_file(folder / "model.safetensors") for folder in (whole, cut))
     assert first.keys() == second.keys() and "logit_scale" in first
     assert all(torch.equal(value, second[name]) for name, value in first.items())
+
+
+def test_xvlm_is_saved_in_its_own_layout(tmp_path: Path) -> None:
+    """The file has the authors' names and shapes, a temperature, and our scale; it loads as a folder and as a file."""
+    base = matching.xvlm(tmp_path / "xvlm")
+    finished = _run(tmp_path, "run", "control_itm", model=base)
+    theirs, saved = layout(), load_file(finished / "model.safetensors")
+    assert saved.keys() == theirs.keys() | {"logit_scale"}
+    assert all(saved[name].shape == value.shape for name, value in theirs.items())
+    assert saved["temp"].item() == pytest.approx(0.07, rel=0.1)
+    assert saved["logit_scale"].item() != pytest.approx(2.6593, abs=1e-4)  # log(1/0.07): it was trained
+    models = [load_model(f"itm:{finished}{rest}", device="cpu") for rest in ("", "/model.safetensors")]
+    assert _scores(models[0], tmp_path) == _scores(models[1], tmp_path) != _scores(base, tmp_path)
+    assert "X-VLM's own code" in (finished / "README.md").read_text()
 
 
 def test_wise_ft_lies_between(tmp_path: Path) -> None:

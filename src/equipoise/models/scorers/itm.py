@@ -19,7 +19,7 @@ from equipoise.models.clip import precision, quiet_transformers
 from equipoise.models.families import text_positions
 from equipoise.models.hf import check_folder, find_folder, load_network, load_tokenizer, read_config
 from equipoise.models.preprocess import Preprocess, from_config
-from equipoise.models.scorers.heads import Family, Head, family_named
+from equipoise.models.scorers.heads import Contrast, Family, Head, family_named
 from equipoise.models.scorers.shared import Scorer, Seen, load_image_processor, padded
 from equipoise.models.tokens import check_tokenizer
 
@@ -98,6 +98,8 @@ def load_itm(rest: str, *, spec: str, device: str = "auto", dtype: str = "float3
         return _load_xvlm(Path(name).expanduser(), options.get("head", "itm"), spec, device, dtype)
     folder, notes = find_folder(name, spec)
     config = read_config(folder)
+    if config.get("model_type") == "xvlm":  # as training saves it
+        return _load_xvlm(folder / "model.safetensors", options.get("head", "itm"), spec, device, dtype)
     family = family_named(config.get("model_type"), str(folder / "config.json"))
     chosen = options.get("head", next(iter(family.heads)))
     if chosen not in family.heads:
@@ -150,12 +152,13 @@ def _load_xvlm(path: Path, chosen: str, spec: str, device: str, dtype: str) -> M
     from equipoise.models.scorers import xvlm
 
     matches = {"itm": xvlm.itm, "itc": xvlm.itc, "sum": xvlm.match_plus_cosine}
-    family = Family("xvlm", {name: Head("XVLM", xvlm.look, match) for name, match in matches.items()})
+    heads = {name: Head("XVLM", xvlm.look, match) for name, match in matches.items()}
+    family = Family("xvlm", heads, contrast=Contrast(xvlm.embed_image, xvlm.embed_text))
     tokenizer = load_tokenizer(path.parent)
     network, pixels, notes = xvlm.read_xvlm(path)
     check_tokenizer(tokenizer, network.config.vocab_size, causal=False, where=spec)
     said = {"head": chosen, "heads": list(matches), "score": SCORES[chosen]}
-    return MatchingModel(
+    model = MatchingModel(
         spec,
         network,
         tokenizer,
@@ -167,6 +170,8 @@ def _load_xvlm(path: Path, chosen: str, spec: str, device: str, dtype: str) -> M
         dtype=dtype,
         notes=said | notes,
     )
+    model.folder = path.parent
+    return model
 
 
 def _context(tokenizer: Any, text: Any) -> int:

@@ -19,11 +19,12 @@ from typing import Any
 
 import torch
 from PIL import Image
+from safetensors.torch import save_file
 from torch import nn
 from torch.nn.functional import normalize
 
 from equipoise.core.errors import Problems, UserError
-from equipoise.core.files import sha256_file
+from equipoise.core.files import sha256_file, write_json
 from equipoise.models.checkpoint import read_state, unprefixed
 from equipoise.models.preprocess import Preprocess
 
@@ -46,6 +47,7 @@ class XVLM(nn.Module):
         lower, upper = (_layer_config(text, decoder=decoder, width=swin.hidden_size) for decoder in (False, True))
         layers = [BlipTextLayer(upper if n >= fusion else lower, n) for n in range(text.num_hidden_layers)]
         self.config, self.fusion = text, fusion
+        self.names: dict[str, tuple[str, ...]] = {}  # of a tensor in the authors' file -> ours: three for qkv
         self.vision = SwinModel(swin, add_pooling_layer=False)
         self.embeddings = BertEmbeddings(text)
         self.layers = nn.ModuleList(layers)
@@ -79,6 +81,24 @@ class XVLM(nn.Module):
         logits: torch.Tensor = self.itm_head(text[:, 0])
         return logits
 
+    def ours(self, state: State) -> State:
+        """A file's tensors by our names; what has none (boxes, masked words, masks of attention) is left out."""
+        found = {name: state[name] for name in ("logit_scale",) if name in state}
+        if "temp" in state and not found:
+            found["logit_scale"] = -state["temp"].float().clamp(0.001, 0.5).log()  # held there in its training
+        for name in self.names.keys() & state.keys():
+            found |= zip(self.names[name], state[name].chunk(len(self.names[name])), strict=True)
+        return found
+
+    def save_pretrained(self, folder: Path) -> None:
+        """The authors' layout, in safetensors. Our scale is written too: their temperature would round it."""
+        state = self.state_dict()
+        theirs = {name: torch.cat([state[one] for one in ours]) for name, ours in self.names.items()}
+        if "logit_scale" in state:
+            theirs |= {"logit_scale": state["logit_scale"], "temp": (-state["logit_scale"]).exp()}
+        save_file({name: tensor.contiguous() for name, tensor in theirs.items()}, folder / "model.safetensors")
+        write_json(folder / "config.json", {"model_type": "xvlm"})
+
 
 def look(network: XVLM, pixels: torch.Tensor) -> torch.Tensor:
     return network.look(pixels)
@@ -87,6 +107,16 @@ def look(network: XVLM, pixels: torch.Tensor) -> torch.Tensor:
 def itm(network: XVLM, seen: torch.Tensor, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     logits = network.match(seen, *network.read(ids, mask))
     return logits[:, 1] - logits[:, 0]
+
+
+def embed_image(network: XVLM, seen: torch.Tensor) -> torch.Tensor:
+    features: torch.Tensor = network.vision_proj(seen[:, 0])
+    return features
+
+
+def embed_text(network: XVLM, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    features: torch.Tensor = network.text_proj(network.read(ids, mask)[0][:, 0])
+    return features
 
 
 def itc(network: XVLM, seen: torch.Tensor, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
@@ -111,6 +141,9 @@ class Pixels:
     def to_json_string(self) -> str:
         return json.dumps(self._preprocess.to_config("equipoise, Pillow"))
 
+    def save_pretrained(self, folder: Path) -> None:
+        """Nothing: the size follows from the weights."""
+
 
 # ---------------------------------------------------------------------------- reading the file
 
@@ -127,7 +160,10 @@ def read_xvlm(path: Path) -> tuple[XVLM, Pixels, dict[str, Any]]:
             )
     swin, text, fusion = _sizes(state, path)
     network = XVLM(swin, text, fusion, len(state["vision_proj.weight"]) if "vision_proj.weight" in state else 1)
-    ours = _renamed(state, network)
+    network.names = _names(state, network)
+    ours = network.ours(state)
+    if "logit_scale" in ours:
+        network.logit_scale = nn.Parameter(torch.zeros(()))
     expected = network.state_dict()
     problems = Problems(f"{path}: not a whole X-VLM checkpoint")
     for name in sorted(expected.keys() - ours.keys()):
@@ -194,6 +230,8 @@ def _layer_config(text: Any, *, decoder: bool, width: int) -> Any:
         encoder_hidden_size=width,
         layer_norm_eps=1e-12,
         is_decoder=decoder,
+        hidden_dropout_prob=text.hidden_dropout_prob,
+        attention_probs_dropout_prob=text.attention_probs_dropout_prob,
     )
 
 
@@ -222,31 +260,30 @@ _QKV = (
 )
 
 
-def _renamed(state: State, network: XVLM) -> State:
-    """The checkpoint's tensors by our names; what has none (boxes, masked words, masks of attention) is left out."""
-    known = network.vision.state_dict().keys()
+def _names(state: State, network: XVLM) -> dict[str, tuple[str, ...]]:
+    vision = network.vision.state_dict().keys()
 
     def there(names: tuple[str, ...]) -> str:
-        return next(name for name in names if any(f".{name}" in one for one in known))
+        return next(name for name in names if any(f".{name}" in one for one in vision))
 
-    ours: State = {}
-    for name, tensor in state.items():
+    ours: dict[str, tuple[str, ...]] = {}
+    for name in state:
         part, _, rest = name.partition(".")
         if part == "text_encoder":
             rest = rest.replace("encoder.layer.", "layers.", 1) if rest.startswith("encoder.layer.") else rest
-            ours[rest] = tensor
+            ours[name] = (rest,)
         elif part == "vision_encoder" and not rest.endswith(("relative_position_index", "attn_mask")):
             for pattern, new in _SWIN:
                 rest = re.sub(pattern, new, rest)
             if ".attn.qkv." in rest:
-                for names, third in zip(_QKV, tensor.chunk(3), strict=True):
-                    ours[f"vision.{rest.replace('attn.qkv', there(names))}"] = third
+                ours[name] = tuple(f"vision.{rest.replace('attn.qkv', there(names))}" for names in _QKV)
                 continue
             for old, names in _BLOCK.items():
                 if f".{old}" in rest:
                     rest = rest.replace(old, there(names))
                     break
-            ours[f"vision.{rest}"] = tensor
+            ours[name] = (f"vision.{rest}",)
         elif part in {"itm_head", "vision_proj", "text_proj"}:
-            ours[name] = tensor
-    return ours
+            ours[name] = (name,)
+    known = network.state_dict().keys()
+    return {name: new for name, new in ours.items() if all(one in known for one in new)}

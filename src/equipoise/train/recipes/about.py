@@ -46,7 +46,7 @@ def needs_in_words(needs: Needs) -> list[str]:
     if needs.dense:
         found.append(f"several captions per image ({needs.dense} are drawn)")
     if needs.matching:
-        found.append("a BLIP model (itm:, with its matching head)")
+        found.append("a BLIP or X-VLM (itm:, with its matching head)")
     if needs.tokens:
         found.append("a CLIP model (token features)")
     return found

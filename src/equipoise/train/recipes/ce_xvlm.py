@@ -12,14 +12,14 @@ from equipoise.train.recipes.shared import Weight
 
 
 def ce_xvlm_zhang_2024(*, imc_weight: Weight = 0.2, cmr_weight: Weight = 0.4) -> Recipe:
-    """CE-XVLM: CE-CLIP's losses on the contrastive part of a BLIP, and its negatives for the matching head.
+    """CE-XVLM: CE-CLIP's losses on the contrastive part of a BLIP or X-VLM, and its negatives for the matching head.
 
     equipoise train ce_xvlm_zhang_2024 --items ITEMS.jsonl --model itm:Salesforce/blip-itm-base-coco --out DIR
 
     L = L_itc(hn) + 0.2 L_imc + 0.4 L_cmr + L_itm. The paper finetunes X-VLM-16M for 5 epochs in batches of 64 and
     leaves the rest at its defaults: X-VLM's COCO retrieval has rate 3e-5, weight decay 0.01 and a warm-up of a tenth
-    of the steps. X-VLM's rate then falls linearly, ours along a cosine. Its temperature starts at 0.07, and so does
-    ours where the model has none. `control_itm` is the same without generated negatives.
+    of the steps. X-VLM's rate then falls linearly, ours along a cosine. A model without a temperature (transformers
+    does not keep BLIP's) starts at 0.07. `control_itm` is the same without generated negatives.
     """
     ce_clip = ce_clip_zhang_2024(imc_weight=imc_weight, cmr_weight=cmr_weight)
     return replace(

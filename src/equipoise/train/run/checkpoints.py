@@ -204,6 +204,7 @@ def model_card(
     measured = "\n".join(scores) if metrics else "Not evaluated during training."
     left_out = f"{skipped:,} of them were skipped: their image could not be read" if skipped else "none was skipped"
     network = identity["model"]["architecture"]["class"]
+    library = "X-VLM's own code" if network == "XVLM" else f"`transformers.{network}.from_pretrained`"
     dual = "pipeline_tag: zero-shot-image-classification\ntags: [clip, equipoise]"
     return f"""---
 library_name: transformers
@@ -220,7 +221,7 @@ Code: equipoise {equipoise.__version__}{revision}.
 
 {measured}
 
-Load it with `equipoise eval {spec} --bench ...` or `transformers.{network}.from_pretrained`.
+Load it with `equipoise eval {spec} --bench ...` or {library}.
 
 ## Everything the run was started with
 
