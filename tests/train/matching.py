@@ -23,7 +23,7 @@ def blip(folder: Path) -> MatchingModel:
         network, image_processor = MADE["blip"]()
         for weight in network.parameters():
             if weight.dim() > 1:
-                torch.nn.init.normal_(weight, std=0.1)
+                torch.nn.init.normal_(weight, std=0.2)
         for part in (network, bert_tokenizer(), image_processor):
             part.save_pretrained(folder)
     loaded = load_model(f"itm:{folder}", device="cpu")

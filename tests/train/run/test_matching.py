@@ -54,9 +54,9 @@ def _wins(model: Any, tmp_path: Path) -> int:
 
 def test_it_learns_to_match(tmp_path: Path) -> None:
     before = matching.blip(tmp_path / "blip")
-    finished = _run(tmp_path, "run", max_steps=120, lr=3e-3)
+    finished = _run(tmp_path, "run", max_steps=50, lr=3e-3)
     log = read_log(tmp_path / "run")
-    assert log[-1]["parts"]["itm"] < 0.5 * log[0]["parts"]["itm"]
+    assert log[-1]["parts"]["itm"] < 0.2 * log[0]["parts"]["itm"]
     assert _wins(load_model(f"itm:{finished}", device="cpu"), tmp_path) == 8 > _wins(before, tmp_path)
     assert "itm:THIS_FOLDER" in (finished / "README.md").read_text()
     assert "BlipForImageTextRetrieval.from_pretrained" in (finished / "README.md").read_text()
