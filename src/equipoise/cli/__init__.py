@@ -10,7 +10,7 @@ import logging
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -34,9 +34,6 @@ from equipoise.cli.train import app as train_commands
 from equipoise.core.errors import UserError, printable, stopped_words
 from equipoise.core.progress import is_watched
 from equipoise.report import fold
-
-if TYPE_CHECKING:
-    from equipoise.evaluation.record import RunRecord
 
 
 app = App(
@@ -115,14 +112,6 @@ def root(version: Annotated[bool, typer.Option("--version", help="print the vers
     if version:
         typer.echo(f"equipoise {__version__}")
         raise typer.Exit
-
-
-def _breakdowns(record: RunRecord, out: Path | None) -> list[str]:
-    """The command that shows the breakdowns by tags other than the split."""
-    if not (tags := [tag for tag, values in record.metrics.by.items() if tag != "split" and len(values) > 1]):
-        return []
-    kept = (out or Path("OUT")) / record.benchmark.name / "items.jsonl"
-    return [f"breakdowns by {', '.join(tags)}: {'with --out OUT, ' if out is None else ''}equipoise metrics {kept}"]
 
 
 # ---------------------------------------------------------------------------- eval
@@ -246,9 +235,10 @@ def evaluate(
                 rows += result_rows(record, average)
                 for caveat in caveats(record):  # a table for people has them below
                     typer.echo(printable(f"warning: {record.benchmark.name}: {caveat}"), err=True)
-            if shown == "text" and is_watched():
-                for line in _breakdowns(record, out):
-                    typer.echo(printable(line), err=True)
+            tags = [tag for tag, values in record.metrics.by.items() if tag != "split" and len(values) > 1]
+            if shown == "text" and out is not None and tags and is_watched():
+                items_file = out / record.benchmark.name / "items.jsonl"
+                typer.echo(printable(f"breakdowns by {', '.join(tags)}: equipoise metrics {items_file}"), err=True)
         if shown == "text" and out is not None and is_watched():
             typer.echo(f"kept in {out}; look at it: equipoise report {out} --out report.html", err=True)
     if rows:  # one document for all benchmarks, so that a program can read it

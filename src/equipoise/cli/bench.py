@@ -12,6 +12,7 @@ import typer
 from equipoise.cli.options import App, offer_benchmarks, split_names
 from equipoise.core.errors import UserError, printable
 from equipoise.core.progress import progress
+from equipoise.report import fold, text_table
 
 if TYPE_CHECKING:
     from equipoise.data.items import Item
@@ -30,7 +31,7 @@ Splits = Annotated[str, typer.Option(help="only these splits, separated by comma
 
 @app.command("list")
 def list_benchmarks(as_json: Annotated[bool, typer.Option("--json", help="all facts as JSON")] = False) -> None:
-    """All benchmarks: size, chance, licence, where to get the files."""
+    """All benchmarks, with size and chance."""
     from equipoise.benchmarks import registry
     from equipoise.benchmarks.facts import facts
 
@@ -43,13 +44,11 @@ def list_benchmarks(as_json: Annotated[bool, typer.Option("--json", help="all fa
         counts = [count for count in benchmark.splits.values() if count is not None]
         known = "" if len(counts) == len(benchmark.splits) else " in the parts with a published size"
         size = f"{sum(counts):,} items{known}" if counts else "size not published"
-        chance = ", ".join(f"{metric} {100 * value:.1f}" for metric, value in benchmark.chance.items()) or "see note"
-        shown = [part if count is None else f"{part} {count:,}" for part, count in benchmark.splits.items()]
-        splits = ", ".join(shown[:11]) + (f" and {len(shown) - 11} more" if len(shown) > 11 else "")
-        typer.echo(f"{name}  {benchmark.title}: {size}; chance: {chance}")
-        typer.echo(f"    splits   {splits}\n    licence  {benchmark.licence}\n    files    {benchmark.url}")
-        typer.echo("" if counts and benchmark.chance else f"    note     {benchmark.notes}\n")
-    typer.echo("All about one: equipoise bench show NAME. To get its files: equipoise bench fetch NAME --out DIR")
+        chance = (
+            ", ".join(f"{metric} {100 * value:.1f}" for metric, value in benchmark.chance.items()) or "see `bench show`"
+        )
+        typer.echo(fold(f"{name}  {benchmark.title}: {size}; chance: {chance}", hang=4))
+    typer.echo("Splits, licence, files: equipoise bench show NAME. To get them: equipoise bench fetch NAME --out DIR")
 
 
 @app.command()
@@ -82,7 +81,6 @@ def build(
     limit: Annotated[int | None, typer.Option(min=1, help="only the first N items")] = None,
     seed: Annotated[int, typer.Option(min=0, help="for world: another seed draws other scenes")] = 0,
     layout: Annotated[str, typer.Option(help="items, or published (REPLACE's own four files)")] = "items",
-    as_json: Annotated[bool, typer.Option("--json", help="for replace-clean: write the reasons as JSON")] = False,
 ) -> None:
     """Turn a benchmark's annotation files into Items.
 
@@ -98,8 +96,6 @@ def build(
     if name == "world":
         _draw(out, split_names(splits) or ["finetune"], limit or 1000, seed)
         return
-    if as_json and name != "replace-clean":
-        raise UserError("--json is only for `bench build replace-clean`")
     if layout == "published":
         if name != "replace" or source is None:
             raise UserError("--layout published is for `bench build replace --source DIR`")
@@ -112,18 +108,9 @@ def build(
         raise UserError(f"--out {out}: items are written as .jsonl or .parquet")
     if name == "replace-clean":
         cleaned = replace_clean.clean(registry.load("replace", source, split_names(splits))[0])
-        typer.echo(written(out, cleaned.kept, name), err=as_json)
-        if as_json:
-            reasons = {reason: {"dropped": d, "repaired": r} for reason, d, r in cleaned.reasons_table()}
-            typer.echo(json.dumps(reasons, indent=2))
-            return
-        from rich.console import Console
-        from rich.table import Table
-
-        table = Table("reason", "dropped", "repaired")
-        for reason, dropped, repaired in cleaned.reasons_table():
-            table.add_row(reason, f"{dropped:,}", f"{repaired:,}")
-        Console().print(table)
+        typer.echo(written(out, cleaned.kept, name))
+        rows = [[reason, f"{dropped:,}", f"{repaired:,}"] for reason, dropped, repaired in cleaned.reasons_table()]
+        typer.echo(text_table(["reason", "dropped", "repaired"], rows))
         return
     items, benchmark = registry.load(name, source, split_names(splits))
     items = items[:limit]
