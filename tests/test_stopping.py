@@ -71,7 +71,7 @@ def test_a_signal_while_the_arguments_are_read(
     """Typer makes 130 of it, and says nothing."""
     monkeypatch.setattr(cli.Verbs, "parse_args", stop)
     for words, said in (
-        (["eval"], "what was finished is kept, the same command goes on"),
+        (["eval"], "what was finished is kept, and the same command resumes"),
         (["bench", "fetch"], "what was finished is kept"),
         (["report"], "begins anew"),
         (["bench", "list"], "begins anew"),

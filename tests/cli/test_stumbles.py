@@ -90,7 +90,6 @@ def test_ones_own_tags_are_named_with_the_command_that_breaks_down_by_them(run: 
     assert "round" not in out and "breakdowns by shape, size: equipoise metrics o/mine/items.jsonl" in said
     shown = run("metrics", "o/mine/items.jsonl")[1]
     assert "round" in shown and "flat" in shown, "the command it names shows them"
-    assert "with --out OUT, equipoise metrics OUT/mine/items.jsonl" in run(*EVAL, "--bench", "mine.csv")[2]
     Path("bare.csv").write_text("image,caption,negative\n0.png,a dog,a cat\n")
     assert "tags" not in run("bench", "check", "bare.csv")[1]
     assert "breakdowns" not in run(*EVAL, "--bench", "bare.csv", "--out", "p")[2]

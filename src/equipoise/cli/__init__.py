@@ -35,7 +35,6 @@ from equipoise.core.errors import UserError, printable, stopped_words
 from equipoise.core.progress import is_watched
 from equipoise.report import fold
 
-
 app = App(
     cls=Verbs,
     no_args_is_help=True,
