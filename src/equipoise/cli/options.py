@@ -24,9 +24,9 @@ QUIET = Annotated[bool, typer.Option("--quiet", help="no progress bars and no no
 ADVANCED = frozenset(
     """
     --allow-missing --average --batch-size --blind --by --cache --cap --checkpoint-every --chunk --correct
-    --crop --dataset --device --dropped --dtype --engine --even-positives --flips --hard-count --keep-all --layout
-    --llm-concurrency --llm-key --llm-max-tokens --llm-temperature --masked-lm --max-skipped --no-cache --openclip
-    --quiet --refine --seed --templates --watch-metric --weight --workers
+    --dataset --device --dropped --dtype --engine --even-positives --flips --hard-count --keep-all --layout
+    --llm-concurrency --llm-key --llm-max-tokens --llm-temperature --masked-lm --max-skipped --no-cache
+    --quiet --refine --seed --templates --weight --workers
     """.split()
 )
 

@@ -138,9 +138,6 @@ def train(
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help=f"for small models and two cores: {QUICK}")] = False,
     weight: Annotated[list[float] | None, typer.Option(help="share of each --items; default: each item once")] = None,
-    crop: Annotated[
-        str | None, typer.Option(metavar="LOW,HIGH", help="random crops, as shares of the image, e.g. 0.9,1")
-    ] = None,
     chunk: Annotated[
         int | None, typer.Option(min=1, help="samples at once (GradCache): less memory, same gradients")
     ] = None,
@@ -156,10 +153,6 @@ def train(
         typer.Option(help="items file to evaluate on at the start and after every epoch; the best is kept"),
     ] = None,
     watch_images: Annotated[Path | None, typer.Option(help="folder of its images")] = None,
-    watch_metric: Annotated[
-        str | None, typer.Option(help="metric of the best checkpoint: augmented (default) or original")
-    ] = None,
-    openclip: Annotated[Path | None, typer.Option(help="also write open_clip's keys to this .safetensors file")] = None,
 ) -> None:
     """Finetune with a recipe. Run the same command again to resume a stopped run."""
     from equipoise.models.base import device_named
@@ -173,7 +166,7 @@ def train(
     from equipoise.train.run.options import Hardware, Saving
 
     recipe = context.info_name or ""
-    settings = settings_of(options or []) | ({} if crop is None else {"crop": crop})
+    settings = settings_of(options or [])
     chosen = get_recipe(recipe, quick=quick, **settings)
     needed = {"--items": items, "--images": images, "--model": model, "--out": out}
     missing = [name for name, given in needed.items() if not given]
@@ -182,11 +175,10 @@ def train(
             f"train needs {', '.join(missing)}: equipoise train {recipe} --items F --images DIR --model M --out DIR"
         )
     parts = _parts(items or [], images or [], weight)
-    evaluation = _evaluation(watch, watch_images, watch_metric)
+    evaluation = _evaluation(watch, watch_images)
     Checkpoints(out).refuse_early(data_identity(chosen, parts))
     loaded = _model(model, device)
     known = Checkpoints(out).model.is_dir()
-    _check_openclip(openclip, loaded, known)
     if quick and not known and is_watched():
         typer.echo(fold(_changed(get_recipe(recipe, quick=False, **settings), chosen)), err=True)
     finished = run(
@@ -205,11 +197,9 @@ def train(
     if known:
         again = f"for more steps or other settings name another --out (from this model on: --model {made})"
         typer.echo(f"{out} holds this very run, finished before: nothing was trained; {again}", err=True)
-    if openclip is not None:
-        _write_openclip(finished, openclip)
     if watch is not None and watch_images is not None:
         _before_and_after(model, made, watch, watch_images, out, device)
-    if watch is not None and (best := Checkpoints(out).best(watch_metric or "augmented")) is not None:
+    if evaluation and evaluation.best and (best := Checkpoints(out).best(evaluation.best)) is not None:
         typer.echo(f"best on {watch}: {best}; {finished} is the last step")
     typer.echo(f"the model is {finished}; judge it with: equipoise eval {made} --bench ...")
 
@@ -295,15 +285,15 @@ def _model(spec: str, device: str) -> Trainable:
     return trainable(load_model(spec, device=device), spec)
 
 
-def _evaluation(watch: Path | None, images: Path | None, metric: str | None) -> Evaluation | None:
+def _evaluation(watch: Path | None, images: Path | None) -> Evaluation | None:
     """What --watch asks for, refused now where it would fail after the first epoch.
 
     The best checkpoint is that of the highest Augmented accuracy: a model that learnt to call every change wrong has
-    a high Original accuracy, and is what this package exists to avoid.
+    a high Original accuracy, and is what this package exists to avoid. Items without hard positives leave only that.
     """
     if watch is None:
-        if images is not None or metric is not None:
-            raise UserError(f"--watch-{'metric' if images is None else 'images'}: name the items too, with --watch F")
+        if images is not None:
+            raise UserError("--watch-images: name the items too, with --watch F")
         return None
     from equipoise.benchmarks.own import load as load_own
     from equipoise.data.identity import of_items, of_photos, photo_digests
@@ -313,16 +303,11 @@ def _evaluation(watch: Path | None, images: Path | None, metric: str | None) -> 
     from equipoise.evaluation.scoring import default_workers
     from equipoise.train.run.options import Evaluation
 
-    best = "augmented" if metric is None else metric
-    if best not in ("augmented", "original"):
-        why = "; a model that is always wrong is never brittle" if best == "brittleness" else ""
-        raise UserError(f"--watch-metric {best}: expected augmented or original{why}")
     judged = load_own(watch, ())
     scored = [item for item in judged if item.image is not None and item.negatives]
     if not scored:
         raise UserError(f"--watch {watch}: no item has an image and a hard negative, so none can be scored")
-    if best == "augmented" and not any(item.positives for item in scored):
-        raise UserError(f"--watch {watch}: no item has a hard positive; choose --watch-metric original")
+    best = "augmented" if any(item.positives for item in scored) else "original"
     if images is None or not images.exists():
         what = "needs the folder of its images" if images is None else f"{images} is no folder of images"
         raise UserError(f"--watch {watch}: {what}: --watch-images DIR")
@@ -365,35 +350,3 @@ def _before_and_after(base: str, made: str, watch: Path, images: Path, out: Path
             captions = caption_set("watch-retrieval", None, source, from_items(items))
             evaluate_set(model, captions, out=folder / "watch-retrieval", cache=cache)
     typer.echo(render_differences(compare_folders(folders).differences))
-
-
-def _check_openclip(path: Path | None, model: Trainable, finished: bool) -> None:
-    """A night of training must not end in a file that cannot be written."""
-    if path is None:
-        return
-    from equipoise.core import run_folder
-    from equipoise.core.files import plain_target
-    from equipoise.models.convert import to_open_clip
-
-    if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK | os.X_OK):
-        why = "it is a folder" if path.is_dir() else f"{path.parent} is no folder that can be written to"
-        raise UserError(f"--openclip {path}: expected a file to write, but {why}")
-    if plain_target(path).exists() and not finished:
-        run_folder.refuse_file(path, "already there")
-    to_open_clip(model.network)  # refuses models that open_clip has no keys for
-
-
-def _write_openclip(folder: Path, path: Path) -> None:
-    """Weights that are there are never replaced: the same command again finds its own."""
-    from safetensors.torch import save
-
-    from equipoise.core import run_folder
-    from equipoise.core.files import atomic_write
-    from equipoise.models.convert import to_open_clip
-    from equipoise.models.hf import load_folder
-
-    raw = save(to_open_clip(load_folder(folder, spec=f"hf:{folder}", device="cpu", dtype="float32").network))
-    if path.exists() and path.read_bytes() != raw:
-        run_folder.refuse_file(path)
-    with atomic_write(path, "wb") as handle:
-        handle.write(raw)
