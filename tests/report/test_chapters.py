@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from equipoise.core.errors import UserError
+from equipoise.evaluation.results import read_result
+from equipoise.report.captions import caveats
 from equipoise.report.chapters import labels, lines, read_chapters, read_points
 from equipoise.report.page import report_page, write_page
 from equipoise.report.tables import percent, render
@@ -34,6 +36,26 @@ def test_runs_of_one_test_set_are_one_chapter(make_runs: Runs) -> None:
     first = chapter.entries[0].numbers
     brittle = sum(3 <= code <= 4 for code in chapter.codes[0])
     assert first["brittleness"] == brittle / 64 == 0.25
+
+
+def test_the_page_has_every_caveat_that_eval_prints(make_runs: Runs) -> None:
+    runs = make_runs()
+    path = runs[0] / "made" / "result.json"
+    record = json.loads(path.read_text())
+    record["counts"] = {
+        "texts_cut": 3,
+        "read_alike": 2,
+        "choices": 8,
+        "choices_unclear": 0,
+        "choices_first": 6,
+        "duels": 0,
+    }
+    record["read_alike"] = ["made/1", "made/2"]
+    path.write_text(json.dumps(record))
+    (chapter,) = read_chapters(runs)
+    said = " ".join(chapter.notes)
+    assert all(f"first: {caveat}." in said for caveat in caveats(read_result(runs[0] / "made")))
+    assert "2 items tie" in said and "position bias: of 8 choices 75.0%" in said and "second:" not in said
 
 
 def test_other_items_are_another_chapter(make_runs: Runs) -> None:

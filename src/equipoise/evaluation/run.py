@@ -134,7 +134,7 @@ def evaluate_set(
     arguments: Mapping[str, JsonValue] | None = None,
     ranks: Ranks = ALONE,
 ) -> Result:
-    """The same of a set of `readers.sets.open.open_set`: classification, retrieval or ratings."""
+    """The same of a set of `evaluation.sets.open.open_set`: classification, retrieval or ratings."""
     from equipoise.evaluation.sets.kinds import SetTask
 
     how = _options(model, batch_size, workers, cache, allow_missing, ranks)

@@ -23,6 +23,7 @@ from equipoise.evaluation.metrics import METRICS
 from equipoise.evaluation.record import Interval, Number, Numbers
 from equipoise.evaluation.results import find_runs
 from equipoise.evaluation.scores import ItemScores, Scores, kinds_of
+from equipoise.report.captions import caveats
 from equipoise.report.orderings import NOT_COMPARED, classify_all
 from equipoise.report.tables import (
     Line,
@@ -178,14 +179,9 @@ def _chapter(
         entries.append(
             Entry(printable(label), printable(record.model.spec), record.metrics.headline, run, record.metrics.by)
         )
-        if record.preflight:
+        if record.preflight and record.preflight.checks:
             notes.append(f"{label}: checked: {record.preflight.words()}.")
-        if record.n.skipped:
-            notes.append(f"{label}: {record.n.skipped:,} of {record.n.items:,} items were NOT scored.")
-        if record.trained_on:
-            notes.append(f"{label}: {record.trained_on}.")
-        if cut := record.counts.get("texts_cut"):
-            notes.append(f"{label}: {cut:,} texts are longer than the model reads and were cut.")
+        notes += [f"{label}: {caveat}." for caveat in caveats(record)]
     if len({image for entry in entries for image in entry.run.images if image is not None}) > 1:
         notes.append("These runs were scored on different photos: the paths are the same, the files are not.")
     if len(rules := dict.fromkeys(average_words(entry.numbers) for entry in entries)) > 1:

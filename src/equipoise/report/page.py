@@ -176,7 +176,7 @@ def write_page(path: str | Path, page: Page, seed: int = 0) -> None:
         "page": page,
         "script": script,
         "style": style,
-        "digest": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        "digest": digest(script),
         "drawn": [figures(chapter, number) for number, chapter in enumerate(page.chapters)],
         "headline": _headline(page.chapters),
         "several": any(len(chapter.entries) > 1 for chapter in page.chapters),
@@ -207,9 +207,14 @@ def _code(text: str) -> Markup:
     return Markup("").join(code.format(part) if place % 2 else part for place, part in enumerate(parts))
 
 
-def page_part(name: str) -> str:
+def page_part(name: str, room: str = "report") -> str:
     """A script or a style of ours."""
-    return resources.files("equipoise.report").joinpath("templates", name).read_text(encoding="utf-8")
+    return resources.files(f"equipoise.{room}").joinpath("templates", name).read_text(encoding="utf-8")
+
+
+def digest(text: str) -> str:
+    """By which a page's policy names its own script."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
 def _swatches() -> str:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Sequence
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +12,7 @@ from equipoise.core.run_folder import write_own
 from equipoise.data.images import ImageProblem, open_source
 from equipoise.data.items import Item
 from equipoise.report.gallery import embedded, small_picture
-from equipoise.report.page import page_part, templates
+from equipoise.report.page import digest, page_part, templates
 
 MARK = '<meta name="generator" content="equipoise audit">'
 SHARE, MOST = 0.04, 200  # of the queue that the page shows; photos of more make it slow
@@ -46,7 +43,7 @@ def write_court(out: Path, court: Court, items: Sequence[Item], images: Path | N
                 "probability": case.probability,
             }
         )
-    script = resources.files("equipoise.study").joinpath("templates", "court.js").read_text(encoding="utf-8")
+    script = page_part("court.js", "study")
     about = court.model_dump(include={"made_by", "benchmark", "items_sha256", "models"})
     text = (
         templates("equipoise.study")
@@ -57,7 +54,7 @@ def write_court(out: Path, court: Court, items: Sequence[Item], images: Path | N
             printable=printable,
             style=page_part("report.css"),
             script=script,
-            digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+            digest=digest(script),
             data=embedded({**about, "cases": [{**case, "picture": None} for case in cases]}),
         )
     )

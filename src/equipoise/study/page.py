@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from importlib import resources
 from pathlib import Path
 
 from equipoise.core.errors import UserError
 from equipoise.core.run_folder import write_own
 from equipoise.report.gallery import embedded
-from equipoise.report.page import templates
+from equipoise.report.page import digest, page_part, templates
 from equipoise.study.questions import IMAGES, Study, picture_name, screen
 
 
@@ -24,10 +23,10 @@ def write_page(folder: Path, study: Study, annotator: str, out: Path) -> int:
             raise UserError(f"{path}: missing, or not the picture this study was made with; make the study again")
         pictures.append(f"data:image/jpeg;base64,{base64.b64encode(data).decode()}")
     about = {"ask": study.ask, "study": study.digest, "annotator": annotator, "pictures": pictures}
-    style, script = _part("study.css"), _part("study.js")
+    style, script = page_part("study.css", "study"), page_part("study.js", "study")
     # The only script and style that may run are ours, by hash; nothing is fetched from anywhere.
     policy = (
-        f"default-src 'none'; img-src data:; script-src {_digest(script)}; style-src {_digest(style)}; "
+        f"default-src 'none'; img-src data:; script-src '{digest(script)}'; style-src '{digest(style)}'; "
         "base-uri 'none'; form-action 'none'"
     )
     text = (
@@ -45,11 +44,3 @@ def write_page(folder: Path, study: Study, annotator: str, out: Path) -> int:
     )
     write_own(out, text, '<meta name="generator" content="equipoise study page">')
     return len(text.encode())
-
-
-def _part(name: str) -> str:
-    return resources.files("equipoise.study").joinpath("templates", name).read_text(encoding="utf-8")
-
-
-def _digest(text: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -1,1 +1,1 @@
-"""Edits that a language model writes: the client of its server, the papers' prompts, what becomes of an answer."""
+"""Edits that a language model writes: the papers' prompts, and what becomes of an answer."""

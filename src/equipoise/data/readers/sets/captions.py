@@ -100,7 +100,7 @@ def from_karpathy(path: Path, split: str) -> list[Found]:
     problems.raise_if_any()
     if not found:
         listed = ", ".join(f"{name} ({count:,})" for name, count in splits.items())
-        raise UserError(f"{path}: no image of the split {split!r}; it has {listed} (--split)")
+        raise UserError(f"{path}: no image of the split {split!r}; it has {listed} (--splits)")
     return found
 
 
@@ -108,7 +108,7 @@ def from_flickr8k(folder: Path, split: str, left_out: dict[str, str]) -> Iterato
     """Flickr8k's captions of the photos that its list names."""
     listed = folder / f"Flickr_8k.{split}Images.txt"
     if not listed.is_file():
-        raise UserError(f"{listed}: no such file; the splits of Flickr8k are train, dev and test (--split)")
+        raise UserError(f"{listed}: no such file; the splits of Flickr8k are train, dev and test (--splits)")
     return from_file(flickr8k_captions(folder), left_out, set(read_text(listed).split()))
 
 

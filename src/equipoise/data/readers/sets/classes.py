@@ -118,7 +118,7 @@ def shards(folder: Path, split: str) -> TarImages:
     path = folder / split / "nshards.txt"
     if not path.is_file():
         there = sorted(one.parent.name for one in folder.glob("*/nshards.txt"))
-        raise UserError(f"{path}: no such file; the splits here are {', '.join(there)} (--split)")
+        raise UserError(f"{path}: no such file; the splits here are {', '.join(there)} (--splits)")
     text = read_text(path).strip()
     if not text.isdecimal() or int(text) < 1:
         raise UserError(f"{path}: expected the number of shards, found {text[:40]!r}")
