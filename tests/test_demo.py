@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -44,6 +46,8 @@ def test_the_whole_story_and_a_second_call_that_resumes(
     results = [read_json(path) for path in sorted((tmp_path / "runs").rglob("world-*/result.json"))]
     assert len(results) == len(ROWS) * 3
     assert len({one["model"]["weight_sha256"] for one in results}) == len(ROWS)
+    encoded = {"base-0" in one["arguments"]["in_full"]["out"]: one["counts"]["images_encoded"] for one in results}
+    assert encoded[True] > 0 and encoded[False] == 0  # one image tower: its photos are embedded once
     rows = demo.table(story, models)
     assert [row["model"] for row in rows] == [row.label for row in ROWS]
     lines = demo.in_lines(story, models).splitlines()
@@ -56,6 +60,29 @@ def test_the_whole_story_and_a_second_call_that_resumes(
     assert ": finetuning by" not in capsys.readouterr().err
     assert {path: path.stat().st_mtime_ns for path in stamps} == stamps
     assert (tmp_path / "report.html").read_text() == text
+
+
+def test_models_with_most_texts_begin_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Begun last, the longest training would go on alone while the other cores are idle."""
+    begun: list[str] = []
+
+    @contextmanager
+    def at_once(count: int) -> Iterator[Callable[..., Any]]:
+        def submit(work: Any, out: Path, story: Story, row: Any, seed: int) -> Future[Any]:
+            begun.append(f"{row.label} {seed}")
+            done: Future[Any] = Future()
+            done.set_result(row.label)
+            return done
+
+        yield submit
+
+    monkeypatch.setattr(demo, "processes", at_once)
+    monkeypatch.setattr(demo, "measured", lambda out, story, row, seed: row.label)
+    monkeypatch.setattr(demo, "_see_training_photos", lambda *_: begun.append("photos"))
+    jobs = [(row, seed) for row in ROWS for seed in ((0, 1) if row.recipe else (0,))]
+    found = dict(demo._each(tmp_path, replace(small(), processes=2), jobs))
+    assert begun[:4] == ["base 0", "photos", "Equipoise 1", "Equipoise 0"] and begun[-1] == "captions alone 0"
+    assert found == {job: job[0].label for job in jobs}
 
 
 def test_the_vision_tower_stays_as_it_is() -> None:
@@ -149,6 +176,22 @@ def test_no_unseen_substitution_is_trained_on(own: list[str], tmp_path: Path, mo
     assert words and unseen and not words & unseen
 
 
+def test_the_demo_reads_so_many_captions_and_no_more(
+    own: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many photos a user has: the demo is for a laptop."""
+    from equipoise.demo import photos
+    from equipoise.demo.photos import SETTINGS, estimate
+
+    monkeypatch.setattr(photos, "LEAST", 1)
+    story = _story(own, tmp_path)
+    few = replace(story, training={kind: items[:32] for kind, items in story.training.items()})
+    many = replace(story, training={kind: list(items) * 99 for kind, items in story.training.items()})
+    assert few.steps() == 2 * 2 and many.steps() == SETTINGS["max_steps"]
+    longer = replace(many, settings={**many.settings, "max_steps": 10_000, "epochs": 100})
+    assert estimate(few) > 0 and 5 * estimate(many) < estimate(longer)
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -211,7 +254,8 @@ def test_a_harm_is_said_in_the_headline(told: Callable[..., Models]) -> None:
     found = changes(models, COLUMNS)
     line = headline(found, COLUMNS)
     assert line.startswith("With the usual hard negatives the usual score rises by 25.0 points [")
-    assert "reworded captions falls by 20.0 points" in line and line.endswith("rejects captions that are still right.")
+    assert "reworded captions falls by 20.0 points" in line and "rejects captions that are still right" in line
+    assert "With our recipe the usual score shows no clear change (+0.0 [" in line and "not clear" not in line
     parts = dict(steps(models, found, against_base(models, COLUMNS), COLUMNS))
     assert "usual score rises by 25.0 points" in parts["With the usual hard negatives"]
     assert "usual score 60.0" in parts["The base"]
@@ -222,7 +266,7 @@ def test_what_is_not_clear_is_not_claimed(told: Callable[..., Models]) -> None:
     models = told({USUAL.label: (201, 40)})
     found = changes(models, COLUMNS)
     line = headline(found, COLUMNS)
-    assert line.count("shows no clear change") == 2 and "still right" not in line
+    assert line.count("shows no clear change") == 4 and "still right" not in line
     assert all("not clear" in part for part in findings(found, found)[0].split("; "))
 
 
@@ -275,3 +319,5 @@ def test_the_chart_marks_gain_loss_and_nothing_clear(told: Callable[..., Models]
     drawn = str(chart(changes(told({USUAL.label: (120, 220)}), COLUMNS), COLUMNS))
     assert drawn.count('class="mark gain"') == 1 and drawn.count('class="mark loss"') == 2
     assert drawn.count('class="mark hollow"') == 9
+    assert ">40<" in drawn and 'x="81.25%"' in drawn  # +25 points: beyond 20, and inside the axis
+    assert ">20<" in str(chart(changes(told({USUAL.label: (190, 60)}), COLUMNS), COLUMNS))

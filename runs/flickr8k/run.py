@@ -117,7 +117,7 @@ def remember(rows: Vectors) -> None:
     """Training asks its frozen tower for every photo; here it was asked already. Fifteen runs at a time would
     otherwise send the same 6,000 photos through the same tower."""
 
-    def known(self: TrainingData, see: object, at_once: int = 0) -> None:
+    def known(self: TrainingData, *_: object) -> None:
         self._pooled = {key: rows[key[1]] for key in self._keys if isinstance(key, tuple)}
 
     TrainingData.pool = partialmethod(known)  # type: ignore[assignment, method-assign]

@@ -92,3 +92,20 @@ def test_a_tokenizer_that_pads_with_a_word_is_refused(tmp_path: Path) -> None:
     model.network.config.text_config.pad_token_id = 5
     with pytest.raises(UserError, match="padding would be read as words"):
         ClipModel("tiny", model.network, model.tokenizer, model.preprocess, device="cpu")
+
+
+def test_training_reads_short_texts_without_the_padding_of_long_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from equipoise.train.step import towers
+
+    model = _model(tmp_path)
+    texts = ["a red dog runs on grass", "a dog", "a red cat", "a cat", "a blue dog runs on grass"]
+    ids = model.pad(model.tokenize(texts))[0]
+    read = towers.read_texts
+    widths: list[int] = []
+    monkeypatch.setattr(towers, "read_texts", lambda network, ids: (widths.append(ids.shape[1]), read(network, ids))[1])
+    monkeypatch.setattr(towers, "ALIKE", 2)
+    found = towers.Towers(model.network, model.preprocess).texts(ids)[0].detach().numpy()
+    np.testing.assert_allclose(found, model.embed_texts(texts), atol=1e-6)
+    assert widths == [4, 8, 8]  # not 8 three times; the two shortest go together

@@ -6,9 +6,12 @@ next begins, so a second call continues where the first stopped.
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import os
 import sys
 from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, wait
 from pathlib import Path
 from typing import Any
 
@@ -20,19 +23,22 @@ from equipoise.demo.opening import chart, picture
 from equipoise.demo.sentences import findings, headline, steps
 from equipoise.demo.stories import BASE, ROWS, USUAL, Row, Story
 from equipoise.evaluation.comparing.differences import joined, load_run
+from equipoise.evaluation.embedding.cache import EmbeddingCache
 from equipoise.evaluation.run import Result, evaluate, evaluate_set
 from equipoise.report.chapters import Chapter, Entry
 from equipoise.report.page import Page, Table, write_page
 
 log = logging.getLogger(__name__)
+SAVED = 20  # steps between checkpoints
 TAGS = ("type", "synonym", "negative")  # of items, shown apart
 Told = tuple[Models, Page]
+Job = tuple[Row, int]  # a model and its seed
 
 
 def run_demo(out: Path, story: Story, seeds: Sequence[int] = (0,), lasts: str = "") -> Told:
     """Do everything that is not done yet below `out`, and write the page to OUT/report.html."""
     with run_folder.locked(out):
-        run_folder.take(out, "demo", dict(story.identity), writes=("report.html", "training", "runs"))
+        run_folder.take(out, "demo", dict(story.identity), writes=("report.html", "training", "runs", "cache"))
         _say(
             f"A model is measured on {story.title}, finetuned {len(ROWS) - 1} ways and measured again; then "
             f"{out / 'report.html'} is written.{lasts} What is there already is not done again."
@@ -46,30 +52,62 @@ def run_demo(out: Path, story: Story, seeds: Sequence[int] = (0,), lasts: str = 
 def measure(out: Path, story: Story, rows: Sequence[Row], seeds: Sequence[int]) -> Models:
     """The runs of every row; a small model is trained and measured on one core, several models at a time."""
     jobs = [(row, seed) for row in rows for seed in (seeds if row.recipe else (0,))]
-    with progress(len(jobs), "models", "models") as advance:
-        found = []
-        for (row, _), one in zip(jobs, _each(out, story, jobs), strict=True):
-            advance(1)
-            cells = (f"{column.title} {100 * value_of([one], column)[0]:.1f}" for column in story.columns)
-            _say(f"{row.label}: {', '.join(cells)}")
-            found.append(one)
-    return {row.label: [one for (of, _), one in zip(jobs, found, strict=True) if of == row] for row in rows}
+    found: dict[Job, Measured] = {}
+    for (row, seed), one in _each(out, story, jobs):
+        cells = (f"{column.title} {100 * value_of([one], column)[0]:.1f}" for column in story.columns)
+        _say(f"{row.label}: {', '.join(cells)}")
+        found[row, seed] = one
+    return {row.label: [found[job] for job in jobs if job[0] == row] for row in rows}
 
 
-def _each(out: Path, story: Story, jobs: Sequence[tuple[Row, int]]) -> Iterator[Measured]:
+def _each(out: Path, story: Story, jobs: Sequence[Job]) -> Iterator[tuple[Job, Measured]]:
+    """The base comes first and its photos stay in the cache: the other models only read texts."""
+    from equipoise.train.run.log import read_log
+
+    first = [job for job in jobs if job[0].recipe is None]
+    rest = [job for job in reversed(jobs) if job not in first]
     if story.processes == 1:
-        yield from (measured(out, story, *job) for job in jobs)
+        yield from ((job, measured(out, story, *job)) for job in (*first, *rest))
         return
     with processes(story.processes) as submit:
-        for one in [submit(_alone, out, story, *job) for job in jobs]:
-            yield one.result()
+        begun = {submit(_alone, out, story, *job): job for job in first}
+        _see_training_photos(out, story)
+        # The rows with most texts are the last. They begin first, so that the processes end at about the same time.
+        begun |= {submit(_alone, out, story, *job): job for job in rest}
+        waiting, shown = set(begun), 0
+        with progress(story.steps() * len(rest), "finetuning", "steps") as advance:
+            while waiting:
+                done, waiting = wait(waiting, timeout=1, return_when=FIRST_COMPLETED)
+                now = sum(one["step"] for job in rest for one in read_log(out / "training" / _folder(*job))[-1:])
+                advance(now - shown)
+                shown = now
+                yield from ((begun[one], one.result()) for one in done)
+
+
+def _see_training_photos(out: Path, story: Story) -> None:
+    """The processes that finetune find them in the cache; each would otherwise ask the tower for itself."""
+    from equipoise.train.data.pooled import pool
+
+    if story.recipe("control").freeze is not None:
+        photos = dict.fromkeys(item.image for item in story.training["usual"] if item.image is not None)
+        with _cache(out) as cache:
+            pool([(story.images, one) for one in photos], story.base, cache, show=True)
+
+
+def _cache(out: Path) -> contextlib.closing[EmbeddingCache]:
+    """Of images and texts: models with one image tower share their images, tests share their captions."""
+    return contextlib.closing(EmbeddingCache(out / "cache"))
+
+
+def _folder(row: Row, seed: int) -> str:
+    return f"{row.label.replace(' + ', '-').replace(' ', '-').lower()}-{seed}"
 
 
 def _alone(out: Path, story: Story, row: Row, seed: int) -> Measured:
-    """In a process of its own: on one core, and without bars, which would draw over those of the others."""
+    """In a process of its own: with its share of the cores, and without bars, which would draw over the others'."""
     import torch
 
-    torch.set_num_threads(1)
+    torch.set_num_threads(max(1, (os.cpu_count() or 1) // story.processes))
     be_quiet(True)
     return measured(out, story, row, seed)
 
@@ -82,24 +120,26 @@ def _say(line: str) -> None:
 def measured(out: Path, story: Story, row: Row, seed: int) -> Measured:
     from equipoise.models import load_model
 
-    name = f"{row.label.replace(' + ', '-').replace(' ', '-').lower()}-{seed}"
+    name = _folder(row, seed)
     model = story.base
-    if row.recipe:
-        model = load_model(f"hf:{_finetuned(out / 'training' / name, story, row, seed)}", device=story.device)
     places: dict[str, Path] = {}
     results: list[Result] = []
-    for items, known in story.tests:
-        benchmark, test = (None, known) if isinstance(known, str) else (known, known.name)
-        places[test] = place = out / "runs" / name / test
-        if not (place / "result.json").exists():
-            _say(f"{row.label}: {test}, {len(items):,} items")
-        results.append(
-            evaluate(
-                model, items, images=story.images, benchmark=benchmark, name=test, out=place,
-                limit=len(items) if benchmark else None,
-            )
-        )  # fmt: skip
-    searched = evaluate_set(model, story.retrieval, out=out / "runs" / name / "retrieval")
+    with _cache(out) as cache:
+        if row.recipe:
+            folder = _finetuned(out / "training" / name, story, row, seed, cache)
+            model = load_model(f"hf:{folder}", device=story.device)
+        for items, known in story.tests:
+            benchmark, test = (None, known) if isinstance(known, str) else (known, known.name)
+            places[test] = place = out / "runs" / name / test
+            if not (place / "result.json").exists():
+                _say(f"{row.label}: {test}, {len(items):,} items")
+            results.append(
+                evaluate(
+                    model, items, images=story.images, benchmark=benchmark, name=test, out=place, cache=cache,
+                    limit=len(items) if benchmark else None,
+                )
+            )  # fmt: skip
+        searched = evaluate_set(model, story.retrieval, out=out / "runs" / name / "retrieval", cache=cache)
     if read := sum(result.read_from is not None for result in (*results, searched)):
         log.warning("%s: %d of %d evaluations read from %s", row.label, read, len(results) + 1, out / "runs" / name)
     runs = {test: [load_run(places[one]) for one in parts] for test, parts in story.joins.items()}
@@ -108,17 +148,17 @@ def measured(out: Path, story: Story, row: Row, seed: int) -> Measured:
     )
 
 
-def _finetuned(out: Path, story: Story, row: Row, seed: int) -> Path:
-    from equipoise.train.recipes import get_recipe
+def _finetuned(out: Path, story: Story, row: Row, seed: int, cache: EmbeddingCache) -> Path:
     from equipoise.train.run.loop import train
-    from equipoise.train.run.options import Hardware
+    from equipoise.train.run.options import Hardware, Saving
 
     assert row.recipe is not None
     if not (out / "model").is_dir():
         _say(f"{row.label}: finetuning by the recipe {row.recipe}")
-    recipe = get_recipe(row.recipe, seed=seed, **story.settings)
-    hardware = Hardware(device=story.device)
-    return Path(train(recipe, story.training[row.data], story.base, out, images=story.images, hardware=hardware))
+    return train(
+        story.recipe(row.recipe, seed), story.training[row.data], story.base, out, images=story.images,
+        hardware=Hardware(device=story.device), saving=Saving(every=SAVED, keep=1, cache=cache), show=not is_quiet(),
+    )  # fmt: skip
 
 
 def build_page(story: Story, models: Models) -> Page:

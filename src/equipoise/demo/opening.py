@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import math
 from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup
@@ -17,8 +18,6 @@ from equipoise.evaluation.scores import ItemScores
 from equipoise.report.orderings import CLASSES, classify_all
 from equipoise.report.svg import at, axis, el, figure, line, row, strip, table
 from equipoise.report.tables import signed
-
-TICKS = (-20, -10, 0, 10, 20)
 
 
 def picture(models: Models, test: str, images: ImageSource, texts: Mapping[str, Sequence[str]]) -> Markup | None:
@@ -96,10 +95,13 @@ def _order(scores: ItemScores) -> Markup:
 def chart(found: Table, columns: Sequence[Column]) -> Markup:
     """What finetuning changed against captions alone, a panel each model."""
     about = {one.label: one.about for one in ROWS}
+    most = max(100 * abs(bound) for changes in found.values() for one in changes.values() for bound in one.interval)
+    end = 20 * max(1, math.ceil(most / 20))  # points at both ends of the axis
     panels = []
     for label, changes in found.items():
-        rows = [_row(column.title, changes[column.title]) for column in columns]
-        panels.append(el("div", el("h4", label), el("p", about[label], class_="soft"), *rows, axis(TICKS, -20, 20)))
+        rows = [_row(column.title, changes[column.title], end) for column in columns]
+        scale = axis((-end, -end // 2, 0, end // 2, end), -end, end)
+        panels.append(el("div", el("h4", label), el("p", about[label], class_="soft"), *rows, scale))
     data = [
         [label, *(f"{signed(one.difference)} [{signed(one.interval.low)}, {signed(one.interval.high)}]"
                   f"{'' if one.significant else ' ~'}" for one in changes.values())]
@@ -115,15 +117,10 @@ def chart(found: Table, columns: Sequence[Column]) -> Markup:
     )
 
 
-def _row(title: str, one: Change) -> Markup:
-    low, high = map(_place, one.interval)
-    value = one.difference
+def _row(title: str, one: Change, end: int) -> Markup:
+    low, value, high = one.interval.low, one.difference, one.interval.high
     tone = "hollow" if not one.significant else "gain" if value > 0 else "loss"
-    marks = [line((50, 50), (0, 18), "zero"), line((low, high), (9, 9), f"spread {tone}")]
-    marks.append(at(_place(value), 9, "circle", tone, f"{title} {signed(value)}"))
+    left, place, right = (50 + 50 * 100 * one / end for one in (low, value, high))  # percent of the panel's width
+    marks = [line((50, 50), (0, 18), "zero"), line((left, right), (9, 9), f"spread {tone}")]
+    marks.append(at(place, 9, "circle", tone, f"{title} {signed(value)}"))
     return row(title, signed(value), strip(18, *marks, label=f"{title}: {signed(value)} points"))
-
-
-def _place(value: float) -> float:
-    """Percent of the panel's width; what is off the axis stays at its end."""
-    return min(100.0, max(0.0, 50 + 100 * 100 * value / (TICKS[-1] - TICKS[0])))

@@ -6,7 +6,7 @@ import itertools
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from equipoise.benchmarks import registry
 from equipoise.benchmarks.base import Benchmark
@@ -15,6 +15,9 @@ from equipoise.data.items import Item
 from equipoise.data.readers.sets.captions import caption_set, from_items
 from equipoise.data.readers.sets.kinds import CaptionSet
 from equipoise.world.splits import MATCHED, DrawnImages, world_items
+
+if TYPE_CHECKING:
+    from equipoise.train.recipe import Recipe
 
 Data = Literal["usual", "matched"]
 
@@ -86,6 +89,17 @@ class Story:
     notes: Sequence[str] = ()
     identity: Mapping[str, Any] = field(default_factory=dict)
 
+    def recipe(self, name: str, seed: int = 0) -> Recipe:
+        from equipoise.train.recipes import get_recipe
+
+        return get_recipe(name, seed=seed, **self.settings)
+
+    def steps(self) -> int:
+        """Of every finetuned model."""
+        recipe = self.recipe("control")
+        passes = recipe.epochs * (len(self.training["usual"]) // recipe.batch_size)
+        return passes if recipe.max_steps is None else min(passes, recipe.max_steps)
+
 
 # ---------------------------------------------------------------------------- the drawn world
 
@@ -120,7 +134,7 @@ def world_story(
         "usual": list(world_items("finetune", finetuning)),
         "matched": list(world_items(MATCHED, finetuning)),
     }
-    for item in itertools.chain(training["usual"], *(items for items, _ in sets)):
+    for item in itertools.chain(*(items for items, _ in sets)):
         assert item.image is not None
         images.read(item.image.path)  # drawn once, for all processes
     return Story(

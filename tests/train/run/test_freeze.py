@@ -9,7 +9,7 @@ from equipoise.core.errors import UserError
 from equipoise.models import load_model
 from equipoise.train.recipes import get_recipe
 from equipoise.train.run.loop import train
-from equipoise.train.run.options import Hardware
+from equipoise.train.run.options import Hardware, Saving
 
 CPU = Hardware(device="cpu", workers=0)
 
@@ -56,6 +56,33 @@ def test_photos_are_seen_once(tiny_model, tiny_items, tmp_path, monkeypatch):
     items = tiny_items(12)
     train(recipe, items, tiny_model(), tmp_path / "run", images=tmp_path / "images", hardware=CPU, show=False)
     assert sum(seen) == len({item.image for item in items})
+
+
+def test_a_second_run_finds_what_the_tower_said_in_the_cache(tiny_model, tiny_items, tmp_path, monkeypatch):
+    from equipoise.evaluation.embedding.cache import EmbeddingCache
+    from equipoise.train.step.towers import Towers
+
+    seen = []
+    pooled = Towers.pooled
+    monkeypatch.setattr(Towers, "pooled", lambda self, pixels: (seen.append(len(pixels)), pooled(self, pixels))[1])
+    items, found = tiny_items(12), {}
+
+    def run(name, base, cache):
+        recipe = get_recipe("control", freeze="vision", batch_size=4, max_steps=3, lr=1e-2)
+        before, how = sum(seen), {"hardware": CPU, "saving": Saving(cache=cache), "show": False}
+        folder = train(recipe, items, base, tmp_path / name, images=tmp_path / "images", **how)
+        found[name] = _weights(load_model(f"hf:{folder}", device="cpu"))
+        return sum(seen) - before
+
+    photos = len({item.image for item in items})
+    assert run("first", tiny_model(), EmbeddingCache(tmp_path / "cache")) == photos
+    assert run("second", tiny_model(), EmbeddingCache(tmp_path / "cache")) == 0
+    assert all(torch.equal(value, found["second"][name]) for name, value in found["first"].items())
+    assert run("another tower", tiny_model(seed=1), EmbeddingCache(tmp_path / "cache")) == photos
+    first = next(iter(sorted((tmp_path / "images").iterdir())))
+    first.write_bytes(sorted((tmp_path / "images").iterdir())[1].read_bytes())  # another photo of the same name
+    run("another photo", tiny_model(), EmbeddingCache(tmp_path / "cache"))
+    assert any(not torch.equal(value, found["another photo"][name]) for name, value in found["first"].items())
 
 
 @pytest.mark.parametrize(

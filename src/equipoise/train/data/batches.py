@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Hashable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any
@@ -23,9 +22,11 @@ from torch import Tensor
 from equipoise.core.errors import UserError
 from equipoise.data.images import ImageProblem, ImageSource, decode_image
 from equipoise.data.items import ImageRef, Item
+from equipoise.evaluation.embedding.cache import EmbeddingCache
 from equipoise.models.clip import ClipModel
 from equipoise.models.preprocess import Preprocess
 from equipoise.train.data.draws import Draw, batches, epoch_order
+from equipoise.train.data.pooled import Photo, pool
 from equipoise.train.data.texts import PackedTexts, pack, row_length
 from equipoise.train.model import Trainable
 from equipoise.train.recipe import Recipe
@@ -249,10 +250,14 @@ class TrainingData(torch.utils.data.Dataset[Batch]):
         return np.asarray(self.preprocess.pixels(random_crop(Image.fromarray(pixels), self.crop, rng)))
 
     def _decode(self, index: int) -> Image.Image:
+        source, reference = self._photo(index)
+        return decode_image(source.read(reference.path), reference)
+
+    def _photo(self, index: int) -> Photo:
         reference = self.items[index].image
         assert isinstance(reference, ImageRef)  # the loop refuses items without one
         part = int(np.searchsorted(self._offsets, index, side="right")) - 1
-        return decode_image(self.parts[part].images.read(reference.path), reference)
+        return self.parts[part].images, reference
 
     def _keep(self, key: Hashable, pixels: NDArray[Any]) -> NDArray[Any]:
         if self.keeps_images and self._image_bytes + pixels.nbytes <= CACHE_BYTES:
@@ -260,25 +265,13 @@ class TrainingData(torch.utils.data.Dataset[Batch]):
             self._images[key] = pixels
         return pixels
 
-    def pool(self, see: Callable[[Tensor], Tensor], at_once: int = 256) -> None:
+    def pool(self, model: ClipModel, cache: EmbeddingCache | None, show: bool) -> None:
         """Every photo through a frozen tower, once; from now on a batch holds what came out. What cannot be read is
         left for the batch to name."""
         first = {key: index for index, key in reversed(list(enumerate(self._keys)))}
-        keys = list(first)
-        for start in range(0, len(keys), at_once):
-            some = keys[start : start + at_once]
-            with ThreadPoolExecutor() as threads:  # Pillow lets go of Python's lock while it decodes
-                read = dict(zip(some, threads.map(lambda key: self._readable(first[key]), some), strict=True))
-            pixels = {key: value for key, value in read.items() if value is not None}
-            if pixels:
-                rows = see(torch.from_numpy(np.stack(list(pixels.values())))).cpu().numpy()
-                self._pooled |= dict(zip(pixels, rows, strict=True))
-
-    def _readable(self, index: int) -> NDArray[Any] | None:
-        try:
-            return np.asarray(self.preprocess.pixels(self._decode(index)))
-        except ImageProblem:
-            return None
+        photos = [self._photo(index) for index in first.values()]
+        rows = pool(photos, model, EmbeddingCache(None) if cache is None else cache, show)
+        self._pooled = {key: row for key, row in zip(first, rows, strict=True) if row is not None}
 
     def fits_in_memory(self) -> bool:
         """Whether all images would fit the cache, judged by the first that can be read."""

@@ -27,7 +27,7 @@ from equipoise.core.progress import is_quiet
 from equipoise.data.identity import trained_keys, write_trained
 from equipoise.data.images import ImageSource, open_source
 from equipoise.data.items import Item
-from equipoise.models.clip import pick_device
+from equipoise.models.clip import ClipModel, pick_device
 from equipoise.models.scorers.itm import MatchingModel
 from equipoise.train.data.batches import Batch, Part, TextChunks, TrainingData
 from equipoise.train.features import LossParts
@@ -203,9 +203,9 @@ class _Run:
         if self.checkpoints.model.is_dir():
             return self.checkpoints.model
         self._resume()
-        if self.recipe.freeze is not None:
+        if self.recipe.freeze is not None and isinstance(self.model, ClipModel):  # others were refused
             self._say("the vision tower is frozen: every photo goes through it once")
-            self.data.pool(lambda pixels: self.towers.pooled(pixels.to(self.device)))
+            self.data.pool(self.model, self.saving.cache, self.show)
         if self.recipe.warmup_steps < self.warmup_asked:
             self._say(
                 f"warning: the warm-up is cut from {self.warmup_asked:,} to {self.recipe.warmup_steps:,} steps, "

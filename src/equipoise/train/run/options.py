@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from equipoise.evaluation.embedding.cache import EmbeddingCache
 from equipoise.train.model import Trainable
 
 
@@ -27,6 +28,7 @@ class Saving:
         None  # seconds from Ctrl-C or SIGTERM until a step in flight is given up and the process
     )
     # ends; None: the step is finished, however long it takes
+    cache: EmbeddingCache | None = None  # keeps what a frozen vision tower says of the photos, for the next run
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,8 @@ from equipoise.train.data.texts import PackedTexts, block_mask
 from equipoise.train.step import distributed
 from equipoise.train.step.lora import trained_weights
 
+ALIKE = 32  # padded texts that a CPU reads at a time
+
 
 class Towers:
     """Embeds images and texts with a transformers CLIP or SigLIP.
@@ -122,7 +124,7 @@ class Towers:
     def texts(self, chunk: PackedTexts | Tensor) -> tuple[Tensor, Tensor | None, Tensor | None]:
         """(U, D) unit norm, and (U, T, D) tokens with their mask where wanted (words and the end, no start)."""
         if not isinstance(chunk, PackedTexts):
-            return self._unit(read_texts(self.network, chunk)), None, None
+            return self._unit(self._padded(chunk)), None, None
         states = self._packed(chunk)
         text = self._unit(self.network.text_projection(states[chunk.ends]))
         if not self.tokens:
@@ -132,6 +134,15 @@ class Towers:
         found = (chunk.starts[:, None] + place).clamp(max=len(states) - 1)
         tokens = self.network.text_projection(states[found]).to(self.dtype)
         return text, tokens * mask[..., None], mask
+
+    def _padded(self, ids: Tensor) -> Tensor:
+        """Where padding is masked, a CPU reads texts of about one length at a time: half of a batch is padding."""
+        if ids.device.type != "cpu" or not family_of(self.network).masked_text:
+            return read_texts(self.network, ids)  # type: ignore[no-any-return]
+        lengths = (ids != self.network.config.text_config.pad_token_id).sum(1)
+        order = lengths.argsort(stable=True)
+        parts = [read_texts(self.network, ids[rows, : int(lengths[rows[-1]])]) for rows in order.split(ALIKE)]
+        return torch.cat(parts)[order.argsort()]
 
     def _packed(self, chunk: PackedTexts) -> Tensor:
         """The last states of all tokens, rows laid end to end."""
