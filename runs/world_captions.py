@@ -20,8 +20,7 @@ from PIL import Image
 from equipoise.data.items import ImageRef, Item
 from equipoise.world.draw import draw
 from equipoise.world.scenes import Object, Scene, related_pairs, sample_crowd, sample_scene
-from equipoise.world.sentences import Sentence, Thing, text, thing_of
-from equipoise.world.truth import fits
+from equipoise.world.sentences import Sentence, Thing, fits, text, thing_of
 from equipoise.world.vocabulary import (
     ATTRIBUTES,
     FAMILIES,

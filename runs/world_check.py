@@ -9,8 +9,8 @@ import argparse
 import sys
 
 from equipoise.core.progress import progress
+from equipoise.world.sentences import holds
 from equipoise.world.splits import BALANCED, TESTS, UNSEEN, case_at
-from equipoise.world.truth import holds
 
 COUNT = 10_000
 

@@ -164,7 +164,7 @@ def visit(browser: Any) -> Iterator[Any]:
 @pytest.mark.skipif(browsing.CHROMIUM is None, reason="needs a browser: apt-get install chromium")
 @pytest.mark.parametrize("width", [390, 1280])
 def test_verdicts_leave_the_page_as_a_diff(tmp_path: Path, visit: Any, width: int) -> None:
-    from equipoise.study.court import write_court
+    from equipoise.study.page import write_court
 
     items = [Item(id=f"i{n}", caption=f"cat {n}", negatives=texts(f"dog {n}")) for n in range(60)]
     draw = np.random.default_rng(0)

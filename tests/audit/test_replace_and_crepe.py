@@ -9,7 +9,7 @@ import pytest
 
 from equipoise.audit.checks import checks
 from equipoise.audit.record import Check
-from equipoise.audit.reuse import reuse
+from equipoise.audit.run import reuse
 from equipoise.benchmarks import crepe
 from equipoise.benchmarks.replace import build as replace
 from equipoise.data.items import Item

@@ -7,8 +7,7 @@ import random
 import pytest
 
 from equipoise.audit.record import Shortcut
-from equipoise.audit.reuse import effective_size, reuse
-from equipoise.audit.run import audit
+from equipoise.audit.run import audit, effective_size, reuse
 from equipoise.audit.shortcuts import LEAST, detector, shortcuts
 from equipoise.data.items import ImageRef, Item, texts
 

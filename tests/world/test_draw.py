@@ -15,7 +15,7 @@ from equipoise.world.art import CONTAINERS
 from equipoise.world.cases import replace_attributes
 from equipoise.world.draw import HUES, PIXELS, draw
 from equipoise.world.scenes import MARK, Object, Scene, related, sample_acting, sample_scene
-from equipoise.world.truth import holds
+from equipoise.world.sentences import holds
 from equipoise.world.vocabulary import ACTIONS, KINDS
 
 SIDE = 240

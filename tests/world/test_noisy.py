@@ -18,7 +18,7 @@ from runs.world_model import vocabulary
 
 from equipoise.world.draw import draw
 from equipoise.world.scenes import sample_crowd, sample_scene
-from equipoise.world.truth import holds
+from equipoise.world.sentences import holds
 from equipoise.world.vocabulary import FAMILIES
 
 

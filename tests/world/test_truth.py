@@ -7,8 +7,7 @@ from runs.world_check import check
 
 from equipoise.world.cases import MAKERS, Case
 from equipoise.world.scenes import Object, Scene, sample_acting, sample_crowd, sample_scene
-from equipoise.world.sentences import Sentence, Thing, text
-from equipoise.world.truth import holds
+from equipoise.world.sentences import Sentence, Thing, holds, text
 from equipoise.world.vocabulary import Word, common, seen, unseen
 
 SCENE = Scene(

@@ -19,7 +19,7 @@ def hold_court(
     from equipoise.audit.court import court
     from equipoise.benchmarks import registry
     from equipoise.core.run_folder import refuse_foreign, write_own
-    from equipoise.study import court as page
+    from equipoise.study import page
 
     mark = '"made_by":"equipoise audit"' if as_json else page.MARK
     if out is not None and out.suffix != (kind := ".json" if as_json else ".html"):

@@ -1,16 +1,24 @@
-"""The page of a study: one HTML file for one annotator, with its pictures, style and script; it needs no server."""
+"""The pages of a study and of a label court: one HTML file with pictures, style and script; neither needs a server."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from equipoise.core.errors import UserError
+from equipoise.audit.record import Court
+from equipoise.core.errors import UserError, printable
 from equipoise.core.run_folder import write_own
-from equipoise.report.gallery import embedded
+from equipoise.data.images import ImageProblem, open_source
+from equipoise.data.items import Item
+from equipoise.report.gallery import embedded, small_picture
 from equipoise.report.page import digest, page_part, templates
 from equipoise.study.questions import IMAGES, Study, picture_name, screen
+
+MARK = '<meta name="generator" content="equipoise audit">'
+SHARE, MOST = 0.04, 200  # of the queue that the page shows; photos of more make it slow
 
 
 def write_page(folder: Path, study: Study, annotator: str, out: Path) -> int:
@@ -44,3 +52,57 @@ def write_page(folder: Path, study: Study, annotator: str, out: Path) -> int:
     )
     write_own(out, text, '<meta name="generator" content="equipoise study page">')
     return len(text.encode())
+
+
+def shown(court: Court) -> int:
+    """How many cases the page shows."""
+    return min(MOST, max(10, round(SHARE * len(court.queue))), len(court.queue))
+
+
+def write_court(out: Path, court: Court, items: Sequence[Item], images: Path | None) -> int:
+    """Write the page of a label court: suspicious items with photo and texts, a verdict for each, and the verdicts as a
+    diff. Returns how many of its cases lack their photo."""
+    known = {item.id: item for item in items}
+    sources = [open_source(images)] if images is not None else []
+    cases: list[dict[str, Any]] = []
+    for case in court.queue[: shown(court)]:
+        item = known[case.id]
+        cases.append(
+            {
+                "id": case.id,
+                "image": item.image.path if item.image else None,
+                "picture": _picture(item, sources),
+                "caption": item.caption,
+                "positives": [text.text for text in item.positives],
+                "negatives": [text.text for text in item.negatives],
+                "failed": case.failed,
+                "asked": case.asked,
+                "probability": case.probability,
+            }
+        )
+    script = page_part("court.js", "study")
+    about = court.model_dump(include={"made_by", "benchmark", "items_sha256", "models"})
+    text = (
+        templates("equipoise.study")
+        .get_template("court.html")
+        .render(
+            court=court,
+            cases=cases,
+            printable=printable,
+            style=page_part("report.css"),
+            script=script,
+            digest=digest(script),
+            data=embedded({**about, "cases": [{**case, "picture": None} for case in cases]}),
+        )
+    )
+    write_own(out, text, MARK)
+    return sum(case["picture"] is None for case in cases)
+
+
+def _picture(item: Item, sources: Sequence[Any]) -> str | None:
+    if item.image is None or not sources:
+        return None
+    try:
+        return small_picture(sources, item.image.path)[0]
+    except ImageProblem:
+        return None

@@ -18,8 +18,7 @@ from typing import Any
 
 from equipoise.world.art import CONTAINERS
 from equipoise.world.scenes import OPPOSITES, Object, Scene, apart, flipped, related_pairs
-from equipoise.world.sentences import Sentence, Thing, text, thing_of
-from equipoise.world.truth import holds
+from equipoise.world.sentences import Sentence, Thing, holds, text, thing_of
 from equipoise.world.vocabulary import ATTRIBUTES, FAMILIES, RELATIONS, Word, common, seen, unseen
 
 FAMILY_WEIGHTS = {"colour": 3, "texture": 1, "size": 1}  # how often each attribute is the one that is changed

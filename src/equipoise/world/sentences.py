@@ -1,4 +1,4 @@
-"""Sentences about a scene: structure is data, text follows from it.
+"""Sentences about a scene: structure is data, text follows from it; and whether one is true of a scene.
 
 A sentence holds values (what truth asks about) and, beside each, the word chosen for it (what text shows), so
 that swapping a synonym cannot change its truth and changing a value cannot go unnoticed.
@@ -7,8 +7,9 @@ that swapping a synonym cannot change its truth and changing a value cannot go u
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import permutations
 
-from equipoise.world.scenes import Object
+from equipoise.world.scenes import Object, Scene, related
 from equipoise.world.vocabulary import ATTRIBUTES, Word, article, common, plural
 
 TEMPLATES = {
@@ -83,3 +84,40 @@ def _bare(thing: Thing, many: bool = False) -> str:
     words = [word.text for word in thing.attributes] + [noun]
     words += [word.text for word in (thing.place, thing.action) if word is not None]
     return " ".join(words)
+
+
+def holds(sentence: Sentence, scene: Scene, lenient: bool = False) -> bool:
+    """True where the scene is as the sentence says; `lenient` as in `scenes.related`.
+
+    "A cat" needs at least one cat, several things need as many different objects, "two cats" exactly two, and
+    "no cat" none.
+    """
+    things = sentence.things
+    if sentence.form == "count":
+        assert sentence.number is not None
+        return sum(fits(things[0], thing, lenient) for thing in scene.objects) == int(sentence.number.value)
+    if sentence.form == "without":
+        present, absent = (any(fits(thing, each, lenient) for each in scene.objects) for thing in things)
+        return present and not absent
+    for chosen in permutations(scene.objects, len(things)):
+        if all(fits(thing, each, lenient) for thing, each in zip(things, chosen, strict=True)) and (
+            sentence.relation is None or related(sentence.relation.value, chosen[0], chosen[1], lenient)
+        ):
+            return True
+    return False
+
+
+def fits(thing: Thing, candidate: Object, lenient: bool = False) -> bool:
+    """Does the object answer to this description?"""
+    if thing.kind.value != candidate.kind:
+        return False
+    if any(getattr(candidate, word.family) != word.value for word in thing.attributes):
+        return False
+    if thing.action is not None and thing.action.value != candidate.action:
+        return False
+    return thing.place is None or _at_place(thing.place.value, candidate, lenient)
+
+
+def _at_place(place: str, thing: Object, lenient: bool) -> bool:
+    along = {"top": thing.y, "bottom": 1 - thing.y, "left": thing.x, "right": 1 - thing.x}[place]
+    return along < (0.5 if lenient else 0.38)
