@@ -94,6 +94,7 @@ def _numbers(
     )
     names, chance = _chance(outcomes, groups, metrics)
     spread = graded.spread(outcomes.caption)
+    scored = graded.Scored(*(getattr(outcomes, name) for name in graded.Scored._fields))
     return [
         ItemNumbers(
             n=int(mask.sum()),
@@ -105,7 +106,7 @@ def _numbers(
                 positive=_mean_score(outcomes.positive[mask & outcomes.has_positive]),
                 negative=_mean_score(outcomes.negative[mask & outcomes.has_negative]),
             ),
-            graded=graded.graded(outcomes, mask, spread),
+            graded=graded.graded(scored, mask, spread),
         )
         for index, mask in enumerate(groups)
     ]

@@ -21,7 +21,7 @@ import functools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,9 +30,6 @@ from equipoise.core import stats
 from equipoise.data.items import Item, Text
 from equipoise.evaluation.record import Graded, Interval, Number
 from equipoise.evaluation.scores import ItemScores, Lists, Scores
-
-if TYPE_CHECKING:
-    from equipoise.evaluation.outcomes import Outcomes
 
 
 @dataclass(frozen=True)
@@ -74,6 +71,16 @@ def _share(values: Sequence[float]) -> float:
     return math.fsum(value / len(values) for value in values)
 
 
+class Scored(NamedTuple):
+    """Scores of items, or of the texts that one kind of edit made; positive and negative are means within the item."""
+
+    caption: stats.Floats
+    positive: stats.Floats
+    negative: stats.Floats
+    pairs: Pairs
+    cluster: NDArray[np.int64]
+
+
 def spread(captions: stats.Floats) -> float | None:
     """The standard deviation of the captions' scores; None where there is none to measure by."""
     largest = float(np.abs(captions).max(initial=0.0)) or 1.0  # some people's scores are near 1e308
@@ -81,7 +88,7 @@ def spread(captions: stats.Floats) -> float | None:
     return found if found > 1e-12 * largest and math.isfinite(found) else None
 
 
-def graded(scored: Outcomes | _Part, mask: NDArray[np.bool_], unit: float | None) -> Graded:
+def graded(scored: Scored, mask: NDArray[np.bool_], unit: float | None) -> Graded:
     """The graded numbers of the items of `mask`; `unit` is the spread over all items."""
     cluster = scored.cluster[mask]
     caption, positive, negative = scored.caption[mask], scored.positive[mask], scored.negative[mask]
@@ -113,17 +120,6 @@ def graded(scored: Outcomes | _Part, mask: NDArray[np.bool_], unit: float | None
 
 
 # ---------------------------------------------------------------------------- by edit
-
-
-@dataclass(frozen=True)
-class _Part:
-    """The scores of the texts that one kind of edit made."""
-
-    caption: stats.Floats
-    positive: stats.Floats
-    negative: stats.Floats
-    pairs: Pairs
-    cluster: NDArray[np.int64]
 
 
 def by_edit(rows: Sequence[ItemScores], items: Iterable[Item]) -> dict[str, Graded]:
@@ -204,7 +200,7 @@ def _of_edit(
     if positive:
         right = Lists.of(np.insert(values, starts, caption), counts + 1)
         negatives = Lists.of(values[:0], np.zeros_like(counts))
-    part = _Part(
+    part = Scored(
         caption=caption,
         positive=means if positive else absent,
         negative=absent if positive else means,
