@@ -88,9 +88,6 @@ def _first(found: list[Found]) -> list[Found]:
     return list(different.values())
 
 
-# ---------------------------------------------------------------------------- whole items
-
-
 def _of_check(found: Iterable[check.Example]) -> Iterator[Found]:
     return (Found(one.id, "", one.said.removeprefix(f"{one.id}: ")) for one in found)
 
@@ -107,9 +104,6 @@ def _spaces(items: Sequence[Item]) -> Iterator[Found]:
         for kind, text in (("caption", item.caption), *((kind, text.text) for kind, text in edits_of(item))):
             if text != " ".join(text.split()):
                 yield Found(item.id, kind, repr(text))
-
-
-# ---------------------------------------------------------------------------- texts next to their caption
 
 
 def _article(item: Item, text: Text, found: Change) -> str | None:

@@ -24,8 +24,6 @@ from equipoise.perturb.recipe import Candidate
 
 _FEW = 3  # words that an edit of one place changes
 
-# ---------------------------------------------------------------------------- inside a word
-
 _ENDINGS = ("ing", "ers", "er", "est", "ed", "es", "ly", "s")
 
 
@@ -84,9 +82,6 @@ def _shares_ends(old: str, made: Sequence[str], unknown: Set[str]) -> bool:
     return start + end >= max(2, len(old) / 2) and min(changed) >= 2
 
 
-# ---------------------------------------------------------------------------- another word
-
-
 def not_as_said(found: Change, edit: Edit | None) -> str | None:
     """The text did not lose what its edit says it lost, or did not gain what it says.
 
@@ -124,8 +119,6 @@ def other_word(item: Item) -> str | None:
         return None
     return f"the positive changes {' '.join(one.lost)!r}, the negative {' '.join(other.lost)!r}"
 
-
-# ---------------------------------------------------------------------------- compound prepositions
 
 _LONGEST = 4  # words of a compound
 _TAKES_OBJECT = ("of", "to", "from", "with", "against")  # "in the background" is none: nothing follows
@@ -166,8 +159,6 @@ def broken_compound(found: Change) -> str | None:
         return None if fine else f"{compound!r} became {now!r}"  # with an article it is a phrase: "near the top of"
     return None
 
-
-# ---------------------------------------------------------------------------- near-synonyms
 
 _TARGETS: dict[str, Target] = {"N": "object", "J": "attribute", "V": "action"}
 

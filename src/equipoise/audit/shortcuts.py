@@ -87,9 +87,6 @@ def shortcuts(items: Sequence[Item], seed: int = 0) -> list[Shortcut]:
     return [one.model_copy(update={"fix": _BALANCED}) if balanced and one.fix == _BALANCE else one for one in shown]
 
 
-# ---------------------------------------------------------------------------- words
-
-
 def _by_words(kind: Kind, listed: Sequence[_Pair], words: dict[str, Any]) -> Shortcut:
     """`separability`'s answer to "which of these two is the caption"; the examples are the words that tell it."""
     paired = words["paired"]
@@ -141,9 +138,6 @@ def _by_statistic(name: str, kind: Kind, listed: Sequence[_Pair], seed: int) -> 
         examples=[Example(id=pair.id, said=f"{pair.caption!r} / {pair.edit!r}") for _, pair in surest[:_SHOWN]],
         fix="replace by words of about the same length" if name == "length" else _BALANCE,
     )
-
-
-# ---------------------------------------------------------------------------- the substitution alone
 
 
 def _tables(listed: Sequence[tuple[_Pair, int]], keys: Callable[[_Pair], Sequence[object]]) -> list[dict[object, int]]:
@@ -240,9 +234,6 @@ def _by_substitution(positives: Sequence[_Pair], negatives: Sequence[_Pair], see
         keys,
         seed,
     )
-
-
-# ---------------------------------------------------------------------------- the detector
 
 
 def detector(items: Sequence[Item], seed: int = 0) -> Detector | None:

@@ -99,9 +99,6 @@ def _item(row: _Row, left_out: Counter[str]) -> Item:
     return Item.model_validate(fields)
 
 
-# ---------------------------------------------------------------------------- pickles without their powers
-
-
 class _Unpickler(pickle.Unpickler):
     """Numpy's arrays and numbers, and nothing that could be called."""
 

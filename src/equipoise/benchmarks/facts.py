@@ -80,9 +80,6 @@ def _total(benchmark: Benchmark) -> int | None:
     return sum(counts) if len(counts) == len(benchmark.splits) else None
 
 
-# ---------------------------------------------------------------------------- for people
-
-
 def describe(benchmark: Benchmark, ceilings: Ceilings | None = None) -> str:
     """All facts as lines of text, and what the texts alone decide where they are there."""
     splits = [name if count is None else f"{name} {count:,}" for name, count in benchmark.splits.items()]

@@ -66,9 +66,6 @@ def load(source: Path, splits: Sequence[str]) -> list[Item]:
     return read("negbench", choose("negbench", source, CHOICES, splits), _Question, _question)
 
 
-# ---------------------------------------------------------------------------- retrieval
-
-
 class _Captions(Raw):
     filepath: str
     captions: Annotated[list[str], BeforeValidator(literal_list)]

@@ -119,7 +119,6 @@ def benchmark(path: Path, items: Sequence[Item]) -> Benchmark:
     )
 
 
-# ---------------------------------------------------------------------------- facts next to a built file
 # A built file is known by its ids, which name the benchmark. A benchmark of this package is found again by that name
 # alone; one of the user's own (`py:`) is not, so its facts are written next to the file, and a result of it keeps its
 # averages.

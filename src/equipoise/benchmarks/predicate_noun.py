@@ -108,9 +108,6 @@ def _mirror(pair: Sequence[Item]) -> bool:
     )
 
 
-# ---------------------------------------------------------------------------- cut to the box
-
-
 def load_cropped(source: Path, splits: Sequence[str]) -> list[Item]:
     """The same items with the box of the right sentence, in pixels of the photos in images/ beside the file."""
     found = _read("predicate-noun-cropped", source, splits)

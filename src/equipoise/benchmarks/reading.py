@@ -27,9 +27,6 @@ class Raw(BaseModel):
 Record = TypeVar("Record", bound=BaseModel)
 
 
-# ---------------------------------------------------------------------------- which files
-
-
 def check_splits(benchmark: str, wanted: Sequence[str], known: Iterable[str]) -> None:
     """Refuse splits that the benchmark does not have, all of them at once."""
     known = list(known)
@@ -94,9 +91,6 @@ def _find(source: Path, name: str) -> Path | None:
 def _some(names: Sequence[str], shown: int = 8) -> str:
     more = f" and {len(names) - shown} more" if len(names) > shown else ""
     return ", ".join(names[:shown]) + more
-
-
-# ---------------------------------------------------------------------------- what is in them
 
 
 class Case(NamedTuple):

@@ -82,9 +82,6 @@ def own_code(spec: str, failed: str) -> Iterator[None]:
         raise UserError(f"{spec}: {failed} ({_named(error)})" + (f"\n  {line}" if line else "")) from error
 
 
-# ---------------------------------------------------------------------------- importing
-
-
 def _parts(spec: str) -> tuple[str, str]:
     module_name, colon, name = spec.removeprefix(PREFIX).partition(":")
     if module_name.endswith(".py") or "/" in module_name:
@@ -127,9 +124,6 @@ def _required(function: Callable[..., object]) -> list[str]:
         for one in parameters
         if one.default is one.empty and one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)
     ]
-
-
-# ---------------------------------------------------------------------------- saying what went wrong
 
 
 def _named(error: BaseException) -> str:

@@ -32,8 +32,6 @@ SCHEMA = 1
 SHOWN = 6  # differences shown in full; the rest is counted
 _LONG = 60  # characters of a value that are shown in full
 
-# ---------------------------------------------------------------------------- which run
-
 
 def take(
     folder: str | Path,
@@ -156,9 +154,6 @@ def _refuse_foreign(folder: Path, command: str, writes: Iterable[str] | None, cl
         )
 
 
-# ---------------------------------------------------------------------------- what differs
-
-
 def differences(there: Any, here: Any) -> list[str]:
     """What differs between two JSON values, field by field: "model device: there cpu, here cuda"."""
     return list(_differences(_plain(there), _plain(here), ""))
@@ -201,8 +196,6 @@ def _short(text: str, other: str) -> str:
     end = start + _LONG
     return f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}"
 
-
-# ---------------------------------------------------------------------------- the lock
 
 _held: set[int] = set()
 

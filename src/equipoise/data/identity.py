@@ -25,8 +25,6 @@ from equipoise.data.items import Item
 
 PACKAGE = Path(__file__).resolve().parents[1]
 
-# ---------------------------------------------------------------------------- our own code and data
-
 
 @functools.cache
 def of_code(*rooms: str, package: Path = PACKAGE) -> str:
@@ -77,8 +75,6 @@ def of_call(function: Any) -> Any:
     held += [] if kind is function else sorted(vars(function).items())
     return [name, *map(str, held)] if held else name
 
-
-# ---------------------------------------------------------------------------- models
 
 NAMES = {"spec", "file"}  # what a card says that changes no number
 
@@ -148,9 +144,6 @@ def _pictures() -> list[Image.Image]:
     ]
 
 
-# ---------------------------------------------------------------------------- photos
-
-
 def photo_digests(paths: Iterable[str], source: ImageSource, workers: int) -> dict[str, bytes]:
     """The SHA-256 of each photo that can be read."""
 
@@ -172,9 +165,6 @@ def of_photos(digests: Mapping[str, bytes]) -> dict[str, Any]:
     return {"sha256": sha256_json(pairs), "count": len(pairs)}
 
 
-# ---------------------------------------------------------------------------- items
-
-
 def of_items(items: Sequence[Item]) -> str:
     """sha256_json of all items, made one by one."""
     digest = hashlib.sha256(b"[")
@@ -187,7 +177,6 @@ def of_items(items: Sequence[Item]) -> str:
 _dumps = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
 
 
-# ---------------------------------------------------------------------------- the items that a model was finetuned on
 # The card's sha256 of all items knows only whether a file is the same; a part of it, or a file with some items in
 # common, is as spoilt. So a short hash of each item lies next to the weights: of its photo's path and its caption,
 # whatever hard texts were written for it since.

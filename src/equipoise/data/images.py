@@ -40,9 +40,6 @@ class ImageProblem(UserError):
     """One image that is missing, corrupt or refused; callers collect them."""
 
 
-# ---------------------------------------------------------------------------- bytes
-
-
 def image_path(root: Path, path: str) -> Path:
     """Where an image lies. The path as written may not lead out of `root`; links that the owner of the folder made are
     followed, because that is how people keep large photo sets (and our archives unpack none)."""
@@ -67,9 +64,6 @@ def read_image_bytes(root: Path, path: str) -> bytes:
         raise ImageProblem(f"{path}: no such file below {root}") from None
     except OSError as error:
         raise ImageProblem(f"{path}: cannot be read ({error.strerror})") from None
-
-
-# ---------------------------------------------------------------------------- pixels in flight
 
 
 class PixelBudget:
@@ -107,9 +101,6 @@ def share_budget(budget: PixelBudget) -> None:
     """Have this process count its pixels together with others."""
     global _budget
     _budget = budget
-
-
-# ---------------------------------------------------------------------------- decoding
 
 
 def decode_image(data: bytes, ref: ImageRef) -> Image.Image:
@@ -181,9 +172,6 @@ def _crop(image: Image.Image, ref: ImageRef) -> Image.Image:
     if width * height > MAX_PIXELS:
         raise ImageProblem(f"{ref.path}: box {list(ref.box)} is larger than {MAX_PIXELS:,} pixels")
     return image.crop((x, y, x + width, y + height))
-
-
-# ---------------------------------------------------------------------------- where images lie
 
 
 class ImageSource(Protocol):

@@ -163,9 +163,6 @@ def texts(*strings: str, edit: Edit | None = None) -> tuple[Text, ...]:
     return tuple(Text(text=string, edit=edit) for string in strings)
 
 
-# ---------------------------------------------------------------------------- reading
-
-
 HELD = 50_000  # items that are kept as objects, which take ten times the memory of their lines
 
 
@@ -220,9 +217,6 @@ def holds_items(path: str | Path, items: Sequence[Item]) -> bool:
         return Path(path).is_file() and load_items(path) == list(items)
     except UserError:
         return False
-
-
-# ---------------------------------------------------------------------------- writing
 
 
 def write_items(path: str | Path, items: Iterable[Item]) -> int:

@@ -156,9 +156,6 @@ def _finite(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-# ---------------------------------------------------------------------------- macro averages
-
-
 def macro(
     outcomes: Outcomes,
     path: Sequence[str],
@@ -251,9 +248,6 @@ def _leaf_weight(leaf: tuple[str, ...], leaves: Sequence[tuple[str, ...]]) -> fl
     return weight
 
 
-# ---------------------------------------------------------------------------- all that a benchmark asks
-
-
 def measure(
     rows: Sequence[ItemScores],
     outcomes: Outcomes,
@@ -319,9 +313,6 @@ def _averages(
 
 def _lacking(tags: Sequence[Mapping[str, str]], average: Average) -> bool:
     return any(tag not in one for one in kinds_of(tags)[0] for tag in average.path)
-
-
-# ---------------------------------------------------------------------------- scores made elsewhere
 
 
 def measure_elsewhere(

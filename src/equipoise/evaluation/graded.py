@@ -119,9 +119,6 @@ def graded(scored: Scored, mask: NDArray[np.bool_], unit: float | None) -> Grade
     )
 
 
-# ---------------------------------------------------------------------------- by edit
-
-
 def by_edit(rows: Sequence[ItemScores], items: Iterable[Item]) -> dict[str, Graded]:
     """The graded numbers of each kind of edit that the items name: "negative replace object", "positive swap".
 

@@ -215,9 +215,6 @@ def _mean(values: Sequence[float]) -> float:
     return math.fsum(value / _SCALE for value in values) / len(values) * _SCALE
 
 
-# ---------------------------------------------------------------------------- the image side
-
-
 class Square(NamedTuple):
     """Winoground's verdict on one item."""
 

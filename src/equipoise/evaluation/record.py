@@ -30,9 +30,6 @@ class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
 
-# ---------------------------------------------------------------------------- numbers
-
-
 class Number(_Part):
     """One metric of some items."""
 
@@ -172,9 +169,6 @@ class Blind(_Part):
 
     def by_rule(self, rule: str | None) -> BlindNumbers:
         return self.averages.get(rule or self.headline or "", self.overall)
-
-
-# ---------------------------------------------------------------------------- what was measured, with what
 
 
 class AverageId(_Part):
@@ -350,9 +344,6 @@ class RunRecord(_Part):
         """The warning about items that the model was trained on; "" where it is not known of any."""
         seen = self.counts.get("trained_on")
         return f"{seen:,} of {self.n.items:,} items were trained on: no test of this model" if seen else ""
-
-
-# ---------------------------------------------------------------------------- differences
 
 
 class Change(_Part):

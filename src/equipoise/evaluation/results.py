@@ -258,9 +258,6 @@ def _places(folder: Path) -> list[Path]:
     return [path.parent for path in sorted(folder.rglob("result.json"))]
 
 
-# ---------------------------------------------------------------------------- measured again
-
-
 def refuse_edited(folder: Path, record: RunRecord, fresh: Metrics) -> None:
     """Raise where result.json says something else than its rows, whose numbers are `fresh`.
 

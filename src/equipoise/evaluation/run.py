@@ -285,9 +285,6 @@ def _measured(
     }
 
 
-# ---------------------------------------------------------------------------- by name
-
-
 @dataclass(frozen=True)
 class Loaded:
     """What a name of `--bench` means: a benchmark's items and where their images lie, or a set."""

@@ -106,9 +106,6 @@ def model_card(model: Any, *, probe: bool) -> ModelCard:
     return card
 
 
-# ---------------------------------------------------------------------------- which run a folder holds
-
-
 _WRITES = ("items.jsonl", "result.json")
 
 

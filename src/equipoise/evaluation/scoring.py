@@ -171,9 +171,6 @@ def default_workers() -> int:
     return max(1, cores // int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
 
 
-# ---------------------------------------------------------------------------- what can be scored
-
-
 def check_photos(items: Sequence[Item], images: str | Path | ImageSource | None, allow_missing: bool) -> None:
     """Refuse what scoring would refuse, before seconds are spent on loading a model: no item with an image, no folder
     named, photos missing in it. Shards are opened once, by who scores."""
@@ -271,9 +268,6 @@ def _refuse_bad(bad: dict[ImageRef, str], source: ImageSource, allow_missing: bo
             f"{len(bad):,} images {source} cannot be used:\n{shown}{rest}\n"
             "All others are done and cached. Replace these and run again, or score the rest with --allow-missing."
         )
-
-
-# ---------------------------------------------------------------------------- scores
 
 
 def _row(item: Item, values: Sequence[float], text: TextScores | None = None) -> ItemScores:

@@ -230,9 +230,6 @@ def _settings(rest: str, spec: str) -> tuple[LlmSettings, str | None]:
     return LlmSettings(url, name, key_variable=options.get("key") or "OPENAI_API_KEY", **numbers), ask
 
 
-# ---------------------------------------------------------------------------- pictures and answers
-
-
 @functools.lru_cache(maxsize=64)
 def _encoded_once(image: _Same) -> bytes:
     raw = io.BytesIO()

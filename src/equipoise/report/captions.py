@@ -163,9 +163,6 @@ def blind_line(blind: BlindNumbers) -> str:
     )
 
 
-# ---------------------------------------------------------------------------- the verdict
-
-
 def verdict(record: RunRecord, average: str | None = None) -> str:
     """The conclusion of a run of items; "" for retrieval, classification and ratings."""
     numbers = record.metrics.by_rule(average)

@@ -84,9 +84,6 @@ def write(files: Sequence[File], out: Path) -> list[str]:
     return [f"{path} {'is already there' if path in there else 'written'}" for path in places]
 
 
-# ---------------------------------------------------------------------------- what the formats share
-
-
 def model_id(spec: str) -> str:
     """ORGANISATION/NAME of a model spec, for formats that know models by it; a hub name stays as it is.
 
@@ -122,9 +119,6 @@ _UNPRINTABLE = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff
 def _json(value: Any, indent: int | None = 2) -> str:
     text = json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False)
     return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
-
-
-# ---------------------------------------------------------------------------- the hub's .eval_results
 
 
 def eval_results(run: Export) -> list[File]:
@@ -168,9 +162,6 @@ def eval_results(run: Export) -> list[File]:
     if not lines:
         raise UserError(f"{run.folder}: nothing that the format can hold was measured (no share of items)")
     return [File(f".eval_results/{_safe(name)}.yaml", "\n".join(lines) + "\n")]
-
-
-# ---------------------------------------------------------------------------- Every Eval Ever
 
 
 def every_eval_ever(run: Export) -> list[File]:

@@ -53,8 +53,6 @@ def share(numbers: Numbers, metric: str) -> str:
     return "-" if value is None else f"{100 * value:.1f}"
 
 
-# ---------------------------------------------------------------------------- Original against Augmented
-
 ENDS: dict[str, tuple[str, float]] = {"original": ("square", 9), "augmented": ("circle", 21)}  # mark, interval's y
 
 
@@ -118,9 +116,6 @@ def _words(numbers: Numbers) -> str:
     return ", ".join(f"{METRICS[metric].title} {percent(numbers, metric)}" for metric in ENDS)
 
 
-# ---------------------------------------------------------------------------- the orderings
-
-
 def orderings(chapter: Chapter, number: int) -> Markup:
     found = [shares(codes) for codes in chapter.codes]
     present = sorted({code for one in found for code in one})
@@ -182,9 +177,6 @@ def _segment(code: int, left: float, width: float, to: dict[str, object]) -> Mar
             )
         )
     return link(Markup("").join(parts), **to)
-
-
-# ---------------------------------------------------------------------------- tags
 
 
 def by_tag(chapter: Chapter, number: int, tag: str) -> Markup | None:
@@ -252,8 +244,6 @@ def _lanes(chapter: Chapter, value: str, found: Sequence[Numbers | None], most: 
         marks.append(at(10_000 * brittle / most, y, shape, colour, words))
     return strip(height, *marks, label=f"Brittleness, {value}")
 
-
-# ---------------------------------------------------------------------------- how scores and margins are spread
 
 BINS = 40
 PARTS = {"caption": "caption c", "positive": "hard positive p", "negative": "hard negative n"}
@@ -352,9 +342,6 @@ def _quantiles(values: Floats) -> list[str]:
     if not len(values):
         return ["-"] * 5
     return [f"{value:.4g}" for value in np.quantile(values, [0.05, 0.25, 0.5, 0.75, 0.95])]
-
-
-# ---------------------------------------------------------------------------- other metrics
 
 
 def also_measured(chapter: Chapter) -> Markup | None:

@@ -86,9 +86,6 @@ def _packed(codes: NDArray[np.uint8]) -> str:
     return base64.b64encode(codes.tobytes()).decode()
 
 
-# ---------------------------------------------------------------------------- choosing
-
-
 def choose(chapter: Chapter, seed: int = 0) -> Iterator[int]:
     """Items in the order in which a page takes them: in each round one more of every class that has fewer.
 
@@ -229,9 +226,6 @@ def _folders(folder: Path) -> list[Path]:
 def _number(chapter: Chapter, folder: Path, name: str) -> int:
     """The number of an item of a folder; `joined` runs put the benchmark's name, the folder's, before the id."""
     return chapter.ids.get(name, chapter.ids.get(f"{folder.name}/{name}", -1))
-
-
-# ---------------------------------------------------------------------------- pictures
 
 
 def _add_pictures(

@@ -66,9 +66,6 @@ def key(shape: str, class_: str, *words: object) -> Markup:
     return el("span", mark, *words, class_="key")
 
 
-# ---------------------------------------------------------------------------- figures and tables
-
-
 def figure(title: str, how: object, plot: object, table: object, wide: bool = False) -> Markup:
     """A figure, what to see in it, and its data."""
     data = el("details", el("summary", "The numbers of this figure"), el("div", table, class_="scroll"), class_="data")

@@ -109,9 +109,6 @@ def write_study(folder: Path, study: Study) -> None:
     write_json(folder / FILE, study.model_dump(mode="json"))
 
 
-# ---------------------------------------------------------------------------- annotators, and what they see
-
-
 def annotator_name(name: object) -> str:
     """A name as it is kept: "Anna " of a phone and "anna" of a desk are one person. Raises UserError."""
     if not isinstance(name, str):
@@ -149,9 +146,6 @@ def screen(study: Study, annotator: str) -> list[dict[str, Any]]:
         }
         for question in question_order(study, annotator)
     ]
-
-
-# ---------------------------------------------------------------------------- answers
 
 
 def problem_of(study: Study, question: Question, value: Value) -> str:

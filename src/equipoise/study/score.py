@@ -125,9 +125,6 @@ def human_point(found: Score) -> Point:
     )
 
 
-# ---------------------------------------------------------------------------- one answer, two answers
-
-
 def _judged(study: Study, given: Mapping[int, Value]) -> dict[int, dict[str, Any]]:
     """What each answer of one annotator says: question -> name -> 0 or 1 (and the ranking itself)."""
     numbers = sorted(given)
@@ -176,9 +173,6 @@ def _points(found: Sequence[Mapping[str, Any]]) -> dict[str, float]:
             both = math.comb(sum(word == 1 for word in said), 2)
         points[name] = both / pairs
     return points
-
-
-# ---------------------------------------------------------------------------- many
 
 
 def _shares(study: Study, points: Mapping[int, Mapping[str, Any]], seed: int) -> dict[str, Share]:
@@ -246,9 +240,6 @@ def _middles(ranks: Sequence[int]) -> list[float]:
 
 def _sign(value: int) -> int:
     return (value > 0) - (value < 0)
-
-
-# ---------------------------------------------------------------------------- as a table
 
 
 def as_text(found: Score) -> str:

@@ -157,9 +157,6 @@ def without(scene: Scene, rng: Random, synonym: str) -> Case | None:
     return _checked(Case(scene, caption, positive, negative, "without", "absence", "unseen", None))
 
 
-# ---------------------------------------------------------------------------- balanced
-
-
 def balanced_attributes(scene: Scene, rng: Random, synonym: str) -> Case | None:
     """One thing with another colour or texture. No size: what grows may cover something else."""
     case = replace_attributes(scene, rng, synonym)
@@ -278,9 +275,6 @@ def _both_words(word: Word, rng: Random, synonym: str) -> tuple[Word, Word]:
     """The common word and a rare one, as often the one first as the other: captions here have both."""
     rare = _synonym(word, rng, synonym)
     return (word, rare) if rng.random() < RARE else (rare, word)
-
-
-# ---------------------------------------------------------------------------- parts
 
 
 def _checked(case: Case) -> Case | None:

@@ -117,8 +117,6 @@ def _lay(canvas: _Array, thing: Object, pixels: int, layers: tuple[_Array, _Arra
     region += second_share * second
 
 
-# ---------------------------------------------------------------------------- what things do
-
 FINER = 4  # marks are drawn so much larger and then shrunk
 STROKE = 0.02  # width of a mark's line
 

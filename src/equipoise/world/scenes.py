@@ -120,9 +120,6 @@ def apart(objects: Sequence[Object]) -> bool:
     )
 
 
-# ---------------------------------------------------------------------------- sampling
-
-
 def sample_scene(rng: Random, distractors: tuple[int, ...] = (0, 1, 2)) -> Scene:
     """Two things in a clear relation, and some more things that do not touch them."""
     relation = rng.choice(_RELATIONS)

@@ -71,9 +71,6 @@ def scene_of(path: str) -> Scene:
     raise UserError(f"{path}: not an image of the drawn world; expected SPLIT/TEST/SEED/INDEX.png")
 
 
-# ---------------------------------------------------------------------------- items
-
-
 def item_of(case: Case, name: str) -> Item:
     """The case as an Item; `name` is SPLIT/TEST/SEED/INDEX."""
     positive, negative = _edits(case)
@@ -129,9 +126,6 @@ def world_items(split: str, n: int, seed: int = 0, tests: Sequence[str] = ()) ->
         index = made[test]
         made[test] += 1
         yield item_of(case_at(split, test, seed, index), f"{split}/{test}/{seed}/{index:06d}")
-
-
-# ---------------------------------------------------------------------------- images
 
 
 def picture(path: str, pixels: int = PIXELS, clean: bool = False) -> Image.Image:

@@ -38,9 +38,6 @@ class Triple:
     negative: str
 
 
-# ---------------------------------------------------------------------------- from VL-CheckList
-
-
 def rebuild(split: str, annotations: dict[str, list[Triple]]) -> list[Triple]:
     """The published records of a split, in their order, from VL-CheckList's records by type."""
     if split == "attributes":
@@ -115,8 +112,6 @@ def _annotation(record: Any, where: str, problems: Problems) -> Triple | None:
         return None
     return Triple(image, captions["POS"][0], "", captions["NEG"][0])
 
-
-# ---------------------------------------------------------------------------- the published layout
 
 _KEYS = ("image_id", "true_caption", "false_caption", "image_path")
 _FIX = "Write the files again: equipoise bench build replace --source VL_CHECKLIST --out DIR --layout published"
@@ -212,9 +207,6 @@ def _read_list(path: Path, problems: Problems) -> list[Any]:
     if not value:
         problems.add(str(path), "expected records, found an empty list")
     return value
-
-
-# ---------------------------------------------------------------------------- both, as Items
 
 
 def read_triples(source: Path, split: str) -> list[Triple]:

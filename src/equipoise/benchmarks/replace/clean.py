@@ -45,8 +45,6 @@ REASONS = {
     "spaces": "irregular spaces removed",
 }
 
-# ---------------------------------------------------------------------------- one record, taken apart
-
 
 class Record:
     """Caption, hard positive and hard negative as lower-case words, and what changed between them."""
@@ -87,9 +85,6 @@ def _common(one: Sequence[str], other: Sequence[str]) -> int:
     return next(
         (count for count, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
     )
-
-
-# ---------------------------------------------------------------------------- checks: a reason, or None
 
 
 def tie(record: Record) -> str | None:
@@ -237,9 +232,6 @@ CHECKS: tuple[Callable[[Record], str | None], ...] = (
     both_true,
     symmetric,
 )
-
-
-# ---------------------------------------------------------------------------- all records
 
 
 @dataclass(frozen=True)

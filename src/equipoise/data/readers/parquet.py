@@ -171,9 +171,6 @@ def _said(error: Exception) -> str:
     return str(error).split("\n")[0][:200] or type(error).__name__
 
 
-# ---------------------------------------------------------------------------- limits, from the headers
-
-
 def _refuse_doubled(path: Path, schema: Any, columns: Sequence[str] | None) -> None:
     wanted = None if columns is None else {name.split(".")[0] for name in columns}
     names = [name for name in schema.names if wanted is None or name in wanted]

@@ -190,8 +190,6 @@ def short(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-# ---------------------------------------------------------------------------- a list, without the whole file in memory
-
 _BLANK = re.compile(r"[ \t\r\n]*")
 _CHUNK = 1 << 16
 _LONGEST = 1 << 26  # characters of one element
@@ -267,9 +265,6 @@ def _element(window: _Window, name: str) -> Any:
         return value
 
 
-# ---------------------------------------------------------------------------- lines of text, plain or gzipped
-
-
 def kind_of(path: Path) -> str:
     """.json for captions.json and captions.json.gz."""
     return (Path(path.stem).suffix if path.suffix.lower() == ".gz" else path.suffix).lower()
@@ -319,9 +314,6 @@ def lines(path: Path, most: int = 0, errors: str = "strict") -> Iterator[tuple[i
             except UnicodeDecodeError as error:
                 text, problem = "", problem or f"not UTF-8 text (byte {error.start} of the line)"
             yield number, text, problem
-
-
-# ---------------------------------------------------------------------------- tables
 
 
 def cells(handle: IO[str], delimiter: str, quoted: bool = True) -> Iterator[tuple[int, list[str], str]]:

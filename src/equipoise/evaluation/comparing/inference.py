@@ -19,9 +19,6 @@ _RADEMACHER = 1 / (2 * math.erfc(1))  # 3.178: 1 / (4 P(Z > sqrt 2))
 _NODES = np.polynomial.legendre.leggauss(100)
 
 
-# ---------------------------------------------------------------------------- one test
-
-
 def sign_flip_sums(changes: Floats, seed: int = 0, flips: int = FLIPS) -> Floats:
     """(flips, columns): the sums of (clusters, columns) with a random sign for each cluster, the same in all columns.
 
@@ -107,9 +104,6 @@ def smallest_detectable(error: float, changes: Floats, item: float, df: float) -
     own = (1 + quantiles * unit) ** 2
     part = math.sqrt((quantiles * unit**2) ** 2 + 4 * own * error**4)
     return max(math.sqrt(quantiles * (quantiles * unit**2 + part) / (2 * own)) + unit, LEAST_ITEMS * item)
-
-
-# ---------------------------------------------------------------------------- many tests
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -146,9 +146,6 @@ def _weights(values: Floats, groups: Leaves) -> Floats:
     return found
 
 
-# ---------------------------------------------------------------------------- seeds
-
-
 @dataclass(frozen=True)
 class _Side:
     """The seeds of one model; (columns,) but for the deviations."""
@@ -189,9 +186,6 @@ def _freedom(images: float, clusters: int, sides: Sequence[tuple[float, float, i
     doubt = images**2 / max(1, clusters - 1) + sum(raw**2 / (count - 1) for raw, _, count in sides)
     least = float(min(count for _, _, count in sides) - 1)
     return max(least, whole**2 / doubt) if doubt else math.inf
-
-
-# ---------------------------------------------------------------------------- groups
 
 
 @dataclass(frozen=True)

@@ -144,9 +144,6 @@ def _decode(data: bytes, ref: ImageRef, make: Callable[[Any], Any]) -> Any:
     return use_image(data, ref, make)
 
 
-# ---------------------------------------------------------------------------- processes
-
-
 def _processes(workers: int) -> ProcessPoolExecutor:
     """Forked, as torch's DataLoader does: neither torch nor the user's script is loaded again in each."""
     context = multiprocessing.get_context("fork")

@@ -159,9 +159,6 @@ def _stacked(vectors: dict[bytes, Vector]) -> Vector:
     return np.concatenate(list(vectors.values())).reshape(len(vectors), -1)
 
 
-# ---------------------------------------------------------------------------- images and texts
-
-
 def batched(values: list[Any], size: int) -> Iterator[list[Any]]:
     for start in range(0, len(values), size):
         yield values[start : start + size]

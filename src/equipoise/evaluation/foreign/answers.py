@@ -26,8 +26,6 @@ from equipoise.evaluation.foreign.sheets import (
 )
 from equipoise.evaluation.scores import Answer, ItemScores
 
-# ---------------------------------------------------------------------------- SugarCrepe: caption first, negative first
-
 GPT4V = ("answer", "caption", "negative_caption", "filename", "correct")
 FIRST_OPTION, SECOND_OPTION = "caption first", "negative first"
 
@@ -126,8 +124,6 @@ def _option(row: Mapping[str, Any], order: str) -> Answer:
         right=side == "caption", choice=side, place=int((side == "caption") != (order == FIRST_OPTION)), order=order
     )
 
-
-# ---------------------------------------------------------------------------- ColorSwap: which text, which image
 
 COLORSWAP = ("id", "log_1", "log_2")
 

@@ -232,9 +232,6 @@ def _choices(rows: Sequence[ItemScores]) -> dict[str, int]:
     }
 
 
-# ---------------------------------------------------------------------------- fitted to the benchmark
-
-
 @dataclass(frozen=True)
 class Fitted:
     """Rows under the ids of the benchmark's items, and the items as far as they are known."""

@@ -189,8 +189,6 @@ def _sheet(path: Path, layout: Layout) -> Sheet:
     return sheet
 
 
-# ---------------------------------------------------------------------------- a table of one's own
-
 SEVERAL = ("negative", "positive")
 _NAMED = ("id", "image", "caption")
 

@@ -29,8 +29,6 @@ from equipoise.evaluation.foreign.sheets import (
 )
 from equipoise.evaluation.scores import ImageScores, ItemScores, TextScores
 
-# ---------------------------------------------------------------------------- Winoground: a label and a score a line
-
 WINOGROUND = 400  # examples
 FOUR = ("c0_i0", "c1_i0", "c0_i1", "c1_i1")
 
@@ -58,9 +56,6 @@ def winoground(sheets: Sequence[Sheet]) -> Foreign:
             )
         )
     return Foreign("Winoground's labels", rows)
-
-
-# ---------------------------------------------------------------------------- VALSE: the same, with an instrument
 
 
 def valse(sheets: Sequence[Sheet]) -> Foreign:
@@ -108,8 +103,6 @@ def valse(sheets: Sequence[Sheet]) -> Foreign:
     ]
     return Foreign("VALSE's labels", rows, fit=fit)
 
-
-# ---------------------------------------------------------------------------- predicate-noun: a CSV for each wording
 
 _ONE = 1e-4  # how far a softmax of float32 numbers in text is from 1
 _CHANCE = 0.1  # of rows that happen to add up to 1; more in part of a file are two models
@@ -178,7 +171,6 @@ def _wording(sheet: Sheet) -> tuple[list[float], list[float], bool]:
     return [right[row] for row in order], [wrong[row] for row in order], ones == len(both)
 
 
-# ---------------------------------------------------------------------------- SugarCrepe and SugarCrepe++: one object
 # {"model": ..., "subsets": {"swap_att": {"0": {...}}}}; the texts are in it, so the items are too.
 
 
@@ -251,8 +243,6 @@ def _in_order(layout: str, sheet: Sheet, rows: Rows, items: Sequence[Item]) -> F
         notes=[f"captions in the language {language!r}" if language != "en" else ""],
     )
 
-
-# ---------------------------------------------------------------------------- VSR: label and score of each statement
 
 STATEMENTS = {2024: "older_test", 1012: "older_dev"}  # as VSR was first published
 

@@ -15,8 +15,6 @@ from equipoise.core.errors import Problems, UserError
 from equipoise.evaluation.foreign.sheets import Foreign, Sheet, check_doubled, check_single, name_some, outcome
 from equipoise.evaluation.scores import Answer, ItemScores
 
-# ---------------------------------------------------------------------------- VSR: True or False, in two wordings
-
 VSR = tuple(
     "example_id condition statement original_statement relation ground_truth expected_transformed_label prediction "
     "model_condition".split()
@@ -146,8 +144,6 @@ def _reworded(
         raise UserError(f"{sheet.path}: no statement whose rewording has a known truth")
     return [(answers[row["example_id"]], row) for row in kept]
 
-
-# ---------------------------------------------------------------------------- What's Up: one photo, several prompts
 
 WHATSUP = ("image", "prompt", "prompt_label", "answer", "ground_truth")
 _PLACES = {  # an option, in any of its wordings, as `ground_truth` calls it

@@ -50,9 +50,6 @@ def run(checks: Sequence[Callable[[Subject], Check | None]], subject: Subject, s
     return done
 
 
-# ---------------------------------------------------------------------------- basic: the others build on these
-
-
 def _shape(subject: Subject) -> Check:
     if not subject.encodes:
         many = subject.scores(probes.shapes()[:2], probes.SHORT[:3]).size
@@ -107,9 +104,6 @@ def _collapse(subject: Subject) -> Check:
     found = ", ".join(f"mean cosine of different {name} {cosine:.4f}" for name, cosine in cosines.items())
     verdict: Verdict = "wrong" if most > COLLAPSED else "suspicious" if most > CROWDED else "fine"
     return check("collapse", most, found, verdict, why, fix)
-
-
-# ---------------------------------------------------------------------------- neighbours
 
 
 def _text_batch(subject: Subject) -> Check:
@@ -171,9 +165,6 @@ def _own_cache(subject: Subject) -> Check:
     why = "An answer that was kept under too short a key, or from other weights, is another input's."
     fix = "Key your cache by the whole text, all pixels and a hash of the weights; id() is given to another object."
     return _of_drift("own cache", stale, "pictures against their copies, one after the other", why, fix)
-
-
-# ---------------------------------------------------------------------------- texts
 
 
 def _text_end(subject: Subject) -> Check:
@@ -263,9 +254,6 @@ def _special_tokens(subject: Subject) -> Check | None:
     if len(rows[0]) > 2 and rows[0][0] == rows[0][1] != rows[0][-1]:
         return check("special tokens", highest, "texts begin with their start token twice", "wrong", why, fix)
     return check("special tokens", highest, found, "fine" if ends else "wrong" if family else "suspicious", why, fix)
-
-
-# ---------------------------------------------------------------------------- arithmetic
 
 
 def _of_drift(name: str, moved: float, what: str, why: str, fix: str) -> Check:

@@ -92,8 +92,6 @@ def rotated() -> tuple[Image.Image, Image.Image]:
     return _opened(upright.transpose(Image.Transpose.ROTATE_90), "PNG", exif), _opened(upright, "PNG")
 
 
-# ---------------------------------------------------------------------------- where a model looks
-
 CORNERS = ("top left", "top right", "bottom left", "bottom right")
 ALONG = (0.06, 0.35, 0.65, 0.94)  # of a strip twice as long as wide; the middle square is from 0.25 to 0.75
 

@@ -152,9 +152,6 @@ def _flat(answer: Any, expected: int) -> Vector:
     return found
 
 
-# ---------------------------------------------------------------------------- arithmetic
-
-
 def drift(before: Vector, after: Vector) -> float:
     """How far the rows of the same inputs move, as a share of the median distance of different inputs: so one limit
     serves every model, however far apart its embeddings lie."""

@@ -72,9 +72,6 @@ def _of_pairs(model: Any, data: RatingSet, how: ScoringOptions, log: ReadLog) ->
     return [known[pair.photo.path, pair.text] for pair in data.pairs if pair.photo.path not in log.skipped]
 
 
-# ---------------------------------------------------------------------------- correlations
-
-
 def measure(
     rows: Sequence[RatingRow], counts: Mapping[str, int], seed: int, resamples: int
 ) -> tuple[dict[str, Measured], NDArray[np.int64], int]:

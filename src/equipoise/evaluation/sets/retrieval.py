@@ -97,9 +97,6 @@ def _photo(data: CaptionSet, place: int) -> str:
     return photo.path if photo.box is None else f"{photo.path} {list(photo.box)}"
 
 
-# ---------------------------------------------------------------------------- ranks
-
-
 def distinct(rows: NDArray[Any]) -> tuple[Floats, NDArray[np.int64]]:
     """(the different rows in float64, which of them each row is).
 
@@ -181,9 +178,6 @@ def _ranked(rows_of: Any, own: NDArray[np.int64], count: int, weight: NDArray[np
         equal = (scores == best[:, None]) @ weight > 0
         found += list(zip(ahead.tolist(), equal.tolist(), strict=True))
     return found
-
-
-# ---------------------------------------------------------------------------- numbers
 
 
 def measure(

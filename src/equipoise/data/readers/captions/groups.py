@@ -52,8 +52,6 @@ class Group(NamedTuple):
         return len(self.records) + len(self.refused)
 
 
-# ---------------------------------------------------------------------------- cleaning
-
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufff9-\ufffb]")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]")
@@ -99,9 +97,6 @@ def _image_path(value: str) -> tuple[str | None, str]:
         return ImageRef(path=value).path, ""
     except ValidationError:
         return None, "the image's path leaves its folder"
-
-
-# ---------------------------------------------------------------------------- grouping
 
 
 def read_captions(path: str | Path, limit: int | None = None) -> Iterator[Group]:

@@ -43,9 +43,6 @@ def _first_line(path: Path) -> str:
     return next(_lines(path), (0, ""))[1]
 
 
-# ---------------------------------------------------------------------------- text, tables
-
-
 def read_txt(path: Path) -> Iterator[Raw]:
     """A caption a line; but Flickr8k's captions come as tables that are called .txt."""
     first = _first_line(path)
@@ -164,9 +161,6 @@ def _names(header: str, mark: str) -> list[str]:
     return [cell.strip().strip('"').lower() for cell in header.split(mark)] if mark else []
 
 
-# ---------------------------------------------------------------------------- Parquet
-
-
 def read_parquet(path: Path) -> Iterator[Raw]:
     """Items whole; of other files only the columns of caption, image path and ids, never the images themselves."""
     columns: dict[str, str] = {}
@@ -223,8 +217,6 @@ def _path_column(field: Any) -> str | None:
     has_path = types.is_struct(kind) and kind.get_field_index("path") >= 0
     return f"{field.name}{_PATH}" if has_path else None
 
-
-# ---------------------------------------------------------------------------- webdataset
 
 _IMAGE_SUFFIXES = frozenset(".jpg .jpeg .png .webp .gif .bmp".split())
 

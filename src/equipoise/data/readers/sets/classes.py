@@ -71,9 +71,6 @@ def _set(
     return ClassSet(folder.name, split, source, tuple(classes), _templates(folder, templates), tuple(photos))
 
 
-# ---------------------------------------------------------------------------- folders
-
-
 def _class_folders(folder: Path) -> list[Path]:
     """The folders that hold photos, sorted by name."""
     if not folder.is_dir():
@@ -108,9 +105,6 @@ def _folder_names(folder: Path, below: Path, folders: Sequence[str]) -> list[str
     if len(lines) != len(folders):
         raise UserError(f"{path}: {len(lines):,} names, where {below} has {len(folders):,} folders of classes")
     return lines
-
-
-# ---------------------------------------------------------------------------- shards
 
 
 def shards(folder: Path, split: str) -> TarImages:
@@ -149,9 +143,6 @@ def labelled(folder: Path, tars: TarImages, classes: int) -> list[tuple[str, int
         photos.append((photo, int(text)))
     problems.raise_if_any(f"Expected KEY.jpg and KEY.cls in each shard, and {classes} names in {NAMES}.")
     return photos
-
-
-# ---------------------------------------------------------------------------- names, templates
 
 
 def _lines(path: Path) -> list[str]:
