@@ -61,9 +61,10 @@ def on_photos(path: Path) -> dict[str, dict[str, float]]:
         return float(np.mean([[one[key] for key in keys] for one in found[name]]))
 
     known = {column: keys for column, keys in KEYS.items() if all(key in found["control"][0] for key in keys)}
+    names = {row: name if name in found else f"{name}-swaps" for row, name in PHOTOS.items()}
     return {
         row: {column: mean(name, keys) - mean("control", keys) for column, keys in known.items()}
-        for row, name in PHOTOS.items()
+        for row, name in names.items()
         if name in found
     }
 

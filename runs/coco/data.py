@@ -3,17 +3,20 @@
     python runs/coco/data.py photos --git MIRROR --shared ../shared/data --out DATA    captions, test items, photos
     python runs/coco/data.py edits --out DATA --workers 16                             hard texts for the captions
 
-MIRROR is a git copy of hai4h/cnn-edge-detection, which has COCO's train2017 at 256 px; the photos are kept at 128 px.
+MIRROR is a git copy of hai4h/cnn-edge-detection, which has COCO's train2017 at 256 px; the photos are kept at 224 px.
 
 DATA/photos/*.tar                      every photo of DATA
-DATA/{train,dev,test}-captions.jsonl   24,000, 1,000 and the Karpathy test photos that are in train2017
-DATA/extra-captions.jsonl              the photos of the test items below
+DATA/photos/ExpertAnnotations.txt, captions.tsv   CxC's ratings of (caption, photo) pairs, in Flickr8k's layout
+DATA/{train,dev,test}-captions.jsonl   all training photos, 1,000, and the Karpathy test photos that are in train2017
+DATA/extra-captions.jsonl              the photos of the items below
 DATA/test-replace_{attributes,relations}.jsonl   REPLACE (Kamath et al. 2024) on Visual Genome photos that are COCO's
-DATA/test-negclip.jsonl                NegCLIP's published negatives; the positive is another caption of the photo
-DATA/test-vsr_{symmetric,inverse}.jsonl   VSR statements with a true rewording and a false one (vsr-pairs)
-DATA/train.jsonl, DATA/{dev,test}-{seen,unseen,swap,type}.jsonl   as in runs/flickr8k/data.py, written by our engine
+DATA/{dev,test}-negclip.jsonl          NegCLIP's published negatives; the positive is another caption of the photo
+DATA/{dev,test}-vsr_{symmetric,inverse}.jsonl   VSR statements with a true rewording and a false one (vsr-pairs)
+DATA/{dev,test}-human.jsonl            three human captions: two of the photo, one of the photo with the nearest words
+DATA/test-foil.jsonl                   VALSE's foil-it; the positive is another caption of the photo
+DATA/train*.jsonl, DATA/{dev,test}-{seen,unseen,swap}.jsonl   as in runs/flickr8k/data.py, written by our engine
 
-A photo that is in any benchmark is not in train or dev.
+A photo that is in any benchmark is not in train or dev. Dev items are on photos without test items.
 """
 
 from __future__ import annotations
@@ -28,6 +31,8 @@ import re
 import subprocess
 import sys
 import tarfile
+import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -42,10 +47,12 @@ from equipoise.benchmarks import registry
 from equipoise.data.items import ImageRef, Item, Text, load_items, write_items
 from equipoise.perturb import Setup, perturb_file
 
-TRAIN, DEV, NEGCLIP = 24_000, 1_000, 1_500
-SIDE, QUALITY = 128, 66
+DEV, NEGCLIP = 1_000, 1_500
+COMMON = 200  # captions that have a word
+SIDE, QUALITY = 224, 40
 STYLES = {
-    "balanced": "hard_positives_rules,balanced,swap_pairs",
+    "balanced": "hard_positives_rules,balanced",
+    "swaps": "swap_pairs",
     "negclip": "hard_positives_rules,negclip_yuksekgonul_2023",
 }
 
@@ -62,11 +69,11 @@ def drawn(number: int) -> str:
 def photos_of(rows: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
     """The photos of each split: by use, never by content."""
     whole = [row for row in rows if row["photo"]]
-    pool = sorted(
-        (row for row in whole if row["use"] == "train" and len(row["captions"]) >= 4), key=lambda row: drawn(row["id"])
-    )
+    pool = sorted((row for row in whole if row["use"] == "train"), key=lambda row: drawn(row["id"]))
+    dev = [row for row in pool if len(row["captions"]) >= 4][:DEV]
     test = [row for row in whole if "karpathy_test" in row["benchmarks"]]
-    return {"dev": pool[:DEV], "train": pool[DEV : DEV + TRAIN], "test": test}
+    held = {row["id"] for row in dev}
+    return {"dev": dev, "train": [row for row in pool if row["id"] not in held], "test": test}
 
 
 def captions(rows: list[dict[str, Any]]) -> Iterator[Item]:
@@ -94,30 +101,103 @@ def negclip_items(shared: Path, rows: dict[int, dict[str, Any]]) -> list[Item]:
     found = []
     for item in registry.load("negclip", shared / "negclip")[0]:
         number = int(Path(item.image.path).stem.rpartition("_")[2]) if item.image else 0
-        others = [" ".join(text.split()) for text in rows.get(number, {"captions": []})["captions"]]
-        others = [text for text in others if _plain(text) != _plain(item.caption)]
-        if (
-            number in rows
-            and rows[number]["photo"]
-            and others
-            and item.negatives
-            and _plain(item.negatives[0].text) != _plain(item.caption)
-        ):
-            update = {"image": ImageRef(path=name_of(number)), "positives": (Text(text=others[0], edit=None),)}
-            found.append(
-                item.model_copy(update=update | {"negatives": item.negatives[:1], "tags": {"split": "negclip"}})
+        whole = with_caption(item, rows.get(number), "negclip")
+        if whole and _plain(item.negatives[0].text) != _plain(item.caption):
+            found.append(whole)
+    return sorted(found, key=lambda item: drawn(_number(item)))
+
+
+def foil_items(shared: Path, rows: dict[int, dict[str, Any]]) -> list[Item]:
+    """VALSE's foil-it: one noun of the caption is wrong."""
+    found = []
+    for item in registry.load("valse", shared / "valse", ["foil-it"])[0]:
+        number = int(Path(item.image.path).stem.rpartition("_")[2]) if item.image else 0
+        found.append(with_caption(item, rows.get(number), "foil"))
+    return [item for item in found if item]
+
+
+def with_caption(item: Item, row: dict[str, Any] | None, split: str) -> Item | None:
+    """The item with its first negative, and as positive another caption of its photo."""
+    if row is None or not row["photo"] or not item.negatives:
+        return None
+    others = [" ".join(text.split()) for text in row["captions"]]
+    others = [text for text in others if _plain(text) != _plain(item.caption)]
+    if not others:
+        return None
+    positives = (Text(text=others[0], edit=None),)
+    update = {"image": ImageRef(path=name_of(row["id"])), "positives": positives, "negatives": item.negatives[:1]}
+    return item.model_copy(update=update | {"tags": {"split": split}})
+
+
+def human_items(rows: list[dict[str, Any]]) -> list[Item]:
+    """The first two captions of a photo, and the caption of another photo that shares most with the first: words count
+    by how rare they are, common ones not at all, and none may share everything."""
+    texts = [[" ".join(text.split()) for text in row["captions"]] for row in rows]
+    words = [[frozenset(_plain(text).split()) for text in own] for own in texts]
+    seen = Counter(word for own in words for one in own for word in one)
+    weight = {word: 1 / count for word, count in seen.items()}
+    posting: dict[str, list[tuple[int, int]]] = {}
+    for photo, own in enumerate(words):
+        for place, one in enumerate(own):
+            for word in one:
+                posting.setdefault(word, []).append((photo, place))
+    found = []
+    for photo, row in enumerate(rows):
+        if len(texts[photo]) < 2:
+            continue
+        shared: Counter[tuple[int, int]] = Counter()
+        for word in sorted(words[photo][0]):
+            for where in posting[word] if len(posting[word]) <= COMMON else ():
+                if where[0] != photo:
+                    shared[where] += weight[word]
+        fit = [(-value, where) for where, value in shared.items() if words[where[0]][where[1]] != words[photo][0]]
+        if not fit:
+            continue
+        other, place = min(fit)[1]
+        found.append(
+            Item(
+                id=f"human/{row['id']}",
+                image=ImageRef(path=name_of(row["id"])),
+                caption=texts[photo][0],
+                positives=(Text(text=texts[photo][1]),),
+                negatives=(Text(text=texts[other][place]),),
+                tags={"split": "human"},
             )
-    return sorted(found, key=lambda item: drawn(int(item.image.path[:12]) if item.image else 0))[:NEGCLIP]
+        )
+    return found
+
+
+def _number(item: Item) -> int:
+    return int(Path(item.image.path).stem) if item.image else 0
 
 
 def _plain(text: str) -> str:
     return " ".join(re.sub(r"[^a-z0-9 ]", "", text.lower()).split())
 
 
-def vsr_items(shared: Path, rows: set[str]) -> list[Item]:
-    found = registry.load("vsr-pairs", shared / "vsr")[0]
-    asked = [item for item in found if item.tags["law"] != "complement"]
-    return [item for item in asked if item.image and Path(item.image.path).name in rows]
+def vsr_items(shared: Path, split: str) -> dict[str, list[Item]]:
+    """The pairs of one of VSR's own splits, by law."""
+    with tempfile.TemporaryDirectory() as folder, gzip.open(shared / f"vsr/vsr_random_{split}.jsonl.gz", "rb") as rows:
+        (Path(folder) / "test.jsonl").write_bytes(rows.read())
+        found = registry.load("vsr-pairs", Path(folder))[0]
+    laws: dict[str, list[Item]] = {"symmetric": [], "inverse": []}
+    for item in found:
+        if item.tags["law"] in laws and item.image and item.image.path.startswith("train2017/"):
+            image = ImageRef(path=Path(item.image.path).name)
+            laws[item.tags["law"]].append(item.model_copy(update={"image": image, "id": f"{split}/{item.id}"}))
+    return laws
+
+
+def ratings(shared: Path) -> tuple[list[tuple[str, str, str]], dict[str, str]]:
+    """CxC's test ratings whose caption is in val2017's file: (photo, caption id, rating), and the captions."""
+    with gzip.open(shared / "coco/captions_val2017.json.gz") as handle:
+        texts = {str(one["id"]): " ".join(one["caption"].split()) for one in json.load(handle)["annotations"]}
+    with gzip.open(shared / "published_scores/cxc/sits_test.csv.gz", "rt") as handle:
+        found = [
+            (row["image"][-16:], row["caption"].rpartition(":")[2], row["agg_score"]) for row in csv.DictReader(handle)
+        ]
+    found = [row for row in found if row[1] in texts]
+    return found, {row[1]: texts[row[1]] for row in found}
 
 
 def make(options: argparse.Namespace) -> None:
@@ -132,31 +212,42 @@ def make(options: argparse.Namespace) -> None:
     for line in listed.stdout.splitlines():
         blobs[line.split("\t")[1]] = line.split()[2]
     wanted: dict[str, None] = {}
-    splits = photos_of(rows)
+    splits = {split: [row for row in own if name_of(row["id"]) in blobs] for split, own in photos_of(rows).items()}
     for split, own in splits.items():
-        own = [row for row in own if name_of(row["id"]) in blobs]
         write_items(out / f"{split}-captions.jsonl", list(captions(own)))
         wanted |= dict.fromkeys(name_of(row["id"]) for row in own)
-        print(f"{split}: {len(own):,} photos")
-    vsr = vsr_items(shared, set(blobs))
-    kept = {f"vsr_{law}": [item for item in vsr if item.tags["law"] == law] for law in ("symmetric", "inverse")}
-    kept |= {"negclip": negclip_items(shared, by_id)} | replace_items(shared)
+        print(f"{split}: {len(own):,} photos, {sum(len(row['captions'][:5]) for row in own):,} captions")
     training = {name_of(row["id"]) for split in ("train", "dev") for row in splits[split]}
-    extra: dict[str, Item] = {}
-    for kind, items in kept.items():
-        items = [
-            item.model_copy(update={"image": ImageRef(path=Path(item.image.path).name)})
-            for item in items
-            if item.image and Path(item.image.path).name in blobs
-        ]
-        assert not {item.image.path for item in items if item.image} & training, f"{kind}: a test photo is in training"
-        write_items(out / f"test-{kind}.jsonl", items)
-        extra |= {item.image.path: item for item in items if item.image}
-        print(f"test-{kind}: {len(items):,} items of {len({item.image for item in items}):,} photos")
+    negclip = negclip_items(shared, by_id)
+    test = {f"vsr_{law}": items for law, items in vsr_items(shared, "test").items()} | replace_items(shared)
+    test |= {"negclip": negclip[:NEGCLIP], "foil": foil_items(shared, by_id)}
+    dev = {"negclip": negclip[NEGCLIP:]}
+    for law, items in vsr_items(shared, "train").items():
+        dev[f"vsr_{law}"] = [*items, *vsr_items(shared, "dev")[law]]
+    rated, texts = ratings(shared)
+    rated = [row for row in rated if row[0] in blobs and row[0] not in training]
+    tested = {item.image.path for items in test.values() for item in items if item.image} | {row[0] for row in rated}
+    tested |= {name_of(row["id"]) for row in splits["test"]}
+    extra = dict.fromkeys(row[0] for row in rated)
+    for split, kinds, without in (("test", test, training), ("dev", dev, training | tested)):
+        allowed = blobs.keys() - without
+        for kind, items in kinds.items():
+            items = [item for item in items if item.image and item.image.path in allowed]
+            write_items(out / f"{split}-{kind}.jsonl", items)
+            extra |= dict.fromkeys(item.image.path for item in items if item.image)
+            print(f"{split}-{kind}: {len(items):,} items of {len({item.image for item in items}):,} photos")
+        items = human_items(splits[split])
+        write_items(out / f"{split}-human.jsonl", items)
+        print(f"{split}-human: {len(items):,} items")
+    assert not extra.keys() & training, "a photo of a test or dev item is in training"
     write_items(
         out / "extra-captions.jsonl",
-        [Item(id=f"extra/{path}", image=ImageRef(path=path), caption=item.caption) for path, item in extra.items()],
+        [Item(id=f"extra/{path}", image=ImageRef(path=path), caption="a photo") for path in extra],
     )
+    (out / "photos").mkdir(exist_ok=True)
+    (out / "photos/ExpertAnnotations.txt").write_text("".join("\t".join([*row, row[2], row[2]]) + "\n" for row in rated))
+    (out / "photos/captions.tsv").write_text("".join(f"{name}\t{text}\n" for name, text in texts.items()))
+    print(f"CxC: {len(rated):,} ratings")
     pack(options.git, blobs, list(dict.fromkeys([*wanted, *extra])), out / "photos")
 
 
@@ -173,7 +264,7 @@ def pack(git: str, blobs: dict[str, str], names: list[str], folder: Path, a_file
                 image = Image.open(io.BytesIO(process.stdout.read(size + 1)[:size])).convert("RGB")
                 small = io.BytesIO()
                 image.resize((SIDE, SIDE), Image.Resampling.BICUBIC, reducing_gap=2).save(
-                    small, "JPEG", quality=QUALITY
+                    small, "AVIF", quality=QUALITY, speed=9
                 )
                 info = tarfile.TarInfo(name)
                 info.size = small.tell()
@@ -185,26 +276,32 @@ def pack(git: str, blobs: dict[str, str], names: list[str], folder: Path, a_file
 
 
 def edit(options: argparse.Namespace) -> None:
-    from data import for_testing, for_training  # of runs/flickr8k: what is held out, and what a test item is
+    from data import for_testing, held_out  # of runs/flickr8k
 
     out = options.out
-    for style, recipe in STYLES.items():
-        for split in ("train", "dev", "test") if style == "balanced" else ("train",):
-            perturbed = out / f"{split}-perturbed-{style}.jsonl"
+    found: dict[tuple[str, str], list[Item]] = {}
+    for split, styles in (("test", ("balanced", "swaps")), ("dev", ("balanced", "swaps")), ("train", tuple(STYLES))):
+        for style in styles:
+            path = out / f"{split}-perturbed-{style}.jsonl"
             perturb_file(
-                out / f"{split}-captions.jsonl", perturbed, Setup(recipe, keep_all=True), workers=options.workers
+                out / f"{split}-captions.jsonl", path, Setup(STYLES[style], keep_all=True), workers=options.workers
             )
-            items = load_items(perturbed)
-            if split == "train":
-                items = [for_training(item) for item in items]
-                write_items(out / ("train.jsonl" if style == "balanced" else f"train-{style}.jsonl"), items)
-                both = sum(bool(item.positives and item.negatives) for item in items)
-                print(f"{style}: {len(items):,} captions, {both:,} with a positive and a negative", flush=True)
+            items = load_items(path)
+            if split != "train":
+                found[split, style] = items
                 continue
-            for kind in ("seen", "unseen", "swap", "type"):
-                found = for_testing(items, kind)
-                write_items(out / f"{split}-{kind}.jsonl", found)
-                print(f"{split}-{kind}: {len(found):,} items", flush=True)
+            items = [
+                item.model_copy(update={"positives": tuple(t for t in item.positives if not held_out(t.edit))})
+                for item in items
+            ]
+            write_items(out / f"train-{style}.jsonl", items)
+            print(f"{style}: {Counter(t.edit.op for i in items for t in i.negatives if t.edit)}", flush=True)
+        if split == "train":
+            continue
+        for kind, style in (("seen", "balanced"), ("unseen", "balanced"), ("swap", "swaps")):
+            items = for_testing(found[split, style], kind)
+            write_items(out / f"{split}-{kind}.jsonl", items)
+            print(f"{split}-{kind}: {len(items):,} items", flush=True)
 
 
 def main() -> None:

@@ -1,9 +1,10 @@
-"""The tables of docs/appendix/coco.md: finetuning on COCO's photos, on other people's items and on ours.
+"""The tables of docs/coco.md: finetuning on COCO's photos, judged on other people's items and on ours.
 
     python runs/coco/table.py            from runs/coco/results, without a GPU, in about two minutes
 
 Differences are over photos and seeds, as `equipoise compare` has them, and corrected (Holm) for all that are computed.
-The seeds of a tower share one base.
+The seeds of a tower share one base. The tower from scratch was trained before, on fewer and smaller photos, on texts
+with swaps only, and judged on fewer kinds of items.
 """
 
 from __future__ import annotations
@@ -30,31 +31,45 @@ from equipoise.evaluation.record import Change
 from equipoise.evaluation.scores import ItemScores
 
 RESULTS = Path(__file__).parent / "results"
-TOWERS = {"m": "text tower MiniLM", "s": "text tower from scratch"}
+TOWERS = {"m": "MiniLM", "s": "text tower from scratch (24,000 photos at 128 px)"}
 NAMES = {
     "base": "base",
-    "control": "captions alone (`control`)",
-    "hn-negclip": "NegCLIP-style negatives (`hn_only`)",
-    "hp-hn-negclip": "NegCLIP-style negatives and hard positives (`hard_positives_kamath_2024`)",
-    "hn": "`balanced` negatives (`hn_only`)",
-    "hp-hn": "`balanced` negatives and hard positives (`hard_positives_kamath_2024`)",
-    "ce-clip": "`ce_clip_zhang_2024`",
-    "ours": "`equipoise_2026`",
+    "control": "captions alone",
+    "hn-negclip": "NegCLIP's negatives",
+    "hp-hn-negclip": "NegCLIP's negatives, hard positives",
+    "hn": "`balanced` negatives",
+    "hp-hn": "`balanced`, the paper's recipe",
+    "ce-clip": "`balanced`, CE-CLIP",
+    "ours": "`balanced`, `equipoise_2026`",
+    "ours-human": "... and human captions as positives",
+    "hn-swaps": "`balanced` and swaps, negatives alone",
+    "hp-hn-swaps": "`balanced` and swaps, the paper's recipe",
+    "ce-clip-swaps": "`balanced` and swaps, CE-CLIP",
+    "ours-swaps": "`balanced` and swaps, `equipoise_2026`",
 }
 KINDS = {
+    "replace": "REPLACE",
     "negclip": "NegCLIP's pairs",
     "vsr_symmetric": "VSR symmetric",
     "vsr_inverse": "VSR inverse",
-    "replace_relations": "REPLACE relations",
-    "replace_attributes": "REPLACE attributes",
+    "human": "human captions",
+    "foil": "VALSE foil-it",
     "seen": "our items, seen words",
     "unseen": "our items, unseen words",
     "swap": "our items, swaps",
 }
+JOINED = {"replace": ("replace_relations", "replace_attributes")}  # one benchmark in two files
 METRICS = ("original", "augmented", "brittleness")
+SHORT = {"original": "Orig.", "augmented": "Aug.", "brittleness": "Brit."}
+SUMMARY = [
+    ("replace", "augmented"), ("replace", "brittleness"), ("negclip", "original"), ("vsr_symmetric", "augmented"),
+    ("vsr_inverse", "augmented"), ("foil", "augmented"), ("unseen", "augmented"),
+]  # fmt: skip
 PAIRS = [
-    ("hn-negclip", "control"), ("hn", "control"), ("hp-hn", "control"), ("ce-clip", "control"), ("ours", "control"),
-    ("hp-hn", "hn"), ("ours", "hp-hn"),
+    ("hn-negclip", "control"), ("hp-hn-negclip", "control"), ("hn", "control"), ("hp-hn", "control"),
+    ("ce-clip", "control"), ("ours", "control"), ("ours", "base"), ("hp-hn", "hn"), ("ours", "hp-hn"),
+    ("ours", "ce-clip"), ("ours-human", "ours"), ("hp-hn-swaps", "hp-hn"), ("ours-swaps", "ours"),
+    ("hp-hn-swaps", "control"), ("ours-swaps", "control"),
 ]  # fmt: skip
 
 
@@ -64,22 +79,24 @@ def scores(tower: str) -> dict[str, Any]:
 
 
 @cache
-def models(tower: str) -> dict[str, list[dict[str, Any]]]:
+def models(tower: str, stage: str = "final") -> dict[str, list[dict[str, Any]]]:
     found: dict[str, list[dict[str, Any]]] = {}
     for line in (RESULTS / f"{tower}.jsonl").read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
-        found.setdefault(row["name"], []).append(row)
+        if row["stage"] == stage:
+            found.setdefault(row["name"], []).append(row)
     return found
 
 
 @cache
 def run(tower: str, model: str, kind: str) -> Run:
-    held = scores(tower)
-    caption, positive = held[f"{model}/{kind}"].astype(float).tolist()
-    rows = [
-        ItemScores(id=str(place), image=str(photo), tags={}, caption=c, positives=[p], negatives=[0.0])
-        for place, (photo, c, p) in enumerate(zip(held[f"{kind}/photo"].tolist(), caption, positive, strict=True))
-    ]
+    held, rows = scores(tower), []
+    for part in JOINED.get(kind, (kind,)):
+        caption, positive = held[f"{model}/{part}"].astype(float).tolist()
+        rows += [
+            ItemScores(id=f"{part}/{place}", image=str(photo), tags={}, caption=c, positives=[p], negatives=[0.0])
+            for place, (photo, c, p) in enumerate(zip(held[f"{part}/photo"].tolist(), caption, positive, strict=True))
+        ]
     return Run(Path(model), (), rows, outcomes_of(rows))
 
 
@@ -87,9 +104,27 @@ def runs(tower: str, name: str, kind: str) -> list[Run]:
     return [run(tower, f"{name}-{row['seed']}", kind) for row in models(tower)[name]]
 
 
+def mean(tower: str, name: str, kind: str, metric: str) -> float:
+    """In percent, over the items of all seeds."""
+    held = scores(tower)
+    parts = JOINED.get(kind, (kind,))
+    found = []
+    for row in models(tower)[name]:
+        c, p = np.concatenate([held[f"{name}-{row['seed']}/{part}"] for part in parts], axis=1)
+        outcome = {
+            "original": c > 0,
+            "augmented": (c > 0) & (p > 0),
+            "brittleness": ((c > 0) & (p < 0)) | ((c < 0) & (p > 0)),
+        }
+        found.append(outcome[metric].mean())
+    return 100 * float(np.mean(found))
+
+
 def compared() -> dict[tuple[str, tuple[str, str], str, str], Change]:
     found = {}
     for tower, (after, before), kind in product(TOWERS, PAIRS, KINDS):
+        if not {after, before} <= models(tower).keys() or kind not in kinds_of(tower):
+            continue
         whole = compare_models(runs(tower, before, kind), runs(tower, after, kind))
         for metric in METRICS:
             change = whole[metric]
@@ -104,40 +139,62 @@ def compared() -> dict[tuple[str, tuple[str, str], str, str], Change]:
 
 def cell(change: Change) -> str:
     low, high = change.interval
-    return f"{100 * change.difference:+.1f} [{100 * low:+.1f}, {100 * high:+.1f}]" + (
-        "\\*" if change.significant else ""
-    )
+    return f"{100 * change.difference:+.1f} [{100 * low:+.1f}, {100 * high:+.1f}]" + ("\\*" if change.significant else "")
+
+
+def kinds_of(tower: str) -> list[str]:
+    return [kind for kind in KINDS if all(f"{part}/photo" in scores(tower) for part in JOINED.get(kind, (kind,)))]
+
+
+def summary(tower: str) -> None:
+    """One number of each kind, recall and the correlation with people's ratings."""
+    heads = [f"{KINDS[kind]}: {SHORT[metric]}" for kind, metric in SUMMARY]
+    print("| finetuned with | " + " | ".join(heads) + " | recalls | CxC | seeds |")
+    print("| --- |" + " ---: |" * (len(SUMMARY) + 3))
+    for name in (name for name in NAMES if name in models(tower)):
+        cells = [f"{mean(tower, name, kind, metric):.1f}" for kind, metric in SUMMARY]
+        rows = [row["found"] for row in models(tower)[name]]
+        cells += [f"{np.mean([recall(row) for row in rows]):.1f}", f"{np.mean([row['experts'] for row in rows]):.1f}"]
+        print(f"| {NAMES[name]} | " + " | ".join(cells) + f" | {len(rows)} |")
+    print()
+
+
+def recall(row: dict[str, float]) -> float:
+    """The mean of six."""
+    return float(np.mean([row[f"{way}@{top}"] for way in ("t2i", "i2t") for top in (1, 5, 10)]))
+
+
+def table(tower: str, title: str) -> None:
+    """Original / Augmented / Brittleness of each kind."""
+    kinds = kinds_of(tower)
+    heads = [f"{KINDS[kind]} (n = {count(tower, kind):,})" for kind in kinds]
+    print(f"| {title} | " + " | ".join(heads) + " | text-to-image R@1 |")
+    print("| --- " * (len(kinds) + 2) + "|")
+    for name in (name for name in NAMES if name in models(tower)):
+        cells = [" / ".join(f"{mean(tower, name, kind, metric):.1f}" for metric in METRICS) for kind in kinds]
+        first = np.mean([row["found"]["t2i@1"] for row in models(tower)[name]])
+        print(f"| {NAMES[name]} | " + " | ".join(cells) + f" | {first:.1f} |")
+    print()
+
+
+def count(tower: str, kind: str) -> int:
+    return sum(len(scores(tower)[f"{part}/photo"]) for part in JOINED.get(kind, (kind,)))
 
 
 def main() -> None:
     argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0]).parse_args()
+    summary("m")
     for tower, title in TOWERS.items():
-        print(
-            f"| {title} | " + " | ".join(f"{words}: Orig. / Aug. / Brit." for words in KINDS.values()) + " | recalls |"
-        )
-        print("| --- " * (len(KINDS) + 2) + "|")
-        for name, words in NAMES.items():
-            rows = [row["found"] for row in models(tower)[name]]
-            cells = [
-                " / ".join(f"{np.mean([row[f'{kind}/{metric}'] for row in rows]):.1f}" for metric in METRICS)
-                for kind in KINDS
-            ]
-            recall = np.mean([[row[f"{way}@{top}"] for way in ("t2i", "i2t") for top in (1, 5, 10)] for row in rows])
-            print(f"| {words} | " + " | ".join(cells) + f" | {recall:.1f} |")
-        print()
+        table(tower, title)
     found = compared()
     for tower, title in TOWERS.items():
         print(f"| {title} | items | Original | Augmented | Brittleness |\n| --- | --- | --- | --- | --- |")
         for (after, before), kind in product(PAIRS, KINDS):
-            cells = [cell(found[tower, (after, before), kind, metric]) for metric in METRICS]
-            print(f"| {after} - {before} | {KINDS[kind]} | " + " | ".join(cells) + " |")
+            if (tower, (after, before), kind, "original") in found:
+                cells = [cell(found[tower, (after, before), kind, metric]) for metric in METRICS]
+                print(f"| {after} - {before} | {KINDS[kind]} | " + " | ".join(cells) + " |")
         print()
-    print(
-        f"\\*: significant: the interval leaves zero out, and p, corrected (Holm) for all {len(found)} "
-        "comparisons, is below 0.05."
-    )
-    counts = {kind: len(scores("m")[f"{kind}/photo"]) for kind in KINDS}
-    print("n: " + ", ".join(f"{words} {counts[kind]:,}" for kind, words in KINDS.items()))
+    print(f"\\*: significant, by interval and by p-value, which is corrected (Holm) for all {len(found)} comparisons.")
 
 
 if __name__ == "__main__":

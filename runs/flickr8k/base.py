@@ -18,6 +18,7 @@ import dataclasses
 import json
 import math
 import multiprocessing
+import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -319,7 +320,7 @@ def results(out: Path) -> dict[str, dict[str, Any]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("data", type=existing("train.jsonl"))
+    parser.add_argument("data", type=existing("train-captions.jsonl"))
     parser.add_argument("--photos", type=existing(), required=True)
     parser.add_argument("--wheel", type=existing(), required=True)
     parser.add_argument("--minilm", type=existing(), required=True, help="folder of all-MiniLM-L6-v2")
@@ -327,17 +328,18 @@ def main() -> None:
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--jobs", type=int, default=1, help="bases at a time")
     parser.add_argument("--only", nargs="*", help="names of bases")
+    parser.add_argument("--parts", type=int, default=PARTS, help="parts of each training photo")
     parser.add_argument("--tails", action="store_true", help="seeds of what was kept, their tails, and soups")
     parser.add_argument(
         "--seconds", type=float, default=math.inf, help="no base is begun later; the first round: 60 in 100"
     )
     options = parser.parse_args()
     began, out = time.time(), Path(options.out)
-    where = {key: str(value) for key, value in vars(options).items() if key not in {"only", "jobs", "seconds", "tails"}}
+    where = {key: str(value) for key, value in vars(options).items() if key not in {"only", "jobs", "seconds", "tails", "parts"}}
     where["share"] = str(0.95 / options.jobs)
     with multiprocessing.get_context("spawn").Pool(options.jobs) as pool:
         todo: list[tuple[Any, ...]] = []
-        for split, views in (("train", FIXED + PARTS), ("dev", FIXED)):
+        for split, views in (("train", FIXED + options.parts), ("dev", FIXED)):
             names = photos_of(options.data, split)
             for start in range(0, len(names), AT_ONCE):
                 path = out / "views" / f"{split}-{start:05d}.pt"
@@ -351,11 +353,13 @@ def main() -> None:
                         options.device,
                     )
                 )
-        pool.starmap(see, todo, chunksize=1)
+        with multiprocessing.get_context("spawn").Pool(max(options.jobs, len(os.sched_getaffinity(0)) - 2)) as readers:
+            readers.starmap(see, todo, chunksize=1)
         print(f"photos seen after {time.time() - began:.0f} s", flush=True)
         bases, following = (seeds_round(), tails_round) if options.tails else (first_round(), second_round)
         if options.only:
             bases = [base for base in bases if base.name in options.only]
+        bases = [dataclasses.replace(base, parts=min(base.parts, options.parts)) for base in bases]
         for part, chunk in [(1.0, bases)] if options.only and not options.tails else [(0.6, bases), (1.0, None)]:
             chunk = chunk or following({name: row["found"] for name, row in results(out).items()})
             chunk = [base for base in chunk if not options.only or base.name in options.only]

@@ -61,7 +61,7 @@ def held_out(edit: Edit | None) -> bool:
 
 
 def is_relation(text: Text) -> bool:
-    return text.edit is not None and text.edit.target == "relation" and text.edit.op != "swap"
+    return text.edit is not None and text.edit.target == "relation" and text.edit.op == "replace"
 
 
 def for_training(item: Item) -> Item:

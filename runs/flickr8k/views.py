@@ -74,4 +74,10 @@ def see(wheel: str, photos: str, names: Sequence[str], out: Path, views: int, de
 def seen(folder: Path, split: str, device: str) -> torch.Tensor:
     """All parts of a split as one."""
     parts = [torch.load(path, mmap=True, weights_only=True) for path in sorted(folder.glob(f"{split}-*.pt"))]
-    return torch.cat([part.to(device) for part in parts], 1)
+    photos = sum(part.shape[1] for part in parts)
+    whole = torch.empty((parts[0].shape[0], photos, *parts[0].shape[2:]), dtype=parts[0].dtype, device=device)
+    start = 0
+    for part in parts:  # not torch.cat, which would need the memory twice
+        whole[:, start : start + part.shape[1]] = part.to(device)
+        start += part.shape[1]
+    return whole
