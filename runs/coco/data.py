@@ -245,7 +245,9 @@ def make(options: argparse.Namespace) -> None:
         [Item(id=f"extra/{path}", image=ImageRef(path=path), caption="a photo") for path in extra],
     )
     (out / "photos").mkdir(exist_ok=True)
-    (out / "photos/ExpertAnnotations.txt").write_text("".join("\t".join([*row, row[2], row[2]]) + "\n" for row in rated))
+    (out / "photos/ExpertAnnotations.txt").write_text(
+        "".join("\t".join([*row, row[2], row[2]]) + "\n" for row in rated)
+    )
     (out / "photos/captions.tsv").write_text("".join(f"{name}\t{text}\n" for name, text in texts.items()))
     print(f"CxC: {len(rated):,} ratings")
     pack(options.git, blobs, list(dict.fromkeys([*wanted, *extra])), out / "photos")

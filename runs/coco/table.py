@@ -139,7 +139,9 @@ def compared() -> dict[tuple[str, tuple[str, str], str, str], Change]:
 
 def cell(change: Change) -> str:
     low, high = change.interval
-    return f"{100 * change.difference:+.1f} [{100 * low:+.1f}, {100 * high:+.1f}]" + ("\\*" if change.significant else "")
+    return f"{100 * change.difference:+.1f} [{100 * low:+.1f}, {100 * high:+.1f}]" + (
+        "\\*" if change.significant else ""
+    )
 
 
 def kinds_of(tower: str) -> list[str]:

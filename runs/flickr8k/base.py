@@ -335,7 +335,11 @@ def main() -> None:
     )
     options = parser.parse_args()
     began, out = time.time(), Path(options.out)
-    where = {key: str(value) for key, value in vars(options).items() if key not in {"only", "jobs", "seconds", "tails", "parts"}}
+    where = {
+        key: str(value)
+        for key, value in vars(options).items()
+        if key not in {"only", "jobs", "seconds", "tails", "parts"}
+    }
     where["share"] = str(0.95 / options.jobs)
     with multiprocessing.get_context("spawn").Pool(options.jobs) as pool:
         todo: list[tuple[Any, ...]] = []

@@ -33,7 +33,9 @@ def test_the_means_on_the_page_are_those_of_the_scores() -> None:
         head, *_ = (line for line in TABLES.splitlines() if line.startswith(f"| {title} | REPLACE"))
         start = TABLES.splitlines().index(head)
         for name, line in zip(
-            (name for name in table.NAMES if name in table.models(tower)), TABLES.splitlines()[start + 2 :], strict=False
+            (name for name in table.NAMES if name in table.models(tower)),
+            TABLES.splitlines()[start + 2 :],
+            strict=False,
         ):
             cells = [cell.strip() for cell in line.strip("|").split("|")]
             assert cells[0] == table.NAMES[name]
