@@ -119,30 +119,10 @@ def test_one_or_two_models_have_no_letters(make_runs: MakeRuns) -> None:
 # ---------------------------------------------------------------------------- reported numbers
 
 
-def notes(chapter: Chapter) -> str:
-    return "\n".join(note for note in chapter.notes if "reported" in note)
-
-
 def test_reported_numbers_are_rows_without_a_letter(make_runs: MakeRuns) -> None:
     chapter = only(make_runs(MODELS), reported("Strong", 0.75, source="their Table 3"), reported("Others", 0.9))
     table = render(lines([chapter]), "md")
     assert re.search(r"\| Others \(reported\) \| - \| 90\.0 \|", table)
-    strong = next(entry for entry in chapter.entries if entry.label == "strong")
-    ours = strong.numbers["original"]
-    assert ours is not None and f"{100 * (ours - 0.75):+.1f} points." in notes(chapter)
-    assert "their Table 3" in notes(chapter) and "Others" not in notes(chapter)
-
-
-def test_another_rule_has_no_difference(make_runs: MakeRuns) -> None:
-    folder = make_runs({"one": 0.5})
-    said = notes(only(folder, reported("one", 0.5, average="another")))
-    assert "by the rule another; here the rule is vl_compo" in said and "points" not in said
-    assert "points, if their rule is ours" in notes(only(folder, reported("one", 0.5, average=None)))
-
-
-def test_numbers_of_other_items_have_no_difference(make_runs: MakeRuns) -> None:
-    said = notes(only(make_runs({"one": 0.5}, limit=100), reported("one", 0.5)))
-    assert "here not all items were measured" in said and "points" not in said
 
 
 @pytest.mark.parametrize(
