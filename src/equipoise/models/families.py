@@ -86,7 +86,7 @@ def family_named(name: Any, where: str) -> Family:
     if name not in FAMILIES:
         raise UserError(
             f"{where}: model_type {name!r} is not supported by hf: ({', '.join(FAMILIES)} are); "
-            "wrap another model in two methods and name it py:module:factory"
+            "a model with a matching head is itm:, any other is wrapped in two methods and named py:module:factory"
         )
     return FAMILIES[name]
 

@@ -123,6 +123,9 @@ def test_xvlm_is_saved_in_its_own_layout(tmp_path: Path) -> None:
     assert saved["logit_scale"].item() != pytest.approx(2.6593, abs=1e-4)  # log(1/0.07): it was trained
     models = [load_model(f"itm:{finished}{rest}", device="cpu") for rest in ("", "/model.safetensors")]
     assert _scores(models[0], tmp_path) == _scores(models[1], tmp_path) != _scores(base, tmp_path)
+    (tmp_path / "copy").mkdir()
+    base.save(tmp_path / "copy")  # untrained
+    assert _scores(load_model(f"itm:{tmp_path / 'copy'}", device="cpu"), tmp_path) == _scores(base, tmp_path)
     assert "X-VLM's own code" in (finished / "README.md").read_text()
 
 

@@ -19,6 +19,7 @@ from equipoise.models.clip import precision, quiet_transformers
 from equipoise.models.families import text_positions
 from equipoise.models.hf import check_folder, find_folder, load_network, load_tokenizer, read_config
 from equipoise.models.preprocess import Preprocess, from_config
+from equipoise.models.scorers import xvlm
 from equipoise.models.scorers.heads import Contrast, Family, Head, family_named
 from equipoise.models.scorers.shared import Scorer, Seen, load_image_processor, padded
 from equipoise.models.tokens import check_tokenizer
@@ -98,7 +99,7 @@ def load_itm(rest: str, *, spec: str, device: str = "auto", dtype: str = "float3
         return _load_xvlm(Path(name).expanduser(), options.get("head", "itm"), spec, device, dtype)
     folder, notes = find_folder(name, spec)
     config = read_config(folder)
-    if config.get("model_type") == "xvlm":  # as training saves it
+    if config == xvlm.CONFIG:  # as training saves it
         return _load_xvlm(folder / "model.safetensors", options.get("head", "itm"), spec, device, dtype)
     family = family_named(config.get("model_type"), str(folder / "config.json"))
     chosen = options.get("head", next(iter(family.heads)))
@@ -149,8 +150,6 @@ def _read_scale(folder: Path, network: Any) -> None:
 
 def _load_xvlm(path: Path, chosen: str, spec: str, device: str, dtype: str) -> MatchingModel:
     """A file is X-VLM's: every other family is a folder."""
-    from equipoise.models.scorers import xvlm
-
     matches = {"itm": xvlm.itm, "itc": xvlm.itc, "sum": xvlm.match_plus_cosine}
     heads = {name: Head("XVLM", xvlm.look, match) for name, match in matches.items()}
     family = Family("xvlm", heads, contrast=Contrast(xvlm.embed_image, xvlm.embed_text))

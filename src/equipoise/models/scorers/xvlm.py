@@ -31,6 +31,7 @@ from equipoise.models.preprocess import Preprocess
 CONTEXT = 40  # max_tokens of its retrieval
 HEAD_WIDTH = 64  # of BERT's attention, at every published size
 PATCH = 4
+CONFIG = {"model_type": "xvlm"}  # config.json next to a finetuned one, whose sizes follow from the shapes
 
 State = dict[str, torch.Tensor]
 
@@ -97,7 +98,7 @@ class XVLM(nn.Module):
         if "logit_scale" in state:
             theirs |= {"logit_scale": state["logit_scale"], "temp": (-state["logit_scale"]).exp()}
         save_file({name: tensor.contiguous() for name, tensor in theirs.items()}, folder / "model.safetensors")
-        write_json(folder / "config.json", {"model_type": "xvlm"})
+        write_json(folder / "config.json", CONFIG)
 
 
 def look(network: XVLM, pixels: torch.Tensor) -> torch.Tensor:
