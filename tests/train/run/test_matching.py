@@ -167,7 +167,7 @@ def test_the_command(tmp_path: Path) -> None:
     write_items(tmp_path / "items.jsonl", matching.items(tmp_path / "photos"))
     words = "--set batch_size=8 --set max_steps=2 --device cpu --workers 0".split()
     places = ["--items", tmp_path / "items.jsonl", "--images", tmp_path / "photos", "--out", tmp_path / "run"]
-    watch = ["--watch", tmp_path / "items.jsonl", "--watch-images", tmp_path / "photos", "--watch-metric", "original"]
+    watch = ["--watch", tmp_path / "items.jsonl", "--watch-images", tmp_path / "photos"]
     done = CliRunner().invoke(
         app,
         ["train", "control_itm", *map(str, places), "--model", f"itm:{tmp_path / 'blip'}", *words, *map(str, watch)],
