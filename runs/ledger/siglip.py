@@ -1,4 +1,4 @@
-"""What one tokenizer argument did to SigLIP in mteb: the table of docs/siglip.md.
+"""What one tokenizer argument did to SigLIP in mteb: the table of docs/appendix/siglip.md.
 
 python runs/ledger/siglip.py --shared ../shared/data
 """
