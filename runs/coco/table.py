@@ -179,6 +179,23 @@ def table(tower: str, title: str) -> None:
     print()
 
 
+def relations(tower: str) -> None:
+    """Augmented accuracy of VSR by relation: which statements a model gains or loses."""
+    names = ("control", "hn-negclip", "hn", "hp-hn", "ours", "hp-hn-swaps", "ours-swaps")
+    print("| VSR, Augmented accuracy | n | " + " | ".join(NAMES[name] for name in names) + " |")
+    print("| --- |" + " ---: |" * (len(names) + 1))
+    groups = {"vsr_symmetric": ("touching",), "vsr_inverse": ("under", "beneath", "below")}
+    for (kind, group), inside in product(groups.items(), (True, False)):
+        chosen = np.array([(word in group) == inside for word in scores(tower)[f"{kind}/relation"].tolist()])
+        cells = []
+        for name in names:
+            held = [scores(tower)[f"{name}-{row['seed']}/{kind}"] for row in models(tower)[name]]
+            cells.append(f"{100 * np.mean([((c > 0) & (p > 0))[chosen].mean() for c, p in held]):.1f}")
+        words = ", ".join(group) if inside else "the others"
+        print(f"| {KINDS[kind]}: {words} | {chosen.sum()} | " + " | ".join(cells) + " |")
+    print()
+
+
 def count(tower: str, kind: str) -> int:
     return sum(len(scores(tower)[f"{part}/photo"]) for part in JOINED.get(kind, (kind,)))
 
@@ -186,6 +203,7 @@ def count(tower: str, kind: str) -> int:
 def main() -> None:
     argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0]).parse_args()
     summary("m")
+    relations("m")
     for tower, title in TOWERS.items():
         table(tower, title)
     found = compared()

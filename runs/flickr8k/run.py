@@ -220,6 +220,8 @@ def judge(
             f"{kind}/apart": float(np.abs(c - p).mean() / np.concatenate([c, p, n]).std()),
         }
         kept |= {f"{kind}/photo": numbers(shown, list(images)), f"{kind}/scores": np.stack([c, p, n])}
+        if all("relation" in item.tags for item in items):
+            kept[f"{kind}/relation"] = np.array([item.tags["relation"] for item in items])
     plain = items_of(f"{data}/{split}-captions.jsonl")
     captions = texts(model, [item.caption for item in plain], words)
     order = numbers([item.image.path for item in plain if item.image], names)

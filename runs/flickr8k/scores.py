@@ -45,7 +45,7 @@ def pack(folder: Path, out: Path) -> None:
     found: dict[str, NDArray[Any]] = {}
     for path in sorted(folder.glob("*.npz")):
         held, name = read_scores(path), path.name.removesuffix(".npz")
-        for key in (key for key in held if key.endswith("/photo") or key == "experts/ratings"):
+        for key in (key for key in held if key.endswith(("/photo", "/relation", "experts/ratings"))):
             if not np.array_equal(found.setdefault(key, held[key]), held[key]):
                 raise SystemExit(f"{path}: judged on other items than the models before it ({key})")
         for kind in (key.removesuffix("/scores") for key in held if key.endswith("/scores") and key[:7] != "experts"):
