@@ -60,7 +60,7 @@ def test_the_differences_of_the_first_finding_are_those_that_compare_gives() -> 
     table = load("table")
     for kind, metric, words in (
         ("negclip", "original", "27.2 points [24.9, 29.5]"),
-        ("vsr_symmetric", "brittleness", "31.7 [24.3, 39.0]"),
+        ("vsr_symmetric", "brittleness", "31.7 points [24.3, 39.0]"),
     ):
         found = table.compare_models(table.runs("m", "control", kind), table.runs("m", "hn-negclip", kind))[metric]
         low, high = found.interval
