@@ -1,11 +1,12 @@
 """Counts what `balanced` makes of captions: coverage, the mix of kinds, trivial positives, what words alone give away.
 
-    python runs/perturb_measure.py --shared DIR [--flickr] [--precision 0.92] [--cap N] [--refine] [--limit N]
+    python runs/perturb_measure.py --shared DIR [--flickr] [--precision 0.92] [--caps 4,8,16] [--refine] [--limit N]
     python runs/perturb_measure.py --shared DIR --curve 0.8,0.85,0.9,0.92,0.95,0.97
 
 On the captions that nothing was learned from (caption_halves.py). A lookup of substitutions is learned on half of the
 images and asked about the other half: a pair (from, to) gets the label it had more often, an unknown one a coin.
---curve prints coverage and expected precision for each setting of the dial.
+--curve prints coverage and expected precision for each setting of the dial, --caps coverage and what a lookup knows for
+each setting of perturb --cap.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def main() -> None:
     parser.add_argument("--flickr", action="store_true", help="Flickr8k's test images instead of COCO's")
     parser.add_argument("--precision", type=float, default=0.92)
     parser.add_argument("--curve", type=lambda text: [float(one) for one in text.split(",")])
-    parser.add_argument("--cap", type=int, help="at most so many texts of each substitution, as perturb --cap")
+    parser.add_argument("--caps", type=lambda text: [int(one) for one in text.split(",")])
     parser.add_argument("--refine", action="store_true", help="as perturb --refine words,frequency")
     parser.add_argument("--limit", type=int, help="images")
     options = parser.parse_args()
@@ -60,21 +61,16 @@ def main() -> None:
     items = [_item(f"{place}", found, caption.text) for place, (caption, found) in enumerate(made)]
     images = [image for image, texts in groups for _ in texts]
     print(f"{count:,} captions of {len(groups):,} images; {1000 * spent / count:.2f} ms of CPU a caption")
-    if options.cap:
-        items = list(cap_items(lambda: items, options.cap, keep_all=True))
+    if options.caps:
+        _print_caps(items, images, options.caps)
     if options.refine:
         items = _refined(items)
     for name, number in sorted(Counter(name for item in items for name in _kinds(item)).items()):
         print(f"  {number:7,} {number / count:6.1%}  {name}")
     print("\n".join(described(_mix([found for _, found in made]), count, sum(len(item.positives) for item in items))))
-    halves: tuple[Edits, Edits] = ([], [])
-    for image, item in zip(images, items, strict=True):
-        half = halves[zlib.crc32(f"lookup{image}".encode()) % 2]
-        for kind in KINDS:
-            named = (substitution(kind, text) for text in getattr(item, kind))
-            half += [(kind.removesuffix("s"), f"{found[1]} -> {found[2]}") for found in named if found]
+    halves = _halves(items, images)
     _diversity([*halves[0], *halves[1]])
-    _lookup(*halves)
+    print(f"lookup, both kinds alike: {_lookup(*halves):.1%} right")
     for name, numbers in separability(items[:: max(1, count // 4000)]).items():
         if numbers is not None:
             one, two = (numbers[how]["accuracy"] for how in ("unpaired", "paired"))
@@ -95,6 +91,26 @@ def _made(groups: list[tuple[str, list[str]]], precision: float) -> list[tuple[C
         for place, text in enumerate(texts)
     ]
     return list(zip(captions, perturb_captions(balanced(precision), captions), strict=True))
+
+
+def _print_caps(items: list[Item], images: list[str], caps: list[int]) -> None:
+    print("| texts of a substitution, at most | a negative | a positive | a lookup is right |")
+    print("| --- | --- | --- | --- |")
+    for cap in (len(items), *caps):
+        kept = list(cap_items(lambda: items, cap, keep_all=True))
+        cells = [sum(bool(getattr(item, kind)) for item in kept) / len(kept) for kind in ("negatives", "positives")]
+        right = _lookup(*_halves(kept, images), quiet=True)
+        print(f"| {cap:,} | {' | '.join(f'{cell:.1%}' for cell in (*cells, right))} |")
+
+
+def _halves(items: list[Item], images: list[str]) -> tuple[Edits, Edits]:
+    halves: tuple[Edits, Edits] = ([], [])
+    for image, item in zip(images, items, strict=True):
+        half = halves[zlib.crc32(f"lookup{image}".encode()) % 2]
+        for kind in KINDS:
+            named = (substitution(kind, text) for text in getattr(item, kind))
+            half += [(kind.removesuffix("s"), f"{found[1]} -> {found[2]}") for found in named if found]
+    return halves
 
 
 def _mix(found: list[Perturbed]) -> dict[str, dict[str, int]]:
@@ -140,7 +156,8 @@ def _diversity(edits: Edits) -> None:
         print(f"replace {kind}s: {total:,} from {len(counts):,} substitutions, half of them from {needed}; {top}")
 
 
-def _lookup(learned: Edits, asked: Edits) -> None:
+def _lookup(learned: Edits, asked: Edits, quiet: bool = False) -> float:
+    """How often a lookup is right; positives and negatives count alike."""
     table: dict[str, Counter[str]] = {}
     for kind, pair in learned:
         table.setdefault(pair, Counter())[kind] += 1
@@ -151,11 +168,13 @@ def _lookup(learned: Edits, asked: Edits) -> None:
         other = "negative" if kind == "positive" else "positive"
         right = sum(1.0 if c[kind] > c[other] else 0.5 if c[kind] == c[other] else 0.0 for c in known)
         rates.append((right + 0.5 * (len(mine) - len(known))) / max(1, len(mine)))
+        if quiet:
+            continue
         print(
             f"lookup, {kind}s: knows {len(known) / max(1, len(mine)):.1%} of {len(mine):,}, of these "
             f"{right / max(1, len(known)):.1%} right; with a coin for the others {rates[-1]:.1%}"
         )
-    print(f"lookup, both kinds alike: {sum(rates) / 2:.1%} right")
+    return sum(rates) / 2
 
 
 if __name__ == "__main__":

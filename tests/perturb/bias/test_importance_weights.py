@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
 import runpy
@@ -280,3 +281,15 @@ def net_flow(captions: list[Caption]) -> dict[str, float]:
                 flows[candidate.kind].update(candidate.text.lower().split())
                 flows[candidate.kind].subtract(caption.text.lower().split())
     return {kind: sum(map(abs, flow.values())) / made[kind] for kind, flow in flows.items()}
+
+
+def test_photos_that_sheets_were_written_from_are_never_read_blind(tmp_path: Path) -> None:
+    (tmp_path / "coco").mkdir()
+    rows = [{"id": n, "use": "train", "benchmarks": [], "captions": ["A dog"]} for n in range(200)]
+    rows += [{"id": 900, "use": "eval", "benchmarks": ["x"], "captions": ["A cat"]}]
+    with gzip.open(tmp_path / "coco" / "captions_train2017_part.jsonl.gz", "wt", encoding="utf-8") as lines:
+        lines.writelines(json.dumps(row) + "\n" for row in rows)
+    train2017 = runpy.run_path(str(RUNS / "caption_halves.py"))["train2017"]
+    learned, read = (train2017(tmp_path, which) for which in (True, False))
+    assert not learned.keys() & read.keys() and len(learned) + len(read) == 200
+    assert 40 < len(learned) < 110
