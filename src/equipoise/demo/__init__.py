@@ -182,7 +182,7 @@ def build_page(story: Story, models: Models) -> Page:
             "CLIP scores how well a sentence fits a picture. A hard negative is a caption with a small change that "
             "makes it wrong; a hard positive is a rewording that stays right. Most reports ask only whether the "
             "caption beats the hard negative. We also ask about the rewording. Here a model is finetuned on "
-            f"{story.title} in four ways, {seeds} run{'s' if seeds > 1 else ''} each.",
+            f"{story.title} in four ways, {'one run' if seeds == 1 else f'{seeds} runs'} each.",
         ],
         opening=[part for part in (shown, chart(found, story.columns)) if part is not None],
         chapters=[_chapter(story, models, name) for name in story.chapters],

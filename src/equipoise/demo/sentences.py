@@ -41,7 +41,7 @@ def steps(models: Models, found: Table, from_base: Table, columns: Sequence[Colu
         BOTH.label: "With matched hard negatives and hard positives",
         OURS.label: "The same texts with our recipe",
     }
-    return texts + [(name, f"{_all(found[label])}.") for label, name in names.items()]
+    return texts + [(name, f"Against captions alone: {_all(found[label])}.") for label, name in names.items()]
 
 
 def findings(found: Table, from_base: Table) -> list[str]:

@@ -36,7 +36,7 @@ BASE = Row("base", "the model as it is, not finetuned")
 CONTROL = Row("captions alone", "finetuned on the captions, without edits", "control")
 USUAL = Row(
     "usual negatives",
-    "hard negatives as they are usually written, without regard to how common their words are",
+    "hard negatives as they are usually written (the notes at the end say how)",
     "hn_only",
 )
 BOTH = Row(
