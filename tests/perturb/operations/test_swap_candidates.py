@@ -57,6 +57,7 @@ def test_what_changes_places(text: str, sort: str, swapped: str) -> None:
         ("A couple of dogs in a park", "number"),  # a dog in several parks
         ("A man on a skateboard next to two dogs", "number"),  # two men on a skateboard
         ("Two people hugging next to a bus", "number"),
+        ("A man riding a horse and some cows", "number"),  # riding horses
         ("A bowl filled with an apple and oranges", "number"),
         ("A man on a horse near people", "number"),
         ("A scissors beside lamps", "noun"),

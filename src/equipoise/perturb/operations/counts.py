@@ -128,7 +128,8 @@ def _can_change(caption: Caption, first: Count, second: Count) -> bool:
     if any(unit.pos == "VBN" for unit in (*units[max(0, first.start - 2) : first.start], *between[-2:])):
         return False  # filled with, surrounded by
     if all(unit.word in {"and", ","} for unit in between):
-        return same_sort(first.noun, second.noun)
+        ridden = first.start and units[first.start - 1].lemma in _NO_LINKS
+        return not ridden and same_sort(first.noun, second.noun)
     before = [phrase for phrase in caption.phrases if phrase.start < first.start]
     if any(units[phrase.head].lemma not in NO_THING for phrase in before):
         return False  # a man on a horse near people: the horse
