@@ -4,7 +4,7 @@
     python runs/judge/calibrate.py v.jsonl --shared DATA [--write]
 
 Two sets of verdicts, both about captions that the judge did not learn from. docs/perturb_reading.tsv has what blind
-readers said of edits that the recipes wrote. Sheets 500 to 509 of verdicts.tsv.gz have edits of all chances, read by
+readers said of edits that the recipes wrote. Sheets 500 to 510 of verdicts.tsv.gz have edits of all chances, read by
 stricter rules. One logistic regression tells the share that is accepted from the chance, the kind of edit and the rules
 of the reader; kinds with few verdicts lean on the others. The curves are for rules between the two.
 
@@ -42,7 +42,7 @@ from equipoise.perturb.recipes import balanced
 
 OUT = Path(__file__).resolve().parents[2] / "src" / "equipoise" / "perturb" / "data" / "calibration.json"
 READ = Path(__file__).resolve().parents[2] / "docs" / "perturb_reading.tsv"
-HELD = range(500, 510)  # sheets about photos that the judge never saw; the last three of changed numbers
+HELD = range(500, 511)  # sheets about photos that the judge never saw; the last four of changed numbers
 KINDS = (*SECTIONS, *(f"{target} wide" for target in SECTIONS), "swap", "number")
 POINTS = (0.0, 0.3, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.93, 0.95, 0.96, 0.97, 0.98, 0.985, 0.99, 0.995, 1.0)
 FLOOR = 0.4  # what readers accept less often is never written
