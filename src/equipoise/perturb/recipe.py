@@ -69,7 +69,7 @@ class Candidate(NamedTuple):
     kind: Kind
     edit: Edit
     mark: str = ""  # of the line its new word is from: "sure", "kin" or "wide"
-    expected: float | None = None  # how likely a strict reader accepts it, where that was measured (dial.py)
+    expected: float | None = None  # how likely a strict reader is to accept it, where that was measured (dial.py)
 
 
 class Refused(NamedTuple):
