@@ -120,7 +120,7 @@ def test_our_own_layout_of_another_benchmark(run: Run) -> None:
     ]
     write_lines("s.jsonl", rows)
     code, _, error = run("s.jsonl", "--bench", "valse")
-    assert code == 2 and "3 of 3 scores are of sugarcrepe-pp and not of valse" in error
+    assert code == 2 and "3 of 3 scores belong to sugarcrepe-pp, not to valse" in error
     code, out, error = run("s.jsonl", "--bench", "sugarcrepe-pp")
     assert code == 0 and (out + error).count("note: not all of sugarcrepe-pp is here: swap_att 3 of 666") == 1
 

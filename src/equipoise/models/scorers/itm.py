@@ -70,6 +70,8 @@ class MatchingModel(Scorer):
 
     @property
     def preprocess(self) -> Preprocess:
+        if self.family.contrast is None:  # such a family cannot be finetuned, and ours may not describe its pixels
+            raise AttributeError(f"{self.spec} has no preprocess")
         return from_config(self.card["preprocessing"], self.spec)
 
     def pad(self, ids: Sequence[Sequence[int]]) -> tuple[torch.Tensor, torch.Tensor]:
