@@ -257,6 +257,7 @@ def test_the_command_ends_with_2_and_no_traceback(chats: Folder, photos: list[Im
     write_items(tmp_path / "items.jsonl", asked)
     command = [sys.executable, "-m", "equipoise", "eval", f"vqa:{folder}", "--bench", str(tmp_path / "items.jsonl")]
     command += ["--images", str(tmp_path), "--cache", str(tmp_path / "cache"), "--out", str(tmp_path / "runs")]
+    command.append("--skip-preflight")  # a random model fails it
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "HF_HUB_OFFLINE": "1"}
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr
