@@ -274,7 +274,7 @@ def demo(
     if captions is None:
         from equipoise.demo.stories import world_story
 
-        story, lasts = world_story(), " About three and a half minutes on two idle cores."
+        story, lasts = world_story(), " About three minutes on two idle cores."
     else:
         from equipoise.cli.train import settings_of
         from equipoise.demo.photos import estimate, photo_story
