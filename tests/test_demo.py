@@ -254,20 +254,22 @@ def test_a_harm_is_said_in_the_headline(told: Callable[..., Models]) -> None:
     found = changes(models, COLUMNS)
     line = headline(found, COLUMNS)
     assert line.startswith("With the usual hard negatives the usual score rises by 25.0 points [")
-    assert "reworded captions falls by 20.0 points" in line and "rejects captions that are still right" in line
-    assert "With our recipe the usual score shows no clear change (+0.0 [" in line and "not clear" not in line
+    assert "reworded with unseen words falls by 20.0 points" in line and "rejects captions that are still right" in line
+    assert (
+        "With our recipe the usual score shows no significant change (+0.0 [" in line and "not significant" not in line
+    )
     parts = dict(steps(models, found, against_base(models, COLUMNS), COLUMNS))
     assert "usual score rises by 25.0 points" in parts["With the usual hard negatives"]
     assert "usual score 60.0" in parts["The base"]
-    assert parts["The same texts with our recipe"].count("shows no clear change") == len(COLUMNS)
+    assert parts["The same texts with our recipe"].count("shows no significant change") == len(COLUMNS)
 
 
 def test_what_is_not_clear_is_not_claimed(told: Callable[..., Models]) -> None:
     models = told({USUAL.label: (201, 40)})
     found = changes(models, COLUMNS)
     line = headline(found, COLUMNS)
-    assert line.count("shows no clear change") == 4 and "still right" not in line
-    assert all("not clear" in part for part in findings(found, found)[0].split("; "))
+    assert line.count("shows no significant change") == 4 and "still right" not in line
+    assert all("not significant" in part for part in findings(found, found)[0].split("; "))
 
 
 def test_a_p_value_of_zero_is_a_small_one(told: Callable[..., Models], monkeypatch: pytest.MonkeyPatch) -> None:
