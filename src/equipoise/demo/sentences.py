@@ -19,8 +19,8 @@ def headline(found: Table, columns: Sequence[Column]) -> str:
     )
     rejects = usual[0].significant and usual[0].difference > 0 and usual[1].significant and usual[1].difference < 0
     return (
-        f"With the usual hard negatives the usual score {_moved(usual[0])}, and accuracy on captions reworded with unseen words "
-        f"{_moved(usual[1])}{': the model rejects captions that are still right' if rejects else ''}. "
+        f"With the usual hard negatives the usual score {_moved(usual[0])}, and accuracy on captions reworded with "
+        f"unseen words {_moved(usual[1])}{': the model rejects captions that are still right' if rejects else ''}. "
         f"With our recipe the usual score {_moved(ours[0])}, and on those captions accuracy {_moved(ours[1])}."
     )
 
