@@ -110,8 +110,8 @@ def chart(found: Table, columns: Sequence[Column]) -> Markup:
     meaning = Markup(" ").join(Markup("<b>{}</b>: {}.").format(one.title, one.about) for one in columns)
     return figure(
         "What finetuning with edits changed, in points, against finetuning on captions alone",
-        "Right of the line is better. Thin lines are 95% intervals; a hollow mark is not significant, corrected for all "
-        "comparisons.",
+        "Right of the line is better. Thin lines are 95% intervals; a hollow mark is not significant, corrected for "
+        "all comparisons.",
         Markup("").join([el("div", *panels, class_="panels"), el("p", meaning, class_="soft")]),
         table(["model", *(column.title for column in columns)], data),
         wide=True,
