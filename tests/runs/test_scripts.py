@@ -80,6 +80,7 @@ def test_every_script_is_known_here() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_every_script_has_help_and_writes_nothing_for_it() -> None:
     before = written()
     for line, done in several([f"{script} --help" for script in SCRIPTS]).items():
@@ -88,6 +89,7 @@ def test_every_script_has_help_and_writes_nothing_for_it() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_script_without_its_input_says_so_and_writes_nothing(tmp_path: Path) -> None:
     before = written()
     gone, out = tmp_path / "gone", tmp_path / "out"
