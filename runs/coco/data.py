@@ -15,6 +15,7 @@ DATA/{dev,test}-vsr_{symmetric,inverse}.jsonl   VSR statements with a true rewor
 DATA/{dev,test}-human.jsonl            three human captions: two of the photo, one of the photo with the nearest words
 DATA/test-foil.jsonl                   VALSE's foil-it; the positive is another caption of the photo
 DATA/train*.jsonl, DATA/{dev,test}-{seen,unseen,swap}.jsonl   as in runs/flickr8k/data.py, written by our engine
+DATA/{train,dev,test}-phrases.jsonl    short phrases out of the captions, with their edits (phrases.py)
 
 A photo that is in any benchmark is not in train or dev. Dev items are on photos without test items.
 """
@@ -27,6 +28,7 @@ import gzip
 import hashlib
 import io
 import json
+import random
 import re
 import subprocess
 import sys
@@ -37,17 +39,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parents[1] / "flickr8k"))
 
 from needs import existing
+from phrases import phrases
 from PIL import Image
 
 from equipoise.benchmarks import registry
 from equipoise.data.items import ImageRef, Item, Text, load_items, write_items
 from equipoise.perturb import Setup, perturb_file
 
-DEV, NEGCLIP = 1_000, 1_500
+DEV, NEGCLIP, PHRASES = 1_000, 1_500, 2_000
 COMMON = 200  # captions that have a word
 SIDE, QUALITY = 224, 40
 STYLES = {
@@ -297,6 +301,8 @@ def edit(options: argparse.Namespace) -> None:
                 for item in items
             ]
             write_items(out / f"train-{style}.jsonl", items)
+            if style == "balanced":
+                write_items(out / "train-phrases.jsonl", cut([item for item in items if item.id.endswith("#0")]))
             print(f"{style}: {Counter(t.edit.op for i in items for t in i.negatives if t.edit)}", flush=True)
         if split == "train":
             continue
@@ -304,6 +310,12 @@ def edit(options: argparse.Namespace) -> None:
             items = for_testing(found[split, style], kind)
             write_items(out / f"{split}-{kind}.jsonl", items)
             print(f"{split}-{kind}: {len(items):,} items", flush=True)
+        whole = [item for item in cut(found[split, "balanced"]) if item.positives and item.negatives]
+        write_items(out / f"{split}-phrases.jsonl", sorted(whole, key=lambda item: drawn(_number(item)))[:PHRASES])
+
+
+def cut(items: list[Item]) -> list[Item]:
+    return [phrase for item in items for phrase in phrases(item, random.Random(item.id))]
 
 
 def main() -> None:

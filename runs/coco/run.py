@@ -1,94 +1,299 @@
-"""Finetune a base on COCO's photos by every recipe of the papers and ours, and measure all of them on test.
+"""Finetune bases on COCO's photos by every recipe of the papers and ours: choose on dev, then measure on test.
 
-    python runs/flickr8k/base.py DATA --photos DATA/photos --wheel LITE2.whl --minilm FOLDER --out OUT --tails \\
-        --only m+text-6e4 --parts 3
-    python runs/coco/run.py DATA --out OUT --jobs 9 --seconds 560      resumes: a finished model is not trained again
-    python runs/flickr8k/keep.py OUT/m --stages final --out runs/coco/results/m.jsonl
+    python runs/coco/base.py DATA --wheel LITE2.whl --minilm FOLDER --out OUT
+    python runs/coco/run.py DATA --out OUT --device cuda --jobs 10      resumes: a finished model is not trained again
+    python runs/flickr8k/keep.py OUT/m --stages search final --out runs/coco/results/m.jsonl
 
-Every recipe trains on three sets of texts: NegCLIP's, which exchange words; those of `balanced`, which replace words
-(1.6 % exchange); and those of `balanced` with exchanges added. The settings are Flickr8k's with one epoch. Nothing was
-chosen on COCO.
+`search`: every recipe of the contest has the same 16 settings on one plain base: four sets of training texts, two
+rates, with and without averaging with the base. `chosen` has the rule. `final`: everything that is in the tables, on
+three bases of each text tower, each with its own seed. Several of these commands may work on one OUT.
+
+Training texts: NegCLIP's, which exchange words; `balanced`, which replaces words (1.6 % exchange); `both`, balanced
+with exchanges added; `phrases`, balanced with short phrases added (phrases.py); `order`, both with phrases.
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
+import json
 import math
 import multiprocessing
+import os
+import shutil
 import sys
 import time
+from dataclasses import replace
+from itertools import product
 from pathlib import Path
+from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parents[1] / "flickr8k"))
 
-import run  # of runs/flickr8k
-from jobs import OURS, SEEDS, Job
+import numpy as np
+import run as flickr  # of runs/flickr8k, which comes first
+import torch
+from jobs import OURS, Job
 from needs import existing
 
-from equipoise.data.items import Item, Text, load_items
+from equipoise.core.files import atomic_write
+from equipoise.data.items import Item, load_items
+from equipoise.models import load_model
+from equipoise.models.clip import ClipModel
+from equipoise.train.recipes import get_recipe
+from equipoise.train.run.loop import train
+from equipoise.train.run.options import Hardware, Saving
 
-BASE, RATE = "m+text-6e4", "5e-5"
+RATE, BATCH, WISE = 5e-5, 256, 0.6
 PAPER, CE = "hard_positives_kamath_2024", "ce_clip_zhang_2024"
-JOBS = [
-    Job("base"),
-    Job("control", "control", train="train-balanced"),
-    Job("hn-negclip", "hn_only", train="train-negclip"),
-    Job("hp-hn", PAPER, train="train-balanced"),
-    Job("ours", OURS, train="train-balanced"),
-    Job("hn", "hn_only", train="train-balanced"),
-    Job("ours-human", OURS, train="train-human"),
-    Job("ce-clip", CE, train="train-balanced"),
-    Job("ours-swaps", OURS, train="train-both"),
-    Job("hp-hn-negclip", PAPER, train="train-negclip"),
-    Job("hp-hn-swaps", PAPER, train="train-both"),
-    Job("hn-swaps", "hn_only", train="train-both"),
-    Job("ce-clip-swaps", CE, train="train-both"),
+SEEDS = (0, 1, 2)
+CONTEST = {
+    "hn": ("hn_only", {}),
+    "hp-hn": (PAPER, {}),
+    "ce-clip": (CE, {}),
+    "ours": (OURS, {}),
+    "spread": (OURS, {"spread": True}),
+}
+SETS, SPEEDS = ("balanced", "both", "phrases", "order"), (1.0, 3.0)
+CHOSEN_ON = ("negclip", "vsr_symmetric", "vsr_inverse", "human", "seen", "unseen", "phrases")
+
+
+def job(name: str, recipe: str | None, texts: str = "balanced", speed: float = 1.0, **options: Any) -> Job:
+    return Job(name, recipe, tuple(options.items()), speed=speed, train=texts)
+
+
+SEARCH = [job(f"control.{speed:.0f}", "control", speed=speed) for speed in SPEEDS] + [
+    job(f"{name}.{texts}.{speed:.0f}", recipe, texts, speed, **options)
+    for (name, (recipe, options)), texts, speed in product(CONTEST.items(), SETS, SPEEDS)
+]
+MAIN = [
+    job("base", None),
+    job("control", "control"),
+    job("hn-negclip", "hn_only", "negclip"),
+    job("hp-hn-negclip", PAPER, "negclip"),
+    *(job(name, recipe, "balanced", **options) for name, (recipe, options) in CONTEST.items() if name != "spread"),
+    *(
+        job(f"{name}-swaps", recipe, "both", **options)
+        for name, (recipe, options) in CONTEST.items()
+        if name != "spread"
+    ),
+]
+BEST = [job(f"{name}-best", recipe, **options) for name, (recipe, options) in CONTEST.items()]  # texts and rate: chosen
+ABLATIONS = [
+    *(
+        job(f"best-{name}", OURS, **options)
+        for name, options in {
+            "no-rank": {"rank_weight": 0.0},
+            "no-text": {"text_weight": 0.0},
+            "no-agreement": {"agreement_weight": 0.0},
+            "no-keep": {"keep_weight": 0.0},
+            "no-second-caption": {"two_captions_each": False},
+            "one-negative": {"by_operation": False},
+        }.items()
+    ),
+    *(job(f"hp-hn-{share}", PAPER, "both", hn_weight=float(share)) for share in ("0", "0.25", "0.5", "0.75")),
+    job("hp-hn-replace-only", PAPER, "both", replace_only=True),
+    job("hp-hn-swap-only", PAPER, "both", swap_only=True),
+    job("ce-clip-itc", CE, "both", imc_weight=0.0, cmr_weight=0.0),
+    job("ce-clip-imc", CE, "both", cmr_weight=0.0),
+    job("ce-clip-cmr", CE, "both", imc_weight=0.0),
+    job("ce-clip-fixed", CE, "both", fixed_threshold=0.0),
+    job("hp-hn-keep", "py:recipes:paper_keep"),
+    job("hp-hn-margin", "py:recipes:paper_margin", "both"),
+    job("ce-clip-positives", "py:recipes:ce_clip_positives"),
+    job("svlc", "svlc_doveh_2023", lora=0, warmup_steps=50),
+    job("dac", "dac_doveh_2023", dense_captions=3, lora=0, warmup_steps=50),
 ]
 
 
 def training_texts(data: Path) -> dict[str, list[Item]]:
-    """What the jobs train on, by path: the files of data.py; `balanced` with swaps; `balanced` with the other human
-    captions of the photo among the positives."""
-    balanced, swaps, negclip = (load_items(data / f"train-{name}.jsonl") for name in ("balanced", "swaps", "negclip"))
-    captions: dict[str, list[str]] = {}
-    for item in balanced:
-        captions.setdefault(item.image.path if item.image else "", []).append(item.caption)
-    both, human = [], []
-    for one, two in zip(balanced, swaps, strict=True):
-        own = captions[one.image.path if one.image else ""]
-        others = tuple(Text(text=text) for text in own if text != one.caption)
-        more = {"positives": one.positives + two.positives, "negatives": one.negatives + two.negatives}
-        both.append(one.model_copy(update=more))
-        human.append(one.model_copy(update={"positives": one.positives + others}))
-    found = {"balanced": balanced, "negclip": negclip, "both": both, "human": human}
-    return {f"{data}/train-{name}.jsonl": items for name, items in found.items()}
+    balanced, swaps, negclip, phrases = (
+        load_items(data / f"train-{name}.jsonl") for name in ("balanced", "swaps", "negclip", "phrases")
+    )
+    both = [
+        one.model_copy(update={"positives": one.positives + two.positives, "negatives": one.negatives + two.negatives})
+        for one, two in zip(balanced, swaps, strict=True)
+    ]
+    return {
+        "balanced": balanced, "negclip": negclip, "both": both, "phrases": balanced + phrases, "order": both + phrases,
+    }  # fmt: skip
+
+
+def chosen(out: Path, name: str) -> dict[str, Any]:
+    """The setting of a recipe: of those that keep the mean of six recalls within 0.5 of the control's, and no kind of
+    dev items more than 2 points below it, the one with the highest mean Augmented accuracy. Where none keeps all of
+    that, the one that misses by least."""
+    rows = {path.stem: json.loads(path.read_text()) for path in (out / "search").glob("*.json")}
+    control = rows["control.1-0"]["found"]
+
+    def value(row: dict[str, Any]) -> tuple[float, float]:
+        found = row["found"]
+        missed = max(0.0, recall(control) - 0.5 - recall(found))
+        for kind in CHOSEN_ON:
+            missed += max(0.0, control[f"{kind}/augmented"] - 2 - found[f"{kind}/augmented"])
+        return -missed, float(np.mean([found[f"{kind}/augmented"] for kind in CHOSEN_ON]))
+
+    own = [row for row in rows.values() if row["name"].startswith(f"{name}.")]
+    best = max(own, key=value)
+    return {key: best[key] for key in ("train", "speed", "wise")}
+
+
+def recall(found: dict[str, float]) -> float:
+    return float(np.mean([found[f"{way}@{top}"] for way in ("t2i", "i2t") for top in (1, 5, 10)]))
+
+
+def base_of(tower: str, stage: str, seed: int) -> str:
+    letter = "s" if tower == "s" else "m" if stage == "search" else "t"
+    return f"{letter}.{seed}" if seed else letter
+
+
+TEXTS: dict[str, list[Item]] = {}
+
+
+def work(task: tuple[str, str, Job, int, dict[str, str]]) -> None:
+    """One model: trained, measured as it is and averaged with its base, its lines written."""
+    tower, stage, job, seed, where = task
+    data, photos, device = where["data"], f"{where['data']}/photos", where["device"]
+    base, out = base_of(tower, stage, seed), Path(where["out"])
+    own = out / tower
+    folder = own / stage / f"{job.name}-{seed}"
+    line, claim = folder.with_name(folder.name + ".json"), folder.with_name(folder.name + ".claim")
+    while not (out / f"pooled-{base}.npz").exists() and time.time() < float(where["until"]):
+        time.sleep(2)
+    if line.exists() or time.time() > float(where["until"]):
+        return
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    if not claimed(claim):
+        return
+    started, wise = time.monotonic(), None
+    try:
+        if job.name.endswith("-best") or job.name.startswith("best-"):
+            setting = chosen(out / "m", job.name.removesuffix("-best") if job.name.endswith("-best") else "spread")
+            wise = setting["wise"]
+            job = replace(job, train=setting["train"], speed=setting["speed"])
+        rows = flickr.pooled(str(out / f"pooled-{base}.npz"))
+        flickr.remember(rows)
+        words = flickr.tokens(tower)
+        flickr.know(words)
+        start = f"hf:{out}/base/{base}-0/model"
+        model = load_model(start, device=device if job.recipe is None else "cpu")
+        assert isinstance(model, ClipModel)
+        if job.recipe:
+            settings: dict[str, Any] = {
+                "batch_size": BATCH, "weight_decay": 0.1, "freeze": "vision_backbone", "distinct_images": True,
+                "epochs": 1, "max_steps": len(TEXTS["balanced"]) // BATCH, "lr": job.speed * RATE, "warmup_steps": 50,
+                "seed": seed,
+            }  # fmt: skip
+            train(
+                get_recipe(job.recipe, **(settings | dict(job.options))),
+                TEXTS[job.train],
+                model,
+                folder,
+                images=flickr.source(photos),
+                hardware=Hardware(device=device, compiled=False),
+                saving=Saving(every=10**6, keep=1),
+                show=False,
+            )
+            before = model.network.state_dict()
+            model = load_model(f"hf:{folder}/model", device=device)  # type: ignore[assignment]
+            if wise is not None and wise < 1:
+                average(model, before, wise)
+        shutil.rmtree(folder, ignore_errors=True)
+        split = "test" if stage == "final" else "dev"
+        scores = own / "scores" / f"{job.name}-{seed}.npz" if stage == "final" else None
+        found = flickr.judge(model, data, photos, split, rows, words, scores)
+        more = {}
+        if stage == "search" and job.name.count(".") == 2:
+            average(model, before, WISE)
+            more = flickr.judge(model, data, photos, split, rows, words)
+    except Exception as error:  # one model that fails must not cost the others; the next round tries again
+        print(f"{tower}/{job.name}-{seed}: {type(error).__name__}: {error}", flush=True)
+        claim.unlink()
+        return
+    finally:
+        if device == "cuda":
+            torch.cuda.empty_cache()
+    seconds = round(time.monotonic() - started, 1)
+    row = {"name": job.name, "recipe": job.recipe, "options": dict(job.options), "train": job.train}
+    row |= {"speed": job.speed, "wise": wise or 1.0, "base": base, "seed": seed, "split": split, "seconds": seconds}
+    if more:
+        write(folder.with_name(f"{job.name}.wise-{seed}.json"), row | {"name": f"{job.name}.wise", "wise": WISE}, more)
+    write(line, row, found)
+    keys = [key for key in found if key.endswith("/augmented") or key in ("t2i@1", "experts")]
+    numbers = " ".join(f"{key.removesuffix('/augmented')}={found[key]:.1f}" for key in keys)
+    print(f"{tower}/{job.name}-{seed} {time.time() - float(where['began']):.0f} ({seconds:.0f}s) {numbers}", flush=True)
+
+
+def claimed(path: Path) -> bool:
+    """Several processes work on one list; the claim of a process that was killed counts no more."""
+    try:
+        if not Path(f"/proc/{path.read_text() or 1}").exists():
+            path.unlink()
+    except FileNotFoundError:
+        pass
+    try:
+        with path.open("x") as handle:
+            handle.write(str(os.getpid()))
+    except FileExistsError:
+        return False
+    return True
+
+
+@torch.no_grad()
+def average(model: ClipModel, before: dict[str, torch.Tensor], share: float) -> None:
+    """The weights: `share` of the finetuned, the rest of the base."""
+    for name, value in model.network.state_dict().items():
+        if value.is_floating_point():
+            value.lerp_(before[name].to(value.device), 1 - share)
+
+
+def write(path: Path, row: dict[str, Any], found: dict[str, float]) -> None:
+    with atomic_write(path) as handle:
+        handle.write(json.dumps(row | {"found": found}) + "\n")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data", type=existing("train-balanced.jsonl"))
-    parser.add_argument("--out", type=existing("base"), required=True, help="what base.py wrote")
+    parser.add_argument("--out", type=Path, required=True, help="what base.py writes, or is still writing")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--jobs", type=int, default=2, help="models at a time")
     parser.add_argument("--seconds", type=float, default=math.inf, help="no model is begun later")
     options = parser.parse_args()
-    folder = options.out / "m"
-    folder.mkdir(exist_ok=True)
-    if not (folder / "base").exists():
-        (folder / "base").symlink_to("../base")
-    where = {
-        "data": str(options.data), "photos": str(options.data / "photos"), "device": options.device, "base": BASE,
-        "out": str(folder), "lr": RATE, "epochs": "1", "batch": "256", "weights": "drop",
-        "until": str(time.time() + options.seconds),
-    }  # fmt: skip
-    known, own = training_texts(options.data), run.items_of
-    run.items_of = lambda path: known[path] if path in known else own(path)
-    tasks = [("final", job, seed, where) for seed in SEEDS for job in JOBS if job.recipe or seed == 0]
+    began = time.time()
+    where = {name: str(getattr(options, name)) for name in ("data", "out", "device")}
+    where |= {"until": str(began + options.seconds), "began": str(began)}
+    TEXTS.update(training_texts(options.data))
+    for split in ("dev", "test"):
+        for kind in ("captions", *flickr.kinds(where["data"], split)):
+            flickr.items_of(f"{where['data']}/{split}-{kind}.jsonl")
+    known(options.out)
+    gc.freeze()
+    tasks = [("m", "search", job, 0, where) for job in SEARCH]
+    for seed in SEEDS:
+        tasks += [("m", "final", job, seed, where) for job in (*MAIN, *BEST)]
+    tasks += [("s", "final", job, seed, where) for seed in SEEDS for job in (*MAIN, *BEST)]
+    tasks += [("m", "final", job, seed, where) for seed in SEEDS for job in ABLATIONS]
     with multiprocessing.get_context("fork").Pool(options.jobs) as pool:  # the texts are loaded once for all
-        pool.map(run.prepare, [where])
-        for _ in pool.imap_unordered(run.work, tasks, chunksize=1):
-            pass
+        for _ in range(2):
+            for _ in pool.imap_unordered(work, tasks, chunksize=1):
+                pass
+
+
+def known(out: Path) -> None:
+    """The tokens of all training texts, once for all models that start from MiniLM."""
+    model = load_model(f"hf:{out}/base/m-0/model", device="cpu")
+    assert isinstance(model, ClipModel)
+    texts = {
+        text
+        for items in TEXTS.values()
+        for item in items
+        for text in (item.caption, *(one.text for one in (*item.positives, *item.negatives)))
+    }
+    ordered = sorted(texts)
+    flickr.tokens("m").update(zip(ordered, (model.truncate(row) for row in model.tokenize(ordered)), strict=True))
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ import multiprocessing
 import shutil
 import sys
 import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partialmethod
 from io import BytesIO
@@ -151,10 +152,13 @@ def know(words: Tokens) -> None:
     """Training asks its tokenizer for every text, which is half of the time in which a batch is made; most were asked
     by the models before it in this process."""
 
-    def known(self: TextChunks, model: ClipModel) -> None:
-        self.model, self._known = model, words
+    def known(self: TextChunks, texts: Sequence[str]) -> list[list[int]]:
+        self._known = words
+        return own(self, texts)
 
-    TextChunks.__init__ = known  # type: ignore[method-assign]
+    own = getattr(TextChunks._ids, "own", TextChunks._ids)
+    known.own = own  # type: ignore[attr-defined]
+    TextChunks._ids = known  # type: ignore[method-assign]
 
 
 @torch.inference_mode()

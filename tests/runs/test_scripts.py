@@ -18,6 +18,7 @@ SCRIPTS = sorted(
 READING = {
     "runs/audits.py": ("--data GONE", "--data GONE replace"),
     "runs/blind.py": ("--data GONE", "--data GONE --only sugarcrepe"),
+    "runs/coco/base.py": ("GONE --wheel GONE --minilm GONE --out OUT",),
     "runs/coco/data.py": ("photos --git GONE --shared GONE --out OUT",),
     "runs/coco/run.py": ("GONE --out GONE",),
     "runs/docs_pictures.py": ("GONE/report.html",),

@@ -36,7 +36,7 @@ def recipe():
 
 
 def _waited(for_: Callable[[], bool], process: subprocess.Popen[str]) -> None:
-    end = time.monotonic() + 90
+    end = time.monotonic() + 300
     while not for_():
         assert process.poll() is None and time.monotonic() < end, process.communicate()[1]
         time.sleep(0.05)

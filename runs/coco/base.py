@@ -1,0 +1,145 @@
+"""Train bases on COCO's photos: three plain ones of each text tower, and three taught by the plain ones of MiniLM.
+
+    python runs/coco/base.py DATA --wheel LITE2.whl --minilm FOLDER --out OUT --device cuda --jobs 3
+
+OUT/views/                  what the frozen Lite2 sees (runs/flickr8k/views.py)
+OUT/base/NAME-0/model       m, m.1, m.2: MiniLM; t, t.1, t.2: MiniLM, taught by those; s, s.1, s.2: from scratch
+OUT/pooled-NAME.npz         what the image tower of t, m and s says of every photo
+
+A taught base learns from the labels and from the mean preferences of its three teachers, which on Flickr8k gained 1.4
+points of recall@1. Texts are cut at 32 tokens.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import multiprocessing
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[1] / "flickr8k"))
+
+import base as flickr
+import numpy as np
+import parts
+import torch
+from bases import MINILM, SCRATCH, Base
+from needs import existing
+from views import AT_ONCE, FIXED, photos_of, see
+
+from equipoise.core.files import atomic_write
+
+VIEWS = {"train": FIXED + 3, "dev": FIXED, "test": 1, "extra": 1}
+SEEDS = (0, 1, 2)
+TAUGHT = 0.7
+parts.CONTEXT = 32
+
+
+def named(letter: str, seed: int) -> str:
+    return f"{letter}.{seed}" if seed else letter
+
+
+PLAIN = [replace(MINILM, name=named("m", seed), seed=seed, parts=3, epochs=6, text_rate=6e-4) for seed in SEEDS]
+STUDENTS = [
+    replace(
+        PLAIN[0], name=named("t", seed), seed=10 + seed, epochs=8, taught=TAUGHT,
+        teachers=tuple(teacher.name for teacher in PLAIN),
+    )
+    for seed in SEEDS
+]  # fmt: skip
+FROM_SCRATCH = [
+    replace(SCRATCH, name=named("s", seed), seed=seed, parts=3, epochs=6, text_rate=1e-3, hidden=0.0) for seed in SEEDS
+]
+
+
+class Kept(flickr.Teacher):
+    """A teacher whose answers lie in a file: three students share them."""
+
+    def __init__(self, trained: flickr.Trained, data: str, out: str) -> None:
+        held = torch.load(f"{out}/taught/{trained.base.begin}.pt", weights_only=True, map_location=trained.device)
+        self.images, self.texts, self.scale = held["images"].float(), held["texts"].float(), held["scale"]
+
+
+def work(task: tuple[Base, dict[str, str]]) -> None:
+    """One base, and what others need of it."""
+    base, where = task
+    out, device = Path(where["out"]), where["device"]
+    flickr.work((base, where))
+    if not (out / "base" / f"{base.name}-0.json").exists():
+        return
+    trained = flickr.finished(out, base.name, device)
+    taught = out / "taught" / f"{base.name}.pt"
+    if base.name in {one.name for one in PLAIN} and not taught.exists():
+        teacher = TEACHER(trained, where["data"], where["out"])
+        taught.parent.mkdir(exist_ok=True)
+        with atomic_write(taught, "wb", flush=False) as handle:
+            kept = {"images": teacher.images.half(), "texts": teacher.texts.half(), "scale": teacher.scale}
+            torch.save(kept, handle)
+    pool(trained, out, where["data"])
+    print(f"{base.name} pooled {time.time() - float(where['began']):.0f} s", flush=True)
+
+
+@torch.inference_mode()
+def pool(trained: flickr.Trained, out: Path, data: str) -> None:
+    """What the base's image tower says of every photo before the projection."""
+    path = out / f"pooled-{trained.base.begin}.npz"
+    if path.exists():
+        return
+    names: list[str] = []
+    rows = []
+    for split in VIEWS:
+        names += photos_of(data, split)
+        for part in sorted((out / "views").glob(f"{split}-*.pt")):
+            grid = torch.load(part, mmap=True, weights_only=True)[0].to(trained.device).float()
+            states = grid if trained.block is None else trained.block(grid)
+            states = trained.top.top_activation(trained.top.top_bn(trained.top.top_conv(states)))
+            rows.append(states.mean((2, 3)).cpu().numpy())
+    with atomic_write(path, "wb", flush=False) as handle:
+        np.savez(handle, names=np.array(names), rows=np.concatenate(rows))
+
+
+TEACHER = flickr.Teacher
+flickr.Teacher = Kept  # type: ignore[misc]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("data", type=existing("train-captions.jsonl"))
+    parser.add_argument("--wheel", type=existing(), required=True)
+    parser.add_argument("--minilm", type=existing(), required=True, help="folder of all-MiniLM-L6-v2")
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--jobs", type=int, default=1, help="bases at a time")
+    parser.add_argument("--readers", type=int, default=2, help="processes that decode photos")
+    parser.add_argument("--quick", action="store_true", help="one epoch: to try the script")
+    options = parser.parse_args()
+    began = time.time()
+    where = {name: str(getattr(options, name)) for name in ("data", "wheel", "minilm", "out", "device")}
+    where |= {"until": str(math.inf), "share": "0.5", "began": str(began)}
+    todo = []
+    for split, views in VIEWS.items():
+        names = photos_of(options.data, split)
+        for start in range(0, len(names), AT_ONCE):
+            path = options.out / "views" / f"{split}-{start:05d}.pt"
+            photos = names[start : start + AT_ONCE]
+            todo.append((where["wheel"], f"{options.data}/photos", photos, path, views, options.device))
+    fork = multiprocessing.get_context("fork")
+    with fork.Pool(options.readers) as readers:
+        readers.starmap(see, todo, chunksize=1)
+    print(f"photos seen after {time.time() - began:.0f} s", flush=True)
+    flickr.texts(where["data"], "train"), flickr.texts(where["data"], "dev")  # once for all processes
+    for bases in (PLAIN, STUDENTS, FROM_SCRATCH):
+        with fork.Pool(options.jobs) as pool_of:
+            tried = (
+                [replace(base, epochs=1, photos=150, captions=1, parts=1) for base in bases] if options.quick else bases
+            )
+            pool_of.map(work, [(base, where) for base in tried], chunksize=1)
+        print(f"{bases[0].name} and its seeds after {time.time() - began:.0f} s", flush=True)
+
+
+if __name__ == "__main__":
+    main()
