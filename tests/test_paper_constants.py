@@ -278,12 +278,14 @@ def test_every_average_is_pinned() -> None:
 
 def test_what_is_averaged() -> None:
     """A rule is no more than its groups."""
-    from equipoise.benchmarks import aro, crepe, sugarcrepe, valse, vl_checklist
+    from equipoise.benchmarks import aro, by_fields, crepe, valse, vl_checklist
+
+    sugarcrepe = by_fields.benchmark("sugarcrepe")
 
     assert len(aro.KINDS) == 48
     assert set(registry.get("replace").splits) == {"attributes", "relations"}
     assert len(valse.SPLITS) == 11 and len({valse.phenomenon(split) for split in valse.SPLITS}) == 7
-    assert len(sugarcrepe.SPLITS) == 7 and len({split.split("_")[0] for split in sugarcrepe.SPLITS}) == 3
+    assert len(sugarcrepe.splits) == 7 and len({split.split("_")[0] for split in sugarcrepe.splits}) == 3
     tags = [vl_checklist.tags_of(split) for split in vl_checklist.SPLITS]
     assert [len({one[tag] for one in tags}) for tag in ("type", "column", "test")] == [3, 9, 13]
     kinds = {(table.tags["kind"], table.tags["type"]) for table in crepe.TABLES.values()}

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.benchmarks import crepe, negclip, sugarcrepe
+from equipoise.benchmarks import by_fields, crepe, negclip
 from equipoise.benchmarks.ceilings import Ceilings, as_read, ceilings
 from equipoise.benchmarks.check import check
 from equipoise.data.items import ImageRef, Item, texts
+
+sugarcrepe = by_fields.benchmark("sugarcrepe")
 
 
 def item(name: str, caption: str, negatives: list[str], positives: tuple[str, ...] = (), image: str = "") -> Item:

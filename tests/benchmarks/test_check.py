@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from equipoise.benchmarks import sugarcrepe
+from equipoise.benchmarks import by_fields
 from equipoise.benchmarks.check import CheckReport, check
 from equipoise.core.errors import UserError
 from equipoise.data.items import Box, ImageRef, Item, texts
+
+sugarcrepe = by_fields.benchmark("sugarcrepe")
 
 
 def item(
@@ -43,11 +45,11 @@ def test_clean_items_have_no_findings() -> None:
 
 
 def test_counts_are_compared_with_the_published_ones() -> None:
-    report = check([item("1", "a dog", "a cat")], sugarcrepe.BENCHMARK)
+    report = check([item("1", "a dog", "a cat")], sugarcrepe)
     assert not report.ok
     assert found(report, "count is not the published one") == (1, ["swap_obj: 1 instead of 245"])
     assert found(report, "not here")[0] == 6
-    whole = check([item(str(i), f"dog {i}", "a cat") for i in range(245)], sugarcrepe.BENCHMARK)
+    whole = check([item(str(i), f"dog {i}", "a cat") for i in range(245)], sugarcrepe)
     assert whole.ok and "  swap_obj: 245 as published" in whole.lines()
 
 
@@ -82,7 +84,7 @@ def test_items_without_a_negative_are_a_note_as_long_as_others_can_be_judged() -
     assert some.lines().index("To know:") < some.lines().index("    2")
     none = check([item("2", "a tree"), item("3", "a house")])
     assert not none.ok and "  2 items without a negative: none can be judged" in none.lines()
-    published = check([item(str(i), f"dog {i}", *["a cat"] * (i > 0)) for i in range(245)], sugarcrepe.BENCHMARK)
+    published = check([item(str(i), f"dog {i}", *["a cat"] * (i > 0)) for i in range(245)], sugarcrepe)
     assert not published.ok, "a published benchmark with an item less is another benchmark"
 
 

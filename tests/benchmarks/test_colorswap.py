@@ -9,8 +9,10 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from equipoise.benchmarks import colorswap
+from equipoise.benchmarks import by_fields
 from equipoise.core.errors import UserError
+
+colorswap = by_fields.benchmark("colorswap")
 
 ROW = {
     "id": 9,

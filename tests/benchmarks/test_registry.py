@@ -32,6 +32,8 @@ def test_facts_are_filled(name: str) -> None:
     assert all(0 < value < 1 for value in benchmark.chance.values())
     assert benchmark.splits and all(count is None or count > 0 for count in benchmark.splits.values())
     assert callable(benchmark.load)
+    if "item" in registry.stored(name):
+        return  # its record is described there; no module
     module = importlib.import_module("equipoise." + registry.stored(name)["place"].partition(":")[0])
     assert module.__doc__ and len(module.__doc__) > 80
 

@@ -5,14 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.benchmarks import sugarcrepe
+from equipoise.benchmarks import by_fields
 from equipoise.core.errors import UserError
+
+sugarcrepe = by_fields.benchmark("sugarcrepe")
 
 
 def test_records_in_the_published_layout(samples: Path) -> None:
     items = sugarcrepe.load(samples / "sugarcrepe", [])
-    counts = {split: sum(item.tags["split"] == split for item in items) for split in sugarcrepe.SPLITS}
-    assert counts == {**dict.fromkeys(sugarcrepe.SPLITS, 30), "swap_obj": 0}
+    counts = {split: sum(item.tags["split"] == split for item in items) for split in sugarcrepe.splits}
+    assert counts == {**dict.fromkeys(sugarcrepe.splits, 30), "swap_obj": 0}
     assert len({item.id for item in items}) == 180
     assert sum(item.tags["group"] == "add" for item in items) == 60
     last = items[-1]
@@ -26,7 +28,7 @@ def test_captions_keep_their_outer_spaces(samples: Path) -> None:
     items = sugarcrepe.load(samples / "sugarcrepe", [])
     files = [
         json.loads((samples / "sugarcrepe" / f"{split}.json").read_text())
-        for split in sugarcrepe.SPLITS
+        for split in sugarcrepe.splits
         if split != "swap_obj"
     ]
     assert [item.caption for item in items] == [record["caption"] for file in files for record in file.values()]

@@ -5,13 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.benchmarks import sugarcrepe_pp
+from equipoise.benchmarks import by_fields
 from equipoise.core.errors import UserError
+
+sugarcrepe_pp = by_fields.benchmark("sugarcrepe-pp")
 
 
 def test_records_in_the_published_layout(samples: Path) -> None:
     items = sugarcrepe_pp.load(samples / "sugarcrepe_pp", [])
-    counts = {split: sum(item.tags["split"] == split for item in items) for split in sugarcrepe_pp.SPLITS}
+    counts = {split: sum(item.tags["split"] == split for item in items) for split in sugarcrepe_pp.splits}
     assert counts == {"swap_obj": 0, "swap_att": 30, "replace_obj": 30, "replace_att": 31, "replace_rel": 30}
     assert all(len(item.positives) == len(item.negatives) == 1 for item in items)
     (same,) = [item for item in items if item.caption == item.positives[0].text]
@@ -33,8 +35,8 @@ def test_the_second_caption_is_a_hard_positive(tmp_path: Path) -> None:
 
 
 def test_a_wrong_id_is_a_problem_with_its_place(tmp_path: Path) -> None:
-    (tmp_path / "swap_att.json").write_text(json.dumps([{"id": "9", "filename": "a.jpg"}]))
-    with pytest.raises(UserError, match=r"record 0: id: .*found \"9\""):
+    (tmp_path / "swap_att.json").write_text(json.dumps([{"id": [9], "filename": "a.jpg"}]))
+    with pytest.raises(UserError, match=r"record 0: id.*found \[9\]"):
         sugarcrepe_pp.load(tmp_path, [])
 
 

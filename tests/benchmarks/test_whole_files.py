@@ -12,8 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.benchmarks import negclip, sugarcrepe, sugarcrepe_pp, valse, vl_checklist
+from equipoise.benchmarks import by_fields, negclip, valse, vl_checklist
 from equipoise.benchmarks.check import check
+
+sugarcrepe_pp = by_fields.benchmark("sugarcrepe-pp")
+
+sugarcrepe = by_fields.benchmark("sugarcrepe")
 
 if not Path(os.environ["EQUIPOISE_TEST_DATA"]).is_dir():  # tests/conftest.py sets it
     pytest.skip(
@@ -23,16 +27,16 @@ if not Path(os.environ["EQUIPOISE_TEST_DATA"]).is_dir():  # tests/conftest.py se
 
 def test_sugarcrepe(shared_data: Path) -> None:
     items = sugarcrepe.load(shared_data / "sugarcrepe", [])
-    counts = {split: sum(item.tags["split"] == split for item in items) for split in sugarcrepe.SPLITS}
-    assert counts == {**sugarcrepe.SPLITS, "swap_obj": 0}
+    counts = {split: sum(item.tags["split"] == split for item in items) for split in sugarcrepe.splits}
+    assert counts == {**sugarcrepe.splits, "swap_obj": 0}
     assert len({item.id for item in items}) == 7266
     assert sum(item.tags["group"] == "add" for item in items) == 692 + 2062
 
 
 def test_sugarcrepe_pp(shared_data: Path) -> None:
     items = sugarcrepe_pp.load(shared_data / "sugarcrepe_pp", [])
-    counts = {split: sum(item.tags["split"] == split for item in items) for split in sugarcrepe_pp.SPLITS}
-    assert counts == {**sugarcrepe_pp.SPLITS, "swap_obj": 0}
+    counts = {split: sum(item.tags["split"] == split for item in items) for split in sugarcrepe_pp.splits}
+    assert counts == {**sugarcrepe_pp.splits, "swap_obj": 0}
     assert all(len(item.positives) == len(item.negatives) == 1 for item in items)
 
 

@@ -7,8 +7,10 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from equipoise.benchmarks import winoground
+from equipoise.benchmarks import by_fields
 from equipoise.core.errors import UserError
+
+winoground = by_fields.benchmark("winoground")
 
 EXAMPLE = {
     "id": 7,

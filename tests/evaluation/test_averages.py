@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from equipoise.benchmarks import sugarcrepe, valse, vl_checklist
+from equipoise.benchmarks import by_fields, valse, vl_checklist
 from equipoise.benchmarks.base import Average, Benchmark
 from equipoise.core.errors import UserError
 from equipoise.data.items import Item, texts
@@ -18,6 +18,8 @@ from equipoise.evaluation.averages import measure, measure_elsewhere, with_items
 from equipoise.evaluation.outcomes import outcomes_of
 from equipoise.evaluation.record import Metrics
 from equipoise.evaluation.scores import ItemScores
+
+sugarcrepe = by_fields.benchmark("sugarcrepe")
 
 COLUMNS = {  # VALSE's splits by the column of Table 1
     "existence": ["existence"],
@@ -124,9 +126,9 @@ def test_vl_checklist() -> None:
 @pytest.mark.parametrize(("model", "ce_clip", "vl_compo"), [("CE-CLIP", 85.2, 85.2), ("CE-CLIP+", 87.5, 87.3)])
 def test_sugarcrepe(model: str, ce_clip: float, vl_compo: float) -> None:
     """In vl_compo's rule large splits count for more, so the true sizes are needed."""
-    tags = {split: {"split": split, "group": split.split("_")[0]} for split in sugarcrepe.SPLITS}
-    sizes = {split: count for split, count in sugarcrepe.SPLITS.items() if count is not None}
-    metrics = measured(sugarcrepe.BENCHMARK, rows_of(SUGARCREPE[model], tags, sizes))
+    tags = {split: {"split": split, "group": split.split("_")[0]} for split in sugarcrepe.splits}
+    sizes = {split: count for split, count in sugarcrepe.splits.items() if count is not None}
+    metrics = measured(sugarcrepe, rows_of(SUGARCREPE[model], tags, sizes))
     assert percents(metrics)["ce_clip"] == pytest.approx(ce_clip, abs=0.06)
     assert percents(metrics)["vl_compo"] == pytest.approx(vl_compo, abs=0.06)
     assert metrics.headline == metrics.averages["vl_compo"]

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from equipoise.benchmarks import winoground
+from equipoise.benchmarks import by_fields
 from equipoise.core.errors import UserError
 from equipoise.data.items import ImageRef, Item, texts
 from equipoise.evaluation.averages import macro, measure, measure_elsewhere, summarise
@@ -27,6 +27,8 @@ from equipoise.evaluation.scores import ImageScores, ItemScores, Scores, read_sc
 from equipoise.evaluation.scoring import score_items, scored_photos
 from equipoise.report.comparison import render_differences
 from equipoise.report.tables import metrics_rows, render
+
+winoground = by_fields.benchmark("winoground")
 
 
 def two(c0i0: float, c1i0: float, c0i1: float, c1i1: float, name: str = "1", **rest: Any) -> ItemScores:
@@ -129,7 +131,7 @@ def test_published_scores_of_four_models(model: str, expected: tuple[float, ...]
         assert [100 * found[name] for name in ("text", "image", "group")] == pytest.approx(expected)  # type: ignore[operator]
         assert (found["n"], found["ties"], found["incomplete"]) == (400, ties, 0)
     rows = published(path, one_item=True)
-    side = measure(rows, outcomes_of(rows), winoground.BENCHMARK, resamples=50).overall
+    side = measure(rows, outcomes_of(rows), winoground, resamples=50).overall
     assert (side.count("group"), side.image_ties) == (400, ties)
     assert [100 * (side[name] or 0) for name in ("text", "image", "group")] == pytest.approx(expected)
 
@@ -149,10 +151,10 @@ def test_only_a_paired_item_has_winogrounds_scores() -> None:
 def test_scores_made_elsewhere_are_paired_where_their_items_are() -> None:
     row = two(4, 1, 2, 3).model_copy(update={"paired": False})
     item = colours(positives=(), positive_images=())
-    found = measure_elsewhere([row], winoground.BENCHMARK, [item])
+    found = measure_elsewhere([row], winoground, [item])
     assert found.paper["groups"]["group"] == 1 and found.overall["group"] == 1
     with pytest.raises(UserError, match="1 another number of positives, negatives or images than the item: '1'"):
-        measure_elsewhere([row], winoground.BENCHMARK, [colours(positives=())])
+        measure_elsewhere([row], winoground, [colours(positives=())])
 
 
 def test_colas_score_is_the_image_score_alone() -> None:

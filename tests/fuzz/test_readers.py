@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.fuzz import corpus
 
-from equipoise.benchmarks import own, sugarcrepe
+from equipoise.benchmarks import by_fields, own
 from equipoise.benchmarks.fetching.archives import safe_unpack
 from equipoise.core.errors import UserError
 from equipoise.data.images import TarImages, decode_image
@@ -27,6 +27,8 @@ from equipoise.data.items import ImageRef, load_items
 from equipoise.data.readers.captions.groups import read_captions
 from equipoise.evaluation.results import read_result
 from equipoise.evaluation.scores import read_scores
+
+sugarcrepe = by_fields.benchmark("sugarcrepe")
 
 EXAMPLES = int(os.environ.get("FUZZ", "60"))
 MOST_SECONDS = 20.0
@@ -59,8 +61,7 @@ READERS: dict[str, tuple[str, Callable[[], bytes], Callable[[Path], Any]]] = {
     "captions tsv": ("x.tsv", lambda: b"image\tcaption\na.jpg\ta dog\nb.jpg\ta cat\n", captions),
     "captions parquet": ("x.parquet", corpus.parquet, captions),
     "captions tar": ("x.tar", corpus.tar, captions),
-    "annotations": ("add_att.json", lambda: SUGAR, lambda p: sugarcrepe.BENCHMARK.load(p.parent, ())),
-    "tar": ("x.tar", corpus.tar, lambda p: safe_unpack(p, p.parent / "out")),
+    "annotations": ("add_att.json", lambda: SUGAR, lambda p: sugarcrepe.load(p.parent, ())),
     "tar images": ("x.tar", corpus.tar, lambda p: TarImages([p])),
     "zip": ("x.zip", corpus.packed_zip, lambda p: safe_unpack(p, p.parent / "out")),
     "png": ("x.png", lambda: corpus.image("PNG"), lambda p: decode_image(p.read_bytes(), ImageRef(path="x"))),

@@ -39,7 +39,7 @@ def described(name: str, load: Callable[[Path, Sequence[str]], Sequence[Item]], 
         "averages": {rule: Average(**one | {"path": tuple(one["path"])}) for rule, one in facts["averages"].items()},
         "metrics": tuple(facts["metrics"]),
     }
-    known = {key: value for key, value in facts.items() if key not in ("place", "like")}
+    known = {key: value for key, value in facts.items() if key not in ("place", "like", "item")}
     return Benchmark(name=name, load=load, downloads=(*files, *sets), **known)
 
 

@@ -16,7 +16,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from equipoise.benchmarks.facts import described
 from equipoise.benchmarks.reading import Raw, check_splits
@@ -70,14 +70,13 @@ def _captions(path: Path) -> list[_Annotation]:
     notes = value.get("annotations") if isinstance(value, dict) else None
     if not isinstance(notes, list) or not notes:
         raise UserError(f"{path}: expected COCO's object with annotations, found {short(value)}")
-    problems, found = Problems(str(path)), []
-    for place, note in enumerate(notes):
-        try:
-            found.append(_Annotation.model_validate(note))
-        except ValidationError as error:
-            explain(error, f"annotation {place}", problems)
-    problems.raise_if_any("Get the file again.")
-    return found
+    try:
+        return TypeAdapter(list[_Annotation]).validate_python(notes)
+    except ValidationError as error:
+        problems = Problems(str(path))
+        explain(error, "annotation", problems)
+        problems.raise_if_any("Get the file again.")
+        raise  # never: a ValidationError has a problem at least
 
 
 def _answers(path: Path, captions: Sequence[_Annotation]) -> list[str]:

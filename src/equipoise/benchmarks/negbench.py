@@ -20,7 +20,7 @@ from typing import Annotated
 from pydantic import BeforeValidator, Field
 
 from equipoise.benchmarks.facts import described
-from equipoise.benchmarks.reading import Case, Raw, choose, entries, literal_list, read
+from equipoise.benchmarks.reading import Case, Raw, choose, literal_list, read, records
 from equipoise.core.errors import Problems, UserError
 from equipoise.data.items import Edit, ImageRef, Item, texts
 
@@ -76,7 +76,7 @@ def load_retrieval(source: Path, splits: Sequence[str]) -> list[Item]:
     (negated,) = choose("negbench-retrieval", source, {"coco": _NEGATED}, splits).values()
     (plain,) = choose("negbench-retrieval", source, {"coco": _PLAIN}, splits).values()
     problems = Problems(str(plain))
-    rows = [_Captions.model_validate(value) for _, _, value in entries(plain, _Captions, problems)]
+    rows = records(plain, _Captions, problems)
     problems.raise_if_any()
     captions = {_name(row): row.captions for row in rows}
     firsts = [row.captions[0] for row in rows if row.captions]

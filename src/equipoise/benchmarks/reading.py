@@ -163,6 +163,22 @@ def read(
     return items
 
 
+def records(path: Path, kind: type[Record], problems: Problems) -> list[Record]:
+    """Every record of a file that fits `kind`; what else is wrong with it goes to `problems`."""
+    found = []
+    try:
+        for where, _, value in entries(path, kind, problems):
+            try:
+                found.append(kind.model_validate(value))
+            except ValidationError as error:
+                explain(error, f"{path.name}, {where}", problems)
+        if not found:
+            problems.add(str(path), "no record in it")
+    except UserError as error:
+        problems.add("", str(error))
+    return found
+
+
 def read_through(
     benchmark: str,
     split: str,

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from equipoise.benchmarks import own, reading
+from equipoise.benchmarks import by_fields, own, reading
 from equipoise.benchmarks.base import PAPER_METRICS, PLAIN, Average, Benchmark
 from equipoise.benchmarks.ceilings import Ceilings, ceilings
 from equipoise.benchmarks.facts import DATA, stored
@@ -56,6 +56,8 @@ def get(name: str) -> Benchmark:
             f"no benchmark {name!r}.{hint} `equipoise bench list` shows all; items of your own are named by the path "
             "of their file (.jsonl, .parquet, .csv, .tsv), a benchmark of your own by py:module:name."
         )
+    if "item" in stored(name):
+        return by_fields.benchmark(name)
     module, _, variable = stored(name)["place"].partition(":")  # imported when it is asked for
     return cast(Benchmark, getattr(importlib.import_module(f"equipoise.{module}"), variable))
 

@@ -15,17 +15,17 @@ from pydantic import Field, RootModel
 
 from equipoise.benchmarks.facts import described
 from equipoise.benchmarks.reading import Case, Raw, choose, read
-from equipoise.data.items import ImageRef, Item, texts
+from equipoise.data.items import ImagePath, ImageRef, Item, Words, texts
 
 _FOLDERS = {"vg": "vg", "vaw": "vg", "swig": "swig", "hake": "hake"}  # VAW's images are Visual Genome's
 
 
 class _Captions(Raw):
-    POS: Annotated[list[str], Field(min_length=1)]
-    NEG: Annotated[list[str], Field(min_length=1)]
+    POS: Annotated[list[Words], Field(min_length=1)]
+    NEG: Annotated[list[Words], Field(min_length=1)]
 
 
-class _Record(RootModel[tuple[str, _Captions]]):
+class Record(RootModel[tuple[ImagePath, _Captions]]):
     """[path, captions]"""
 
 
@@ -44,7 +44,7 @@ def tags_of(split: str) -> dict[str, str]:
     return {"type": kind, "column": column, "test": test, "source": where.split("_")[0], "file": path.name}
 
 
-def _items(split: str, key: str, record: _Record) -> Iterator[Case]:
+def _items(split: str, key: str, record: Record) -> Iterator[Case]:
     name, captions = record.root
     tags = tags_of(split)
     yield Case(
@@ -58,7 +58,7 @@ def _items(split: str, key: str, record: _Record) -> Iterator[Case]:
 
 def load(source: Path, splits: Sequence[str]) -> list[Item]:
     files = choose("vl-checklist", source, {s: f"{s}.json" for s in SPLITS}, splits)
-    return read("vl-checklist", files, _Record, _items)
+    return read("vl-checklist", files, Record, _items)
 
 
 BENCHMARK = described("vl-checklist", load)

@@ -1,6 +1,6 @@
 """Files that can be trusted: written whole or not at all, named by what is in them; JSON that says one thing.
 
-A key that stands twice in a JSON object is an error with its line. Python and pydantic take the last of the two in
+A key that stands twice in a JSON object is an error. Python and pydantic take the last of the two in
 silence, so a file that two people edited would be half believed.
 """
 
@@ -17,8 +17,8 @@ import stat
 import tempfile
 import time
 import zlib
+from collections import Counter
 from collections.abc import Iterator
-from json import decoder, scanner
 from pathlib import Path
 from typing import IO, Any
 
@@ -171,18 +171,14 @@ def read_text(path: str | Path) -> str:
 
 
 class DoubledKey(ValueError):
-    """The key, and its line (of the second one) where it is known."""
-
-    def __init__(self, key: str, line: int | None = None) -> None:
-        super().__init__(f"the key {key[:100]!r} stands twice in one object")
-        self.key, self.line = key, line
+    """A key that stands twice in one object."""
 
 
 def _single(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        seen: set[str] = set()
-        raise DoubledKey(next(key for key, _ in pairs if key in seen or seen.add(key)))  # type: ignore[func-returns-value]
+        twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+        raise DoubledKey(f"the key {twice[:100]!r} stands twice in one object")
     return found
 
 
@@ -203,37 +199,6 @@ def why(error: ValueError | RecursionError) -> str:
     return str(error) if isinstance(error, DoubledKey) else f"JSON that cannot be read ({error})"
 
 
-def line_of_doubled(text: str) -> int | None:
-    """The line of the first doubled key of `text`. Slow, so it is asked only where there is one."""
-    slow = json.JSONDecoder(object_pairs_hook=_single)
-
-    def objects(start: Any, strict: bool, scan: Any, hook: Any, pairs_hook: Any, memo: Any) -> Any:
-        places: list[int] = []
-
-        def noted(whole: str, at: int) -> Any:
-            places.append(at)
-            return scan(whole, at)
-
-        def single(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-            try:
-                return _single(pairs)
-            except DoubledKey as doubled:
-                second = [place for (key, _), place in zip(pairs, places, strict=True) if key == doubled.key][1]
-                raise DoubledKey(doubled.key, text.count("\n", 0, second) + 1) from None
-
-        return decoder.JSONObject(start, strict, noted, hook, single, memo)  # type: ignore[attr-defined]
-
-    slow.parse_object = objects  # type: ignore[attr-defined]
-    slow.scan_once = scanner.py_make_scanner(slow)  # type: ignore[attr-defined]
-    try:
-        slow.decode(text)
-    except DoubledKey as doubled:
-        return doubled.line
-    except (ValueError, RecursionError):
-        pass
-    return None
-
-
 def read_json(path: str | Path) -> Any:
     """The value of a JSON file; a syntax error names line and column."""
     text = read_text(path)
@@ -249,9 +214,6 @@ def parse_json(text: str, name: str) -> Any:
             return parse(text)
     except json.JSONDecodeError as error:
         raise UserError(f"{name}, line {error.lineno}, column {error.colno}: not JSON ({error.msg})") from None
-    except DoubledKey as error:
-        line = line_of_doubled(text)
-        raise UserError(f"{name}{f', line {line}' if line else ''}: {error}") from None
     except (RecursionError, ValueError) as error:
         raise UserError(f"{name}: {why(error)}") from None
 

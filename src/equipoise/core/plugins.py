@@ -137,33 +137,24 @@ def _described(value: object) -> str:
 
 
 def own_line(error: BaseException) -> str:
-    """The last line of the user's own on the way to the error, as "file, line N: code"."""
+    """The last line of the user's own on the way to the error, as "file, line N: code"; else of another package."""
     if isinstance(error, SyntaxError) and error.filename and error.lineno:
         return _shown(error.filename, error.lineno)
-    frames = [
-        (frame.filename, frame.lineno or 0)
-        for frame in traceback.extract_tb(error.__traceback__)
-        if not frame.filename.startswith("<") and not _below(frame.filename, str(Path(__file__).parents[1]))
-    ]
-    own = _own(frames)
-    return _shown(*(own or frames)[-1]) if frames else ""
+    return own_frame(error) or next((_shown(*frame) for frame in reversed(_frames(error))), "")
 
 
 def own_frame(error: BaseException) -> str:
     """The same where a line of the user's own is on the way to the error; else empty."""
-    found = traceback.extract_tb(error.__traceback__)
-    here = str(Path(__file__).parents[1])
-    own = _own([(one.filename, one.lineno or 0) for one in found if not _below(one.filename, here)])
+    installed = [sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")]
+    own = [frame for frame in _frames(error) if not any(_below(frame[0], folder) for folder in installed)]
     return _shown(*own[-1]) if own else ""
 
 
-def _own(frames: list[tuple[str, int]]) -> list[tuple[str, int]]:
-    installed = [sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")]
-    return [
-        frame
-        for frame in frames
-        if not frame[0].startswith("<") and not any(_below(frame[0], folder) for folder in installed)
-    ]
+def _frames(error: BaseException) -> list[tuple[str, int]]:
+    """File and line of each frame outside of this package."""
+    here = str(Path(__file__).parents[1])
+    found = [(frame.filename, frame.lineno or 0) for frame in traceback.extract_tb(error.__traceback__)]
+    return [frame for frame in found if not frame[0].startswith("<") and not _below(frame[0], here)]
 
 
 def _below(path: str, folder: str) -> bool:

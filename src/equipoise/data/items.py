@@ -49,6 +49,10 @@ def _box(value: Box) -> Box:
     return value
 
 
+Words = Annotated[NonEmpty, AfterValidator(_text)]
+ImagePath = Annotated[NonEmpty, AfterValidator(_image_path)]
+
+
 class _Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, populate_by_name=True)
 
@@ -65,12 +69,12 @@ class Edit(_Record):
 
 
 class Text(_Record):
-    text: Annotated[NonEmpty, AfterValidator(_text)]
+    text: Words
     edit: Edit | None = None
 
 
 class ImageRef(_Record):
-    path: Annotated[NonEmpty, AfterValidator(_image_path)]
+    path: ImagePath
     box: Annotated[Box, AfterValidator(_box)] | None = None
 
     def __hash__(self) -> int:  # pydantic's own takes ten times as long, and images are keys wherever they are scored
@@ -96,7 +100,7 @@ class Item(_Record):
 
     id: NonEmpty
     image: ImageRef | None = None
-    caption: Annotated[NonEmpty, AfterValidator(_text)]
+    caption: Words
     positives: tuple[Text, ...] = ()
     negatives: tuple[Text, ...] = ()
     tags: dict[str, str] = Field(default_factory=dict)

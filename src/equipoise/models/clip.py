@@ -21,7 +21,7 @@ from equipoise.core.files import as_new, sha256_json, write_json
 from equipoise.models.base import Floats, device_named
 from equipoise.models.families import family_of, read_texts
 from equipoise.models.preprocess import Preprocess
-from equipoise.models.tokens import check_tokenizer, cleaned, cleaning_for, end_token, token_ids, tokenizer_sha256
+from equipoise.models.tokens import CLEANERS, check_tokenizer, cleaning_for, end_token, token_ids, tokenizer_sha256
 
 DTYPES = {
     "float32": torch.float32,
@@ -104,7 +104,7 @@ class ClipModel:
         """Start to end token of each text; neither padded nor truncated."""
         if not texts:
             return []
-        return token_ids(self.tokenizer, cleaned(self.cleaning, texts))
+        return token_ids(self.tokenizer, [CLEANERS[self.cleaning](text) for text in texts])
 
     def truncate(self, ids: Sequence[int]) -> list[int]:
         """Cut to the context length, keeping the end token."""

@@ -188,45 +188,19 @@ def _layers(names: Mapping[str, Any], prefix: str) -> int:
 
 def _refuse_others(state: State, activation: str, where: str) -> None:
     """Known architectures that look similar and are not this one; open_clip itself has them."""
-    reason, arch = "", "ARCH"
-    if any(name.startswith(("visual.layer1.", "visual.attnpool.")) for name in state):
-        reason, arch = "a ResNet CLIP; only vision transformers are converted", _resnet(state)
-    elif any(name.startswith("text_decoder.") for name in state):
-        reason, arch = "a CoCa model", f"coca_{_vision(state)}"
-    elif any("roberta" in name or name.startswith("text.transformer.") for name in state):
-        reason, arch = "a model with a text tower of its own", f"{_roberta(state)}-{_vision(state)}"
-    elif any(name.startswith("visual.trunk.") for name in state):
-        reason = "a model whose vision tower is timm's"
-    elif any(name.startswith(("text_model.", "vision_model.")) for name in state):
+    if any(name.startswith(("text_model.", "vision_model.")) for name in state):
         raise UserError(f"{where}: already in transformers' format; load its folder with hf:FOLDER")
-    if reason:
-        arch, named = ("ARCH", ", with open_clip's name of it for ARCH") if "ARCH" in arch else (arch, "")
-        raise UserError(
-            f"{where}: {reason}. Load it through open_clip: openclip:{arch}/{where}?act={activation}{named}"
-        )
+    for prefixes, reason in _OTHERS.items():
+        if any(name.startswith(prefixes) for name in state):
+            raise UserError(
+                f"{where}: {reason}; only CLIP's own vision transformers are converted. Load it through open_clip: "
+                f"openclip:ARCH/{where}?act={activation}, with open_clip's name of it for ARCH"
+            )
 
 
-_RESNETS = {"RN50": (3, 4, 6, 3), "RN101": (3, 4, 23, 3), "RN50x4": (4, 6, 10, 6), "RN50x16": (6, 8, 18, 8)}
-_RESNETS |= {"RN50x64": (3, 15, 36, 10)}
-_ROBERTAS: dict[tuple[int, ...], str] = {
-    (50265, 768): "roberta",
-    (250002, 768): "xlm-roberta-base",
-    (250002, 1024): "xlm-roberta-large",
+_OTHERS = {
+    ("visual.layer1.", "visual.attnpool."): "a ResNet CLIP",
+    ("text_decoder.",): "a CoCa model",
+    ("text.transformer.",): "a model with a text tower of its own",
+    ("visual.trunk.",): "a model whose vision tower is timm's",
 }
-
-
-def _resnet(state: State) -> str:
-    blocks = tuple(_layers(state, f"visual.layer{number}.") for number in (1, 2, 3, 4))
-    return next((name for name, known in _RESNETS.items() if known == blocks), "ARCH")
-
-
-def _vision(state: State) -> str:
-    """The name of a vision transformer by its first convolution; several differ only in the size of the image."""
-    shape = tuple(state["visual.conv1.weight"].shape) if "visual.conv1.weight" in state else ()
-    found = (name for name, known in ARCHITECTURES.items() if shape == (known[0], 3, known[1], known[1]))
-    return next(found, "ARCH")
-
-
-def _roberta(state: State) -> str:
-    words = state.get("text.transformer.embeddings.word_embeddings.weight")
-    return "ARCH" if words is None else _ROBERTAS.get(tuple(words.shape), "ARCH")

@@ -17,7 +17,6 @@ import re
 import string
 from collections.abc import Callable, Sequence
 from importlib import resources
-from itertools import chain
 from typing import Any
 
 from equipoise.core.errors import Problems, UserError
@@ -28,10 +27,6 @@ log = logging.getLogger(__name__)
 CLIP_VOCABULARY = 49408
 # Text that neither ftfy nor unescape changes: ASCII without control characters and without what may be an entity.
 PLAIN = re.compile(r"(?:[\t\n\r\x20-\x25\x27-\x7e]|&(?![#0-9A-Za-z]))*")
-
-ODD = re.compile(r"[^\n\x20-\x7e]|&|^ | $|  ", re.MULTILINE)  # what may be no clean text
-
-WORD = re.compile(r"[a-z]+")  # between blanks; of these CLIP's rules make no token that reaches over a blank
 
 
 @functools.cache
@@ -60,14 +55,6 @@ def clean_clip(text: str) -> str:
     return " ".join(text.split()).lower()
 
 
-def clean_clips(texts: Sequence[str]) -> list[str]:
-    """`clean_clip` of each; all at once where none has anything to repair or to squeeze, as most have not."""
-    joined = "\n".join(texts)
-    if joined.count("\n") == len(texts) - 1 and not ODD.search(joined):
-        return joined.lower().split("\n")
-    return [clean_clip(text) if "\n" in text or ODD.search(text) else text.lower() for text in texts]
-
-
 def clean_siglip(text: str) -> str:
     """SigLIP's cleaning: lower case, no ASCII punctuation. Doing it twice (SiglipTokenizer does it too) is harmless."""
     return " ".join(text.lower().translate(str.maketrans("", "", string.punctuation)).split())
@@ -81,11 +68,6 @@ def _fix_text(text: str) -> str:
             f"text that is not plain ASCII ({text[:40]!r}) needs ftfy, as CLIP's own text did: pip install ftfy"
         ) from None
     return str(ftfy.fix_text(text))
-
-
-def cleaned(cleaning: str, texts: Sequence[str]) -> list[str]:
-    """The texts as a tokenizer with this cleaning (`CLEANERS`) wants them."""
-    return clean_clips(texts) if cleaning == "clip" else [CLEANERS[cleaning](text) for text in texts]
 
 
 CLEANERS: dict[str, Callable[[str], str]] = {
@@ -110,47 +92,13 @@ def cleaning_for(tokenizer: Any) -> str:
 
 def token_ids(tokenizer: Any, texts: Sequence[str]) -> list[list[int]]:
     """The tokens of clean texts, neither padded nor cut. CLIP's tokenizer is asked beneath transformers, which spends
-    more time on masks and offsets that nobody wants than on the tokens, and for each word once."""
+    more time on masks and offsets that nobody wants than on the tokens."""
     backend: Any = getattr(tokenizer, "backend_tokenizer", None)
     if not type(tokenizer).__name__.startswith("CLIPTokenizer") or not hasattr(backend, "encode_batch_fast"):
         return [list(ids) for ids in tokenizer(list(texts), verbose=False)["input_ids"]]
     backend.no_truncation()
     backend.no_padding()
-    split: list[list[str]] = [text.split(" ") for text in texts] if _cuts_at_blanks(backend) else [[]] * len(texts)
-    words = [word for word in dict.fromkeys(chain.from_iterable(split)) if WORD.fullmatch(word)]
-    found = [one.ids for one in backend.encode_batch_fast(words)]
-    start, end = (found[0][:1], found[0][-1:]) if words else ([], [])
-    inner = {word: ids[1:-1] for word, ids in zip(words, found, strict=True)}
-    rows: list[list[int]] = []
-    others: list[int] = []  # texts with something else than words
-    for one in split:
-        try:
-            ids = start.copy()
-            for word in one:
-                ids += inner[word]
-            rows.append(ids + end)
-        except KeyError:
-            others.append(len(rows))
-            rows.append([])
-    others += [row for row, one in enumerate(split) if not one]  # nothing that could be cut
-    for row, found_ids in zip(others, backend.encode_batch_fast([texts[row] for row in others]), strict=True):
-        rows[row] = found_ids.ids
-    return rows
-
-
-def _cuts_at_blanks(backend: Any) -> bool:
-    """Whether the tokens of plain words are those of each word in turn, as with CLIP's own rules."""
-    own: Any = clip_tokenizer().backend_tokenizer
-    rules = ("normalizer", "pre_tokenizer", "post_processor")
-    return (
-        all(_state(getattr(backend, rule)) == _state(getattr(own, rule)) for rule in rules)
-        and getattr(backend.model, "dropout", None) is None
-        and not any(" " in token.content for token in backend.get_added_tokens_decoder().values())
-    )
-
-
-def _state(rule: Any) -> bytes | None:
-    return None if rule is None else rule.__getstate__()
+    return [one.ids for one in backend.encode_batch_fast(list(texts))]
 
 
 def tokenizer_sha256(tokenizer: Any) -> str:

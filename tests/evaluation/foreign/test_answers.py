@@ -9,13 +9,15 @@ from typing import Any
 
 import pytest
 
-from equipoise.benchmarks import sugarcrepe
+from equipoise.benchmarks import by_fields
 from equipoise.core.errors import UserError
 from equipoise.evaluation.foreign.measuring import published_run
 from equipoise.evaluation.record import RunRecord
 
+sugarcrepe = by_fields.benchmark("sugarcrepe")
+
 TYPE = "swap_obj"
-N = sugarcrepe.SPLITS[TYPE] or 0
+N = sugarcrepe.splits[TYPE] or 0
 
 
 def write(path: Path, value: Any) -> Path:

@@ -93,7 +93,7 @@ def test_outcomes_beside_scores(tmp_path: Path, command: Command) -> None:
     ]
     others = [
         {**rows[0], "type": kind.split("_")[0], "subtype": kind.split("_")[1], "caption": f"{kind}{n}"}
-        for kind, count in outcomes.sugarcrepe_benchmark.SPLITS.items()
+        for kind, count in outcomes.SUGARCREPE.items()
         for n in range(count or 0)
         if kind != "swap_obj"
     ]

@@ -14,16 +14,18 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated
+
+from pydantic import StringConstraints, model_validator
 
 from equipoise.benchmarks.facts import described
-from equipoise.benchmarks.reading import check_splits, item_id
+from equipoise.benchmarks.reading import Raw, check_splits, item_id, records
 from equipoise.benchmarks.replace.words import LEXICON
+from equipoise.benchmarks.vl_checklist import Record as Annotation
 from equipoise.core import run_folder
 from equipoise.core.errors import Problems, UserError
-from equipoise.core.files import atomic_write, plain_target, read_json
-from equipoise.data.items import Edit, Item, Target, Text
-from equipoise.data.readers.records import short
+from equipoise.core.files import atomic_write, plain_target
+from equipoise.data.items import Edit, Item, NonEmpty, Target, Text, Words
 
 _FOLDER = {"relations": "Relation/vg", "attributes": "Attribute/vg"}
 
@@ -82,38 +84,27 @@ def _attributes(kind: str, records: list[Triple]) -> Iterator[Triple]:
 
 def _read_annotations(folder: Path, split: str) -> dict[str, list[Triple]]:
     problems = Problems(str(folder / _FOLDER[split]))
-    found: dict[str, list[Triple]] = {}
-    for kind in LEXICON[split]:
-        path = folder / _FOLDER[split] / f"{kind}.json"
-        records = _read_list(path, problems)
-        found[kind] = [
-            triple
-            for number, record in enumerate(records)
-            if (triple := _annotation(record, f"{path.name}, record {number}", problems))
-        ]
+    found = {kind: records(folder / _FOLDER[split] / f"{kind}.json", Annotation, problems) for kind in LEXICON[split]}
     problems.raise_if_any("Get the annotations again from https://github.com/om-ai-lab/VL-CheckList.")
-    return found
+    return {
+        kind: [Triple(image, captions.POS[0], "", captions.NEG[0]) for image, captions in (one.root for one in listed)]
+        for kind, listed in found.items()
+    }
 
 
-def _annotation(record: Any, where: str, problems: Problems) -> Triple | None:
-    """[image, {"POS": [caption], "NEG": [negative]}], with the positive left empty."""
-    if not (isinstance(record, list) and len(record) == 2 and isinstance(record[1], dict)):
-        problems.add(where, f'expected [image path, {{"POS": [caption], "NEG": [caption]}}], found {short(record)}')
-        return None
-    image, captions = record
-    before = len(problems.found)
-    if not (isinstance(image, str) and re.fullmatch(r"(?:[\w-]+/)*[\w-]+\.\w+", image)):
-        problems.add(where, f"image path: expected one like VG_100K/2361911.jpg, found {short(image)}")
-    for key in ("POS", "NEG"):
-        listed = captions.get(key)
-        if not (isinstance(listed, list) and listed and isinstance(listed[0], str) and listed[0].strip()):
-            problems.add(where, f"{key}: expected a list with a caption, found {short(listed)}")
-    if len(problems.found) > before:
-        return None
-    return Triple(image, captions["POS"][0], "", captions["NEG"][0])
+class _Published(Raw):
+    image_id: NonEmpty
+    true_caption: Words
+    false_caption: Words
+    image_path: Annotated[str, StringConstraints(pattern=r"^data/(?:[\w-]+/)*[\w-]+\.\w+$")]  # data/VG_100K/2361911.jpg
+
+    @model_validator(mode="after")
+    def _named_by_its_image(self) -> _Published:
+        if _stem(self.image_path) != self.image_id:
+            raise ValueError(f"image_id: expected the name of {self.image_path}, found {self.image_id!r}")
+        return self
 
 
-_KEYS = ("image_id", "true_caption", "false_caption", "image_path")
 _FIX = "Write the files again: equipoise bench build replace --source VL_CHECKLIST --out DIR --layout published"
 
 
@@ -154,59 +145,19 @@ def _read_published(folder: Path, split: str) -> list[Triple]:
     """The records of data/ and swapped_data/, which belong together by their index."""
     paths = [folder / name / _file_name(split) for name in ("data", "swapped_data")]
     problems = Problems(f"{folder}, split {split}")
-    originals, swapped = (_read_list(path, problems) for path in paths)
-    for path, records in zip(paths, (originals, swapped), strict=True):
-        for number, record in enumerate(records):
-            _check_record(record, f"{path.parent.name}/{path.name}, record {number}", problems)
+    originals, swapped = (records(path, _Published, problems) for path in paths)
+    problems.raise_if_any(_FIX)
     if len(originals) != len(swapped):
         problems.add("", f"data/ holds {len(originals)} records and swapped_data/ {len(swapped)}; expected as many")
-    problems.raise_if_any(_FIX)
-    for number, (original, twin) in enumerate(zip(originals, swapped, strict=True)):
+    for number, (original, twin) in enumerate(zip(originals, swapped, strict=False)):
         for key in ("image_id", "false_caption", "image_path"):
-            if original[key] != twin[key]:
-                what = f"data/ has {original[key]!r} and swapped_data/ {twin[key]!r}; expected the same"
-                problems.add(f"record {number}", f"{key}: {what}")
+            if (one := getattr(original, key)) != (other := getattr(twin, key)):
+                problems.add(f"record {number}", f"{key}: data/ has {one!r} and swapped_data/ {other!r}")
     problems.raise_if_any(_FIX)
     return [
-        Triple(
-            original["image_path"].removeprefix("data/"),
-            original["true_caption"],
-            twin["true_caption"],
-            original["false_caption"],
-        )
-        for original, twin in zip(originals, swapped, strict=True)
+        Triple(one.image_path.removeprefix("data/"), one.true_caption, twin.true_caption, one.false_caption)
+        for one, twin in zip(originals, swapped, strict=True)
     ]
-
-
-def _check_record(record: Any, where: str, problems: Problems) -> None:
-    if not isinstance(record, dict):
-        problems.add(where, f"expected an object with {', '.join(_KEYS)}, found {short(record)}")
-        return
-    for key in _KEYS:
-        value = record.get(key)
-        if not (isinstance(value, str) and value.strip()):
-            problems.add(where, f"{key}: expected some text, found {short(value)}")
-    path = record.get("image_path")
-    if isinstance(path, str) and path.strip():
-        if not re.fullmatch(r"data/(?:[\w-]+/)*[\w-]+\.\w+", path):
-            problems.add(where, f"image_path: expected one like data/VG_100K/2361911.jpg, found {short(path)}")
-        elif _stem(path) != record.get("image_id"):
-            problems.add(where, f"image_id: expected the name of {path}, found {short(record.get('image_id'))}")
-
-
-def _read_list(path: Path, problems: Problems) -> list[Any]:
-    """The records of a JSON file; a file that is missing or broken is one of the problems."""
-    try:
-        value = read_json(path)
-    except UserError as error:
-        problems.add("", str(error))
-        return []
-    if not isinstance(value, list):
-        problems.add(str(path), f"expected a JSON list of records, found {short(value)}")
-        return []
-    if not value:
-        problems.add(str(path), "expected records, found an empty list")
-    return value
 
 
 def read_triples(source: Path, split: str) -> list[Triple]:
@@ -278,8 +229,6 @@ def _comes_from(caption: str, positive: str, phrase: str, synonym: str, whole: b
         return synonym.join(parts) == positive
     return re.fullmatch(f"(?:{phrase}|{synonym})".join(map(re.escape, parts)), positive) is not None
 
-
-# The paper's own four files, which the rebuild from VL-CheckList equals.
 
 BENCHMARK = described("replace", load)
 SPLITS = BENCHMARK.splits

@@ -17,7 +17,7 @@ from typing import IO, Any, NamedTuple, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from equipoise.core.errors import Problems, UserError, reading
-from equipoise.core.files import DECODER, GZIP, DoubledKey, line_of_doubled, parse, parse_json, read_text, why
+from equipoise.core.files import DECODER, GZIP, parse, parse_json, read_text, why
 from equipoise.data.readers import parquet
 
 Record = TypeVar("Record", bound=BaseModel)
@@ -246,18 +246,13 @@ def _element(window: _Window, name: str) -> Any:
     while True:
         try:
             value, end = DECODER.raw_decode(window.text, window.at)
-        except RecursionError:
-            raise UserError(f"{name}, line {window.line_here()}: nested too deeply to be captions") from None
         except json.JSONDecodeError as error:
             if len(window.text) < _LONGEST and window.more():
                 continue
             line = window.line + window.text.count("\n", 0, error.pos)
             raise UserError(f"{name}, line {line}: not JSON ({error.msg})") from None
-        except DoubledKey as error:
-            below = line_of_doubled(window.text[window.at :]) or 1
-            raise UserError(f"{name}, line {window.line_here() + below - 1}: {error}") from None
-        except ValueError as error:  # a number of 5,000 digits
-            raise UserError(f"{name}, line {window.line_here()}: cannot be read ({error})") from None
+        except (ValueError, RecursionError) as error:  # a doubled key, a number of 5,000 digits, a deep nest
+            raise UserError(f"{name}, the record in line {window.line_here()}: {why(error)}") from None
         # A number at the very end of the window may go on after it.
         if end == len(window.text) and not isinstance(value, str | dict | list) and window.more():
             continue

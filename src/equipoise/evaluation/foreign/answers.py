@@ -11,10 +11,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from equipoise.benchmarks import sugarcrepe as sugarcrepe_benchmark
 from equipoise.core.errors import Problems
 from equipoise.data.items import Item
-from equipoise.evaluation.foreign.outcomes import WITHDRAWN
+from equipoise.evaluation.foreign.outcomes import SUGARCREPE, WITHDRAWN
 from equipoise.evaluation.foreign.sheets import (
     Foreign,
     Sheet,
@@ -44,8 +43,8 @@ def sugarcrepe(sheets: Sequence[Sheet]) -> Foreign:
         items = []
         if split:
             kept = [split for row in sheet.rows if (split, row["filename"]) != WITHDRAWN]
-            check_counts(sheet.problems, kept, {split: sugarcrepe_benchmark.SPLITS[split]}, "pairs")
-            items = made(sheet, "sugarcrepe", [split] * len(sheet.rows), sheet.texts("key"), sugarcrepe_benchmark)
+            check_counts(sheet.problems, kept, {split: SUGARCREPE[split]}, "pairs")
+            items = made(sheet, "sugarcrepe", [split] * len(sheet.rows), sheet.texts("key"))
         problems.found += [f"{sheet.path}: {one}" for one in sheet.problems.found]
         for item, row in zip(items, sheet.rows, strict=False):
             if (split, row["filename"]) == WITHDRAWN:
@@ -55,7 +54,7 @@ def sugarcrepe(sheets: Sequence[Sheet]) -> Foreign:
             answers.setdefault(item.id, []).append(_option(row, order))
     problems.raise_if_any(
         "Expected files as SugarCrepe's repository has them, positive-first/gpt4v-TYPE.json and "
-        f"negative-first/gpt4v-TYPE.json, TYPE one of {', '.join(sugarcrepe_benchmark.SPLITS)}."
+        f"negative-first/gpt4v-TYPE.json, TYPE one of {', '.join(SUGARCREPE)}."
     )
     rows = []
     for id_ in sorted(found, key=lambda one: (found[one].tags["split"], int(one.rpartition("/")[2]))):
@@ -89,7 +88,7 @@ def _gpt(sheets: Sequence[Sheet]) -> str:
 
 def _type_of(sheet: Sheet, problems: Problems) -> str:
     name = sheet.path.name.replace("-", "_")
-    found = [split for split in sugarcrepe_benchmark.SPLITS if split in name]
+    found = [split for split in SUGARCREPE if split in name]
     if len(found) == 1:
         return found[0]
     problems.add(str(sheet.path), "which type of SugarCrepe is it? Its name holds none, as gpt4v-swap_att.json does")

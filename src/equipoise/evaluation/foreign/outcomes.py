@@ -7,8 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import permutations
 
-from equipoise.benchmarks import bivlc as bivlc_benchmark
-from equipoise.benchmarks import sugarcrepe as sugarcrepe_benchmark
+from equipoise.benchmarks import by_fields
 from equipoise.core.errors import Problems
 from equipoise.evaluation.foreign.sheets import (
     Foreign,
@@ -22,6 +21,7 @@ from equipoise.evaluation.foreign.sheets import (
 from equipoise.evaluation.scores import ImageScores, ItemScores
 
 BIVLC = 2933  # examples
+SUGARCREPE = by_fields.benchmark("sugarcrepe").splits
 OLD = ("text_score_i0", "text_score_i1", "image_score_c0", "image_score_c1", "text_score", "image_score", "group_score")
 NEW = ("Ipos_2T", "Ineg_2T", "Tpos_2I", "Tneg_2I", "I2T", "T2I", "group_score")  # the same, as newer code names them
 
@@ -41,7 +41,7 @@ def bivlc(sheets: Sequence[Sheet]) -> Foreign:
     if len(twice) > 1:  # one pair of captions has two examples, with different images
         name_some(problems, "pairs of captions doubled, where the benchmark has one (two models in one file?)", twice)
     keys = [str(number) for number in range(len(found))]
-    items = made(sheet, "bivlc", ["test"] * len(found), keys, bivlc_benchmark)
+    items = made(sheet, "bivlc", ["test"] * len(found), keys)
     problems.raise_if_any("Expected one row an example, as BiVLC's evaluation writes it.")
     rows = []
     for item, won in zip(items, wins, strict=True):
@@ -98,7 +98,7 @@ def sugarcrepe(sheets: Sequence[Sheet]) -> Foreign:
     problems, won = sheet.problems, sheet.outcomes("correct")
     problems.raise_if_any("Outcomes are True and False, or 1 and 0.")
     splits = [f"{row['type']}_{row['subtype']}" for row in sheet.rows]
-    others = sorted(set(splits) - set(sugarcrepe_benchmark.SPLITS))
+    others = sorted(set(splits) - set(SUGARCREPE))
     name_some(problems, "types that SugarCrepe does not have", others)
     pairs = [
         (split, row["filename"], row["caption"], row["negative_caption"])
@@ -108,8 +108,8 @@ def sugarcrepe(sheets: Sequence[Sheet]) -> Foreign:
     name_some(problems, "pairs doubled (two models in one file?)", doubled)
     gone = {place for place, pair in enumerate(pairs) if pair[:2] == WITHDRAWN}
     kept = [place for place in range(len(pairs)) if place not in gone]
-    check_counts(problems, [splits[place] for place in kept], sugarcrepe_benchmark.SPLITS, "pairs")
-    items = made(sheet, "sugarcrepe", splits, _keys(splits, bool(gone)), sugarcrepe_benchmark)
+    check_counts(problems, [splits[place] for place in kept], SUGARCREPE, "pairs")
+    items = made(sheet, "sugarcrepe", splits, _keys(splits, bool(gone)))
     problems.raise_if_any("Expected the columns filename, caption, negative_caption, type, subtype, correct.")
     kept.sort(key=lambda place: splits[place])
     rows = [outcome(items[place].id, image_of(items[place]), won[place], dict(items[place].tags)) for place in kept]

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
 
+from equipoise.benchmarks import by_fields
 from equipoise.benchmarks import predicate_noun as pairs_of_sentences
-from equipoise.benchmarks import sugarcrepe as sugarcrepe_benchmark
-from equipoise.benchmarks import sugarcrepe_pp as sugarcrepe_pp_benchmark
 from equipoise.benchmarks import valse as valse_benchmark
 from equipoise.benchmarks.reading import item_id
 from equipoise.core.errors import UserError
@@ -178,7 +176,7 @@ def sugarcrepe(sheets: Sequence[Sheet]) -> Foreign:
     (sheet,) = sheets
     right, wrong = sheet.numbers("positive_score"), sheet.numbers("negative_score")
     check_finite(sheet.problems, sheet.places, [a + b for a, b in zip(right, wrong, strict=True)])
-    items = _items(sheet, "sugarcrepe", sugarcrepe_benchmark)
+    items = _items(sheet, "sugarcrepe")
     rows = [
         ItemScores(id=item.id, image=image_of(item), caption=a, negatives=[b], tags=item.tags)
         for item, a, b in zip(items, right, wrong, strict=True)
@@ -192,7 +190,7 @@ def sugarcrepe_pp(sheets: Sequence[Sheet]) -> Foreign:
     found = {name: sheet.numbers(name) for name in PP}
     for name, values in found.items():
         check_finite(sheet.problems, [f"{place} {name}" for place in sheet.places], values)
-    items = _items(sheet, "sugarcrepe-pp", sugarcrepe_pp_benchmark)
+    items = _items(sheet, "sugarcrepe-pp")
     rows = []
     for place, item in enumerate(items):
         one = {name: values[place] for name, values in found.items()}
@@ -217,15 +215,15 @@ def sugarcrepe_pp(sheets: Sequence[Sheet]) -> Foreign:
 PP = ("image_p1", "image_p2", "image_neg", "p1_p2", "p1_ref", "p2_ref")
 
 
-def _items(sheet: Sheet, name: str, benchmark: Any) -> list[Item]:
+def _items(sheet: Sheet, name: str) -> list[Item]:
     """The items, by the benchmark's own code; all that is wrong with the file is raised."""
-    problems, splits = sheet.problems, sheet.texts("subset")
-    name_some(problems, f"subsets that {name} does not have", sorted(set(splits) - benchmark.SPLITS.keys()))
+    problems, splits, known = sheet.problems, sheet.texts("subset"), by_fields.benchmark(name).splits
+    name_some(problems, f"subsets that {name} does not have", sorted(set(splits) - known.keys()))
     check_doubled(
         problems, "pairs", [f"{split} {key}" for split, key in zip(splits, sheet.texts("sample_id"), strict=True)]
     )
-    check_counts(problems, splits, {split: n for split, n in benchmark.SPLITS.items() if split in splits}, "pairs")
-    items = made(sheet, name, splits, sheet.texts("sample_id"), benchmark)
+    check_counts(problems, splits, {split: n for split, n in known.items() if split in splits}, "pairs")
+    items = made(sheet, name, splits, sheet.texts("sample_id"))
     problems.raise_if_any("Expected one record a pair, as the benchmark numbers them, all of one model.")
     return items
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from equipoise.benchmarks import by_fields
 from equipoise.core.errors import Problems
 from equipoise.data.items import Item
 from equipoise.data.readers.records import explain, short
@@ -80,13 +81,13 @@ def outcome(id_: str, image: str | None, won: bool, tags: dict[str, str]) -> Ite
     return ItemScores(id=id_, image=image, caption=float(won), negatives=[float(not won)], tags=tags)
 
 
-def made(sheet: Sheet, name: str, splits: Sequence[str], keys: Sequence[str], benchmark: Any) -> list[Item]:
-    """The item of each row, by the benchmark's own code (its Record and cases); other texts go to the problems."""
+def made(sheet: Sheet, name: str, splits: Sequence[str], keys: Sequence[str]) -> list[Item]:
+    """The item of each row, by the benchmark's own reader; other texts go to the problems."""
     items = []
+    kind, cases = by_fields.reader(name)
     for where, row, split, key in zip(sheet.places, sheet.rows, splits, keys, strict=True):
         try:
-            record = benchmark.Record.model_validate({**row, "id": int(key) if key.isdigit() else key})
-            (case,) = benchmark.cases(split, key, record)
+            (case,) = cases(split, key, kind.model_validate({**row, "id": int(key) if key.isdigit() else key}))
             items.append(case.item(name, split))
         except ValidationError as error:
             explain(error, where, sheet.problems)

@@ -146,9 +146,6 @@ def _template(processor: Any) -> str:
     return found.get("default", "") if isinstance(found, dict) else found or ""
 
 
-# ---------------------------------------------------------------------------- loading
-
-
 def load_chat(folder: Path, spec: str, dtype: str) -> tuple[Any, Any]:
     """The network and processor of a folder; never looks at the network, runs nothing of the folder.
 

@@ -129,9 +129,6 @@ def _answered(prompt: Inputs, ids: list[int]) -> Inputs:
     return found
 
 
-# ---------------------------------------------------------------------------- loading
-
-
 def load_vqa(rest: str, *, spec: str, device: str = "auto", dtype: str = "float32") -> YesNo:
     name, options = split_options(rest, spec, {"template": ()})
     template = options.get("template", QUESTION)

@@ -45,9 +45,6 @@ class Family:
     contrast: Contrast | None = None  # a family with it can be finetuned
 
 
-# ---------------------------------------------------------------------------- BLIP
-
-
 def _blip_look(network: Any, pixels: Tensor) -> Tensor:
     states: Tensor = network.vision_model(pixel_values=pixels).last_hidden_state
     return states
@@ -74,9 +71,6 @@ def _blip_text(network: Any, ids: Tensor, mask: Tensor) -> Tensor:
 
 def _blip_itc(network: Any, seen: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
     return _cosine(_blip_image(network, seen), _blip_text(network, ids, mask))
-
-
-# ---------------------------------------------------------------------------- BLIP-2
 
 
 def _blip2_queries(network: Any, pixels: Tensor) -> Tensor:
@@ -110,9 +104,6 @@ def _blip2_itc(network: Any, seen: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
     return (seen * text[:, None]).sum(dim=-1).max(dim=1).values
 
 
-# ---------------------------------------------------------------------------- FLAVA
-
-
 def _flava_look(network: Any, pixels: Tensor) -> Tensor:
     """The multimodal encoder reads the states before the last norm."""
     found = network.flava.image_model(pixel_values=pixels, output_hidden_states=True)
@@ -140,9 +131,6 @@ def _flava_itc(network: Any, seen: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
     return _cosine(seen, network.flava.text_projection(read[:, 0]))
 
 
-# ---------------------------------------------------------------------------- ALIGN
-
-
 def _align_look(network: Any, pixels: Tensor) -> Tensor:
     features: Tensor = network.get_image_features(pixel_values=pixels).pooler_output
     return features
@@ -150,9 +138,6 @@ def _align_look(network: Any, pixels: Tensor) -> Tensor:
 
 def _align_itc(network: Any, seen: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
     return _cosine(seen, network.get_text_features(input_ids=ids, attention_mask=mask).pooler_output)
-
-
-# ---------------------------------------------------------------------------- ViLT
 
 
 def _vilt_look(network: Any, pixels: Tensor) -> Tensor:
@@ -171,9 +156,6 @@ def _vilt_itm(network: Any, seen: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
     return logits
 
 
-# ---------------------------------------------------------------------------- BridgeTower
-
-
 def _pixels(network: Any, pixels: Tensor) -> Tensor:
     """Its towers are bridged layer by layer: nothing can be kept of an image alone."""
     return pixels
@@ -187,8 +169,6 @@ def _bridgetower_itc(network: Any, seen: Tensor, ids: Tensor, mask: Tensor) -> T
     found = network(input_ids=ids, attention_mask=mask, pixel_values=seen)
     return _cosine(found.image_embeds, found.text_embeds)
 
-
-# ---------------------------------------------------------------------------- the rows
 
 _BLIP, _BLIP2 = "BlipForImageTextRetrieval", "Blip2ForImageTextRetrieval"
 _FLAVA, _VILT = "FlavaForPreTraining", "ViltForImageAndTextRetrieval"

@@ -146,9 +146,6 @@ class Pixels:
         """Nothing: the size follows from the weights."""
 
 
-# ---------------------------------------------------------------------------- reading the file
-
-
 def read_xvlm(path: Path) -> tuple[XVLM, Pixels, dict[str, Any]]:
     """The network of a checkpoint file, its preprocessing, and what its card says of the file."""
     state = unprefixed(read_state(path), str(path))
