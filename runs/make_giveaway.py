@@ -71,7 +71,7 @@ class Slot(NamedTuple):
 
 def _tiers(caption: Caption, kind: str, target: Section) -> Iterator[dict[Proposal, float]]:
     """What is drawn from first, and where all of that is dropped, next; each with its worth: as the operations do."""
-    if kind == "negative" and is_bounded(caption):
+    if kind == "negative" and is_bounded(caption.text):
         return
     if kind == "negative":
         for passed in passing(caption, RECIPE.sources, target, DIAL, people=False):

@@ -38,29 +38,35 @@ def at(curve: Curve, x: float) -> float:
     return low + (high - low) * (x - left) / (right - left)
 
 
+@functools.lru_cache(maxsize=64)
+def _least(precision: float) -> dict[str, float]:
+    """By kind, the least chance that the judge must give."""
+    bounds = {target: at(curve, precision) for target, curve in calibration()["least"].items()}
+    return {
+        kind: at([[y, x] for x, y in curve], bounds[kind.partition(" ")[0]])
+        if bounds[kind.partition(" ")[0]] <= curve[-1][1]
+        else 2.0  # never as likely as that
+        for kind, curve in calibration()["accepted"].items()
+    }
+
+
 @dataclass(frozen=True)
 class Dial:
     precision: float = PRECISION
 
     @functools.cached_property
-    def _least(self) -> dict[str, float]:
-        """By kind, the least chance that the judge must give."""
-        bounds = {target: at(curve, self.precision) for target, curve in calibration()["least"].items()}
-        return {
-            kind: at([[y, x] for x, y in curve], bounds[kind.partition(" ")[0]])
-            if bounds[kind.partition(" ")[0]] <= curve[-1][1]
-            else 2.0  # never as likely as that
-            for kind, curve in calibration()["accepted"].items()
-        }
+    def least(self) -> dict[str, float]:
+        """By kind, the least chance that the judge must give. A kind is a target, "swap" or "number"; with "wide",
+        where the new word is of a wide line or proposed by the judge."""
+        return _least(self.precision)
 
     def stricter(self) -> Dial:
         """For captions that the judge knows less well."""
         return Dial(max(self.precision, _STRICTER))
 
     def passes(self, kind: str, chance: float) -> bool:
-        """Whether an edit of this kind may be written to which the judge gives this chance. A kind is a target, or
-        "swap"; with "wide", where the new word is of a wide line or proposed by the judge."""
-        return chance >= self._least[kind]
+        """Whether an edit of this kind may be written to which the judge gives this chance."""
+        return chance >= self.least[kind]
 
     def allows(self, kind: str) -> bool:
         """Whether positives of this kind are accepted often enough."""

@@ -18,13 +18,14 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from importlib import resources
-from typing import IO, NamedTuple, Protocol
+from typing import IO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.perturb.english.caption import Caption
 from equipoise.perturb.english.vocabulary import SECTIONS, Section, word_set
+from equipoise.perturb.recipe import Proposal
 
 Array = NDArray[np.float32]
 Ids = NDArray[np.int64]
@@ -42,18 +43,20 @@ class Net(NamedTuple):
 
     def linear(self, name: str, x: Array) -> Array:
         made = product(x, self.weights[f"{name}.weight"])
-        bias = self.weights.get(f"{name}.bias")
-        return made if bias is None else made + bias
+        if (bias := self.weights.get(f"{name}.bias")) is not None:
+            made += bias
+        return made
 
     def normed(self, name: str, x: Array) -> Array:
         width = np.float32(x.shape[-1])
         centred = x - np.add.reduce(x, -1, keepdims=True) / width
-        spread = np.sqrt(np.add.reduce(centred * centred, -1, keepdims=True) / width + np.float32(1e-5))
-        return np.asarray(centred / spread * self.weights[f"{name}.weight"] + self.weights[f"{name}.bias"])
+        centred /= np.sqrt(np.add.reduce(centred * centred, -1, keepdims=True) / width + np.float32(1e-5))
+        return np.asarray(centred * self.weights[f"{name}.weight"] + self.weights[f"{name}.bias"])
 
     def vector(self, words: Sequence[str], name: str = "words") -> Array:
         """The mean of the words' vectors; with "new", of what the net makes of them as new words."""
-        return np.asarray(self.weights[f"{name}.weight"][[self.ids.get(word, UNKNOWN) for word in words]].mean(0))
+        table, rows = self.weights[f"{name}.weight"], [self.ids.get(word, UNKNOWN) for word in words]
+        return np.asarray(table[rows[0]] if len(rows) == 1 else table[rows].mean(0))
 
 
 def product(x: Array, weight: Array) -> Array:
@@ -81,8 +84,8 @@ def loaded(handle: IO[bytes]) -> Net:
     for kind in ("weight", "bias"):  # one product for three
         weights[f"place.{kind}"] = np.concatenate([weights[f"{part}.{kind}"] for part in ("first", "A", "C")], axis=-1)
     # What new words are made into is the same in every caption.
-    parts = np.concatenate([weights[f"{part}.weight"] for part in ("B", "Dn", "q")], axis=-1)
-    weights["new.weight"] = weights["words.weight"] @ parts
+    made = np.concatenate([weights[f"{part}.weight"] for part in ("B", "Dn", "q")], axis=-1)
+    weights["new.weight"] = weights["words.weight"] @ made
     weights["upped.weight"] = weights["words.weight"] @ weights["up.weight"]
     ids = {word: place for place, word in enumerate(texts["vocabulary"])}
     return Net(ids, weights, tuple(texts["nouns"]), tuple(texts["verbs"]))
@@ -90,26 +93,13 @@ def loaded(handle: IO[bytes]) -> Net:
 
 def _softmax(x: Array) -> Array:
     grown = np.exp(x - np.maximum.reduce(x, -1, keepdims=True))
-    return np.asarray(grown / np.add.reduce(grown, -1, keepdims=True))
+    grown /= np.add.reduce(grown, -1, keepdims=True)
+    return np.asarray(grown)
 
 
+_positive = functools.partial(np.maximum, 0)
 _WORD = re.compile(r"[a-z]+(?:'[a-z]+)?|\d+")
 _LITTLE = word_set("words without content")
-
-
-class Asked(Protocol):
-    """An edit to be judged: a source's proposal is one."""
-
-    @property
-    def start(self) -> int: ...
-    @property
-    def end(self) -> int: ...
-    @property
-    def to(self) -> str: ...
-    @property
-    def target(self) -> Section: ...
-    @property
-    def by(self) -> str: ...
 
 
 class Pair(NamedTuple):
@@ -154,16 +144,23 @@ class Reading:
         self._all_said = frozenset().union(*self.said)
         self.states = self.keys = self.values = np.zeros((0, 0), np.float32)
         self.places: dict[tuple[int, int], Place] = {}
-        self._where: dict[tuple[int, int], tuple[int, int] | None] = {}
-        self._told: dict[tuple[int, int], float] = {}
+        self._here: dict[tuple[int, int], _Here | None] = {}
+
+    @functools.cached_property
+    def mean(self) -> Array:
+        return _mean(self.states)
 
     def words_at(self, start: int, end: int) -> tuple[int, int] | None:
         """Which words characters `start:end` are; None where they are none, or too far into a long caption."""
-        if (start, end) not in self._where:
-            first = len(words_of(self._text[:start]))
-            last = first + len(words_of(self._text[start:end]))
-            self._where[start, end] = (first, last) if first < last <= len(self.words) else None
-        return self._where[start, end]
+        first = len(words_of(self._text[:start]))
+        last = first + len(words_of(self._text[start:end]))
+        return (first, last) if first < last <= len(self.words) else None
+
+    def _look(self, start: int, end: int) -> _Here | None:
+        if (where := self.words_at(start, end)) is None:
+            return None
+        old = self.words[slice(*where)]
+        return where, frozenset(old), self._share(frozenset(old) - _LITTLE), min(len(old), OF_EDIT) / OF_EDIT
 
     def knows(self, where: tuple[int, int]) -> bool:
         """Whether it has learned all of these words: of others it cannot tell what they exclude."""
@@ -173,18 +170,23 @@ class Reading:
     def known_share(self) -> float:
         return sum(word in net().ids for word in self.words) / max(1, len(self.words))
 
-    def half(self, start: int, end: int, to: str, about: int) -> _Half | None:
-        """New words in a place; `about` is a number that `_about` gave."""
-        where = self.words_at(start, end)
-        new, size, row = _known(to)
-        if where is None or not size:
-            return None
-        if where not in self._told:
-            self._told[where] = self._share(frozenset(self.words[slice(*where)]) - _LITTLE)
-        told = 0.0 if new.isdisjoint(self._all_said) else self._share(new.difference(self.words[slice(*where)]))
-        return _Half(where, to, row, about, self._told[where], told, size)
+    def halves(self, edits: Iterable[tuple[int, int, str, int]]) -> list[_Half | None]:
+        """New words in places: characters `start:end`, the words, a number that `_about` gave."""
+        found: list[_Half | None] = []
+        places, said = self._here, self._all_said
+        for start, end, to, about in edits:
+            if (start, end) not in places:
+                places[start, end] = self._look(start, end)
+            here, (new, row, size) = places[start, end], _known(to)
+            if here is None or not new:
+                found.append(None)
+            else:
+                where, old, told_old, old_size = here
+                told = 0.0 if new.isdisjoint(said) else self._share(new - old)
+                found.append((where, to, row, about, told_old, told, old_size, size))
+        return found
 
-    def chances(self, edits: Sequence[Asked]) -> Array:
+    def chances(self, edits: Sequence[Proposal]) -> Array:
         return chances([(self, edits)])[0]
 
     def swaps(self, pairs: Sequence[Pair]) -> Array:
@@ -197,14 +199,11 @@ class Reading:
         return sum(not words.isdisjoint(said) for said in self.said) / len(self.said)
 
 
-class _Half(NamedTuple):
-    where: tuple[int, int]  # words
-    to: str
-    row: int  # of the word table, of a single word; else -1
-    about: int
-    told_old: float  # the share of the other captions that have the old words
-    told_new: float
-    size: int
+# Which words stand in a place, the share of the other captions that have them, and how many they are (of OF_EDIT).
+_Here = tuple[tuple[int, int], frozenset[str], float, float]
+# Which words, what they become, its row of the word table (-1 where it is not one word), the number of its facts, the
+# shares of the other captions that have the old words and the new ones, how many these are (of OF_EDIT).
+_Half = tuple[tuple[int, int], str, int, int, float, float, float, float]
 
 
 @functools.cache
@@ -223,10 +222,11 @@ _ABOUT: list[Array] = []
 
 
 @functools.lru_cache(maxsize=1 << 14)
-def _known(text: str) -> tuple[frozenset[str], int, int]:
-    """The words of an edit, how many, and the row of a single one."""
+def _known(text: str) -> tuple[frozenset[str], int, float]:
+    """The words of an edit, the row of a single one, and how many they are."""
     words = words_of(text)[-OF_EDIT:]
-    return frozenset(words), len(words), net().ids.get(words[0], UNKNOWN) if len(words) == 1 else -1
+    row = net().ids.get(words[0], UNKNOWN) if len(words) == 1 else -1
+    return frozenset(words), row, len(words) / OF_EDIT
 
 
 @functools.lru_cache(maxsize=1 << 13)
@@ -295,7 +295,7 @@ def _layer(mine: Net, name: str, states: Array, alike: Sequence[Ids]) -> Array:
         seen = _softmax(query @ key.swapaxes(-1, -2) / np.sqrt(np.float32(width // HEADS))) @ value
         found[rows] = seen.transpose(0, 2, 1, 3).reshape(count, size, width)
     states = states + mine.linear(f"{name}.o", found)
-    inner = np.maximum(mine.linear(f"{name}.f1", mine.normed(f"{name}.n2", states)), 0)
+    inner = _positive(mine.linear(f"{name}.f1", mine.normed(f"{name}.n2", states)))
     return np.asarray(states + mine.linear(f"{name}.f2", inner))
 
 
@@ -305,21 +305,21 @@ def find_places(wanted: Sequence[tuple[Reading, Iterable[tuple[int, int]]]]) -> 
     missing = [(each, where) for each, wheres in wanted for where in dict.fromkeys(wheres) if where not in each.places]
     if not missing:
         return
-    seen = [np.concatenate((_mean(each.states[slice(*where)]), _mean(each.states))) for each, where in missing]
+    seen = [np.concatenate((_mean(each.states[slice(*where)]), each.mean)) for each, where in missing]
     old = np.stack([mine.vector(each.words[slice(*where)], "upped") for each, where in missing])
-    found = mine.linear("place", np.maximum(mine.linear("slot", np.concatenate((np.stack(seen), old), axis=1)), 0))
+    found = mine.linear("place", _positive(mine.linear("slot", np.concatenate((np.stack(seen), old), axis=1))))
     rank, scale = mine.weights["first.weight"].shape[1], mine.weights["A.weight"].shape[1]
     for (each, where), row in zip(missing, found, strict=True):
         each.places[where] = Place(row[:rank], row[rank : rank + scale], row[rank + scale :])
 
 
 def _mean(states: Array) -> Array:
-    return np.asarray(np.add.reduce(states, 0) / np.float32(len(states)))
+    return states[0] if len(states) == 1 else np.asarray(np.add.reduce(states, 0) / np.float32(len(states)))
 
 
-def chances(asked: Sequence[tuple[Reading, Sequence[Asked]]]) -> list[Array]:
+def chances(asked: Sequence[tuple[Reading, Sequence[Proposal]]]) -> list[Array]:
     """Of VERDICTS for each edit of each caption; nothing passes where the net cannot look."""
-    halves = [[one.half(e.start, e.end, e.to, _about(e.target, e.by)) for e in edits] for one, edits in asked]
+    halves = [one.halves([(e.start, e.end, e.to, _about(e.target, e.by)) for e in edits]) for one, edits in asked]
     made = _considered([(one, list(filter(None, mine))) for (one, _), mine in zip(asked, halves, strict=True)])
     judged = _softmax(net().linear("out2", made)) if len(made) else made
     return _scattered([[half is not None for half in listed] for listed in halves], judged)
@@ -329,23 +329,20 @@ def swaps(asked: Sequence[tuple[Reading, Sequence[Pair]]]) -> list[Array]:
     """The same for words that change places."""
     found: list[list[tuple[_Half, _Half] | None]] = []
     for one, pairs in asked:
-        found.append([])
-        for pair in pairs:
-            target: Section = "attribute" if pair.sort == 0 else "object"
-            about = _about(target, "", pair.sort)
-            first = one.half(*pair.first, pair.into_first, about)
-            second = one.half(*pair.second, pair.into_second, about)
-            found[-1].append((first, second) if first and second else None)
+        abouts = [_about("attribute" if pair.sort == 0 else "object", "", pair.sort) for pair in pairs]
+        firsts = one.halves((*pair.first, pair.into_first, about) for pair, about in zip(pairs, abouts, strict=True))
+        seconds = one.halves((*pair.second, pair.into_second, about) for pair, about in zip(pairs, abouts, strict=True))
+        found.append([(a, b) if a and b else None for a, b in zip(firsts, seconds, strict=True)])
     halves, between = [], []
     read([one for one, _ in asked])
     for (one, _), listed in zip(asked, found, strict=True):
         halves.append((one, [half for two in listed if two for half in two]))
         for first, second in filter(None, listed):
-            inside = one.states[first.where[1] : second.where[0]]
+            inside = one.states[first[0][1] : second[0][0]]
             between.append(np.add.reduce(inside, 0) / np.float32(max(1, len(inside))))
     if len(judged := (made := _considered(halves))):
         joined = np.concatenate((made[::2], made[1::2], np.stack(between)), axis=1)
-        judged = _softmax(net().linear("both2", np.maximum(net().linear("both1", joined), 0)))
+        judged = _softmax(net().linear("both2", _positive(net().linear("both1", joined))))
     return _scattered([[two is not None for two in listed] for listed in found], judged)
 
 
@@ -356,13 +353,13 @@ def _considered(asked: Sequence[tuple[Reading, Sequence[_Half]]]) -> Array:
     read([one for one, _ in asked])
     if not asked:
         return np.zeros((0, mine.weights["out1.weight"].shape[1]), np.float32)
-    find_places([(one, [half.where for half in halves]) for one, halves in asked])
+    find_places([(one, [half[0] for half in halves]) for one, halves in asked])
     listed = [half for _, halves in asked for half in halves]
-    rows = [half.row for half in listed]
+    rows = [half[2] for half in listed]
     new, made = mine.weights["words.weight"][rows], mine.weights["new.weight"][rows]
-    for place, half in enumerate(listed):
-        if half.row < 0:
-            new[place], made[place] = _vectors(half.to)
+    for place, row in enumerate(rows):
+        if row < 0:
+            new[place], made[place] = _vectors(listed[place][1])
     size = mine.weights["B.weight"].shape[1]
     found, start = np.empty_like(new), 0
     for one, halves in asked:
@@ -372,22 +369,24 @@ def _considered(asked: Sequence[tuple[Reading, Sequence[_Half]]]) -> Array:
         seen = _softmax(query @ one.keys / np.sqrt(np.float32(width))) @ one.values
         found[here] = seen.transpose(1, 0, 2).reshape(len(halves), -1)
     places: dict[tuple[int, tuple[int, int]], int] = {}
-    at = [places.setdefault((k, half.where), len(places)) for k, (_, halves) in enumerate(asked) for half in halves]
+    at = [places.setdefault((k, half[0]), len(places)) for k, (_, halves) in enumerate(asked) for half in halves]
     known = [asked[k][0].places[where] for k, where in places]
-    inner = np.stack([place.scale for place in known])[at] * made[:, :size] + np.stack([p.shift for p in known])[at]
+    inner = np.stack([place.scale for place in known])[at]
+    inner *= made[:, :size]
+    inner += np.stack([place.shift for place in known])[at]
     inner += made[:, size : 2 * size]
     inner += mine.linear("r", _facts(asked, listed))
-    inner += mine.linear("p", found * new)
-    return np.maximum(mine.linear("out1", np.maximum(inner, 0)), 0)
+    found *= new
+    inner += mine.linear("p", found)
+    return _positive(mine.linear("out1", _positive(inner)))
 
 
 def _facts(asked: Sequence[tuple[Reading, Sequence[_Half]]], halves: Sequence[_Half]) -> Array:
     """Target, source and sort of swap, and how many of the other captions have the old words and the new ones."""
-    found = np.stack(_ABOUT)[[half.about for half in halves]]
-    found[:, 6] = [min(len(one.said), 7) / 5 for one, mine in asked for _ in mine]
-    found[:, 7], found[:, 8] = [half.told_old for half in halves], [half.told_new for half in halves]
-    found[:, 9] = [min(half.where[1] - half.where[0], OF_EDIT) / OF_EDIT for half in halves]
-    found[:, 10] = [half.size / OF_EDIT for half in halves]
+    *_, abouts, old, new, old_size, new_size = zip(*halves, strict=True)
+    found = np.stack(_ABOUT)[list(abouts)]
+    found[:, 6] = np.repeat([min(len(one.said), 7) / 5 for one, _ in asked], [len(mine) for _, mine in asked])
+    found[:, 7:11] = np.array((old, new, old_size, new_size)).T
     return found
 
 

@@ -12,7 +12,7 @@ import hashlib
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from typing import Literal, NamedTuple, Protocol
 
 from equipoise.data.items import Edit, Operation, Target
@@ -55,10 +55,10 @@ class Both:
         self.name, self._parts = first.name, (first, second)
 
     def synonyms(self, caption: Caption, target: Section) -> Iterator[Proposal]:
-        return (proposal for part in self._parts for proposal in part.synonyms(caption, target))
+        return chain.from_iterable(part.synonyms(caption, target) for part in self._parts)
 
     def contrasts(self, caption: Caption, target: Section) -> Iterator[Proposal]:
-        return (proposal for part in self._parts for proposal in part.contrasts(caption, target))
+        return chain.from_iterable(part.contrasts(caption, target) for part in self._parts)
 
 
 Kind = Literal["positive", "negative"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from collections import Counter
+from collections.abc import Callable
 
 from equipoise.perturb.english.articles import article_for
 from equipoise.perturb.english.caption import Caption
@@ -74,12 +75,7 @@ def grammar(caption: Caption, candidate: Candidate) -> str | None:
 
 def broken_by_edit(before: str, after: str) -> str | None:
     """What of a/an, doubled words, phrases and plurals is wrong in `after` and was not in `before`."""
-    for name, found in (
-        ("wrong article", _wrong_articles),
-        ("doubled word", lambda text: [m[0].lower() for m in _DOUBLED.finditer(text)]),
-        ("broken phrase", lambda text: [m[0].lower() for m in _BROKEN.finditer(text)]),
-        ("article before a plural", _articles_before_plurals),
-    ):
+    for name, found in _WRONG.items():
         here = found(after)
         if here and (new := Counter(here) - Counter(found(before))):
             return f"{name}: {next(iter(new))}"
@@ -146,3 +142,11 @@ def _wrong_articles(text: str) -> list[str]:
 
 def _articles_before_plurals(text: str) -> list[str]:
     return [m[0].lower() for m in _PLURAL_AFTER_A.finditer(text) if m[1] is None or len(m[1]) <= 4]
+
+
+_WRONG: dict[str, Callable[[str], list[str]]] = {
+    "wrong article": _wrong_articles,
+    "doubled word": lambda text: [match[0].lower() for match in _DOUBLED.finditer(text)],
+    "broken phrase": lambda text: [match[0].lower() for match in _BROKEN.finditer(text)],
+    "article before a plural": _articles_before_plurals,
+}

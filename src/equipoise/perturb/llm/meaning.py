@@ -22,7 +22,7 @@ from equipoise.perturb.english.vocabulary import SECTIONS, Section, exclusive, w
 from equipoise.perturb.english.wordnet import is_animate
 from equipoise.perturb.judge import Pair, reading_of, words_of
 from equipoise.perturb.operations.swap_candidates import exchanges
-from equipoise.perturb.recipe import Candidate
+from equipoise.perturb.recipe import Candidate, Proposal
 
 NEGATIVE = 0.9  # the judge's chance from which an answer is taken for a hard negative
 _JOINS = frozenset(("and", "or", "&", ","))
@@ -148,20 +148,7 @@ def _is_a_negative(caption: Caption, text: str) -> bool:
     return bool(pairs) and bool((reading_of(caption).swaps(pairs)[:, 0] >= NEGATIVE).any())
 
 
-# ---------------------------------------------------------------------------- replacements
-
-
-class _Replaced(NamedTuple):
-    """Words that were exchanged, as the judge asks for them."""
-
-    start: int
-    end: int
-    to: str
-    target: Section
-    by: str = ""
-
-
-def _replacements(caption: Caption, answer: Caption) -> Iterator[_Replaced]:
+def _replacements(caption: Caption, answer: Caption) -> Iterator[Proposal]:
     """One word or compound for another. Longer rewordings are not looked at."""
     new = answer.units
     matcher = difflib.SequenceMatcher(None, [u.word for u in caption.units], [u.word for u in new], autojunk=False)
@@ -169,7 +156,7 @@ def _replacements(caption: Caption, answer: Caption) -> Iterator[_Replaced]:
         if what == "replace" and b - a == d - c:
             for old, made in zip(caption.units[a:b], new[c:d], strict=True):
                 if (target := _KINDS.get(old.kind)) is not None:
-                    yield _Replaced(old.start, old.end, made.text, target)
+                    yield Proposal(old.start, old.end, made.text, target, "", 0.0)
 
 
 def _contradiction(caption: Caption, answer: Caption) -> str | None:
@@ -186,7 +173,7 @@ def _contradiction(caption: Caption, answer: Caption) -> str | None:
     return None
 
 
-def _is_synonym(caption: Caption, each: _Replaced, old: str) -> bool:
+def _is_synonym(caption: Caption, each: Proposal, old: str) -> bool:
     edit = Edit(op="replace", target=each.target, source=old, to=each.to)
     return not_true_already(caption, Candidate(each.to, "negative", edit)) is not None
 

@@ -5,14 +5,14 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import random
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import Literal
-
-import numpy as np
 
 from equipoise.data.items import Edit
 from equipoise.perturb.bias.importance_weights import gaps
@@ -21,7 +21,7 @@ from equipoise.perturb.english.caption import Caption
 from equipoise.perturb.english.forms import lemma_of
 from equipoise.perturb.english.plausibility import IMPOSSIBLE, NOT_KNOWN, doubts
 from equipoise.perturb.english.vocabulary import SECTIONS, Section, count, word_set
-from equipoise.perturb.judge import Array, chances, reading_of, readings_of
+from equipoise.perturb.judge import chances, reading_of, readings_of
 from equipoise.perturb.recipe import Candidate, Kind, Op, Proposal, Refused, Source, replaced
 from equipoise.perturb.sources.fillers import offer
 from equipoise.perturb.trivial import change, trivial_kind
@@ -194,7 +194,7 @@ _BOUNDED = re.compile(
 )
 _CERTAIN = frozenset(("to the left", "to the right"))  # of something: never both, and no sheet had any
 _WHY = ("may be true of the photo as well", "is unlikely or absurd there", "is no good English there")
-Judged = dict[Section, list[list[tuple[Proposal, Array]]]]  # what each source proposes, with the chances of VERDICTS
+Judged = dict[Section, list[list[tuple[Proposal, list[float]]]]]  # what each source proposes, with its VERDICTS
 
 
 def prepare(captions: Sequence[Caption], sources: Sequence[Source]) -> None:
@@ -208,9 +208,9 @@ def prepare(captions: Sequence[Caption], sources: Sequence[Source]) -> None:
     ]
     asked = [[each for tiers in found.values() for tier in tiers for each in tier] for found in proposed]
     for caption, found, rows in zip(captions, proposed, chances(list(zip(readings, asked, strict=True))), strict=True):
-        left = iter(rows)
+        left = iter(rows.tolist())
         judged: Judged = {
-            target: [[(each, next(left)) for each in tier] for tier in tiers] for target, tiers in found.items()
+            target: [list(zip(tier, left, strict=False)) for tier in tiers] for target, tiers in found.items()
         }
         caption.kept["judged"] = judged
 
@@ -227,7 +227,7 @@ def replace_judged(
 
     `people`: whether one plain word for a person may take the place of another.
     """
-    if is_bounded(caption):
+    if is_bounded(caption.text):
         yield Refused("a count with a bound: of fewer than ten cars nobody knows that it is not true of bicycles")
         return
     sure = False
@@ -250,12 +250,15 @@ def passing(
     caption: Caption, sources: Sequence[Source], target: Section, dial: Dial, people: bool = True
 ) -> Iterator[dict[Proposal, float]]:
     """What each source proposes and the dial lets pass, with its chance."""
-    asked = dial_for(caption, dial)
-    for tier in judged_of(caption, sources)[target] if asked is not None else ():
+    if (asked := dial_for(caption, dial)) is None:
+        return
+    least = min(asked.least[kind] for kind in (target, _WIDE[target]))
+    for tier in judged_of(caption, sources)[target]:
         yield {
-            each: float(row[0])
+            each: row[0]
             for each, row in tier
-            if _passes(each, float(row[0]), asked or dial)
+            if (row[0] >= least or each.to in _CERTAIN)
+            and _passes(each, row[0], asked)
             and (people or not _are_people(caption.text[each.start : each.end], each.to))
         }
 
@@ -264,7 +267,7 @@ def _why_none(caption: Caption, sources: Sequence[Source], target: Section, dial
     if dial_for(caption, dial) is None:
         return UNKNOWN
     rows = [row for tier in judged_of(caption, sources)[target] for _, row in tier]
-    reason = f"the likeliest {why(max(rows, key=lambda row: float(row[0])))}" if rows else "none is known"
+    reason = f"the likeliest {why(max(rows, key=itemgetter(0)))}" if rows else "none is known"
     return f"no word is sure enough in place of any {target} in this caption: {reason}"
 
 
@@ -274,14 +277,14 @@ def replace_best(
     """For a caption that has no negative: of all targets the one that readers are likeliest to accept. It may be a
     little less sure than others, since the best of all is taken here and not any that passes."""
     asked = dial_for(caption, dial)
-    if is_bounded(caption) or asked is None:
+    if is_bounded(caption.text) or asked is None:
         return
     lower = Dial(asked.precision - ALONE)
     found = [
-        (accepted(kind_of(each), float(row[0])), each)
+        (accepted(kind_of(each), row[0]), each)
         for tiers in judged_of(caption, sources).values()
         for each, row in itertools.chain.from_iterable(tiers)
-        if _passes(each, float(row[0]), lower)
+        if _passes(each, row[0], lower)
     ]
     for likely, each in sorted(found, key=lambda pair: -pair[0]):
         yield replaced(caption.text, "negative", each)._replace(expected=likely)
@@ -310,8 +313,9 @@ def dial_for(caption: Caption, dial: Dial) -> Dial | None:
 _ALL_KNOWN, _MOST_KNOWN = 0.85, 0.7  # of the words
 
 
-def is_bounded(caption: Caption) -> bool:
-    return _BOUNDED.search(caption.text.lower()) is not None
+@functools.lru_cache(maxsize=4)  # one slot after another asks
+def is_bounded(text: str) -> bool:
+    return _BOUNDED.search(text.lower()) is not None
 
 
 _PEOPLE = word_set("plain words for people")
@@ -328,12 +332,15 @@ def _are_people(old: str, new: str) -> bool:
 
 def kind_of(proposal: Proposal) -> str:
     """As the calibration counts it: words of wide lines, and those that the judge proposes, are right less often."""
-    return f"{proposal.target} wide" if proposal.mark == "wide" else proposal.target
+    return _WIDE[proposal.target] if proposal.mark == "wide" else proposal.target
+
+
+_WIDE = {target: f"{target} wide" for target in SECTIONS}
 
 
 def _passes(proposal: Proposal, chance: float, dial: Dial) -> bool:
-    return proposal.to in _CERTAIN or dial.passes(kind_of(proposal), chance)
+    return chance >= dial.least[kind_of(proposal)] or proposal.to in _CERTAIN
 
 
-def why(chances: Array) -> str:
-    return _WHY[int(np.argmax(chances[1:]))] if chances.any() else "stands too far into a long caption"
+def why(chances: list[float]) -> str:
+    return _WHY[chances.index(max(chances[1:]), 1) - 1] if any(chances) else "stands too far into a long caption"

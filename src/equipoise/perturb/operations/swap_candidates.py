@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 
 from equipoise.data.items import Target
 from equipoise.perturb.dial import Dial, accepted
@@ -174,7 +175,7 @@ def prepare_swaps(captions: Sequence[Caption]) -> None:
     pairs = [[each.pair for each in listed] for listed in found]
     asked = list(zip(readings_of(captions), pairs, strict=True))
     for caption, listed, chances in zip(captions, found, swaps(asked), strict=True):
-        caption.kept["swaps"] = listed, chances
+        caption.kept["swaps"] = listed, chances.tolist()
 
 
 def kind_of_swap(exchange: Exchange) -> str:
@@ -193,13 +194,13 @@ def swap_judged(
         yield Refused("the caption does not name two things that could change places")
         return
     likely = {
-        each.candidate: accepted(kind_of_swap(each), float(row[0]))
+        each.candidate: accepted(kind_of_swap(each), row[0])
         for each, row in zip(found, chances, strict=True)
-        if dial.passes(kind_of_swap(each), float(row[0]))
+        if dial.passes(kind_of_swap(each), row[0])
     }
     passed = list(likely)
     for place in weighted_order(list(likely.values()), rng):
         yield passed[place]._replace(expected=likely[passed[place]])
     if not passed:
-        best = max(chances, key=lambda row: float(row[0]))
-        yield Refused(f"no two words of this caption are sure enough in each other's place: the likeliest {why(best)}")
+        best = why(max(chances, key=itemgetter(0)))
+        yield Refused(f"no two words of this caption are sure enough in each other's place: the likeliest {best}")

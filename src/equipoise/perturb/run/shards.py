@@ -9,6 +9,7 @@ another wrong is kept from whoever said it first, and counted.
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import os
 import queue
@@ -265,6 +266,7 @@ def _perturb(recipes: tuple[Recipe, ...], setup: Setup, caption: Caption, record
 _PARTICULAR = re.compile(r"(?<!\w)'[^']*'(?!\w)|(?<!\w)\"[^\"]*\"(?!\w)|: .*| \(.*\)$")
 
 
+@functools.lru_cache(maxsize=1 << 12)
 def reason_class(reason: str) -> str:
     """A reason without the words it speaks of, so that reasons can be counted."""
     return re.sub(r"\d[\d,]*", "N", _PARTICULAR.sub("…", reason)).replace("…,", "…").removesuffix("…").strip()

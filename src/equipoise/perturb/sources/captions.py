@@ -74,10 +74,18 @@ def _proposals(caption: Caption, target: Section, true: bool) -> Iterator[Propos
         if target == "object":
             for listed in (kinds(), kinds("roles.txt")):
                 known = listed.get(head.word) or ({} if head.word == "people" else listed).get(head.lemma, ())
-                if known and is_free(caption, phrase) and _is_of_ground(caption, phrase):
+                if not known or caption.other_words.isdisjoint(_names_of(known)):
+                    continue
+                if is_free(caption, phrase) and _is_of_ground(caption, phrase):
                     yield from _kinds(caption, phrase, known, true)
         elif head.lemma in caption.other_words and is_free(caption, phrase):
             yield from _colours(caption, phrase, true)
+
+
+@functools.cache
+def _names_of(known: Kinds) -> frozenset[str]:
+    lemmas = {noun_lemma(name) for group in known for name in group}
+    return frozenset(lemmas | {inflect(lemma, "NNS") for lemma in lemmas})
 
 
 def is_free(caption: Caption, phrase: NounPhrase) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from equipoise.perturb.english.caption import COLLECTIVES, Caption, Unit
 from equipoise.perturb.english.forms import inflect
@@ -20,6 +21,7 @@ from equipoise.perturb.judge import UNKNOWN, Array, find_places, net, product, r
 from equipoise.perturb.recipe import Proposal
 from equipoise.perturb.sources.captions import FEMALE, HE, MALE, SHE
 
+Mask = NDArray[np.bool_]
 OFFERED: tuple[Section, ...] = ("object", "action")
 _LEAST = 0.5  # a rank: of what passes the judge 98 in 100 have more, of all words one in ten
 
@@ -32,6 +34,9 @@ class _Words(NamedTuple):
     vectors: Array  # a column each
     bias: Array
     weights: list[float]
+    people: Mask
+    male: Mask
+    female: Mask
 
 
 @functools.cache
@@ -45,7 +50,9 @@ def _words(pos: str) -> _Words:
     places = [[mine.ids.get(word, UNKNOWN) for word in words_of(form)] for form in forms]
     bias = np.array([mine.weights["firstb.weight"][ids, 0].mean() for ids in places], np.float32)
     weights = [float(count(form)) ** 0.25 for form in forms]
-    return _Words(lemmas, forms, np.ascontiguousarray(vectors.T), bias, weights)
+    kinds = (_is_of_people, MALE.__contains__, FEMALE.__contains__)
+    masks = (np.array([kind(lemma) for lemma in lemmas]) for kind in kinds)
+    return _Words(lemmas, forms, np.ascontiguousarray(vectors.T), bias, weights, *masks)
 
 
 class Fillers:
@@ -81,28 +88,34 @@ def offer(captions: Sequence[Caption]) -> None:
         places = np.stack([reading_of(caption).places[where].rank for caption, *_, where in mine])
         likely = product(places, words.vectors) + words.bias >= _LEAST
         for (caption, target, unit, *_), found in zip(mine, likely, strict=True):
-            for row in np.flatnonzero(found):
+            for row in np.flatnonzero(_fitting(caption, unit, words, found)).tolist():
                 lemma, to = words.lemmas[row], words.forms[row]
-                if lemma == unit.lemma or to == unit.word or _is_told(caption, lemma) or _parts(caption, unit, lemma):
-                    continue
-                new = Proposal(unit.start, unit.end, to, target, Fillers.name, words.weights[row], "wide")
-                caption.kept["offered"][target].append(new)
+                if lemma not in caption.words and lemma not in caption.other_words and to != unit.word:
+                    new = Proposal(unit.start, unit.end, to, target, Fillers.name, words.weights[row], "wide")
+                    caption.kept["offered"][target].append(new)
     for caption in captions:
         for listed in caption.kept["offered"].values():
             listed.sort(key=lambda each: each.start)  # in any company in the same order
 
 
-def _is_told(caption: Caption, lemma: str) -> bool:
-    return lemma in caption.words or lemma in caption.other_words
-
-
-def _parts(caption: Caption, unit: Unit, lemma: str) -> bool:
-    """Whether a pronoun that may speak of the old noun cannot speak of the new one: a man and "her" dog."""
+def _fitting(caption: Caption, unit: Unit, words: _Words, found: Mask) -> Mask:
+    """Without the words of which a pronoun cannot speak that may speak of the old noun: a man and "her" dog."""
     said = caption.words
-    if is_person(lemma) or lemma in MALE | FEMALE:
-        wrong = SHE if lemma in MALE else HE if lemma in FEMALE else frozenset[str]()
-        return not wrong.isdisjoint(said) or ("its" in said and not is_person(unit.lemma))
-    return (is_person(unit.lemma) or unit.lemma in MALE | FEMALE) and not (SHE | HE).isdisjoint(said)
+    he, she, its = (not listed.isdisjoint(said) for listed in (HE, SHE, _ITS))
+    if (he or she) and _is_of_people(unit.lemma):
+        found = found & words.people
+    if its and not is_person(unit.lemma):
+        found = found & ~words.people
+    if she:
+        found = found & ~words.male
+    return found & ~(words.female & ~words.male) if he else found
+
+
+_ITS = frozenset(("its",))
+
+
+def _is_of_people(lemma: str) -> bool:
+    return is_person(lemma) or lemma in MALE or lemma in FEMALE
 
 
 def _places(caption: Caption, target: Section) -> Iterator[tuple[Unit, str]]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from equipoise.perturb.english.caption import COLLECTIVES, Caption, Unit
@@ -162,6 +163,16 @@ def holds(guard: Guard, caption: Caption, match: Match) -> bool:
     """Whether one guard holds where the entry was found."""
     units, words = caption.units, guard.words
     name = guard.name
+    if name in {"subj", "notsubj"}:
+        found = any(not words.isdisjoint(_names(noun)) for noun in caption.subjects_of(match.start))
+        return found == (name == "subj")
+    if name in {"obj", "notobj"}:
+        phrase = caption.phrase_at.get(match.start)
+        inside = phrase is not None and match.end <= phrase.head and phrase.start <= match.start
+        noun = caption.head_lemma(phrase) if inside and phrase else caption.object_of(match.end - 1)
+        if not words:
+            return (noun is not None) == (name == "obj")
+        return (noun is not None and not words.isdisjoint(_names(noun))) == (name == "obj")
     if name in {"next", "notnext"}:
         after = units[match.end] if match.end < len(units) else None
         found = after is not None and (after.word in words or after.lemma in words or after.word.split()[0] in words)
@@ -172,16 +183,6 @@ def holds(guard: Guard, caption: Caption, match: Match) -> bool:
         before = units[match.start - 1] if match.start else None
         found = before is not None and (before.word in words or before.lemma in words or not words)
         return found == (name == "prev")
-    if name in {"obj", "notobj"}:
-        phrase = caption.phrase_at.get(match.start)
-        inside = phrase is not None and match.end <= phrase.head and phrase.start <= match.start
-        noun = caption.head_lemma(phrase) if inside and phrase else caption.object_of(match.end - 1)
-        if not words:
-            return (noun is not None) == (name == "obj")
-        return (noun is not None and not words.isdisjoint(_names(noun))) == (name == "obj")
-    if name in {"subj", "notsubj"}:
-        found = any(not words.isdisjoint(_names(noun)) for noun in caption.subjects_of(match.start))
-        return found == (name == "subj")
     if name == "with":
         return not words.isdisjoint(caption.words)
     if name == "without":
@@ -229,8 +230,12 @@ def _names(noun: str) -> tuple[str, ...]:
     """A compound also counts as its last word (a parking lot is a lot), unless our sets know it (hot dog)."""
     if " " not in noun:
         return (noun,)
-    known = any(member.entry.text == noun for line in exclusive() for group in line.groups for member in group)
-    return (noun,) if known else (noun, noun.split()[-1])
+    return (noun,) if noun in _listed() else (noun, noun.split()[-1])
+
+
+@functools.cache
+def _listed() -> frozenset[str]:
+    return frozenset(member.entry.text for line in exclusive() for group in line.groups for member in group)
 
 
 def _may_stand(caption: Caption, match: Match, section: Section, rule: _Rule) -> bool:
@@ -265,24 +270,24 @@ Matches = dict[Section, list[tuple[Match, _Rule]]]
 def _matches(caption: Caption, index: Index) -> Matches:
     """What of the index stands in the caption, by section."""
     found: Matches = {section: [] for section in SECTIONS}
+    said = " ".join(unit.word for unit in caption.units)
     for place, keys in caption.keys:
         for key in keys:
             for rule in index.get(key, ()):
+                if rule.entry.exact and rule.entry.text not in said:
+                    continue
                 match = _match(caption, place, rule.entry, rule.section)
                 if match is not None and _may_stand(caption, match, rule.section, rule):
                     found[rule.section].append((match, rule))
     return found
 
 
-# One slot of a recipe after another asks for the same caption.
-@functools.lru_cache(maxsize=2)
-def _synonyms_of(caption: Caption) -> Matches:
-    return _matches(caption, _synonym_index())
-
-
-@functools.lru_cache(maxsize=2)
-def _contrasts_of(caption: Caption) -> Matches:
-    return _matches(caption, _exclusive_index())
+def _matches_of(caption: Caption, index: Callable[[], Index]) -> Matches:
+    """Worked out once: one slot of a recipe after another asks."""
+    found: Matches | None = caption.kept.get(index.__name__)
+    if found is None:
+        found = caption.kept[index.__name__] = _matches(caption, index())
+    return found
 
 
 class Lexicon:
@@ -291,44 +296,48 @@ class Lexicon:
     name = "lexicon"
 
     def synonyms(self, caption: Caption, target: Section) -> Iterator[Proposal]:
-        for match, rule in _synonyms_of(caption)[target]:
+        for match, rule in _matches_of(caption, _synonym_index)[target]:
             if target not in {"object", "attribute"} or not _is_named_again(caption, match):
                 yield from self._written(caption, target, match, rule, False)
 
     def contrasts(self, caption: Caption, target: Section) -> Iterator[Proposal]:
         """Of several sets that hold the word, the first whose guards hold is used: the lists put the best first. Then
         the same of the lines marked `wide`."""
-        every = _contrasts_of(caption)[target]
-        for wide in (False, True):
-            yield from self._best(caption, target, [pair for pair in every if (pair[1].mark == "wide") == wide])
+        every = _matches_of(caption, _exclusive_index)[target]
+        plain, wide = ([pair for pair in every if (pair[1].mark == "wide") == mark] for mark in (False, True))
+        return itertools.chain(self._best(caption, target, plain), self._best(caption, target, wide))
 
-    def _best(self, caption: Caption, target: Section, found: list[tuple[Match, _Rule]]) -> Iterator[Proposal]:
+    def _best(self, caption: Caption, target: Section, found: list[tuple[Match, _Rule]]) -> list[Proposal]:
         best: dict[tuple[int, int], int] = {}
-        for match, rule in found:
-            key = (match.start, match.end)
-            best[key] = min(best.get(key, rule.rank), rule.rank)
-        longest = {start: max(end for s, end in best if s == start) for start, _ in best}
-        for match, rule in found:
-            if best[match.start, match.end] == rule.rank and longest[match.start] == match.end:
-                yield from self._written(caption, target, match, rule, True)
+        longest: dict[int, int] = {}
+        for (start, end, _), rule in found:
+            best[start, end] = min(best.get((start, end), rule.rank), rule.rank)
+            longest[start] = max(longest.get(start, end), end)
+        return [
+            proposal
+            for match, rule in found
+            if best[match.start, match.end] == rule.rank and longest[match.start] == match.end
+            for proposal in self._written(caption, target, match, rule, True)
+        ]
 
     def _written(
         self, caption: Caption, target: Section, match: Match, rule: _Rule, exclusive_set: bool
-    ) -> Iterator[Proposal]:
+    ) -> list[Proposal]:
         start, end = caption.units[match.start].start, caption.units[match.end - 1].end
         modifier = noun_before(caption, match.start, match.end) if exclusive_set and target == "object" else None
         here = caption.text[start:end].lower()
-        pos = "" if rule.entry.exact else match.pos
-        for text, to, weight in _forms(rule, pos, exclusive_set):
-            if here.isdigit():
-                if to not in _DIGITS:
-                    continue
-                to = _DIGITS[to]  # 2 dogs, 3 dogs
-            if to != here and (not rule.said or _is_said(caption, to)):
-                first = start
-                if modifier is not None and misfit(modifier[1], text):
-                    first = modifier[0]  # a commuter plane becomes a helicopter, not a commuter helicopter
-                yield Proposal(first, end, to, target, self.name, weight, rule.mark)
+        forms = _forms(rule, "" if rule.entry.exact else match.pos, exclusive_set)
+        if here.isdigit():
+            forms = [(text, _DIGITS[to], weight) for text, to, weight in forms if to in _DIGITS]  # 2 dogs, 3 dogs
+        return [
+            # a commuter plane becomes a helicopter, not a commuter helicopter
+            Proposal(
+                start if modifier is None or not misfit(modifier[1], text) else modifier[0],
+                end, to, target, self.name, weight, rule.mark,
+            )
+            for text, to, weight in forms
+            if to != here and (not rule.said or _is_said(caption, to))
+        ]  # fmt: skip
 
 
 def _is_named_again(caption: Caption, match: Match) -> bool:
