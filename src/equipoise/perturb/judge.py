@@ -378,7 +378,7 @@ def _considered(asked: Sequence[tuple[Reading, Sequence[_Half]]]) -> Array:
     inner += mine.linear("r", _facts(asked, listed))
     found *= new
     inner += mine.linear("p", found)
-    return _positive(mine.linear("out1", _positive(inner)))
+    return np.asarray(_positive(mine.linear("out1", _positive(inner))))
 
 
 def _facts(asked: Sequence[tuple[Reading, Sequence[_Half]]], halves: Sequence[_Half]) -> Array:
