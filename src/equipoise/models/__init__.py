@@ -23,7 +23,7 @@ FORMS = {
     "likelihood": "likelihood:NAME-or-folder?prior=blank",
     "py": "py:module:factory",
     "served": "served:MODEL@URL",
-    "blind": "blind:length, blind:ngram, blind:lm:FOLDER or blind:classifier:FOLDER",
+    "blind": "blind:length, blind:ngram or blind:lm:FOLDER",
 }
 
 

@@ -140,34 +140,10 @@ _NOT_WEIGHTS = (*BUFFERS, "text.transformer.embeddings.position_ids")
 
 
 def import_open_clip() -> Any:
-    """open_clip, also next to a CPU build of torch, where torchvision fails on operators it was built without.
-
-    Declaring the two missing schemas (never called by us) and importing torchvision a second time suffices.
-    """
     try:
-        try:
-            import torchvision  # noqa: F401
-        except RuntimeError as error:
-            if "torchvision::nms" not in str(error):
-                raise
-            _declare_operators()
         return importlib.import_module("open_clip")
-    except (ImportError, RuntimeError) as error:
-        raise UserError(f"open_clip cannot be used here ({error}): {INSTALL}") from error
-
-
-def _declare_operators() -> None:
-    for name in [name for name in sys.modules if name.partition(".")[0] == "torchvision"]:
-        del sys.modules[name]
-    library: Any = _untyped.Library("torchvision", "DEF")
-    library.define("nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-    library.define("qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-    _DECLARED.append(library)  # the declaration lives as long as this object
-    importlib.import_module("torchvision")
-
-
-_untyped: Any = torch.library
-_DECLARED: list[Any] = []
+    except (ImportError, RuntimeError) as error:  # RuntimeError: a torchvision that was built for another torch
+        raise UserError(f"open_clip cannot be used here ({error}): {INSTALL}; see equipoise doctor") from error
 
 
 def _refuse_wrong_activation(open_clip: Any, arch: str, pretrained: str, spec: str) -> None:

@@ -9,7 +9,6 @@ server, model, prompt and picture: a run that was killed asks nothing twice. The
 from __future__ import annotations
 
 import base64
-import functools
 import hashlib
 import io
 import json
@@ -230,28 +229,10 @@ def _settings(rest: str, spec: str) -> tuple[LlmSettings, str | None]:
     return LlmSettings(url, name, key_variable=options.get("key") or "OPENAI_API_KEY", **numbers), ask
 
 
-@functools.lru_cache(maxsize=64)
-def _encoded_once(image: _Same) -> bytes:
-    raw = io.BytesIO()
-    image.image.convert("RGB").save(raw, "JPEG", quality=QUALITY)
-    return raw.getvalue()
-
-
-class _Same:
-    """An image by its identity: the same object, of which many texts are asked, is encoded once."""
-
-    def __init__(self, image: Image.Image) -> None:
-        self.image = image
-
-    def __hash__(self) -> int:
-        return id(self.image)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and other.image is self.image
-
-
 def _encoded(image: Image.Image) -> bytes:
-    return _encoded_once(_Same(image))
+    raw = io.BytesIO()
+    image.convert("RGB").save(raw, "JPEG", quality=QUALITY)
+    return raw.getvalue()
 
 
 def _first_token(choice: dict[str, Any]) -> list[tuple[str, float]]:

@@ -51,17 +51,6 @@ def lm(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def _classifier(folder: Path, labels: dict[int, str]) -> Path:
-    import torch
-    from transformers import BertConfig, BertForSequenceClassification
-
-    _tokenizer(folder)
-    torch.manual_seed(0)
-    config = BertConfig(vocab_size=14, max_position_embeddings=64, id2label=labels, num_labels=len(labels), **SIZE)
-    BertForSequenceClassification(config).save_pretrained(folder)
-    return folder
-
-
 def test_likelihood_is_that_of_a_direct_call(lm: Path) -> None:
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -115,57 +104,15 @@ def test_any_batch_gives_the_same_scores_and_a_second_run_asks_nothing(lm: Path,
     assert summed.rows != first.rows  # another score, another key
 
 
-def test_the_good_class_is_named_or_known(tmp_path: Path) -> None:
-    import torch
-
-    folder = _classifier(tmp_path / "cola", {0: "LABEL_0", 1: "LABEL_1"})
-    model = load_model(f"blind:classifier:{folder}")
-    other = load_model(f"blind:classifier:{folder}?label=label_0")
-    assert model.card["label"] == "LABEL_1"  # type: ignore[union-attr]
-    from transformers import AutoModelForSequenceClassification, AutoTokenizer
-
-    tokenizer, direct = (
-        AutoTokenizer.from_pretrained(folder),
-        AutoModelForSequenceClassification.from_pretrained(folder),
-    )
-    for text in TEXTS:
-        with torch.inference_mode():
-            logits = direct.eval()(**tokenizer(text, return_tensors="pt")).logits[0]
-        assert model.score_pairs([], [text])[0] == pytest.approx(float(logits[1] - logits[0]), abs=1e-5)  # type: ignore[union-attr]
-        assert other.score_pairs([], [text])[0] == pytest.approx(float(logits[0] - logits[1]), abs=1e-5)  # type: ignore[union-attr]
-    with pytest.raises(UserError, match=r"\?label=NAME, one of good, bad"):
-        load_model(f"blind:classifier:{_classifier(tmp_path / 'odd', {0: 'good', 1: 'bad'})}")
-
-
-def test_vera_as_published(tmp_path: Path) -> None:
-    """Its head is two rows of the vocabulary that no text uses."""
-    import torch
-    from transformers import T5Config, T5EncoderModel
-
-    _tokenizer(tmp_path)
-    torch.manual_seed(0)
-    model = T5EncoderModel(T5Config(vocab_size=32128, d_model=8, d_kv=8, d_ff=16, num_layers=1, num_heads=1)).eval()
-    model.save_pretrained(tmp_path)
-    judge = load_model(f"blind:classifier:{tmp_path}")
-    table = model.shared.weight
-    for text in TEXTS:
-        ids = torch.tensor([_tokenizer(tmp_path)(text)["input_ids"]])
-        with torch.inference_mode():
-            last = model(input_ids=ids).last_hidden_state[0, -1]
-            wanted = torch.nn.functional.linear(last, table[32099][None], table[32098, :1])
-        assert judge.score_pairs([], [text])[0] == pytest.approx(float(wanted), abs=1e-4)  # type: ignore[union-attr]
-
-
 @pytest.mark.parametrize(
     ("spec", "said"),
     [
-        ("blind:", "blind:length, blind:ngram, blind:lm:FOLDER or blind:classifier:FOLDER"),
+        ("blind:", "blind:length, blind:ngram or blind:lm:FOLDER"),
         ("blind:ngrams", "Did you mean ngram?"),
         ("blind:length:x", "expected blind:length"),
         ("blind:lm", "blind:lm:FOLDER"),
         ("blind:lm:nowhere", "no folder nowhere"),
-        ("blind:lm:.?likelihood=most", "expected likelihood=mean or likelihood=sum"),
-        ("blind:classifier:.?likelihood=sum", "expected label=NAME"),
+        ("blind:lm:.?likelihood=most", "likelihood=most is not known; use mean or sum"),
     ],
 )
 def test_a_spec_that_is_none(spec: str, said: str) -> None:

@@ -69,7 +69,7 @@ class SetTask:
             spec = (getattr(model, "card", None) or {}).get("spec", type(model).__name__)
             raise UserError(
                 f"{spec} compares a caption with hard negatives, and {self.data.name} ({self.kind}) has none; it is "
-                "for items. A score for any text comes from blind:lm:FOLDER or blind:classifier:FOLDER"
+                "for items. A score for any text comes from blind:lm:FOLDER"
             )
         log = ReadLog()
         rows = KINDS[self.kind].score(model, self.data, how, log)
