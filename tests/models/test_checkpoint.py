@@ -14,10 +14,9 @@ from safetensors.torch import save_file
 
 from equipoise.core.errors import UserError
 from equipoise.models import load_model
-from equipoise.models.checkpoint import merge_lora, read_state, unprefixed
+from equipoise.models.checkpoint import PAPERS, merge_lora, read_state, unprefixed
 from equipoise.models.clip import ClipModel
 from equipoise.models.convert import ARCHITECTURES, infer_config, to_open_clip, to_transformers
-from equipoise.models.papers import PAPERS
 
 from .conftest import tiny_network
 
@@ -276,7 +275,7 @@ def test_prefixes_are_stripped_from_the_front_only() -> None:
 
 
 def test_every_paper_states_its_activation(plain: Path) -> None:
-    assert {name for name, paper in PAPERS.items() if paper.activation != "quickgelu"} == {"fsc-clip-dcxl"}
+    assert {name for name, paper in PAPERS.items() if paper["activation"] != "quickgelu"} == {"fsc-clip-dcxl"}
     for name, activation, context in [
         ("negclip", "quick_gelu", 77),
         ("clove", "quick_gelu", 64),
@@ -284,7 +283,7 @@ def test_every_paper_states_its_activation(plain: Path) -> None:
     ]:
         model = load(f"paper:{name}@{plain}")
         assert model.card["activation"] == {"vision": activation, "text": activation}
-        assert model.card["paper"] == PAPERS[name].title
+        assert model.card["paper"] == PAPERS[name]["title"]
         assert model.context_length == context
 
 

@@ -104,7 +104,7 @@ def test_the_converted_forward_pass_is_open_clips(
 ) -> None:
     path = tmp_path / "epoch_5.pt"
     torch.save({"epoch": 5, "name": "x", "state_dict": {f"module.{k}": v for k, v in state.items()}}, path)
-    model = load_file(path, spec="test", activation=activation, device="cpu")
+    model = load_file(path, {"act": activation}, spec="test", device="cpu")
     assert model.card["architecture"]["vision"] == {"width": 128, "layers": 2, "heads": 2, "mlp": 512, "patch_size": 8}
     texts = model.embed_texts(inputs.STRINGS[:8])
     images = model.embed_images([inputs.drawn_image(size, "RGB") for size in inputs.SIZES])

@@ -129,12 +129,7 @@ def load(name: str, file: str, source: Path, splits: Sequence[str]) -> list[Item
             if len(wrong) < len(SHUFFLES):
                 short[len(wrong)] = short.get(len(wrong), 0) + 1
             if wrong:
-                yield Case(
-                    key,
-                    image=ImageRef(path=record.image),
-                    caption=pre_caption(caption),
-                    negatives=tuple(wrong),
-                )
+                yield Case(key, image=ImageRef(path=record.image), caption=pre_caption(caption), negatives=tuple(wrong))
 
     items = read(name, choose(name, source, {"test": file}, splits), _Record, build)
     for count, captions in sorted(short.items()):

@@ -10,6 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar
+
+from pydantic import ConfigDict
 
 from equipoise.core.errors import UserError
 from equipoise.data.items import Item
@@ -50,6 +53,7 @@ def in_words(count: int | None) -> str:
     return f"{value:.1f} GB"
 
 
+CHECKED = ConfigDict(revalidate_instances="always")  # a user's own: whatever they wrote
 PLAIN = "items"  # the rule that every benchmark has: the plain mean over items
 
 
@@ -62,6 +66,7 @@ class Average:
     same benchmark by up to three points, so a number without its rule says little.
     """
 
+    __pydantic_config__: ClassVar[ConfigDict] = CHECKED
     path: tuple[str, ...]
     cite: str = ""
     least: int = 1  # groups of the innermost tag with fewer items are left out (ARO: 25)
@@ -79,6 +84,7 @@ class Benchmark:
     the plain mean over items, which is always measured too and called "items".
     """
 
+    __pydantic_config__: ClassVar[ConfigDict] = CHECKED
     name: str
     title: str
     splits: Mapping[str, int | None]

@@ -163,10 +163,7 @@ def _images(refs: Sequence[ImageRef], root: Path | None, advance: Callable[[int]
         for found in pool.map(problem, there):
             bad += [found] if found else []
             advance(1)
-    return [
-        _finding(f"images missing {source}", missing, True),
-        _finding("images that cannot be used", bad, True),
-    ]
+    return [_finding(f"images missing {source}", missing, True), _finding("images that cannot be used", bad, True)]
 
 
 def duplicates(items: Sequence[Item]) -> Iterable[Example]:

@@ -1,8 +1,5 @@
 """EqBen (Wang et al. 2023): two frames of a video, or two drawn or made images, that differ in little; a caption each.
 
-Seven subsets of very different size: ag is 78 % of all pairs, so a mean over items would be the number of ag alone.
-Scores are of a subset, and the headline is the mean of the subsets.
-
 The authors' code reads three layouts: a list of pairs, lists below the name of a video, lists below video and subject.
 All are read here. Where a caption is a list, the first is used, as there.
 """

@@ -31,7 +31,11 @@ def described(name: str, load: Callable[[Path, Sequence[str]], Sequence[Item]], 
     """The benchmark with the facts of data/NAME.toml, else of the one that `like` names; `more` its module computes."""
     facts: dict[str, Any] = {"files": [], "photos": {}, "averages": {}, "metrics": []}
     facts |= (stored(stored(name)["like"]) if "like" in stored(name) else {}) | stored(name) | more
-    files = [_download(group, *row) for group in facts.pop("files") for row in group["rows"]]
+    files = [
+        Download(group["from"] + path, group.get("below", "") + path, *known)
+        for group in facts.pop("files")
+        for path, *known in group["rows"]
+    ]
     sets = [part for photo_set, folder in facts.pop("photos").items() for part in photos(photo_set, folder)]
     facts |= {
         "splits": {split: None if count == "unknown" else count for split, count in facts["splits"].items()},
@@ -41,10 +45,6 @@ def described(name: str, load: Callable[[Path, Sequence[str]], Sequence[Item]], 
     }
     known = {key: value for key, value in facts.items() if key not in ("place", "like", "item")}
     return Benchmark(name=name, load=load, downloads=(*files, *sets), **known)
-
-
-def _download(group: dict[str, Any], path: str, size: int | None = None, sha256: str | None = None) -> Download:
-    return Download(group["from"] + path, group.get("below", "") + path, size, sha256)
 
 
 def facts(benchmark: Benchmark) -> dict[str, Any]:
@@ -127,12 +127,9 @@ def _downloads(benchmark: Benchmark) -> list[str]:
     total = [f"{len(sizes)} file(s), {in_words(sum(sizes))}"] if sizes else []
     total += [f"{unknown} file(s) of unknown size"] if unknown else []
     return [f"equipoise bench fetch {benchmark.name} --out DIR: {' and '.join(total)}"] + [
-        f"{part.to}  {_size(part)}  {part.url}" for part in benchmark.downloads
+        f"{part.to}  {in_words(part.size)}{', unpacked' if part.unpack else ''}  {part.url}"
+        for part in benchmark.downloads
     ]
-
-
-def _size(part: Download) -> str:
-    return in_words(part.size) + (", unpacked" if part.unpack else "")
 
 
 def _wrapped(label: str, text: str) -> list[str]:

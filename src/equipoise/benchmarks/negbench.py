@@ -48,7 +48,9 @@ class _Question(Raw):
 def _question(_split: str, key: str, row: _Question) -> Iterator[Case]:
     options = [row.caption_0, row.caption_1, row.caption_2, row.caption_3]
     right = options.pop(row.correct_answer)
-    debris = "right option" if _DEBRIS.search(right) else "wrong option" if _any_debris(options) else "none"
+    debris = (
+        "right option" if _DEBRIS.search(right) else "wrong option" if any(map(_DEBRIS.search, options)) else "none"
+    )
     yield Case(
         key,
         image=ImageRef(path=PurePosixPath(row.image_path).name),
@@ -56,10 +58,6 @@ def _question(_split: str, key: str, row: _Question) -> Iterator[Case]:
         negatives=texts(*options),
         tags={"template": row.correct_answer_template, "debris": debris},
     )
-
-
-def _any_debris(options: Sequence[str]) -> bool:
-    return any(map(_DEBRIS.search, options))
 
 
 def load(source: Path, splits: Sequence[str]) -> list[Item]:

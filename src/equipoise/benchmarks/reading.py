@@ -133,10 +133,7 @@ def item_id(benchmark: str, split: str, key: object) -> str:
 
 
 def read(
-    benchmark: str,
-    files: Mapping[str, Path],
-    kind: type[Record],
-    build: Callable[[str, str, Record], Iterable[Case]],
+    benchmark: str, files: Mapping[str, Path], kind: type[Record], build: Callable[[str, str, Record], Iterable[Case]]
 ) -> list[Item]:
     """The items of the cases that `build(split, key, record)` makes of every record of every file.
 
@@ -235,11 +232,8 @@ def _require_columns(path: Path, kind: type[BaseModel], header: Collection[str])
 
 def _plain_columns(schema: Any, kind: type[BaseModel]) -> list[str]:
     """The plain columns that `kind` uses; nested ones, such as images, are left where they are."""
-    return [name for name in kind.model_fields if schema.names.count(name) and not _nested(schema, name)]
-
-
-def _nested(schema: Any, name: str) -> bool:
-    return any(schema.field(place).type.num_fields for place in schema.get_all_field_indices(name))
+    plain = {field.name for field in schema if not field.type.num_fields}
+    return [name for name in kind.model_fields if name in plain]
 
 
 def literal_list(text: str) -> list[Any]:

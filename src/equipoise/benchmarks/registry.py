@@ -7,18 +7,20 @@ import importlib
 import logging
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
+
+from pydantic import TypeAdapter, ValidationError
 
 from equipoise.benchmarks import by_fields, own, reading
-from equipoise.benchmarks.base import PAPER_METRICS, PLAIN, Average, Benchmark
+from equipoise.benchmarks.base import PAPER_METRICS, PLAIN, Benchmark
 from equipoise.benchmarks.ceilings import Ceilings, ceilings
 from equipoise.benchmarks.facts import DATA, stored
 from equipoise.core.errors import Problems, UserError, did_you_mean
 from equipoise.core.plugins import is_named, load_named, own_code
 from equipoise.data.items import Item
-from equipoise.data.readers.records import kind_of
+from equipoise.data.readers.records import explain, kind_of
 
 log = logging.getLogger(__name__)
 
@@ -71,31 +73,20 @@ def _own(spec: str) -> Benchmark:
         problems.add("name", f"expected letters, digits, '-', '_' and '.', found {benchmark.name!r}")
     elif benchmark.name in _NAMES or benchmark.name in ALIASES:
         problems.add("name", f"{benchmark.name!r} is a benchmark of this package; results would be taken for its own")
-    if not (isinstance(benchmark.splits, Mapping) and benchmark.splits):
+    try:
+        benchmark = TypeAdapter(Benchmark).validate_python(benchmark)
+    except ValidationError as error:
+        explain(error, "", problems)
+        problems.raise_if_any()
+    if not benchmark.splits:
         problems.add("splits", 'expected each split with its number of items, e.g. {"test": 100} (None: not published)')
-    metrics: Any = benchmark.metrics  # whatever the user wrote
-    if not isinstance(metrics, tuple):
-        problems.add("metrics", f'expected a tuple, e.g. ("ranks",), found {metrics!r}')
-    _check_averages(benchmark, problems)
-    for metric in metrics if isinstance(metrics, tuple) else ():
+    if PLAIN in benchmark.averages:
+        problems.add(f"averages.{PLAIN}", "this name is the plain mean's; choose another")
+    for metric in benchmark.metrics:
         if metric not in PAPER_METRICS:
             problems.add("metrics", f"no metric {metric!r} ({', '.join(PAPER_METRICS)})")
     problems.raise_if_any()
     return benchmark
-
-
-def _check_averages(benchmark: Benchmark, problems: Problems) -> None:
-    averages: Any = benchmark.averages  # whatever the user wrote
-    if not isinstance(averages, Mapping):
-        problems.add("averages", 'expected rules by name, e.g. {"mine": Average(("split",))}')
-        return
-    for rule, average in averages.items():
-        if rule == PLAIN:
-            problems.add(f"averages.{rule}", "this name is the plain mean's; choose another")
-        if not isinstance(average, Average):
-            problems.add(f"averages.{rule}", f'expected an Average, e.g. Average(("split",)), found {average!r}')
-        elif not (isinstance(average.path, tuple) and average.path):
-            problems.add(f"averages.{rule}", f'path: expected a tuple of tags, e.g. ("split",), found {average.path!r}')
 
 
 def load(name_or_path: str, source: Path | None = None, splits: Sequence[str] = ()) -> tuple[Sequence[Item], Benchmark]:

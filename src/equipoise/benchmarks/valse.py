@@ -2,10 +2,6 @@
 
 The files hold every candidate; valid are those where at least two of three annotators chose the caption, and only
 valid ones are loaded (some published numbers used all). Image names alone say where an image is from.
-
-The paper averages its 11 splits, of which three are counting, two actions and two coreference; vl_compo the seven
-phenomena. CE-CLIP prints nine columns, counting as one, and averages the 11; twice it does not: CE-CLIP+'s 76.7 (Tables
-1, 4, 5) is the mean of the nine columns and by its rule 75.0, and Table 4's CLIP, 67.0, is the mean of seven phenomena.
 """
 
 from __future__ import annotations
@@ -17,12 +13,7 @@ from equipoise.benchmarks.facts import described
 from equipoise.benchmarks.reading import Case, Raw, choose, read
 from equipoise.data.items import ImageRef, Item, texts
 
-PHENOMENA = {
-    "plurals": "plurality",
-    "action-replacement": "actions",
-    "actant-swap": "actions",
-    "foil-it": "foil-it",
-}
+PHENOMENA = {"plurals": "plurality", "action-replacement": "actions", "actant-swap": "actions", "foil-it": "foil-it"}
 VALID = 2  # votes of three
 
 

@@ -26,10 +26,7 @@ class Stopped(KeyboardInterrupt):
         self.code = code
 
 
-_RESUME = {
-    *("eval", "standard", "analyse", "perturb", "train", "mine", "demo"),
-    *("bench fetch", "bench build world", "study make"),
-}
+_RESUME = {"eval", "perturb", "train", "demo", "bench fetch", "bench build world", "study make"}
 
 
 def stopped_words(arguments: Sequence[str]) -> str:

@@ -49,14 +49,12 @@ class Answers:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
             name = ":memory:" if self.path is None else str(self.path)
             self._database = sqlite3.connect(name, timeout=60, check_same_thread=False)
-            self._database.execute("PRAGMA journal_mode=WAL")
-            self._database.execute("PRAGMA synchronous=NORMAL")
-            self._database.execute(
-                "CREATE TABLE IF NOT EXISTS answers (key BLOB PRIMARY KEY, text TEXT NOT NULL, finish TEXT NOT NULL)"
-            )
-            self._database.execute("CREATE TABLE IF NOT EXISTS spent (key BLOB PRIMARY KEY, requests INTEGER NOT NULL)")
         except (sqlite3.Error, OSError) as error:
             raise self._failed(error) from None
+        for setting in ("journal_mode=WAL", "synchronous=NORMAL"):
+            self._run(f"PRAGMA {setting}")
+        self._run("CREATE TABLE IF NOT EXISTS answers (key BLOB PRIMARY KEY, text TEXT NOT NULL, finish TEXT NOT NULL)")
+        self._run("CREATE TABLE IF NOT EXISTS spent (key BLOB PRIMARY KEY, requests INTEGER NOT NULL)")
 
     def _failed(self, error: Exception) -> UserError:
         return UserError(
@@ -64,43 +62,33 @@ class Answers:
             "or delete it"
         )
 
-    def get(self, name: str) -> Answer | None:
+    def _run(self, statement: str, *values: Any) -> tuple[Any, int]:
+        """The first row of what a statement finds, and how many rows it changed."""
         try:
-            with self._lock:
-                row = self._database.execute("SELECT text, finish FROM answers WHERE key = ?", (_key(name),)).fetchone()
+            with self._lock, self._database:
+                done = self._database.execute(statement, values)
+                return done.fetchone(), done.rowcount
         except sqlite3.Error as error:
             raise self._failed(error) from None
+
+    def get(self, name: str) -> Answer | None:
+        row, _ = self._run("SELECT text, finish FROM answers WHERE key = ?", _key(name))
         return None if row is None else Answer(*row)
 
     def put(self, name: str, answer: Answer) -> None:
         # A lone surrogate (legal in JSON, not in UTF-8) must not break the cache.
         text = answer.text.encode("utf-8", "replace").decode()
-        try:
-            with self._lock, self._database:
-                row = (_key(name), text, answer.finish)
-                self._database.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?)", row)
-        except sqlite3.Error as error:
-            raise self._failed(error) from None
+        self._run("INSERT OR REPLACE INTO answers VALUES (?, ?, ?)", _key(name), text, answer.finish)
 
     def spend(self, name: str, most: int) -> bool:
         """Count one more request of `name`, before it is sent; False where that would be more than `most`."""
-        try:
-            with self._lock, self._database:
-                self._database.execute("INSERT OR IGNORE INTO spent VALUES (?, 0)", (_key(name),))
-                done = self._database.execute(
-                    "UPDATE spent SET requests = requests + 1 WHERE key = ? AND requests < ?", (_key(name), most)
-                )
-                return done.rowcount == 1
-        except sqlite3.Error as error:
-            raise self._failed(error) from None
+        self._run("INSERT OR IGNORE INTO spent VALUES (?, 0)", _key(name))
+        more = "UPDATE spent SET requests = requests + 1 WHERE key = ? AND requests < ?"
+        return self._run(more, _key(name), most)[1] == 1
 
     def spent(self, name: str) -> int:
         """The requests of `name` so far, those of earlier runs among them."""
-        try:
-            with self._lock:
-                row = self._database.execute("SELECT requests FROM spent WHERE key = ?", (_key(name),)).fetchone()
-        except sqlite3.Error as error:
-            raise self._failed(error) from None
+        row, _ = self._run("SELECT requests FROM spent WHERE key = ?", _key(name))
         return 0 if row is None else int(row[0])
 
 

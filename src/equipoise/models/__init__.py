@@ -48,7 +48,7 @@ _LOADERS = {  # module below equipoise, function; a module is imported when its 
     "hf": ("models.hf", "load_hf"),
     "openclip": ("models.openclip", "load_openclip"),
     "checkpoint": ("models.checkpoint", "load_checkpoint"),
-    "paper": ("models.papers", "load_paper"),
+    "paper": ("models.checkpoint", "load_paper"),
     "itm": ("models.scorers.itm", "load_itm"),
     "vqa": ("models.scorers.generative", "load_vqa"),
     "likelihood": ("models.scorers.generative", "load_likelihood"),

@@ -1,4 +1,4 @@
-"""`checkpoint:FILE?act=...`: a research checkpoint in open_clip's format, opened as data and never run.
+"""`checkpoint:FILE?act=...` and `paper:NAME@FILE`: research checkpoints in open_clip's format, read and never run.
 
 Training dicts, DDP and torch.compile prefixes and unmerged LoRA are undone here; what is left is a plain
 state dict that `convert` turns into transformers' CLIP.
@@ -9,7 +9,9 @@ from __future__ import annotations
 import pickle
 import re
 import struct
+import tomllib
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -37,33 +39,51 @@ def load_checkpoint(rest: str, *, spec: str, device: str = "auto", dtype: str = 
             f"  finetuned from OpenAI's CLIP, or trained with a -quickgelu config:  {spec}{join}act=quickgelu\n"
             f"  finetuned from LAION's, DataComp's or another open_clip model:      {spec}{join}act=gelu"
         )
-    return load_file(
-        path,
-        spec=spec,
-        activation=options["act"],
-        arch=options.get("arch"),
-        context=int(options["context"]) if "context" in options else None,
-        device=device,
-        dtype=dtype,
-    )
+    return load_file(path, options, spec=spec, device=device, dtype=dtype)
+
+
+PAPERS: dict[str, dict[str, Any]] = tomllib.loads(
+    (Path(__file__).with_name("data") / "papers.toml").read_text(encoding="utf-8")
+)
+
+
+def load_paper(rest: str, *, spec: str, device: str = "auto", dtype: str = "float32") -> ClipModel:
+    """`rest` is NAME@FILE: a published checkpoint of an earlier paper, with what one must know to load it rightly.
+
+    The evaluation code of the hard-positive paper loads all the models finetuned from OpenAI's CLIP with GELU, though
+    they were trained with QuickGELU; so do others (sugar-crepe#7, open_clip#771). PAPERS states what each was trained
+    with. A published number that rests on the mistake is had with `?act=gelu`, and the card says so.
+    """
+    name, at, file = rest.partition("@")
+    if name not in PAPERS:
+        raise UserError(f"{spec}: no paper {name!r} ({', '.join(PAPERS)}).{did_you_mean(name, PAPERS)}")
+    paper = PAPERS[name]
+    if not at or not file:
+        raise UserError(f"{spec}: which file? paper:{name}@FILE, with the checkpoint from {paper['where']}")
+    path, options = file_options(file, spec)
+    quirks, trained = paper.get("quirks", ""), paper["activation"]
+    if (activation := options.setdefault("act", trained)) != trained:
+        quirks += f"; LOADED WITH {activation.upper()}, though trained with {trained}"
+    if "context" in paper:
+        options.setdefault("context", paper["context"])
+    notes = {"paper": paper["title"], "base": paper["base"], "quirks": quirks}
+    return load_file(path, options, spec=spec, device=device, dtype=dtype, notes=notes)
 
 
 def load_file(
     path: Path,
+    options: Mapping[str, str],
     *,
     spec: str,
-    activation: str,
-    arch: str | None = None,
-    context: int | None = None,
     device: str = "auto",
     dtype: str = "float32",
     notes: dict[str, Any] | None = None,
 ) -> ClipModel:
     """A checkpoint file with its activation known."""
     state, merged = merge_lora(unprefixed(read_state(path), str(path)), str(path))
-    if context is not None:
-        state = cut_context(state, context, str(path))
-    network = to_transformers(state, activation=activation, arch=arch, where=str(path))
+    if "context" in options:
+        state = cut_context(state, int(options["context"]), str(path))
+    network = to_transformers(state, activation=options["act"], arch=options.get("arch"), where=str(path))
     size = network.config.vision_config.image_size
     notes = {"file": path.name, "file_sha256": sha256_file(path), "lora_merged": merged} | (notes or {})
     return ClipModel(spec, network, clip_tokenizer(), clip_preprocess(size), device=device, dtype=dtype, notes=notes)

@@ -21,10 +21,10 @@ class Family:
     name: str  # model_type of config.json
     network: str  # the class of transformers
     image_processor: str  # what `save` writes into preprocessor_config.json
-    causal_text: bool  # read at the first end token; False: padded to the context and read at the last position
-    by_pieces: bool  # its modules are named as CLIP's: training packs its texts, losses see its tokens
-    open_clip_names: bool  # its weights have names in open_clip's checkpoints
     width: str  # where its config keeps the width of an embedding
+    causal_text: bool = False  # read at the first end token; False: padded to the context and read at the last position
+    by_pieces: bool = False  # its modules are named as CLIP's: training packs its texts, losses see its tokens
+    open_clip_names: bool = False  # its weights have names in open_clip's checkpoints
     cleaning: str | None = None  # of its texts (tokens.CLEANERS); None: as its tokenizer's class says
     attention: str = "sdpa"  # transformers' name; its own class decides what it has
     masked_text: bool = False  # the text tower needs an attention mask for the padding
@@ -37,31 +37,20 @@ FAMILIES = {
     family.name: family
     for family in (
         Family(
-            name="clip",
-            network="CLIPModel",
-            image_processor="CLIPImageProcessor",
+            "clip",
+            "CLIPModel",
+            "CLIPImageProcessor",
+            "projection_dim",
             causal_text=True,
             by_pieces=True,
             open_clip_names=True,
-            width="projection_dim",
         ),
+        Family("siglip", "SiglipModel", "SiglipImageProcessor", "text_config.projection_size"),
         Family(
-            name="siglip",
-            network="SiglipModel",
-            image_processor="SiglipImageProcessor",
-            causal_text=False,
-            by_pieces=False,
-            open_clip_names=False,
-            width="text_config.projection_size",
-        ),
-        Family(
-            name="vision-text-dual-encoder",
-            network="VisionTextDualEncoderModel",
-            image_processor="CLIPImageProcessor",
-            causal_text=False,
-            by_pieces=False,
-            open_clip_names=False,
-            width="projection_dim",
+            "vision-text-dual-encoder",
+            "VisionTextDualEncoderModel",
+            "CLIPImageProcessor",
+            "projection_dim",
             attention="eager",  # the vision tower may be a convolutional one
             masked_text=True,
         ),

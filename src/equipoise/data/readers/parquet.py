@@ -69,7 +69,7 @@ def rows(path: Path, choose: Choose = lambda schema: None) -> Iterator[tuple[int
 
 
 def _converted(batch: Any) -> Iterator[tuple[Row, str]]:
-    convert = _as_text if any(_holds_bytes(field.type) for field in batch.schema) else _as_it_is
+    convert = _as_text if any(_holds_bytes(field.type) for field in batch.schema) else lambda row: row
     try:
         yield from [(convert(row), "") for row in _dicts(batch.schema.names, batch.columns, batch.num_rows)]
         return
@@ -128,10 +128,6 @@ def _map(keys: list[Any], values: list[Any]) -> dict[Any, Any]:
     if len(found) < len(keys):
         raise KeyError("a key stands twice")
     return found
-
-
-def _as_it_is(value: Any) -> Any:
-    return value
 
 
 def _holds_bytes(kind: Any) -> bool:

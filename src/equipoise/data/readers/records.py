@@ -140,10 +140,7 @@ def jsonl_lines(path: Path, problems: Problems, places: Collection[int] | None =
 
 
 def checked(
-    lines: Iterable[tuple[str, str]],
-    kind: type[Record],
-    problems: Problems,
-    doubled: bool = True,
+    lines: Iterable[tuple[str, str]], kind: type[Record], problems: Problems, doubled: bool = True
 ) -> Iterator[tuple[str, Record]]:
     """(line, record) for each line that fits `kind`; the others, and ids used twice, go to `problems`.
 

@@ -187,8 +187,7 @@ FAMILIES = {
             text="qformer_config",
         ),
         Family(
-            "flava",
-            {"itm": Head(_FLAVA, _flava_look, _flava_itm), "itc": Head(_FLAVA, _flava_itc_look, _flava_itc)},
+            "flava", {"itm": Head(_FLAVA, _flava_look, _flava_itm), "itc": Head(_FLAVA, _flava_itc_look, _flava_itc)}
         ),
         Family("align", {"itc": Head("AlignModel", _align_look, _align_itc)}),
         Family("vilt", {"itm": Head(_VILT, _vilt_look, _vilt_itm)}, text=""),

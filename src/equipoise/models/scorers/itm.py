@@ -31,10 +31,21 @@ class MatchingModel(Scorer):
     """Scores pairs by one head; an image's features are made once for all its texts."""
 
     def __init__(
-        self, spec: str, network: Any, tokenizer: Any, image_processor: Any, family: Family, head: str, **rest: Any
+        self,
+        spec: str,
+        network: Any,
+        tokenizer: Any,
+        image_processor: Any,
+        family: Family,
+        head: str,
+        *,
+        folder: Path,
+        notes: dict[str, Any],
+        **rest: Any,
     ) -> None:
-        super().__init__(spec, network, tokenizer, image_processor, **rest)
-        self.folder: Path | None = None  # where it was loaded from, if from a folder of transformers
+        said = {"head": head, "heads": list(family.heads), "score": SCORES[head]}
+        super().__init__(spec, network, tokenizer, image_processor, notes=said | notes, **rest)
+        self.folder: Path | None = folder  # where it was loaded from; None with other weights
         self.family, self._head = family, family.heads[head]
         self._forget()
 
@@ -65,8 +76,6 @@ class MatchingModel(Scorer):
             with precision(self.tf32):
                 found += self._head.look(self.network, torch.stack(part).to(self.device, self.dtype)).unbind()
         return found
-
-    # ------------------------------------------------------------------ what training needs, as of ClipModel
 
     @property
     def preprocess(self) -> Preprocess:
@@ -119,25 +128,9 @@ def load_itm(rest: str, *, spec: str, device: str = "auto", dtype: str = "float3
     check_tokenizer(tokenizer, text.vocab_size, causal=False, where=spec)
     if tokenizer.pad_token_id is None:
         raise UserError(f"{spec}: the tokenizer has no padding token, so texts of two lengths cannot share a batch")
-    said = {
-        "head": chosen,
-        "heads": list(family.heads),
-        "score": "cosine" if chosen == "itc" else "log-odds of a match",
-    }
-    model = MatchingModel(
-        spec,
-        network,
-        tokenizer,
-        image_processor,
-        family,
-        chosen,
-        context_length=_context(tokenizer, text),
-        device=device,
-        dtype=dtype,
-        notes=said | notes,
-    )
-    model.folder = folder
-    return model
+    context = min(text_positions(text), int(tokenizer.model_max_length))
+    made = (spec, network, tokenizer, image_processor, family, chosen)
+    return MatchingModel(*made, folder=folder, context_length=context, device=device, dtype=dtype, notes=notes)
 
 
 def _read_scale(folder: Path, network: Any) -> None:
@@ -158,22 +151,7 @@ def _load_xvlm(path: Path, chosen: str, spec: str, device: str, dtype: str) -> M
     tokenizer = load_tokenizer(path.parent)
     network, pixels, notes = xvlm.read_xvlm(path)
     check_tokenizer(tokenizer, network.config.vocab_size, causal=False, where=spec)
-    said = {"head": chosen, "heads": list(matches), "score": SCORES[chosen]}
-    model = MatchingModel(
-        spec,
-        network,
-        tokenizer,
-        pixels,
-        family,
-        chosen,
-        context_length=xvlm.CONTEXT,
-        device=device,
-        dtype=dtype,
-        notes=said | notes,
+    made = (spec, network, tokenizer, pixels, family, chosen)
+    return MatchingModel(
+        *made, folder=path.parent, context_length=xvlm.CONTEXT, device=device, dtype=dtype, notes=notes
     )
-    model.folder = path.parent
-    return model
-
-
-def _context(tokenizer: Any, text: Any) -> int:
-    return min(text_positions(text), int(tokenizer.model_max_length))

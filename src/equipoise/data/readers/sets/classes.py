@@ -41,7 +41,7 @@ def read_classes(folder: Path, split: str, templates: Path | None = None) -> Cla
         tars = shards(folder, split)
         classes = _lines(folder / NAMES)
         return _set(folder, split, tars, classes, templates, labelled(folder, tars, len(classes)))
-    below = folder / split if not _class_folders(folder) or _is_split(folder, split) else folder
+    below = folder / split if not _class_folders(folder) or _class_folders(folder / split) else folder
     found = _class_folders(below)
     if not found:
         raise UserError(
@@ -77,11 +77,6 @@ def _class_folders(folder: Path) -> list[Path]:
         return []
     below = sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
     return [path for path in below if any(one.suffix.lower() in PHOTOS for one in path.iterdir())]
-
-
-def _is_split(folder: Path, split: str) -> bool:
-    """Whether DIR/SPLIT holds the classes, not photos of a class that is called so."""
-    return bool(_class_folders(folder / split))
 
 
 def _folder_names(folder: Path, below: Path, folders: Sequence[str]) -> list[str]:
